@@ -1,0 +1,92 @@
+// Package authz says who may do what: actors, roles, abilities and the one table
+// that joins them. Every core method that acts for somebody asks it first.
+package authz
+
+import (
+	"slices"
+	"strings"
+)
+
+// UserID identifies a user; zero is nobody.
+type UserID int64
+
+// Actor is whoever a core method acts for. The zero value is an anonymous caller.
+type Actor struct {
+	UserID   UserID
+	Username string
+	Admin    bool // administrator, and the credential lets it act as one
+	Auditor  bool // reads everything, writes nothing more than its memberships allow
+	External bool // sees internal things as private
+	Bot      bool
+
+	TokenID int64  // the access token used, zero for a password or none
+	Scopes  Scopes // what the credential permits; nil for a session or a password
+	Address string // remote address, for the audit trail
+}
+
+// SignedIn reports whether the actor is a user at all.
+func (a Actor) SignedIn() bool { return a.UserID != 0 }
+
+// System is the actor of the server's own work; it may do everything.
+func System() Actor { return Actor{Admin: true} }
+
+// Scope is what an access token permits, spelled as in the API ("read_api").
+type Scope string
+
+// The scopes of spec 1 §5 and facts-1 §1.3.
+const (
+	ScopeAPI             Scope = "api"
+	ScopeReadAPI         Scope = "read_api"
+	ScopeReadUser        Scope = "read_user"
+	ScopeSudo            Scope = "sudo"
+	ScopeAdminMode       Scope = "admin_mode"
+	ScopeCreateRunner    Scope = "create_runner"
+	ScopeManageRunner    Scope = "manage_runner"
+	ScopeReadRepository  Scope = "read_repository"
+	ScopeWriteRepository Scope = "write_repository"
+	ScopeReadRegistry    Scope = "read_registry"
+	ScopeWriteRegistry   Scope = "write_registry"
+	ScopeK8sProxy        Scope = "k8s_proxy"
+	ScopeSelfRotate      Scope = "self_rotate"
+	ScopeServicePing     Scope = "read_service_ping"
+)
+
+// AllScopes lists every scope a personal access token may hold, in the API's order.
+func AllScopes() Scopes {
+	return Scopes{
+		ScopeAPI, ScopeReadAPI, ScopeReadUser, ScopeSudo, ScopeAdminMode, ScopeCreateRunner, ScopeManageRunner,
+		ScopeReadRepository, ScopeWriteRepository, ScopeReadRegistry, ScopeWriteRegistry, ScopeK8sProxy,
+		ScopeSelfRotate, ScopeServicePing,
+	}
+}
+
+// Scopes is a set of scopes in the order they were given.
+type Scopes []Scope
+
+// Has reports whether any of the wanted scopes is in the set.
+func (s Scopes) Has(wanted ...Scope) bool {
+	for _, w := range wanted {
+		if slices.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// String joins the scopes with spaces, the form of OAuth and of the database.
+func (s Scopes) String() string {
+	parts := make([]string, len(s))
+	for i, v := range s {
+		parts[i] = string(v)
+	}
+	return strings.Join(parts, " ")
+}
+
+// ParseScopes reads the form of String.
+func ParseScopes(text string) Scopes {
+	var out Scopes
+	for part := range strings.FieldsSeq(text) {
+		out = append(out, Scope(part))
+	}
+	return out
+}

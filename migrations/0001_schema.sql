@@ -1,0 +1,507 @@
+-- The schema of Tenon, one text for SQLite and PostgreSQL.
+--
+-- Words in braces are replaced per engine: id (a key never used again), text
+-- (bytewise sorted on both), time (UTC, microseconds), bytes. Columns that end
+-- in _fold hold what Go folded, for look-ups without regard to case. Until the
+-- first release this file is edited in place; afterwards one file per step.
+
+-- Settings of the instance: one row per value that differs from its default.
+CREATE TABLE settings (
+    name       {{text}} PRIMARY KEY,
+    value      {{text}} NOT NULL, -- JSON
+    updated_at {{time}} NOT NULL
+);
+
+-- People and bots ---------------------------------------------------------------
+
+CREATE TABLE users (
+    id                  {{id}},
+    username            {{text}} NOT NULL,
+    username_fold       {{text}} NOT NULL,
+    name                {{text}} NOT NULL,
+    name_fold           {{text}} NOT NULL,
+    state               {{text}} NOT NULL, -- active, blocked, deactivated, banned, blocked_pending_approval, ldap_blocked
+    user_type           {{text}} NOT NULL, -- human, bot, ghost, internal
+    admin               BOOLEAN NOT NULL,
+    auditor             BOOLEAN NOT NULL,
+    external            BOOLEAN NOT NULL,
+    private_profile     BOOLEAN NOT NULL,
+    password_hash       {{text}} NOT NULL, -- PHC string; '' allows no password
+    password_expired    BOOLEAN NOT NULL,
+    namespace_id        BIGINT,            -- the personal namespace; bots have none
+    created_by_id       BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    avatar              {{text}} NOT NULL, -- stored file name, '' for none
+    bio                 {{text}} NOT NULL,
+    location            {{text}},
+    public_email        {{text}} NOT NULL,
+    commit_email        {{text}} NOT NULL, -- '' is the primary address, _private the private one
+    skype               {{text}} NOT NULL,
+    linkedin            {{text}} NOT NULL,
+    twitter             {{text}} NOT NULL,
+    discord             {{text}} NOT NULL,
+    website_url         {{text}} NOT NULL,
+    organization        {{text}} NOT NULL,
+    job_title           {{text}} NOT NULL,
+    pronouns            {{text}},
+    note                {{text}},
+    time_zone           {{text}} NOT NULL,
+    theme_id            BIGINT NOT NULL,
+    color_scheme_id     BIGINT NOT NULL,
+    projects_limit      BIGINT NOT NULL,
+    can_create_group    BOOLEAN NOT NULL,
+    view_diffs_file_by_file             BOOLEAN NOT NULL,
+    shared_runners_minutes_limit        BIGINT,
+    extra_shared_runners_minutes_limit  BIGINT,
+    sign_in_count       BIGINT NOT NULL,
+    current_sign_in_at  {{time}},
+    last_sign_in_at     {{time}},
+    current_sign_in_ip  {{text}},
+    last_sign_in_ip     {{text}},
+    last_activity_on    {{text}}, -- YYYY-MM-DD
+    created_at          {{time}} NOT NULL,
+    updated_at          {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX users_username ON users (username_fold);
+CREATE INDEX users_name ON users (name_fold);
+
+CREATE TABLE emails (
+    id           {{id}},
+    user_id      BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    email        {{text}} NOT NULL,
+    email_fold   {{text}} NOT NULL,
+    is_primary   BOOLEAN NOT NULL,
+    pending      BOOLEAN NOT NULL, -- becomes the primary address once confirmed
+    confirmed_at {{time}},
+    created_at   {{time}} NOT NULL,
+    updated_at   {{time}} NOT NULL
+);
+CREATE INDEX emails_user ON emails (user_id);
+CREATE UNIQUE INDEX emails_owned ON emails (email_fold) WHERE is_primary OR confirmed_at IS NOT NULL;
+CREATE UNIQUE INDEX emails_primary ON emails (user_id) WHERE is_primary;
+
+CREATE TABLE identities (
+    id          {{id}},
+    user_id     BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    provider    {{text}} NOT NULL,
+    extern_uid  {{text}} NOT NULL,
+    created_at  {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX identities_uid ON identities (provider, extern_uid);
+CREATE UNIQUE INDEX identities_user ON identities (user_id, provider);
+
+-- Tokens of every kind; only the SHA-256 digest of the secret is kept.
+CREATE TABLE access_tokens (
+    id            {{id}},
+    kind          {{text}} NOT NULL, -- personal, impersonation, project, group
+    user_id       BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    name          {{text}} NOT NULL,
+    description   {{text}},
+    digest        {{text}} NOT NULL,
+    scopes        {{text}} NOT NULL, -- joined by spaces
+    revoked       BOOLEAN NOT NULL,
+    expires_on    {{text}}, -- YYYY-MM-DD; unusable from that day on
+    family_id     BIGINT,   -- the first token of a chain of rotations
+    last_used_at  {{time}},
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
+CREATE INDEX access_tokens_user ON access_tokens (user_id);
+
+-- Places ------------------------------------------------------------------------
+
+CREATE TABLE namespaces (
+    id          {{id}},
+    kind        {{text}} NOT NULL, -- user, group, project
+    parent_id   BIGINT REFERENCES namespaces (id),
+    path        {{text}} NOT NULL,
+    name        {{text}} NOT NULL,
+    visibility  BIGINT NOT NULL, -- 0 private, 10 internal, 20 public
+    created_at  {{time}} NOT NULL,
+    updated_at  {{time}} NOT NULL
+);
+CREATE INDEX namespaces_parent ON namespaces (parent_id);
+
+-- Closure of the tree: every namespace with itself (depth 0) and each ancestor.
+CREATE TABLE namespace_ancestors (
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    ancestor_id  BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    depth        BIGINT NOT NULL,
+    PRIMARY KEY (namespace_id, ancestor_id)
+);
+CREATE INDEX namespace_ancestors_down ON namespace_ancestors (ancestor_id, namespace_id);
+
+-- Full paths of users, groups and projects.
+CREATE TABLE routes (
+    namespace_id BIGINT PRIMARY KEY REFERENCES namespaces (id) ON DELETE CASCADE,
+    path         {{text}} NOT NULL,
+    path_fold    {{text}} NOT NULL,
+    name         {{text}} NOT NULL -- "Group / Subgroup / Project"
+);
+CREATE UNIQUE INDEX routes_path ON routes (path_fold);
+
+-- Paths that something had before a rename or transfer.
+CREATE TABLE redirect_routes (
+    path_fold    {{text}} PRIMARY KEY,
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    created_at   {{time}} NOT NULL
+);
+
+-- What a group has beyond its namespace.
+CREATE TABLE groups (
+    namespace_id             BIGINT PRIMARY KEY REFERENCES namespaces (id) ON DELETE CASCADE,
+    creator_id               BIGINT,
+    description              {{text}},
+    avatar                   {{text}} NOT NULL,
+    share_with_group_lock    BOOLEAN NOT NULL,
+    require_two_factor_authentication BOOLEAN NOT NULL,
+    two_factor_grace_period  BIGINT NOT NULL,
+    project_creation_level   {{text}} NOT NULL, -- noone, owner, maintainer, developer, administrator
+    subgroup_creation_level  {{text}} NOT NULL, -- owner, maintainer
+    auto_devops_enabled      BOOLEAN,
+    emails_enabled           BOOLEAN NOT NULL,
+    mentions_disabled        BOOLEAN,
+    lfs_enabled              BOOLEAN NOT NULL,
+    request_access_enabled   BOOLEAN NOT NULL,
+    default_branch           {{text}},
+    default_branch_protection BIGINT, -- null inherits the instance's
+    shared_runners_setting   {{text}} NOT NULL,
+    archived                 BOOLEAN NOT NULL,
+    marked_for_deletion_on   {{text}}
+);
+
+CREATE TABLE members (
+    id            {{id}},
+    namespace_id  BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    user_id       BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    access_level  BIGINT NOT NULL,
+    expires_on    {{text}}, -- YYYY-MM-DD; counts no more from that day on
+    created_by_id BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX members_place ON members (namespace_id, user_id);
+CREATE INDEX members_user ON members (user_id, namespace_id, access_level);
+
+-- A group invited into a group or project: its members get at most access_level there.
+CREATE TABLE shares (
+    id            {{id}},
+    namespace_id  BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    group_id      BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    access_level  BIGINT NOT NULL,
+    expires_on    {{text}},
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX shares_place ON shares (namespace_id, group_id);
+CREATE INDEX shares_group ON shares (group_id);
+
+CREATE TABLE projects (
+    id              {{id}},
+    namespace_id    BIGINT NOT NULL REFERENCES namespaces (id), -- its own twin of kind project
+    parent_id       BIGINT NOT NULL REFERENCES namespaces (id), -- the group or personal namespace it stands in
+    creator_id      BIGINT,
+    forked_from_id  BIGINT,
+    name            {{text}} NOT NULL,
+    name_fold       {{text}} NOT NULL,
+    path            {{text}} NOT NULL,
+    description     {{text}},
+    description_fold {{text}} NOT NULL,
+    avatar          {{text}} NOT NULL,
+    default_branch  {{text}}, -- null until the repository has a branch
+    storage         {{text}} NOT NULL,
+    archived        BOOLEAN NOT NULL,
+    star_count      BIGINT NOT NULL,
+    forks_count     BIGINT NOT NULL,
+    open_issues_count BIGINT NOT NULL,
+    topics          {{text}} NOT NULL, -- JSON array of names
+    issues_access          BIGINT NOT NULL, -- feature access: 0 disabled, 10 members, 20 everyone who sees the project
+    merge_requests_access  BIGINT NOT NULL,
+    repository_access      BIGINT NOT NULL,
+    forking_access         BIGINT NOT NULL,
+    wiki_access            BIGINT NOT NULL,
+    builds_access          BIGINT NOT NULL,
+    snippets_access        BIGINT NOT NULL,
+    features               {{text}} NOT NULL, -- JSON object of the other features' levels
+    merge_method           {{text}} NOT NULL, -- merge, rebase_merge, ff
+    squash_option          {{text}} NOT NULL, -- never, always, default_on, default_off
+    only_allow_merge_if_pipeline_succeeds            BOOLEAN NOT NULL,
+    allow_merge_on_skipped_pipeline                  BOOLEAN,
+    only_allow_merge_if_all_discussions_are_resolved BOOLEAN NOT NULL,
+    remove_source_branch_after_merge                 BOOLEAN NOT NULL,
+    printing_merge_request_link_enabled              BOOLEAN NOT NULL,
+    merge_commit_template     {{text}},
+    squash_commit_template    {{text}},
+    suggestion_commit_message {{text}},
+    issue_branch_template     {{text}},
+    request_access_enabled    BOOLEAN NOT NULL,
+    lfs_enabled               BOOLEAN NOT NULL,
+    autoclose_referenced_issues BOOLEAN NOT NULL,
+    emails_enabled            BOOLEAN NOT NULL,
+    approvals_before_merge    BIGINT NOT NULL,
+    settings                  {{text}} NOT NULL, -- JSON object of what only later areas read
+    pending_delete            BOOLEAN NOT NULL,
+    marked_for_deletion_on    {{text}},
+    last_activity_at          {{time}} NOT NULL,
+    created_at                {{time}} NOT NULL,
+    updated_at                {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX projects_namespace ON projects (namespace_id);
+CREATE INDEX projects_parent ON projects (parent_id);
+CREATE INDEX projects_creator ON projects (creator_id);
+
+-- Numbers that count per project or group: the highest one given out.
+CREATE TABLE internal_ids (
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    kind         {{text}} NOT NULL, -- issue, merge_request, milestone, epic, pipeline
+    last         BIGINT NOT NULL,
+    PRIMARY KEY (namespace_id, kind)
+);
+
+-- Repositories --------------------------------------------------------------------
+
+CREATE TABLE protected_branches (
+    id               {{id}},
+    project_id       BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    name             {{text}} NOT NULL, -- a branch name or a pattern with *
+    allow_force_push BOOLEAN NOT NULL,
+    code_owner_approval_required BOOLEAN NOT NULL,
+    created_at       {{time}} NOT NULL,
+    updated_at       {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX protected_branches_name ON protected_branches (project_id, name);
+
+CREATE TABLE protected_branch_levels (
+    id                  {{id}},
+    protected_branch_id BIGINT NOT NULL REFERENCES protected_branches (id) ON DELETE CASCADE,
+    action              {{text}} NOT NULL, -- push, merge, unprotect
+    access_level        BIGINT,
+    user_id             BIGINT REFERENCES users (id) ON DELETE CASCADE,
+    group_id            BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
+    deploy_key_id       BIGINT
+);
+CREATE INDEX protected_branch_levels_rule ON protected_branch_levels (protected_branch_id);
+
+-- Reference changes that are recorded before they are made, so that a crash
+-- between git and the database can be settled at start-up.
+CREATE TABLE ref_intents (
+    id          {{id}},
+    project_id  BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id     BIGINT NOT NULL,
+    source      {{text}} NOT NULL, -- push, api, merge
+    changes     {{text}} NOT NULL, -- JSON array of {ref, old, new}
+    created_at  {{time}} NOT NULL
+);
+
+-- Planning ------------------------------------------------------------------------
+
+CREATE TABLE labels (
+    id           {{id}},
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE, -- of the project or group
+    title        {{text}} NOT NULL,
+    title_fold   {{text}} NOT NULL,
+    description  {{text}},
+    color        {{text}} NOT NULL, -- #rrggbb
+    priority     BIGINT,
+    created_at   {{time}} NOT NULL,
+    updated_at   {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX labels_title ON labels (namespace_id, title);
+
+CREATE TABLE label_links (
+    target_type {{text}} NOT NULL, -- Issue, MergeRequest, Epic
+    target_id   BIGINT NOT NULL,
+    label_id    BIGINT NOT NULL REFERENCES labels (id) ON DELETE CASCADE,
+    PRIMARY KEY (target_type, target_id, label_id)
+);
+CREATE INDEX label_links_label ON label_links (label_id, target_type, target_id);
+
+CREATE TABLE issues (
+    id                {{id}},
+    iid               BIGINT NOT NULL,
+    project_id        BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    author_id         BIGINT NOT NULL REFERENCES users (id),
+    title             {{text}} NOT NULL,
+    title_fold        {{text}} NOT NULL,
+    description       {{text}},
+    description_fold  {{text}} NOT NULL,
+    state             {{text}} NOT NULL, -- opened, closed
+    issue_type        {{text}} NOT NULL, -- issue, incident, test_case, task
+    confidential      BOOLEAN NOT NULL,
+    discussion_locked BOOLEAN,
+    due_date          {{text}}, -- YYYY-MM-DD
+    weight            BIGINT,
+    closed_at         {{time}},
+    closed_by_id      BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    notes_count        BIGINT NOT NULL, -- comments, system notes left out
+    public_notes_count BIGINT NOT NULL, -- the same without internal ones
+    created_at        {{time}} NOT NULL,
+    updated_at        {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX issues_iid ON issues (project_id, iid);
+CREATE INDEX issues_project ON issues (project_id, id);
+CREATE INDEX issues_updated ON issues (project_id, updated_at, id);
+CREATE INDEX issues_author ON issues (author_id, id);
+
+CREATE TABLE issue_assignees (
+    issue_id BIGINT NOT NULL REFERENCES issues (id) ON DELETE CASCADE,
+    user_id  BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    PRIMARY KEY (issue_id, user_id)
+);
+CREATE INDEX issue_assignees_user ON issue_assignees (user_id, issue_id);
+
+CREATE TABLE notes (
+    id             {{id}},
+    discussion_id  {{text}} NOT NULL, -- 40 hex digits
+    noteable_type  {{text}} NOT NULL, -- Issue, MergeRequest, Snippet, Commit, Epic
+    noteable_id    BIGINT NOT NULL,   -- 0 for commits
+    commit_id      {{text}},
+    project_id     BIGINT REFERENCES projects (id) ON DELETE CASCADE,
+    group_id       BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
+    author_id      BIGINT NOT NULL REFERENCES users (id),
+    type           {{text}}, -- null, DiscussionNote, DiffNote
+    body           {{text}} NOT NULL,
+    system         BOOLEAN NOT NULL,
+    internal       BOOLEAN NOT NULL,
+    resolved_at    {{time}},
+    resolved_by_id BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at     {{time}} NOT NULL,
+    updated_at     {{time}} NOT NULL
+);
+CREATE INDEX notes_noteable ON notes (noteable_type, noteable_id, id);
+CREATE INDEX notes_project ON notes (project_id, id);
+CREATE INDEX notes_author ON notes (author_id);
+
+-- Merge requests --------------------------------------------------------------------
+
+CREATE TABLE merge_requests (
+    id                 {{id}},
+    iid                BIGINT NOT NULL,
+    target_project_id  BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    source_project_id  BIGINT REFERENCES projects (id) ON DELETE SET NULL,
+    target_branch      {{text}} NOT NULL,
+    source_branch      {{text}} NOT NULL,
+    author_id          BIGINT NOT NULL REFERENCES users (id),
+    title              {{text}} NOT NULL,
+    title_fold         {{text}} NOT NULL,
+    description        {{text}},
+    description_fold   {{text}} NOT NULL,
+    state              {{text}} NOT NULL, -- opened, closed, locked, merged
+    draft              BOOLEAN NOT NULL,
+    merge_user_id      BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    merged_at          {{time}},
+    closed_by_id       BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    closed_at          {{time}},
+    version_id         BIGINT,            -- newest row of merge_request_versions
+    base_sha           {{text}} NOT NULL, -- of the newest version, '' while there is none
+    start_sha          {{text}} NOT NULL,
+    head_sha           {{text}} NOT NULL,
+    commits_count      BIGINT NOT NULL,
+    changes_count      BIGINT,
+    -- Result of the last trial merge and the two commits it was made for; where they
+    -- are not the present ones the request reads as unchecked.
+    trial_result       {{text}} NOT NULL, -- '', can_be_merged, cannot_be_merged
+    trial_source_sha   {{text}} NOT NULL,
+    trial_target_sha   {{text}} NOT NULL,
+    merge_commit_sha   {{text}},
+    squash_commit_sha  {{text}},
+    merge_error        {{text}},
+    squash             BOOLEAN NOT NULL,
+    discussion_locked  BOOLEAN,
+    should_remove_source_branch BOOLEAN, -- what the merge call asked for
+    force_remove_source_branch  BOOLEAN, -- what the request itself says
+    allow_collaboration         BOOLEAN NOT NULL,
+    merge_when_pipeline_succeeds BOOLEAN NOT NULL,
+    approvals_before_merge      BIGINT,
+    notes_count        BIGINT NOT NULL,
+    public_notes_count BIGINT NOT NULL,
+    created_at         {{time}} NOT NULL,
+    updated_at         {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX merge_requests_iid ON merge_requests (target_project_id, iid);
+CREATE INDEX merge_requests_target ON merge_requests (target_project_id, id);
+CREATE INDEX merge_requests_target_branch ON merge_requests (target_project_id, target_branch, state);
+CREATE INDEX merge_requests_source_branch ON merge_requests (source_project_id, source_branch, state);
+CREATE INDEX merge_requests_author ON merge_requests (author_id, id);
+-- One open request per pair of branches.
+CREATE UNIQUE INDEX merge_requests_open ON merge_requests (source_project_id, source_branch, target_project_id, target_branch)
+    WHERE state = 'opened' OR state = 'locked';
+
+CREATE TABLE merge_request_assignees (
+    merge_request_id BIGINT NOT NULL REFERENCES merge_requests (id) ON DELETE CASCADE,
+    user_id          BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    PRIMARY KEY (merge_request_id, user_id)
+);
+CREATE INDEX merge_request_assignees_user ON merge_request_assignees (user_id, merge_request_id);
+
+CREATE TABLE merge_request_reviewers (
+    merge_request_id BIGINT NOT NULL REFERENCES merge_requests (id) ON DELETE CASCADE,
+    user_id          BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    state            {{text}} NOT NULL, -- unreviewed, reviewed, approved, ...
+    created_at       {{time}} NOT NULL,
+    PRIMARY KEY (merge_request_id, user_id)
+);
+CREATE INDEX merge_request_reviewers_user ON merge_request_reviewers (user_id, merge_request_id);
+
+-- The states a request's source branch had: what is compared with what.
+CREATE TABLE merge_request_versions (
+    id               {{id}},
+    merge_request_id BIGINT NOT NULL REFERENCES merge_requests (id) ON DELETE CASCADE,
+    base_sha         {{text}} NOT NULL,
+    start_sha        {{text}} NOT NULL,
+    head_sha         {{text}} NOT NULL,
+    commits_count    BIGINT NOT NULL,
+    changes_count    BIGINT NOT NULL,
+    created_at       {{time}} NOT NULL
+);
+CREATE INDEX merge_request_versions_request ON merge_request_versions (merge_request_id, id);
+
+-- A merge in flight: written before the target branch moves, gone when the
+-- request's row says merged. Settled at start-up after a crash.
+CREATE TABLE merge_leases (
+    merge_request_id BIGINT PRIMARY KEY REFERENCES merge_requests (id) ON DELETE CASCADE,
+    user_id          BIGINT NOT NULL,
+    target_old_sha   {{text}} NOT NULL,
+    target_new_sha   {{text}} NOT NULL,
+    merge_commit_sha  {{text}},
+    squash_commit_sha {{text}},
+    remove_source    BOOLEAN NOT NULL,
+    created_at       {{time}} NOT NULL
+);
+
+-- Records -----------------------------------------------------------------------------
+
+-- What people did, as /events shows it.
+CREATE TABLE events (
+    id           {{id}},
+    project_id   BIGINT REFERENCES projects (id) ON DELETE CASCADE,
+    group_id     BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
+    author_id    BIGINT NOT NULL,
+    action       {{text}} NOT NULL, -- created, closed, reopened, pushed, commented, merged, joined, left, destroyed, updated
+    target_type  {{text}},
+    target_id    BIGINT,
+    target_iid   BIGINT,
+    target_title {{text}},
+    payload      {{text}}, -- JSON, for pushes
+    created_at   {{time}} NOT NULL
+);
+CREATE INDEX events_project ON events (project_id, id);
+CREATE INDEX events_author ON events (author_id, id);
+
+-- Who changed what, for the audit endpoints.
+CREATE TABLE audit_events (
+    id           {{id}},
+    author_id    BIGINT NOT NULL, -- 0 is nobody signed in
+    author_name  {{text}} NOT NULL,
+    entity_type  {{text}} NOT NULL, -- User, Project, Group, Instance
+    entity_id    BIGINT NOT NULL,
+    entity_path  {{text}} NOT NULL,
+    event_name   {{text}} NOT NULL,
+    target_type  {{text}} NOT NULL,
+    target_id    BIGINT NOT NULL,
+    target_details {{text}} NOT NULL,
+    details      {{text}} NOT NULL, -- JSON object
+    ip_address   {{text}} NOT NULL,
+    created_at   {{time}} NOT NULL
+);
+CREATE INDEX audit_events_entity ON audit_events (entity_type, entity_id, id);
