@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs the programs that the tests use and the machine lacks: on Debian, as
+# root, and nowhere else. Elsewhere it names what is missing and succeeds; the
+# tests that need it then skip and say so.
+set -euo pipefail
+
+missing=()
+need() { # command, Debian packages
+  local name=$1
+  shift
+  command -v "$name" >/dev/null 2>&1 || missing+=("$@")
+}
+need git git
+need curl curl ca-certificates
+need gcc gcc libc6-dev
+if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+  missing+=(postgresql)
+fi
+((${#missing[@]} == 0)) && exit 0
+
+if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "setup: not installed here (needs root on Debian): ${missing[*]}"
+  exit 0
+fi
+
+echo "setup: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+# Debian starts a cluster of its own after the installation; the tests want none.
+if [[ " ${missing[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
+  mkdir -p /etc/postgresql-common
+  echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 "$@" >>"$log" 2>&1; }
+if ! { apt update && apt install -y --no-install-recommends "${missing[@]}"; }; then
+  tail -n 20 "$log"
+  echo "setup: could not install ${missing[*]}"
+fi
