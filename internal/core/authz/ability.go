@@ -1,12 +1,10 @@
 package authz
 
-// Ability names one thing an actor may do, spelled as in docs/permissions.md.
-type Ability string
-
 // Level is an access level of the contract (facts-3 §2.1).
 type Level int
 
-// The levels a membership can give; NoAccess only stands in protection rules.
+// The levels a membership can give. NoAccess and AdminLevel stand in protection
+// rules only.
 const (
 	NoAccess   Level = 0
 	Minimal    Level = 5
@@ -18,6 +16,38 @@ const (
 	Owner      Level = 50
 	AdminLevel Level = 60
 )
+
+// Assignable reports whether a membership may carry the level.
+func (l Level) Assignable() bool {
+	switch l {
+	case Minimal, Guest, Planner, Reporter, Developer, Maintainer, Owner:
+		return true
+	}
+	return false
+}
+
+// Name gives the level's word in messages, "Maintainer".
+func (l Level) Name() string {
+	switch l {
+	case Minimal:
+		return "Minimal Access"
+	case Guest:
+		return "Guest"
+	case Planner:
+		return "Planner"
+	case Reporter:
+		return "Reporter"
+	case Developer:
+		return "Developer"
+	case Maintainer:
+		return "Maintainer"
+	case Owner:
+		return "Owner"
+	case AdminLevel:
+		return "Admin"
+	}
+	return "No access"
+}
 
 // Visibility says who sees a project or group without being a member.
 type Visibility int
@@ -52,4 +82,192 @@ func ParseVisibility(word string) (Visibility, bool) {
 		return Private, true
 	}
 	return Private, false
+}
+
+// Feature is a part of a project that can be switched off or kept to members.
+type Feature int
+
+// The features whose access a permission depends on; NoFeature depends on none.
+const (
+	NoFeature Feature = iota
+	Issues
+	MergeRequests
+	Repository
+	Wiki
+	Builds
+	Snippets
+	Forking
+	featureCount
+)
+
+// FeatureAccess says who may use a feature of a project they can see.
+type FeatureAccess int
+
+// The levels of facts-3 §7.1 in the order of openness.
+const (
+	FeatureDisabled FeatureAccess = 0
+	FeatureMembers  FeatureAccess = 10
+	FeatureEnabled  FeatureAccess = 20
+)
+
+// String gives the API's word: disabled, private or enabled.
+func (f FeatureAccess) String() string {
+	switch f {
+	case FeatureDisabled:
+		return "disabled"
+	case FeatureMembers:
+		return "private"
+	default:
+		return "enabled"
+	}
+}
+
+// Features holds the access of each feature of one project.
+type Features [featureCount]FeatureAccess
+
+// Ability names one thing an actor may do, spelled as in docs/permissions.md.
+type Ability string
+
+// Abilities of the instance.
+const (
+	ReadVersion    Ability = "read_version"
+	ReadUser       Ability = "read_user"
+	ReadOwnUser    Ability = "read_own_user"
+	ListUsers      Ability = "list_users"
+	AdminUsers     Ability = "admin_users"
+	CreateTopGroup Ability = "create_top_level_group"
+	ListProjects   Ability = "list_projects"
+	ListGroups     Ability = "list_groups"
+	ManageOwnToken Ability = "manage_own_token"
+)
+
+// Abilities in a group.
+const (
+	ReadGroup         Ability = "read_group"
+	ReadGroupMembers  Ability = "read_group_members"
+	CreateProject     Ability = "create_project"
+	CreateSubgroup    Ability = "create_subgroup"
+	AdminGroup        Ability = "admin_group"
+	AdminGroupMembers Ability = "admin_group_members"
+	DeleteGroup       Ability = "delete_group"
+)
+
+// Abilities in a project.
+const (
+	ReadProject      Ability = "read_project"
+	AdminProject     Ability = "admin_project"
+	ChangeVisibility Ability = "change_visibility"
+	ArchiveProject   Ability = "archive_project"
+	DeleteProject    Ability = "delete_project"
+	ReadMembers      Ability = "read_members"
+	AdminMembers     Ability = "admin_members"
+
+	ReadCode              Ability = "read_code"
+	PushCode              Ability = "push_code"
+	DeleteTag             Ability = "delete_tag"
+	ReadProtectedBranch   Ability = "read_protected_branch"
+	AdminProtectedBranch  Ability = "admin_protected_branch"
+	DeleteProtectedBranch Ability = "delete_protected_branch"
+
+	ReadLabel  Ability = "read_label"
+	AdminLabel Ability = "admin_label"
+
+	ReadIssue         Ability = "read_issue"
+	ReadConfidential  Ability = "read_confidential_issue"
+	CreateIssue       Ability = "create_issue"
+	UpdateIssue       Ability = "update_issue"
+	SetIssueMetadata  Ability = "set_issue_metadata"
+	SetIssueNumber    Ability = "set_issue_number"
+	DeleteIssue       Ability = "delete_issue"
+	ReadNote          Ability = "read_note"
+	CreateNote        Ability = "create_note"
+	CreateNoteLocked  Ability = "create_note_when_locked"
+	AdminNote         Ability = "admin_note"
+	InternalNote      Ability = "read_internal_note"
+	SetNoteCreatedAt  Ability = "set_note_created_at"
+
+	ReadMergeRequest        Ability = "read_merge_request"
+	CreateMergeRequestIn    Ability = "create_merge_request_in"
+	CreateMergeRequestFrom  Ability = "create_merge_request_from"
+	UpdateMergeRequest      Ability = "update_merge_request"
+	SetMergeRequestMetadata Ability = "set_merge_request_metadata"
+	AcceptMergeRequest      Ability = "accept_merge_request"
+	DeleteMergeRequest      Ability = "delete_merge_request"
+)
+
+// Rule is one row of the permission table: who may do a thing with a subject
+// they can see.
+type Rule struct {
+	Min      Level   // least level of membership; above Owner means administrators only
+	Also     Level   // one level below Min that may too, zero for none
+	Anyone   bool    // whoever sees the subject, signed in or not
+	SignedIn bool    // whoever sees the subject and is signed in
+	Own      bool    // the author or an assignee of the item
+	Feature  Feature // refused to those whom the feature is closed to
+	Code     bool    // guests of a private project do not see code
+	Write    bool    // refused in an archived project and to auditors
+}
+
+var adminsOnly = AdminLevel
+
+// Rules is the permission table (facts-3 §2.2, §2.3; rulings 3 and 36 of facts-1 §11).
+// docs/permissions.md is generated from it.
+var Rules = map[Ability]Rule{
+	ReadVersion:    {SignedIn: true},
+	ReadUser:       {SignedIn: true},
+	ReadOwnUser:    {SignedIn: true},
+	ListUsers:      {Anyone: true},
+	AdminUsers:     {Min: adminsOnly, Write: true},
+	CreateTopGroup: {SignedIn: true, Write: true},
+	ListProjects:   {Anyone: true},
+	ListGroups:     {Anyone: true},
+	ManageOwnToken: {SignedIn: true},
+
+	ReadGroup:         {Anyone: true},
+	ReadGroupMembers:  {Anyone: true},
+	CreateProject:     {Min: Developer, Write: true},
+	CreateSubgroup:    {Min: Maintainer, Write: true},
+	AdminGroup:        {Min: Owner, Write: true},
+	AdminGroupMembers: {Min: Owner, Write: true},
+	DeleteGroup:       {Min: Owner, Write: true},
+
+	ReadProject:      {Anyone: true},
+	AdminProject:     {Min: Maintainer, Write: true},
+	ChangeVisibility: {Min: Owner, Write: true},
+	ArchiveProject:   {Min: Owner},
+	DeleteProject:    {Min: Owner},
+	ReadMembers:      {Anyone: true},
+	AdminMembers:     {Min: Maintainer, Write: true},
+
+	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
+	PushCode:              {Min: Developer, Feature: Repository, Write: true},
+	DeleteTag:             {Min: Developer, Feature: Repository, Write: true},
+	ReadProtectedBranch:   {Min: Developer, Feature: Repository},
+	AdminProtectedBranch:  {Min: Maintainer, Feature: Repository, Write: true},
+	DeleteProtectedBranch: {Min: Maintainer, Feature: Repository, Write: true},
+
+	ReadLabel:  {Anyone: true},
+	AdminLabel: {Min: Planner, Write: true},
+
+	ReadIssue:        {Anyone: true, Feature: Issues},
+	ReadConfidential: {Min: Planner, Own: true, Feature: Issues},
+	CreateIssue:      {SignedIn: true, Feature: Issues, Write: true},
+	UpdateIssue:      {Min: Planner, Own: true, Feature: Issues, Write: true},
+	SetIssueMetadata: {Min: Planner, Feature: Issues, Write: true},
+	SetIssueNumber:   {Min: Owner, Feature: Issues, Write: true},
+	DeleteIssue:      {Min: Owner, Also: Planner, Feature: Issues, Write: true},
+	ReadNote:         {SignedIn: true},
+	CreateNote:       {SignedIn: true, Write: true},
+	CreateNoteLocked: {Min: Guest, Write: true},
+	AdminNote:        {Min: Maintainer, Own: true, Write: true},
+	InternalNote:     {Min: Planner},
+	SetNoteCreatedAt: {Min: Owner, Write: true},
+
+	ReadMergeRequest:        {Anyone: true, Feature: MergeRequests, Code: true},
+	CreateMergeRequestIn:    {SignedIn: true, Feature: MergeRequests, Code: true, Write: true},
+	CreateMergeRequestFrom:  {Min: Developer, Feature: Repository, Write: true},
+	UpdateMergeRequest:      {Min: Developer, Own: true, Feature: MergeRequests, Write: true},
+	SetMergeRequestMetadata: {Min: Developer, Feature: MergeRequests, Write: true},
+	AcceptMergeRequest:      {Min: Developer, Feature: MergeRequests, Write: true},
+	DeleteMergeRequest:      {Min: Owner, Feature: MergeRequests, Write: true},
 }

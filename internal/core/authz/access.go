@@ -1,0 +1,93 @@
+package authz
+
+// Access is a query, not a copy: memberships and shares are rows on namespaces, and
+// the closure of the tree carries them downwards. Every list filters by the same
+// expressions that Require asks for one subject.
+
+// LevelSQL gives an SQL expression for the actor's level of membership in the
+// namespace that column names, and its arguments: the highest of its own and inherited
+// memberships and of shares with groups it belongs to (facts-3 §2.1). It knows nothing
+// of visibility.
+func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
+	switch {
+	case as.Admin:
+		return "50", nil
+	case !as.SignedIn():
+		return "0", nil
+	}
+	today := p.today()
+	return `(SELECT COALESCE(MAX(x.level), 0) FROM (
+		SELECT m.access_level AS level
+		FROM namespace_ancestors a
+		JOIN members m ON m.namespace_id = a.ancestor_id
+		WHERE a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		UNION ALL
+		SELECT CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END
+		FROM namespace_ancestors a
+		JOIN shares s ON s.namespace_id = a.ancestor_id
+		JOIN namespace_ancestors g ON g.namespace_id = s.group_id
+		JOIN members m ON m.namespace_id = g.ancestor_id
+		WHERE a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+			AND (s.expires_on IS NULL OR s.expires_on > ?)) x)`,
+		[]any{as.UserID, today, as.UserID, today, today}
+}
+
+// reachSQL selects the ids of all namespaces in which the signed-in actor has a
+// membership of at least Guest, by itself, by inheritance or through a share.
+func (p *Policy) reachSQL(as Actor) (query string, args []any) { return p.ReachSQL(as, Guest) }
+
+// ReachSQL selects the ids of all namespaces in which the signed-in actor has at least
+// the level, by its own membership, by inheritance or through a share. Administrators
+// get no more than their memberships here.
+func (p *Policy) ReachSQL(as Actor, least Level) (query string, args []any) {
+	today := p.today()
+	return `SELECT d.namespace_id
+		FROM members m
+		JOIN namespace_ancestors d ON d.ancestor_id = m.namespace_id
+		WHERE m.user_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		UNION
+		SELECT d.namespace_id
+		FROM members m
+		JOIN namespace_ancestors g ON g.ancestor_id = m.namespace_id
+		JOIN shares s ON s.group_id = g.namespace_id
+		JOIN namespace_ancestors d ON d.ancestor_id = s.namespace_id
+		WHERE m.user_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+			AND s.access_level >= ? AND (s.expires_on IS NULL OR s.expires_on > ?)`,
+		[]any{as.UserID, least, today, as.UserID, least, today, least, today}
+}
+
+// VisibleProjectsSQL gives a condition on a row of namespaces (alias) of kind project
+// that holds for those the actor may see.
+func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args []any) {
+	switch {
+	case as.Admin, as.Auditor:
+		return "true", nil
+	case !as.SignedIn():
+		return alias + ".visibility >= 20", nil
+	}
+	reached, args := p.reachSQL(as)
+	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (" + reached + "))", args
+}
+
+// VisibleGroupsSQL gives a condition on a row of namespaces (alias) of kind group that
+// holds for those the actor may see: open ones, its own, and those that hold something
+// of its own.
+func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []any) {
+	switch {
+	case as.Admin, as.Auditor:
+		return "true", nil
+	case !as.SignedIn():
+		return alias + ".visibility >= 20", nil
+	}
+	reached, args := p.ReachSQL(as, Minimal)
+	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (SELECT u.ancestor_id FROM namespace_ancestors u" +
+		" WHERE u.namespace_id IN (" + reached + ")))", args
+}
+
+// openSQL is the tail of a condition for what a signed-in stranger may see.
+func openSQL(as Actor) string {
+	if as.External {
+		return ".visibility >= 20"
+	}
+	return ".visibility >= 10"
+}

@@ -1,0 +1,192 @@
+package authz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+)
+
+// NamespaceID identifies a user's, group's or project's namespace. A group's id is
+// its namespace id.
+type NamespaceID int64
+
+// Subject is what an ability is asked about: the instance (the zero value), a group
+// or a project, with what the table needs to know of it.
+type Subject struct {
+	Thing      string      // public name for the 404: "Project", "Group", "" for the bare one
+	Namespace  NamespaceID // of the group, or the project's own; zero for the instance
+	Visibility Visibility
+	Archived   bool
+	Features   Features // of a project
+	IsProject  bool
+
+	// Level is the actor's level here where Known says that it was read together
+	// with the subject; otherwise Require reads it.
+	Level Level
+	Known bool
+
+	// Of an item inside the project:
+	Own          bool // the actor is its author or assignee
+	Confidential bool // an issue hidden from all but planners, author and assignees
+}
+
+// Policy answers questions of permission. It is safe for concurrent use.
+type Policy struct {
+	db  *db.DB
+	now func() time.Time
+
+	// OnCheck, where set, is told each ability that is asked for; the permission
+	// matrix compares it with what the routes declare.
+	OnCheck func(Ability)
+}
+
+// New builds the policy over the memberships in d.
+func New(d *db.DB, now func() time.Time) *Policy { return &Policy{db: d, now: now} }
+
+// Require returns nil when the actor may do it, NotFound when it may not even see the
+// subject, Unauthorized when nobody is signed in, Forbidden otherwise.
+func (p *Policy) Require(ctx context.Context, as Actor, ability Ability, s Subject) error {
+	if p.OnCheck != nil {
+		p.OnCheck(ability)
+	}
+	rule, ok := Rules[ability]
+	if !ok {
+		return fmt.Errorf("authz: no rule for ability %q", ability)
+	}
+	level, err := p.Level(ctx, as, s)
+	if err != nil {
+		return err
+	}
+	visible, err := p.visible(ctx, as, s, level)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !visible:
+		return errs.Missing(s.Thing)
+	case s.Confidential && !as.Admin && !as.Auditor && level < Planner && !s.Own:
+		return errs.Missing("")
+	case rule.allows(as, s, level):
+		return nil
+	case !as.SignedIn() && !as.Admin:
+		return errs.New(errs.Unauthorized, "")
+	default:
+		return errs.Denied("")
+	}
+}
+
+// Can reports whether Require would allow it; only failures of the database are errors.
+func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) (bool, error) {
+	rule, ok := Rules[ability]
+	if !ok {
+		return false, fmt.Errorf("authz: no rule for ability %q", ability)
+	}
+	level, err := p.Level(ctx, as, s)
+	if err != nil {
+		return false, err
+	}
+	visible, err := p.visible(ctx, as, s, level)
+	if err != nil || !visible {
+		return false, err
+	}
+	if s.Confidential && !as.Admin && !as.Auditor && level < Planner && !s.Own {
+		return false, nil
+	}
+	return rule.allows(as, s, level), nil
+}
+
+// allows applies a row of the table to an actor that sees the subject.
+func (r Rule) allows(as Actor, s Subject, level Level) bool {
+	if r.Write && s.Archived {
+		return false
+	}
+	if s.IsProject && r.Feature != NoFeature {
+		switch access := s.Features[r.Feature]; {
+		case access == FeatureDisabled:
+			return false
+		case access == FeatureMembers && level < Guest && !as.Admin && !as.Auditor:
+			return false
+		}
+	}
+	if as.Admin {
+		return true
+	}
+	if as.Auditor && !r.Write && r.Min <= Owner {
+		return true
+	}
+	if r.Code && !codeOpen(s, level) {
+		return false
+	}
+	switch {
+	case r.Anyone:
+		return true
+	case r.SignedIn && as.SignedIn():
+		return true
+	case r.Own && s.Own && as.SignedIn():
+		return true
+	case r.Also != 0 && level == r.Also:
+		return true
+	}
+	return r.Min != 0 && level >= r.Min
+}
+
+// codeOpen says whether this level sees code: guests of private projects do not, nor
+// guests where the repository is for members only (facts-3 §2.2, note 1).
+func codeOpen(s Subject, level Level) bool {
+	if level >= Planner {
+		return true
+	}
+	return s.Visibility != Private && s.Features[Repository] == FeatureEnabled
+}
+
+// visible says whether the actor may know that the subject exists.
+func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) (bool, error) {
+	switch {
+	case s.Namespace == 0, as.Admin, as.Auditor, s.Visibility == Public:
+		return true, nil
+	case s.Visibility == Internal && as.SignedIn() && !as.External:
+		return true, nil
+	case level >= Guest, level >= Minimal && !s.IsProject:
+		return true, nil
+	case s.IsProject || !as.SignedIn():
+		return false, nil
+	}
+	// A private group shows itself to whoever is a member of something inside it.
+	reached, args := p.reachSQL(as)
+	inside, err := db.Get[bool](ctx, p.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors d
+		WHERE d.ancestor_id = ? AND d.namespace_id IN (`+reached+`))`, append([]any{s.Namespace}, args...)...)
+	if err != nil {
+		return false, fmt.Errorf("look inside group: %w", err)
+	}
+	return inside, nil
+}
+
+// Level gives the actor's level of membership in the subject: its own, inherited or
+// through a share; Owner for administrators, NoAccess for strangers.
+func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) {
+	switch {
+	case s.Namespace == 0:
+		return NoAccess, nil
+	case as.Admin:
+		return Owner, nil
+	case !as.SignedIn():
+		return NoAccess, nil
+	case s.Known:
+		return s.Level, nil
+	}
+	expr, args := p.LevelSQL(as, "n.id")
+	level, err := db.Get[int64](ctx, p.db, "SELECT "+expr+" FROM namespaces n WHERE n.id = ?", append(args, s.Namespace)...)
+	if errors.Is(err, db.ErrNotFound) {
+		return NoAccess, nil
+	}
+	if err != nil {
+		return NoAccess, fmt.Errorf("read access level: %w", err)
+	}
+	return Level(level), nil
+}
+
+func (p *Policy) today() string { return p.now().UTC().Format(time.DateOnly) }
