@@ -1,0 +1,160 @@
+package house
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const longest = 500
+
+func TestFiles_length(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if !f.test && !f.generated && f.lines > longest {
+			t.Errorf("%s has %d lines: split it by subject at %d, so that a reader can hold a file in mind", f.name, f.lines, longest)
+		}
+	}
+}
+
+func TestPackages_sentence(t *testing.T) {
+	t.Parallel()
+	type doc struct{ name, text string }
+	docs := map[string]doc{}
+	for _, f := range source(t) {
+		if f.test || f.generated {
+			continue
+		}
+		d := docs[f.dir()]
+		d.name = f.ast.Name.Name
+		if f.ast.Doc != nil {
+			if d.text != "" {
+				t.Errorf("%s: package %s has two package comments; keep one", f.name, d.name)
+			}
+			d.text = f.ast.Doc.Text()
+		}
+		docs[f.dir()] = d
+	}
+	for dir, d := range docs {
+		want := "Package " + d.name + " "
+		if d.name == "main" {
+			want = "Command " + path.Base(dir) + " "
+		}
+		if !strings.HasPrefix(d.text, want) {
+			t.Errorf("%s: the package comment begins %q, want one that begins %q and says what it is for", dir, firstLine(d.text), want)
+		}
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func TestPackages_name(t *testing.T) {
+	t.Parallel()
+	empty := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "manager", "misc", "shared"}
+	for _, f := range source(t) {
+		if name := f.ast.Name.Name; slices.Contains(empty, name) {
+			t.Errorf("%s: %q says nothing about its content; name a package with the noun its callers read", f.name, name)
+		}
+	}
+}
+
+func TestComments_areASCII(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if f.generated {
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			for _, c := range group.List {
+				if i := strings.IndexFunc(c.Text, func(r rune) bool { return r > 126 && r != '\u00a7' }); i >= 0 {
+					t.Errorf("%s: a comment has %q; comments are plain ASCII (and the section sign)", f.fset.Position(c.Pos()), c.Text[i:min(len(c.Text), i+4)])
+				}
+			}
+		}
+	}
+}
+
+// write finds the table that a statement writes.
+var write = regexp.MustCompile(`\b(?:INSERT\s+(?:OR\s+[A-Z]+\s+)?INTO|DELETE\s+FROM|UPDATE)\s+([a-z][a-z0-9_]*)`)
+
+// written lists the tables that a text of SQL writes.
+func written(text string) []string {
+	var out []string
+	for _, m := range write.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestTables_oneWriter keeps the rule that only the owning package writes a table, so
+// that every change to a row passes the one place that knows its rules.
+func TestTables_oneWriter(t *testing.T) {
+	t.Parallel()
+	writers := map[string]map[string]token.Position{} // table -> package -> where
+	for _, f := range source(t) {
+		if f.test || kit(f.dir()) || layer(f.dir()) != "core" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				return true
+			}
+			for _, table := range written(text) {
+				if writers[table] == nil {
+					writers[table] = map[string]token.Position{}
+				}
+				if _, ok := writers[table][below(f.dir())]; !ok {
+					writers[table][below(f.dir())] = f.fset.Position(lit.Pos())
+				}
+			}
+			return true
+		})
+	}
+	for table, by := range writers {
+		if len(by) < 2 {
+			continue
+		}
+		var places []string
+		for pkg, pos := range by {
+			places = append(places, pkg+" ("+pos.String()+")")
+		}
+		slices.Sort(places)
+		t.Errorf("table %s is written by %s: only the owning package writes a table; call its method or let it react to an event", table, strings.Join(places, ", "))
+	}
+}
+
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"insert", "INSERT INTO notes (id) VALUES (?)", []string{"notes"}},
+		{"update over lines", "UPDATE issues\n   SET title = ?", []string{"issues"}},
+		{"delete", "DELETE FROM todos WHERE id = ?", []string{"todos"}},
+		{"upsert is one table", "INSERT INTO internal_ids (scope) VALUES (?) ON CONFLICT (scope) DO UPDATE SET last = 1", []string{"internal_ids"}},
+		{"in a CTE", "WITH gone AS (DELETE FROM a WHERE b RETURNING id) INSERT INTO c SELECT id FROM gone", []string{"a", "c"}},
+		{"reading", "SELECT * FROM issues FOR UPDATE", nil},
+		{"prose", "update failed", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := written(tt.text); !slices.Equal(got, tt.want) {
+				t.Errorf("written(%q) = %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
