@@ -46,7 +46,9 @@ func below(dir string) string {
 }
 
 // kit reports whether a folder holds helpers for tests: dbtest, coretest.
-func kit(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") || strings.HasPrefix(dir, "test") }
+func kit(dir string) bool {
+	return strings.HasSuffix(path.Base(dir), "test") || strings.HasPrefix(dir, "test")
+}
 
 // order reads the order inside core from the block that docs/architecture.md marks
 // "core order": one level per line, lowest first.
