@@ -1,0 +1,116 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Moved is the cause of a NotFound error where the path once belonged to a project that
+// the actor may see. Transports answer with a redirect to the project's id instead.
+type Moved struct {
+	ID   ID
+	Path string // where the project stands now
+}
+
+// Error says where the project went.
+func (m *Moved) Error() string { return fmt.Sprintf("project moved to %q", m.Path) }
+
+// Find returns the project that ref names, an id in digits or a full path, with the
+// actor's level. It requires ReadProject. A path that the project had earlier gives a
+// NotFound error caused by *Moved.
+func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
+	id, byID := parseID(ref)
+	if !byID && !strings.Contains(ref, "/") {
+		return nil, errs.Missing("Project")
+	}
+	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	query := "SELECT " + columns + ", " + level + " AS actor_level" + from + " WHERE NOT p.pending_delete AND "
+	if byID {
+		query, args = query+"p.id = ?", append(args, id)
+	} else {
+		query, args = query+"r.path_fold = ?", append(args, db.Fold(ref))
+	}
+	found, err := db.Get[row](ctx, s.db, query, args...)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, s.missing(ctx, as, ref, byID)
+	case err != nil:
+		return nil, fmt.Errorf("find project: %w", err)
+	}
+	p := found.project()
+	if err := s.policy.Require(ctx, as, authz.ReadProject, p.Subject()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// FindByID is Find for an id.
+func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Project, error) {
+	return s.Find(ctx, as, strconv.FormatInt(int64(id), 10))
+}
+
+// missing makes the error for a ref that names no project, after looking whether one
+// stood there before.
+func (s *Service) missing(ctx context.Context, as authz.Actor, ref string, byID bool) error {
+	gone := errs.Missing("Project")
+	if byID {
+		return gone
+	}
+	id, err := db.Get[ID](ctx, s.db, `SELECT p.id FROM redirect_routes o JOIN projects p ON p.namespace_id = o.namespace_id
+		WHERE o.path_fold = ?`, db.Fold(ref))
+	if errors.Is(err, db.ErrNotFound) {
+		return gone
+	}
+	if err != nil {
+		return fmt.Errorf("find moved project: %w", err)
+	}
+	p, err := s.FindByID(ctx, as, id)
+	switch {
+	case err == nil:
+		gone.Err = &Moved{ID: p.ID, Path: p.FullPath}
+		return gone
+	case errs.Is(err, errs.NotFound):
+		return gone
+	}
+	return err
+}
+
+// ByIDs returns the projects with these ids, those that are being deleted left out. It
+// asks for no permission: callers show only what they may.
+func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Project, error) {
+	out := make(map[ID]*Project, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("p.id", ids)
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+w.SQL()+" AND NOT p.pending_delete", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("projects by id: %w", err)
+	}
+	for i := range rows {
+		p := rows[i].bare()
+		out[p.ID] = p
+	}
+	return out, nil
+}
+
+// parseID reads a ref that is a number; numbers that no project can have give 0.
+func parseID(ref string) (ID, bool) {
+	digits := strings.TrimPrefix(ref, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(ref, 10, 64)
+	if err != nil {
+		return 0, true
+	}
+	return ID(n), true
+}

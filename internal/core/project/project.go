@@ -1,0 +1,106 @@
+// Package project holds projects: where they stand, who sees them and how they are set up.
+package project
+
+import (
+	"encoding/json"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// ID identifies a project. It is not the id of the project's namespace.
+type ID int64
+
+// How merge requests are merged.
+const (
+	MergeCommit = "merge"        // always with a merge commit
+	MergeRebase = "rebase_merge" // merge commit on a source that could be fast-forwarded
+	MergeFF     = "ff"           // fast-forward only
+)
+
+// Whether merge requests are squashed.
+const (
+	SquashNever      = "never"
+	SquashAlways     = "always"
+	SquashDefaultOn  = "default_on"
+	SquashDefaultOff = "default_off"
+)
+
+// Project is one project with its place and, where it was read for an actor, that
+// actor's level in it.
+type Project struct {
+	ID            ID                `db:"id"`
+	NamespaceID   authz.NamespaceID `db:"namespace_id"` // its own twin of kind project
+	ParentID      authz.NamespaceID `db:"parent_id"`    // the group or personal namespace it stands in
+	CreatorID     *authz.UserID     `db:"creator_id"`
+	ForkedFromID  *ID               `db:"forked_from_id"`
+	Name          string            `db:"name"`
+	Path          string            `db:"path"`      // last part of FullPath
+	FullPath      string            `db:"full_path"` // "group/project"
+	FullName      string            `db:"full_name"` // "Group / Project"
+	Description   *string           `db:"description"`
+	Avatar        string            `db:"avatar"`         // stored file name, "" for none
+	DefaultBranch *string           `db:"default_branch"` // nil while the repository has no branch
+	Storage       string            `db:"storage"`
+	Visibility    authz.Visibility  `db:"visibility"`
+	Archived      bool              `db:"archived"`
+
+	StarCount       int64  `db:"star_count"`
+	ForksCount      int64  `db:"forks_count"`
+	OpenIssuesCount int64  `db:"open_issues_count"`
+	TopicsJSON      string `db:"topics"` // see Topics
+
+	Features authz.Features `db:"-"`
+
+	MergeMethod                     string  `db:"merge_method"`
+	SquashOption                    string  `db:"squash_option"`
+	OnlyMergeIfPipelineSucceeds     bool    `db:"only_allow_merge_if_pipeline_succeeds"`
+	AllowMergeOnSkippedPipeline     *bool   `db:"allow_merge_on_skipped_pipeline"`
+	OnlyMergeIfDiscussionsResolved  bool    `db:"only_allow_merge_if_all_discussions_are_resolved"`
+	RemoveSourceBranchAfterMerge    bool    `db:"remove_source_branch_after_merge"`
+	PrintingMergeRequestLinkEnabled bool    `db:"printing_merge_request_link_enabled"`
+	MergeCommitTemplate             *string `db:"merge_commit_template"`
+	SquashCommitTemplate            *string `db:"squash_commit_template"`
+	SuggestionCommitMessage         *string `db:"suggestion_commit_message"`
+	IssueBranchTemplate             *string `db:"issue_branch_template"`
+	RequestAccessEnabled            bool    `db:"request_access_enabled"`
+	LFSEnabled                      bool    `db:"lfs_enabled"`
+	AutocloseReferencedIssues       bool    `db:"autoclose_referenced_issues"`
+	EmailsEnabled                   bool    `db:"emails_enabled"`
+	ApprovalsBeforeMerge            int64   `db:"approvals_before_merge"`
+	FeaturesJSON                    string  `db:"features"` // see OtherFeatures
+	SettingsJSON                    string  `db:"settings"` // see Settings
+	MarkedForDeletionOn             *string `db:"marked_for_deletion_on"`
+	PendingDelete                   bool    `db:"pending_delete"`
+	LastActivityAt                  db.Time `db:"last_activity_at"`
+	CreatedAt                       db.Time `db:"created_at"`
+	UpdatedAt                       db.Time `db:"updated_at"`
+
+	// Level is the actor's level of membership where LevelKnown says that the project
+	// was read for an actor.
+	Level      authz.Level `db:"-"`
+	LevelKnown bool        `db:"-"`
+}
+
+// Subject is what permissions are asked about.
+func (p *Project) Subject() authz.Subject {
+	return authz.Subject{
+		Thing:      "Project",
+		Namespace:  p.NamespaceID,
+		Visibility: p.Visibility,
+		Archived:   p.Archived,
+		Features:   p.Features,
+		IsProject:  true,
+		Level:      p.Level,
+		Known:      p.LevelKnown,
+	}
+}
+
+// Topics lists the project's topics.
+func (p *Project) Topics() []string {
+	topics := []string{}
+	if p.TopicsJSON != "" && json.Unmarshal([]byte(p.TopicsJSON), &topics) != nil {
+		return []string{}
+	}
+	return topics
+}
