@@ -1,0 +1,55 @@
+// Package noteable names the things that people comment on, react to and label:
+// issues, merge requests, snippets, commits and epics. Their packages stand below
+// those of notes and awards, so what both sides need to know stands here.
+package noteable
+
+import (
+	"tenon/internal/core/authz"
+)
+
+// Kind is the type of a thing, spelled as in the API and in the database.
+type Kind string
+
+// The kinds.
+const (
+	Issue        Kind = "Issue"
+	MergeRequest Kind = "MergeRequest"
+	Snippet      Kind = "Snippet"
+	Commit       Kind = "Commit"
+	Epic         Kind = "Epic"
+	Note         Kind = "Note" // can be reacted to, not commented on
+)
+
+// Ref names one thing.
+type Ref struct {
+	Kind Kind
+	ID   int64 // of the database, not the number in the project
+}
+
+// Target is a thing that the actor it was located for may see, with what the rules of
+// notes ask about it.
+type Target struct {
+	Ref
+	IID         *int64 // nil for snippets and epics
+	ProjectID   int64  // zero for what belongs to a group
+	ProjectPath string // "group/project"
+	GroupID     authz.NamespaceID
+	Title       string
+	AuthorID    authz.UserID
+
+	// Subject is the project or group, with Own and Confidential of the thing itself.
+	Subject authz.Subject
+
+	Locked      bool // only members discuss it
+	HasInternal bool // it may have notes for planners only
+	Resolvable  bool // its threads can be resolved
+
+	Notes       int64 // comments; system notes are not counted
+	PublicNotes int64 // the same without internal ones
+}
+
+// Counts is by how much the counters of a thing change.
+type Counts struct {
+	Notes       int64
+	PublicNotes int64
+}
