@@ -1,0 +1,102 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
+)
+
+// Places makes the namespace that belongs to a person.
+type Places interface {
+	// CreatePersonal makes the namespace in the transaction of ctx, with its route and
+	// with the owner as its member. A path that is taken is db.ErrDuplicate.
+	CreatePersonal(ctx context.Context, owner authz.UserID, path, name string) (authz.NamespaceID, error)
+}
+
+// Config is what a Service is made of.
+type Config struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Settings *setting.Store
+	Places   Places
+	Hasher   *secret.Hasher
+	Now      func() time.Time
+	Log      *slog.Logger // nil discards
+
+	Host    string // host name of the external URL: private addresses end in users.noreply.<host>
+	BaseURL string // external URL without a slash at the end
+
+	// NoImpersonation refuses impersonation tokens.
+	NoImpersonation bool
+}
+
+// Service keeps users and their tokens. It is safe for concurrent use.
+type Service struct {
+	Config
+	cache *tokenCache
+	usage *usage
+}
+
+// New builds the service. Call Start to have the use of tokens written down.
+func New(c Config) *Service {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Config: c, cache: newTokenCache(), usage: newUsage()}
+}
+
+// CommitHost is the host name of private commit addresses.
+func (s *Service) CommitHost() string {
+	if name := s.Settings.Current().CommitEmailHostname; name != nil && *name != "" {
+		return *name
+	}
+	return "users.noreply." + s.Host
+}
+
+// Find gives a user with the whole profile. The actor must be signed in; which fields
+// it may see is said at the entities.
+func (s *Service) Find(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
+	if err := s.mayRead(ctx, as); err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "u.id = ?", id)
+}
+
+// ByUsername is Find by username, without regard to case.
+func (s *Service) ByUsername(ctx context.Context, as authz.Actor, username string) (*User, error) {
+	if err := s.mayRead(ctx, as); err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "u.username_fold = ?", db.Fold(username))
+}
+
+// Current gives the actor's own account.
+func (s *Service) Current(ctx context.Context, as authz.Actor) (*User, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadOwnUser, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "u.id = ?", as.UserID)
+}
+
+// ByIDs gives the summaries of users, whoever asks, in one statement; unknown ids are
+// missing from the result. Only the fields before Profile are filled.
+func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*User, error) {
+	out := make(map[authz.UserID]*User, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	rows, err := s.summaries(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read users: %w", err)
+	}
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, nil
+}
