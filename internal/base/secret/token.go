@@ -1,0 +1,27 @@
+package secret
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+)
+
+// AccessTokenPrefix opens personal, group and project access tokens unless the settings
+// name another.
+const AccessTokenPrefix = "glpat-"
+
+// NewToken makes a token: the prefix and 20 random characters of the URL-safe base64
+// alphabet, 120 bits.
+func NewToken(prefix string) string {
+	var raw [15]byte
+	_, _ = rand.Read(raw[:]) // ends the program rather than fail
+	return prefix + base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+// Digest gives the form in which a token is stored and looked up: SHA-256 in hex, 64
+// characters. Tokens are long and random, so a fast digest without salt suffices.
+func Digest(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
