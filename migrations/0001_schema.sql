@@ -116,11 +116,14 @@ CREATE TABLE namespaces (
     parent_id   BIGINT REFERENCES namespaces (id),
     path        {{text}} NOT NULL,
     name        {{text}} NOT NULL,
+    name_fold   {{text}} NOT NULL,
     visibility  BIGINT NOT NULL, -- 0 private, 10 internal, 20 public
     created_at  {{time}} NOT NULL,
     updated_at  {{time}} NOT NULL
 );
 CREATE INDEX namespaces_parent ON namespaces (parent_id);
+-- Siblings of one kind have different names; the top level may repeat them.
+CREATE UNIQUE INDEX namespaces_name ON namespaces (parent_id, kind, name) WHERE parent_id IS NOT NULL;
 
 -- Closure of the tree: every namespace with itself (depth 0) and each ancestor.
 CREATE TABLE namespace_ancestors (
@@ -167,6 +170,7 @@ CREATE TABLE groups (
     default_branch_protection BIGINT, -- null inherits the instance's
     shared_runners_setting   {{text}} NOT NULL,
     archived                 BOOLEAN NOT NULL,
+    settings                 {{text}} NOT NULL, -- JSON object of what only later areas read
     marked_for_deletion_on   {{text}}
 );
 
@@ -301,7 +305,8 @@ CREATE TABLE labels (
     title        {{text}} NOT NULL,
     title_fold   {{text}} NOT NULL,
     description  {{text}},
-    color        {{text}} NOT NULL, -- #rrggbb
+    description_fold {{text}} NOT NULL,
+    color        {{text}} NOT NULL, -- #rgb or #rrggbb
     priority     BIGINT,
     created_at   {{time}} NOT NULL,
     updated_at   {{time}} NOT NULL

@@ -1,0 +1,144 @@
+// Package label holds the labels of projects and groups and what they are attached to.
+package label
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a label.
+type ID int64
+
+const (
+	maxTitle     = 255
+	defaultColor = "#6699cc" // of labels made by naming them on an issue
+)
+
+// Label is one label of a project or group.
+type Label struct {
+	ID              ID                `db:"id"`
+	NamespaceID     authz.NamespaceID `db:"namespace_id"` // of the project or group
+	Title           string            `db:"title"`
+	TitleFold       string            `db:"title_fold"`
+	Description     *string           `db:"description"`
+	DescriptionFold string            `db:"description_fold"`
+	Color           string            `db:"color"`    // "#rgb" or "#rrggbb", as it was given
+	Priority        *int64            `db:"priority"` // nil for none
+	CreatedAt       db.Time           `db:"created_at"`
+	UpdatedAt       db.Time           `db:"updated_at"`
+}
+
+// TextColor is the colour in which text on the label can be read.
+func (l *Label) TextColor() string { return textColor(l.Color) }
+
+// Place is the project or group whose labels are meant.
+type Place struct {
+	Namespace authz.NamespaceID
+	Subject   authz.Subject
+	ProjectID project.ID // zero for a group
+}
+
+// In is the place of a project's labels.
+func In(p *project.Project) Place {
+	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), ProjectID: p.ID}
+}
+
+// Input is what a new label is made of.
+type Input struct {
+	Title       string
+	Color       string // "#rgb", "#rrggbb" or the CSS name of a colour
+	Description *string
+	Priority    *int64
+}
+
+// Changes are those of Update; nil leaves alone.
+type Changes struct {
+	Title         *string
+	Color         *string
+	Description   *string
+	Priority      *int64
+	ClearPriority bool
+}
+
+// Filter selects labels; the zero value selects those of the place and of the groups above it.
+type Filter struct {
+	Search       string // part of title or description, without regard to case
+	OwnOnly      bool   // leave out the labels of groups above
+	Limit        int
+	Offset       int
+	CountThrough int // stop counting here; zero counts all
+}
+
+// Assignment says which labels a thing shall have; the zero value changes nothing.
+type Assignment struct {
+	Set    *[]string // titles of all labels it shall have
+	Add    []string  // titles, or ids in digits
+	Remove []string
+}
+
+// Empty reports that nothing is asked for.
+func (a Assignment) Empty() bool { return a.Set == nil && len(a.Add) == 0 && len(a.Remove) == 0 }
+
+// Created is published when a label was made.
+type Created struct {
+	Label Label
+	Place Place
+	By    authz.Actor
+}
+
+// Updated is published when a label was changed.
+type Updated struct {
+	Label Label
+	Place Place
+	By    authz.Actor
+}
+
+// Deleted is published when a label was deleted with all that it was attached to.
+type Deleted struct {
+	Label Label
+	Place Place
+	By    authz.Actor
+}
+
+// validate checks a label as it will be stored.
+func (l *Label) validate() error {
+	var bad errs.Fields
+	switch {
+	case l.Title == "":
+		bad.Add("title", "can't be blank")
+	case strings.ContainsRune(l.Title, ','):
+		bad.Add("title", "is invalid")
+	}
+	if utf8.RuneCountInString(l.Title) > maxTitle {
+		bad.Add("title", "is too long (maximum is 255 characters)")
+	}
+	bad.Check(validColor(l.Color), "color", "must be a valid color code")
+	return bad.Err()
+}
+
+// Titles lists the titles in the order of the labels.
+func Titles(labels []Label) []string {
+	out := make([]string, len(labels))
+	for i := range labels {
+		out[i] = labels[i].Title
+	}
+	return out
+}
+
+// tidy trims titles and drops empty and repeated ones.
+func tidy(titles []string) []string {
+	out := make([]string, 0, len(titles))
+	for _, t := range titles {
+		t = strings.TrimSpace(t)
+		if t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package label
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// EnsureByNames returns the labels with these titles that the place may use, in the
+// order of the titles. Missing ones are made where create says so and the actor may
+// manage labels, and left out otherwise, as titles that no label can have are.
+func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, titles []string, create bool) ([]Label, error) {
+	titles = tidy(titles)
+	if len(titles) == 0 {
+		return nil, nil
+	}
+	known, err := s.named(ctx, at.Namespace, titles)
+	if err != nil {
+		return nil, fmt.Errorf("labels by name: %w", err)
+	}
+	if create && len(known) < len(titles) {
+		if create, err = s.policy.Can(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Label, 0, len(titles))
+	for _, title := range titles {
+		l, ok := known[title]
+		if !ok && create {
+			if l, ok, err = s.make(ctx, as, at, title); err != nil {
+				return nil, fmt.Errorf("create label: %w", err)
+			}
+		}
+		if ok {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// make creates a label by title alone; ok is false where no label can have the title.
+func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title string) (made Label, ok bool, err error) {
+	now := db.At(s.now())
+	l := Label{NamespaceID: at.Namespace, Title: title, Color: defaultColor, CreatedAt: now, UpdatedAt: now}
+	l.fold()
+	if l.validate() != nil {
+		return Label{}, false, nil
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		id, err := db.Get[ID](ctx, s.db, `INSERT INTO labels (namespace_id, title, title_fold, description_fold, color, created_at, updated_at)
+			VALUES (?, ?, ?, '', ?, ?, ?) ON CONFLICT (namespace_id, title) DO NOTHING RETURNING id`,
+			l.NamespaceID, l.Title, l.TitleFold, l.Color, l.CreatedAt, l.UpdatedAt)
+		if errors.Is(err, db.ErrNotFound) { // somebody else just made it
+			id, err = db.Get[ID](ctx, s.db, "SELECT id FROM labels WHERE namespace_id = ? AND title = ?", l.NamespaceID, l.Title)
+			l.ID = id
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		l.ID = id
+		return s.bus.Publish(ctx, Created{Label: l, Place: at, By: as})
+	})
+	return l, err == nil, err
+}
+
+// ForTargets returns the labels of things of one kind, each thing's sorted by title.
+func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int64) (map[int64][]Label, error) {
+	out := make(map[int64][]Label, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	type linked struct {
+		TargetID int64 `db:"target_id"`
+		Label
+	}
+	for chunk := range slices.Chunk(ids, db.MaxArgs) {
+		var w db.Where
+		w.And("ll.target_type = ?", kind)
+		w.In("ll.target_id", chunk)
+		rows, err := db.Select[linked](ctx, s.db, "SELECT ll.target_id, "+columns+` FROM label_links ll
+			JOIN labels l ON l.id = ll.label_id`+w.SQL()+" ORDER BY l.title, l.id", w.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("labels of %s: %w", kind, err)
+		}
+		for i := range rows {
+			out[rows[i].TargetID] = append(out[rows[i].TargetID], rows[i].Label)
+		}
+	}
+	return out, nil
+}
+
+// Attach puts labels on a thing that has none yet. Call it in the transaction that makes
+// the thing.
+func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 3*len(labels))
+	for i := range labels {
+		args = append(args, to.Kind, to.ID, labels[i].ID)
+	}
+	_, err := s.db.Exec(ctx, "INSERT INTO label_links (target_type, target_id, label_id) VALUES "+
+		strings.Repeat("(?, ?, ?), ", len(labels)-1)+"(?, ?, ?) ON CONFLICT DO NOTHING", args...)
+	if err != nil {
+		return fmt.Errorf("attach labels: %w", err)
+	}
+	return nil
+}
+
+// Apply gives a thing of the place the labels that a asks for and says what changed.
+// Unknown titles are made or left out as EnsureByNames does. Call it in the transaction
+// that changes the thing; the caller has asked for the permission.
+func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteable.Ref, a Assignment) (added, removed []Label, err error) {
+	if a.Empty() {
+		return nil, nil, nil
+	}
+	byTarget, err := s.ForTargets(ctx, to.Kind, []int64{to.ID})
+	if err != nil {
+		return nil, nil, err
+	}
+	present := byTarget[to.ID]
+	wanted := present
+	if a.Set != nil {
+		if wanted, err = s.EnsureByNames(ctx, as, at, *a.Set, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	more, err := s.EnsureByNames(ctx, as, at, a.Add, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted = slices.Concat(wanted, more)
+	drop := tidy(a.Remove)
+	wanted = slices.DeleteFunc(wanted, func(l Label) bool {
+		return slices.Contains(drop, l.Title) || slices.Contains(drop, strconv.FormatInt(int64(l.ID), 10))
+	})
+	added, removed = missing(wanted, present), missing(present, wanted)
+	if err := s.Attach(ctx, to, added); err != nil {
+		return nil, nil, err
+	}
+	if len(removed) > 0 {
+		var w db.Where
+		w.And("target_type = ? AND target_id = ?", to.Kind, to.ID)
+		ids := make([]ID, len(removed))
+		for i := range removed {
+			ids[i] = removed[i].ID
+		}
+		w.In("label_id", ids)
+		if _, err := s.db.Exec(ctx, "DELETE FROM label_links"+w.SQL(), w.Args()...); err != nil {
+			return nil, nil, fmt.Errorf("detach labels: %w", err)
+		}
+	}
+	return added, removed, nil
+}
+
+// Detach takes all labels off a thing that is being deleted, in the caller's transaction.
+func (s *Service) Detach(ctx context.Context, from noteable.Ref) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM label_links WHERE target_type = ? AND target_id = ?", from.Kind, from.ID); err != nil {
+		return fmt.Errorf("detach labels: %w", err)
+	}
+	return nil
+}
+
+// missing lists the labels of a that b lacks, each once.
+func missing(a, b []Label) []Label {
+	var out []Label
+	has := func(in []Label, id ID) bool {
+		return slices.ContainsFunc(in, func(l Label) bool { return l.ID == id })
+	}
+	for _, l := range a {
+		if !has(b, l.ID) && !has(out, l.ID) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

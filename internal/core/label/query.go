@@ -1,0 +1,137 @@
+package label
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+const columns = `l.id, l.namespace_id, l.title, l.title_fold, l.description, l.description_fold,
+	l.color, l.priority, l.created_at, l.updated_at`
+
+// within adds the condition that a label belongs to the place, or to a group above it.
+func (f Filter) within(w *db.Where, at Place) {
+	if f.OwnOnly {
+		w.And("l.namespace_id = ?", at.Namespace)
+	} else {
+		w.And("l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+	}
+}
+
+func (s *Service) list(ctx context.Context, at Place, f Filter) ([]Label, int, error) {
+	var w db.Where
+	f.within(&w, at)
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		w.And(`(l.title_fold LIKE ? ESCAPE '\' OR l.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	query, args := "SELECT count(*) FROM labels l"+w.SQL(), w.Args()
+	if f.CountThrough > 0 {
+		query, args = "SELECT count(*) FROM (SELECT 1 FROM labels l"+w.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
+	}
+	total, err := db.Get[int](ctx, s.db, query, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	query, args = "SELECT "+columns+" FROM labels l"+w.SQL()+" ORDER BY l.title_fold, l.title, l.id", w.Args()
+	if f.Limit > 0 {
+		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
+	}
+	labels, err := db.Select[Label](ctx, s.db, query, args...)
+	return labels, total, err
+}
+
+// one reads the label of the place, or of the nearest group above it, for which cond holds.
+func (s *Service) one(ctx context.Context, at Place, f Filter, cond string, arg any) (*Label, error) {
+	var w db.Where
+	f.within(&w, at)
+	w.And(cond, arg)
+	l, err := db.Get[Label](ctx, s.db, "SELECT "+columns+` FROM labels l JOIN namespace_ancestors d
+		ON d.ancestor_id = l.namespace_id AND d.namespace_id = ?`+w.SQL()+" ORDER BY d.depth LIMIT 1",
+		append([]any{at.Namespace}, w.Args()...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &l, nil
+}
+
+// named reads the labels that a place may use by title, the nearest of equal titles.
+func (s *Service) named(ctx context.Context, ns authz.NamespaceID, titles []string) (map[string]Label, error) {
+	out := make(map[string]Label, len(titles))
+	if len(titles) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.And("d.namespace_id = ?", ns)
+	w.In("l.title", titles)
+	labels, err := db.Select[Label](ctx, s.db, "SELECT "+columns+` FROM labels l
+		JOIN namespace_ancestors d ON d.ancestor_id = l.namespace_id`+w.SQL()+" ORDER BY d.depth DESC, l.id", w.Args()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range labels {
+		out[l.Title] = l // the nearest comes last
+	}
+	return out, nil
+}
+
+func (s *Service) update(ctx context.Context, l *Label) error {
+	_, err := s.db.Exec(ctx, `UPDATE labels SET title = ?, title_fold = ?, description = ?, description_fold = ?,
+		color = ?, priority = ?, updated_at = ? WHERE id = ?`,
+		l.Title, l.TitleFold, l.Description, l.DescriptionFold, l.Color, l.Priority, l.UpdatedAt, l.ID)
+	return err
+}
+
+// Usage is how often a label is attached to what the actor may read.
+type Usage struct {
+	LabelID      ID    `db:"label_id"`
+	OpenIssues   int64 `db:"open_issues"`
+	ClosedIssues int64 `db:"closed_issues"`
+	OpenRequests int64 `db:"open_requests"`
+}
+
+// Usages counts the issues and merge requests of the place's project, or of the visible
+// projects below the place's group, that carry the labels. Labels on nothing are left out.
+func (s *Service) Usages(ctx context.Context, as authz.Actor, at Place, ids []ID) (map[ID]Usage, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+		return nil, err
+	}
+	out := make(map[ID]Usage, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var place, issues, requests db.Where
+	visible, visibleArgs := s.policy.VisibleProjectsSQL(as, "n")
+	place.And("d.ancestor_id = ?", at.Namespace)
+	place.And(visible, visibleArgs...)
+	open, openArgs := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
+	issues.And("ll.target_type = 'Issue'")
+	issues.In("ll.label_id", ids)
+	issues.And(open, openArgs...)
+	requests.And("ll.target_type = 'MergeRequest' AND m.state = 'opened'")
+	requests.In("ll.label_id", ids)
+
+	args := append(place.Args(), issues.Args()...)
+	args = append(append(args, place.Args()...), requests.Args()...)
+	rows, err := db.Select[Usage](ctx, s.db, `SELECT x.label_id, SUM(x.open_issues) AS open_issues,
+			SUM(x.closed_issues) AS closed_issues, SUM(x.open_requests) AS open_requests FROM (
+		SELECT ll.label_id, CASE WHEN i.state = 'opened' THEN 1 ELSE 0 END AS open_issues,
+			CASE WHEN i.state = 'closed' THEN 1 ELSE 0 END AS closed_issues, 0 AS open_requests
+		FROM label_links ll JOIN issues i ON i.id = ll.target_id JOIN projects p ON p.id = i.project_id
+		JOIN namespaces n ON n.id = p.namespace_id JOIN namespace_ancestors d ON d.namespace_id = n.id`+
+		place.SQL()+issues.AndSQL()+`
+		UNION ALL
+		SELECT ll.label_id, 0, 0, 1
+		FROM label_links ll JOIN merge_requests m ON m.id = ll.target_id JOIN projects p ON p.id = m.target_project_id
+		JOIN namespaces n ON n.id = p.namespace_id JOIN namespace_ancestors d ON d.namespace_id = n.id`+
+		place.SQL()+requests.AndSQL()+`) x GROUP BY x.label_id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("count uses of labels: %w", err)
+	}
+	for _, u := range rows {
+		out[u.LabelID] = u
+	}
+	return out, nil
+}

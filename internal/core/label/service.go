@@ -1,0 +1,186 @@
+package label
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+)
+
+// Service reads and changes labels.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d *db.DB, policy *authz.Policy, bus *event.Bus, now func() time.Time) *Service {
+	return &Service{db: d, policy: policy, bus: bus, now: now}
+}
+
+// List returns a page of the labels of a place by title, and how many there are.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) ([]Label, int, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+		return nil, 0, err
+	}
+	labels, total, err := s.list(ctx, at, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list labels: %w", err)
+	}
+	return labels, total, nil
+}
+
+// Find returns the label that ref names by id or title, in the place or above it.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string) (*Label, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, at, ref, Filter{})
+}
+
+// find looks a label up by id, then by title; among equal titles the nearest wins.
+func (s *Service) find(ctx context.Context, at Place, ref string, f Filter) (*Label, error) {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
+		l, err := s.one(ctx, at, f, "l.id = ?", ID(id))
+		if err == nil || !errors.Is(err, db.ErrNotFound) {
+			return l, wrap(err)
+		}
+	}
+	l, err := s.one(ctx, at, f, "l.title = ?", ref)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Label")
+	}
+	return l, wrap(err)
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("find label: %w", err)
+}
+
+// Create makes a label. A title that the place or a group above it has already is a Conflict.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Label, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	l := &Label{
+		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description,
+		Color: hexColor(in.Color), Priority: in.Priority, CreatedAt: now, UpdatedAt: now,
+	}
+	l.fold()
+	exists := errs.New(errs.Conflict, "Label already exists")
+	switch _, err := s.one(ctx, at, Filter{}, "l.title = ?", l.Title); {
+	case err == nil:
+		return nil, exists
+	case !errors.Is(err, db.ErrNotFound):
+		return nil, wrap(err)
+	}
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		l.ID = 0
+		id, err := db.Insert(ctx, s.db, "labels", l)
+		if err != nil {
+			return err
+		}
+		l.ID = ID(id)
+		return s.bus.Publish(ctx, Created{Label: *l, Place: at, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, exists
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create label: %w", err)
+	}
+	return l, nil
+}
+
+// Update changes a label of the place itself; those of groups above are not found.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref string, c Changes) (*Label, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+		return nil, err
+	}
+	l, err := s.find(ctx, at, ref, Filter{OwnOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	c.apply(l)
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	l.UpdatedAt = db.At(s.now())
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.update(ctx, l); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Label: *l, Place: at, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		var bad errs.Fields
+		bad.Add("title", "has already been taken")
+		return nil, bad.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("update label: %w", err)
+	}
+	return l, nil
+}
+
+// Delete removes a label of the place itself from everything it is attached to.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, ref string) error {
+	if err := s.policy.Require(ctx, as, authz.AdminLabel, at.Subject); err != nil {
+		return err
+	}
+	l, err := s.find(ctx, at, ref, Filter{OwnOnly: true})
+	if err != nil {
+		return err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, "DELETE FROM labels WHERE id = ?", l.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{Label: *l, Place: at, By: as})
+	})
+	if err != nil {
+		return fmt.Errorf("delete label: %w", err)
+	}
+	return nil
+}
+
+// apply writes the changes into a label.
+func (c Changes) apply(l *Label) {
+	if c.Title != nil {
+		l.Title = strings.TrimSpace(*c.Title)
+	}
+	if c.Color != nil {
+		l.Color = hexColor(*c.Color)
+	}
+	if c.Description != nil {
+		l.Description = c.Description
+	}
+	if c.Priority != nil || c.ClearPriority {
+		l.Priority = c.Priority
+	}
+	l.fold()
+}
+
+// fold fills what is searched without regard to case.
+func (l *Label) fold() {
+	l.TitleFold, l.DescriptionFold = db.Fold(l.Title), ""
+	if l.Description != nil {
+		l.DescriptionFold = db.Fold(*l.Description)
+	}
+}
