@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/event"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -23,6 +24,7 @@ type Places interface {
 type Config struct {
 	DB       *db.DB
 	Policy   *authz.Policy
+	Bus      *event.Bus
 	Settings *setting.Store
 	Places   Places
 	Hasher   *secret.Hasher

@@ -1,9 +1,12 @@
 package account
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 )
 
@@ -54,4 +57,27 @@ func (t *Token) family() TokenID {
 		return *t.FamilyID
 	}
 	return t.ID
+}
+
+// tokenRow is a token as the table has it.
+type tokenRow struct {
+	Token
+	Digest string `db:"digest"`
+}
+
+// token makes a token that is not kept yet; it never expires.
+func (s *Service) token(kind Kind, user authz.UserID, name string, scopes authz.Scopes) Token {
+	now := db.At(s.Now())
+	return Token{Kind: kind, UserID: user, Name: name, ScopeText: scopes.String(), CreatedAt: now, UpdatedAt: now}
+}
+
+// keep stores a token under the digest of its secret, in the caller's transaction.
+func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string) (Token, error) {
+	id, err := db.Insert(ctx, s.DB, "access_tokens", tokenRow{t, secret.Digest(key)})
+	if err != nil {
+		return Token{}, fmt.Errorf("store token: %w", err)
+	}
+	t.ID = TokenID(id)
+	err = s.Bus.Publish(ctx, TokenCreated{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, By: as})
+	return t, err
 }

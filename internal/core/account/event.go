@@ -1,0 +1,49 @@
+package account
+
+import "tenon/internal/core/authz"
+
+// UserCreated is published when an account was made. By is System for the first one.
+type UserCreated struct {
+	UserID   authz.UserID
+	Username string
+	Name     string
+	By       authz.Actor
+
+	// ResetPassword says that the user is to be sent a link to choose a password.
+	ResetPassword bool
+}
+
+// UserUpdated is published when an administrator or the user changed an account.
+type UserUpdated struct {
+	UserID   authz.UserID
+	Username string // the new one
+	Was      string // the username before
+	Fields   []string
+	By       authz.Actor
+}
+
+// UserStateChanged is published when an account may act again or no more.
+type UserStateChanged struct {
+	UserID   authz.UserID
+	Username string
+	From, To State
+	By       authz.Actor
+}
+
+// TokenCreated is published when an access token was made, by rotation too.
+type TokenCreated struct {
+	TokenID TokenID
+	Kind    Kind
+	Name    string
+	UserID  authz.UserID // whose it is
+	By      authz.Actor
+}
+
+// TokenRevoked is published when an access token was made useless.
+type TokenRevoked struct {
+	TokenID TokenID
+	Kind    Kind
+	Name    string
+	UserID  authz.UserID
+	By      authz.Actor
+}
