@@ -1,0 +1,121 @@
+// Package db is the SQL kit: one way to open, query and change SQLite and
+// PostgreSQL with the same hand-written text.
+//
+// Queries use ? marks on both engines and bind every value. Times are bound in
+// UTC, cut to microseconds; typed ids and typed strings are bound as what they
+// are made of. A transaction travels in the context: everything called with the
+// context of an [DB.InTx] closure takes part in it.
+//
+// Text columns of PostgreSQL must be COLLATE "C", so that both engines sort
+// alike. A migration gets that by writing the word {{text}}; see [DB.Migrate].
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/georgysavva/scany/v2/dbscan"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Config says which database to open and how. Only URL is needed.
+type Config struct {
+	// URL is "sqlite:<path>", a plain path (SQLite as well), or "postgres://...".
+	URL    string
+	Logger *slog.Logger // nil discards
+	// Readers is the number of connections that read: 4 on SQLite where zero. On
+	// PostgreSQL it is the size of the whole pool, 10 where zero.
+	Readers int
+	// Stall is how long one closure may hold the writer of SQLite before the stacks of
+	// all goroutines are logged, 5 s where zero. Callers that have waited six times as
+	// long for the writer give up with ErrStalled.
+	Stall time.Duration
+	// NoSync leaves out fsync on SQLite. A crash of the machine then loses or breaks the
+	// file, so this is for tests alone.
+	NoSync bool
+}
+
+// DB is one open database. It is safe for concurrent use.
+type DB struct {
+	dialect    Dialect
+	log        *slog.Logger
+	read       session // what statements outside a transaction use
+	statements atomic.Uint64
+	rebound    textCache
+	columns    sync.Map // reflect.Type of a row to []column
+	scanner    *dbscan.API
+
+	pool   *pgxpool.Pool // PostgreSQL
+	writer *sql.DB       // SQLite: one connection
+	reader *sql.DB       // SQLite: query_only connections
+	group  *group        // SQLite: whose turn it is to write
+}
+
+// Open connects to a database and, on SQLite, creates the file where it is
+// missing. The schema is left alone: see [DB.Migrate].
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Stall == 0 {
+		cfg.Stall = 5 * time.Second
+	}
+	d := &DB{log: cfg.Logger}
+	var err error
+	if d.scanner, err = newScanner(); err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):
+		d.dialect = Postgres
+		err = d.openPostgres(ctx, cfg)
+	case strings.TrimPrefix(cfg.URL, "sqlite:") == "":
+		return nil, fmt.Errorf("open database: no path in %q", cfg.URL)
+	default:
+		d.dialect = SQLite
+		err = d.openSQLite(ctx, strings.TrimPrefix(cfg.URL, "sqlite:"), cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s database: %w", d.dialect, err)
+	}
+	return d, nil
+}
+
+// Close waits for running statements and closes every connection. Transactions
+// begun later fail.
+func (d *DB) Close() error {
+	if d.pool != nil {
+		d.pool.Close()
+		return nil
+	}
+	d.group.close()
+	err := d.reader.Close()
+	if werr := d.writer.Close(); err == nil { // the last to close folds the WAL into the file
+		err = werr
+	}
+	return err
+}
+
+// Ping asks the database for a sign of life.
+func (d *DB) Ping(ctx context.Context) error {
+	_, err := Get[int](ctx, d, "SELECT 1")
+	return err
+}
+
+// Dialect says which engine this is.
+func (d *DB) Dialect() Dialect { return d.dialect }
+
+// Statements is the exact number of statements run so far, transaction control
+// left out. Tests compare two readings.
+func (d *DB) Statements() uint64 { return d.statements.Load() }
+
+// Pools gives the engine's own handles for packages that bring their own SQL, such as
+// the job queue: the writer of SQLite or the pool of PostgreSQL, the other is nil.
+// The writer has one connection: never use it inside a transaction.
+func (d *DB) Pools() (*sql.DB, *pgxpool.Pool) { return d.writer, d.pool }

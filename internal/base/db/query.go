@@ -1,0 +1,234 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/georgysavva/scany/v2/dbscan"
+	"github.com/georgysavva/scany/v2/pgxscan"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// session runs statements: a pool or a transaction of one of the engines.
+type session interface {
+	exec(ctx context.Context, query string, args []any) (int64, error)
+	query(ctx context.Context, query string, args []any) (dbscan.Rows, error)
+}
+
+// sqlSession is a *sql.DB or *sql.Tx.
+type sqlSession struct {
+	q interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+}
+
+func (s sqlSession) exec(ctx context.Context, query string, args []any) (int64, error) {
+	res, err := s.q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (s sqlSession) query(ctx context.Context, query string, args []any) (dbscan.Rows, error) {
+	return s.q.QueryContext(ctx, query, args...)
+}
+
+// pgSession is a *pgxpool.Pool or pgx.Tx.
+type pgSession struct {
+	q interface {
+		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	}
+}
+
+func (s pgSession) exec(ctx context.Context, query string, args []any) (int64, error) {
+	tag, err := s.q.Exec(ctx, query, args...)
+	return tag.RowsAffected(), err
+}
+
+func (s pgSession) query(ctx context.Context, query string, args []any) (dbscan.Rows, error) {
+	rows, err := s.q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgxscan.NewRowsAdapter(rows), nil
+}
+
+// Exec runs a statement that returns no rows and says how many rows it touched.
+// Outside a transaction it is one of its own.
+func (d *DB) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var n int64
+	err := d.statement(ctx, query, args, true, func(ctx context.Context, s session, query string, args []any) error {
+		var err error
+		n, err = s.exec(ctx, query, args)
+		return err
+	})
+	return n, err
+}
+
+// Get reads exactly one row into a T: a struct whose fields carry `db:"column"`
+// tags, or one value. No row is ErrNotFound; two rows, or a column without a field,
+// are errors. INSERT ... RETURNING may be read as well.
+func Get[T any](ctx context.Context, d *DB, query string, args ...any) (T, error) {
+	var out T
+	err := d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
+		rows, err := s.query(ctx, query, args)
+		if err != nil {
+			return err
+		}
+		err = d.scanner.ScanOne(&out, rows)
+		if dbscan.NotFound(err) {
+			return ErrNotFound
+		}
+		return err
+	})
+	return out, err
+}
+
+// Select reads all rows, as Get reads one. The result is never nil where err is nil.
+func Select[T any](ctx context.Context, d *DB, query string, args ...any) ([]T, error) {
+	var out []T
+	err := d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
+		rows, err := s.query(ctx, query, args)
+		if err != nil {
+			return err
+		}
+		out = []T{}
+		scan := d.scanner.NewRowScanner(rows)
+		for rows.Next() {
+			if cap(out) == 0 {
+				out = make([]T, 0, 21) // a page of 20 and the row that says there is another
+			}
+			var zero T
+			out = append(out, zero)
+			if err = scan.Scan(&out[len(out)-1]); err != nil {
+				break
+			}
+		}
+		cerr := rows.Close()
+		switch {
+		case err != nil:
+			return err
+		case rows.Err() != nil:
+			return rows.Err()
+		}
+		return cerr
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// statement binds, picks the session and runs one statement in it.
+func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
+	run func(ctx context.Context, s session, query string, args []any) error,
+) error {
+	text := d.rebound.get(d.dialect, query)
+	t := d.current(ctx)
+	if t == nil && d.dialect == SQLite && (exec || text.writes) {
+		return d.InTx(ctx, func(ctx context.Context) error { return d.statement(ctx, query, args, exec, run) })
+	}
+	bound, err := bind(args)
+	if t == nil {
+		if err == nil {
+			d.statements.Add(1)
+			err = translate(run(ctx, d.read, text.sql, bound))
+		}
+		return err
+	}
+	return t.guard(ctx, func(ctx context.Context) error {
+		if err != nil {
+			return err
+		}
+		return run(ctx, t.session, text.sql, bound)
+	})
+}
+
+// Insert writes one row from a struct with `db:"column"` tags and gives its id. A
+// field tagged db:"id" that is zero is left out, so that the database numbers the
+// row; fields without a tag, or tagged db:"column,readonly", are left out as well.
+func Insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
+	query, args, err := d.insertion(table, row)
+	if err != nil {
+		return 0, err
+	}
+	return Get[int64](ctx, d, query+" RETURNING id", args...)
+}
+
+// InsertRow is Insert for tables without a column named id. The suffix may be "" or
+// an ON CONFLICT clause; the number of rows written is the result.
+func InsertRow(ctx context.Context, d *DB, table string, row any, suffix string) (int64, error) {
+	query, args, err := d.insertion(table, row)
+	if err != nil {
+		return 0, err
+	}
+	return d.Exec(ctx, query+" "+suffix, args...)
+}
+
+// Columns lists the columns of the row type T for a SELECT, "n.id, n.body" for the
+// alias "n", "id, body" for "". Readonly columns are left out: name them yourself.
+func Columns[T any](alias string) string {
+	if alias != "" {
+		alias += "."
+	}
+	cols := columnsOf(reflect.TypeFor[T]())
+	names := make([]string, len(cols))
+	for i, c := range cols {
+		names[i] = alias + c.name
+	}
+	return strings.Join(names, ", ")
+}
+
+func (d *DB) insertion(table string, row any) (string, []any, error) {
+	v := reflect.Indirect(reflect.ValueOf(row))
+	if v.Kind() != reflect.Struct {
+		return "", nil, fmt.Errorf("insert into %s: %T is no struct", table, row)
+	}
+	cached, ok := d.columns.Load(v.Type())
+	if !ok {
+		cached, _ = d.columns.LoadOrStore(v.Type(), columnsOf(v.Type()))
+	}
+	cols := cached.([]column)
+	names, args := make([]string, 0, len(cols)), make([]any, 0, len(cols))
+	for _, c := range cols {
+		field := v.FieldByIndex(c.index)
+		if c.name == "id" && field.IsZero() {
+			continue
+		}
+		names, args = append(names, c.name), append(args, field.Interface())
+	}
+	if len(names) == 0 {
+		return "INSERT INTO " + table + " DEFAULT VALUES", nil, nil
+	}
+	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (" +
+		strings.Repeat("?, ", len(names)-1) + "?)", args, nil
+}
+
+type column struct {
+	name  string
+	index []int
+}
+
+func columnsOf(t reflect.Type) []column {
+	var cols []column
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("db"), ",")
+		if name != "" && name != "-" && f.IsExported() && options != "readonly" {
+			cols = append(cols, column{name, f.Index})
+		}
+	}
+	return cols
+}
+
+// newScanner reads rows into values. Times count as values, although they are structs.
+func newScanner() (*dbscan.API, error) {
+	return dbscan.NewAPI(dbscan.WithScannableTypes((*sql.Scanner)(nil), (*interface{ Location() *time.Location })(nil)))
+}

@@ -1,0 +1,112 @@
+package db
+
+import (
+	"math/bits"
+	"reflect"
+	"strings"
+)
+
+// MaxArgs is how many ids one statement may safely name: cut longer lists with
+// slices.Chunk(ids, db.MaxArgs).
+const MaxArgs = 5000
+
+// Where collects conditions and their arguments together, so that they cannot
+// drift apart. The zero value holds for every row.
+type Where struct {
+	parts []string
+	args  []any
+}
+
+// And adds a condition and what its ? marks stand for. A condition with OR is put
+// in parentheses by the caller.
+func (w *Where) And(condition string, args ...any) {
+	w.parts = append(w.parts, condition)
+	w.args = append(w.args, args...)
+}
+
+// Raw adds a condition without arguments, such as "n.deleted_at IS NULL".
+func (w *Where) Raw(condition string) { w.And(condition) }
+
+// In adds column IN (ids), where ids is a slice of some kind of ids or strings. An empty
+// slice matches nothing.
+func (w *Where) In(column string, ids any) {
+	w.list(column+" IN (", ids, "1 = 0")
+}
+
+// NotIn adds column NOT IN (ids). An empty slice matches everything; otherwise rows
+// with NULL in the column do not match.
+func (w *Where) NotIn(column string, ids any) {
+	w.list(column+" NOT IN (", ids, "1 = 1")
+}
+
+func (w *Where) list(open string, ids any, empty string) {
+	v := reflect.ValueOf(ids)
+	all := make([]any, v.Len())
+	for i := range all {
+		all[i] = v.Index(i).Interface()
+	}
+	marks, args := Marks(all)
+	if len(args) == 0 {
+		w.parts = append(w.parts, empty)
+		return
+	}
+	w.And(open+marks+")", args...)
+}
+
+// SQL is " WHERE a AND b", or "" where nothing was added.
+func (w *Where) SQL() string {
+	if len(w.parts) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.parts, " AND ")
+}
+
+// AndSQL is " AND a AND b", or "", to follow a condition written in the query.
+func (w *Where) AndSQL() string {
+	if len(w.parts) == 0 {
+		return ""
+	}
+	return " AND " + strings.Join(w.parts, " AND ")
+}
+
+// Args are the arguments of SQL, in order; the result may be appended to.
+func (w *Where) Args() []any { return append([]any(nil), w.args...) }
+
+// Marks gives "?,?,?,?" and its arguments for an IN list. The list is padded to a
+// power of two by repeating its first element, so that statement caches hold few
+// variants. Without ids it gives "NULL", which matches nothing.
+func Marks[T any](ids []T) (string, []any) {
+	if len(ids) == 0 {
+		return "NULL", nil
+	}
+	n := 1 << bits.Len(uint(len(ids)-1))
+	args := make([]any, n)
+	for i := range args {
+		args[i] = ids[0]
+		if i < len(ids) {
+			args[i] = ids[i]
+		}
+	}
+	return strings.Repeat("?,", n-1) + "?", args
+}
+
+// Set collects the assignments of an UPDATE whose columns are known only when it runs.
+type Set struct {
+	columns []string
+	args    []any
+}
+
+// Put adds column = ?.
+func (s *Set) Put(column string, value any) {
+	s.columns = append(s.columns, column+" = ?")
+	s.args = append(s.args, value)
+}
+
+// Empty reports that nothing is to be changed.
+func (s *Set) Empty() bool { return len(s.columns) == 0 }
+
+// SQL is " SET a = ?, b = ?"; a Set that is empty has none.
+func (s *Set) SQL() string { return " SET " + strings.Join(s.columns, ", ") }
+
+// Args are the arguments of SQL followed by more, those of the WHERE.
+func (s *Set) Args(more ...any) []any { return append(append([]any(nil), s.args...), more...) }

@@ -1,0 +1,2 @@
+// Package job runs background work that is recorded in the caller's transaction.
+package job
