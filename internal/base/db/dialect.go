@@ -1,6 +1,9 @@
 package db
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // Dialect names an engine and spells what the two spell differently.
 type Dialect string
@@ -45,6 +48,17 @@ func (d Dialect) Day(column string) string {
 		return "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 	}
 	return "substr(" + column + ", 1, 10)"
+}
+
+// SyncIDs makes a table number its next row after the largest id there is. Only an
+// import that writes ids of its own needs it; SQLite does so by itself. The name of the
+// table is the program's own.
+func (d *DB) SyncIDs(ctx context.Context, table string) error {
+	if d.dialect == SQLite {
+		return nil
+	}
+	_, err := Get[int64](ctx, d, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), GREATEST(max(id), 1)) FROM "+table, table)
+	return err
 }
 
 // words are what a migration writes in double braces.
