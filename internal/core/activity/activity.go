@@ -1,0 +1,93 @@
+// Package activity records what people did, as the activity feed shows it. It only
+// reacts to events.
+package activity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Actions of the feed.
+const (
+	Created   = "created"
+	Updated   = "updated"
+	Closed    = "closed"
+	Reopened  = "reopened"
+	Pushed    = "pushed"
+	Commented = "commented"
+	Merged    = "merged"
+	Joined    = "joined"
+	Left      = "left"
+	Destroyed = "destroyed"
+)
+
+// Entry is one thing somebody did. Zero values of the target fields are stored as null.
+type Entry struct {
+	ProjectID   project.ID
+	GroupID     authz.NamespaceID
+	AuthorID    authz.UserID
+	Action      string
+	TargetType  string // Issue, MergeRequest, Note, Project, ...
+	TargetID    int64
+	TargetIID   int64
+	TargetTitle string
+	Payload     any // stored as JSON; nil for none
+}
+
+// Recorder writes the feed.
+type Recorder struct {
+	db  *db.DB
+	now func() time.Time
+}
+
+// New builds a recorder.
+func New(d *db.DB, now func() time.Time) *Recorder { return &Recorder{db: d, now: now} }
+
+type row struct {
+	ID          int64   `db:"id"`
+	ProjectID   *int64  `db:"project_id"`
+	GroupID     *int64  `db:"group_id"`
+	AuthorID    int64   `db:"author_id"`
+	Action      string  `db:"action"`
+	TargetType  *string `db:"target_type"`
+	TargetID    *int64  `db:"target_id"`
+	TargetIID   *int64  `db:"target_iid"`
+	TargetTitle *string `db:"target_title"`
+	Payload     *string `db:"payload"`
+	CreatedAt   db.Time `db:"created_at"`
+}
+
+// Record adds an entry inside the caller's transaction.
+func (r *Recorder) Record(ctx context.Context, e Entry) error {
+	out := row{
+		ProjectID: some(int64(e.ProjectID)), GroupID: some(int64(e.GroupID)), AuthorID: int64(e.AuthorID), Action: e.Action,
+		TargetType: some(e.TargetType), TargetID: some(e.TargetID), TargetIID: some(e.TargetIID),
+		TargetTitle: some(e.TargetTitle), CreatedAt: db.At(r.now()),
+	}
+	if e.Payload != nil {
+		text, err := json.Marshal(e.Payload)
+		if err != nil {
+			return fmt.Errorf("encode activity: %w", err)
+		}
+		out.Payload = some(string(text))
+	}
+	if _, err := db.Insert(ctx, r.db, "events", out); err != nil {
+		return fmt.Errorf("record activity: %w", err)
+	}
+	return nil
+}
+
+// some gives a pointer to v, nil for the zero value.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

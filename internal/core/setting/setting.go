@@ -1,0 +1,174 @@
+// Package setting keeps the instance's settings: typed, with the contract's defaults,
+// one row for each value that differs from its default.
+package setting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+)
+
+// Settings are the instance's settings by name (spec 2, application settings). Only
+// those that something reads are here; each default is the contract's.
+type Settings struct {
+	// Names, places and people.
+	CanCreateGroup               bool     `setting:"can_create_group" default:"true"`
+	CommitEmailHostname          *string  `setting:"commit_email_hostname" default:"null"` // nil is users.noreply.HOST
+	DefaultBranchName            *string  `setting:"default_branch_name" default:"null"`   // nil is main
+	DefaultBranchProtection      int      `setting:"default_branch_protection" default:"2"`
+	DefaultGroupVisibility       string   `setting:"default_group_visibility" default:"\"private\""`
+	DefaultProjectCreation       int      `setting:"default_project_creation" default:"2"`
+	DefaultProjectVisibility     string   `setting:"default_project_visibility" default:"\"private\""`
+	DefaultProjectsLimit         int      `setting:"default_projects_limit" default:"100000"`
+	DefaultSnippetVisibility     string   `setting:"default_snippet_visibility" default:"\"private\""`
+	DeletionAdjournedPeriod      int      `setting:"deletion_adjourned_period" default:"7"` // days
+	EmailConfirmationSetting     string   `setting:"email_confirmation_setting" default:"\"off\""`
+	GravatarEnabled              bool     `setting:"gravatar_enabled" default:"true"`
+	MaxAttachmentSize            int      `setting:"max_attachment_size" default:"100"` // MB
+	MinimumPasswordLength        int      `setting:"minimum_password_length" default:"8"`
+	PasswordLowercaseRequired    bool     `setting:"password_lowercase_required" default:"false"`
+	PasswordUppercaseRequired    bool     `setting:"password_uppercase_required" default:"false"`
+	PasswordNumberRequired       bool     `setting:"password_number_required" default:"false"`
+	PasswordSymbolRequired       bool     `setting:"password_symbol_required" default:"false"`
+	RestrictedVisibilityLevels   []string `setting:"restricted_visibility_levels" default:"[]"`
+	UserDefaultExternal          bool     `setting:"user_default_external" default:"false"`
+	UserDefaultInternalRegex     *string  `setting:"user_default_internal_regex" default:"null"`
+	UserDefaultsToPrivateProfile bool     `setting:"user_defaults_to_private_profile" default:"false"`
+
+	// Tokens and transport.
+	EnabledGitAccessProtocol            string   `setting:"enabled_git_access_protocol" default:"\"\""`
+	MaxPersonalAccessTokenLifetime      *int     `setting:"max_personal_access_token_lifetime" default:"null"` // days
+	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`
+	PersonalAccessTokenPrefix           string   `setting:"personal_access_token_prefix" default:"\"glpat-\""`
+	ReceiveMaxInputSize                 *int     `setting:"receive_max_input_size" default:"null"` // MB
+	RepositorySizeLimit                 int64    `setting:"repository_size_limit" default:"0"`     // bytes
+	RepositoryStorages                  []string `setting:"repository_storages" default:"[\"default\"]"`
+
+	// Diffs and changelogs.
+	DiffMaxFiles      int `setting:"diff_max_files" default:"1000"`
+	DiffMaxLines      int `setting:"diff_max_lines" default:"50000"`
+	DiffMaxPatchBytes int `setting:"diff_max_patch_bytes" default:"204800"`
+
+	// Limits per minute; zero switches one off.
+	IssuesCreateLimit         int      `setting:"issues_create_limit" default:"300"`
+	NotesCreateLimit          int      `setting:"notes_create_limit" default:"300"`
+	NotesCreateLimitAllowlist []string `setting:"notes_create_limit_allowlist" default:"[]"`
+	RawBlobRequestLimit       int      `setting:"raw_blob_request_limit" default:"300"`
+	SearchRateLimit           int      `setting:"search_rate_limit" default:"30"`
+
+	PushEventActivitiesLimit int `setting:"push_event_activities_limit" default:"3"`
+}
+
+// Branch gives the name a new repository's first branch gets.
+func (s *Settings) Branch() string {
+	if s.DefaultBranchName == nil || *s.DefaultBranchName == "" {
+		return "main"
+	}
+	return *s.DefaultBranchName
+}
+
+// Store reads and writes the settings. It is safe for concurrent use.
+type Store struct {
+	db      *db.DB
+	now     func() time.Time
+	current atomic.Pointer[Settings]
+}
+
+// New builds the store; Load must be called before Current.
+func New(d *db.DB, now func() time.Time) *Store {
+	s := &Store{db: d, now: now}
+	defaults := Defaults()
+	s.current.Store(&defaults)
+	return s
+}
+
+// Defaults gives the contract's defaults.
+func Defaults() Settings {
+	var s Settings
+	v := reflect.ValueOf(&s).Elem()
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if err := json.Unmarshal([]byte(field.Tag.Get("default")), v.Field(i).Addr().Interface()); err != nil {
+			panic(fmt.Sprintf("setting %s: bad default: %v", field.Name, err))
+		}
+	}
+	return s
+}
+
+// Current gives the settings in force. The result is shared: do not change it.
+func (s *Store) Current() *Settings { return s.current.Load() }
+
+type row struct {
+	Name  string `db:"name"`
+	Value string `db:"value"`
+}
+
+// Load reads the stored values over the defaults.
+func (s *Store) Load(ctx context.Context) error {
+	rows, err := db.Select[row](ctx, s.db, "SELECT name, value FROM settings ORDER BY name")
+	if err != nil {
+		return fmt.Errorf("load settings: %w", err)
+	}
+	next := Defaults()
+	v := reflect.ValueOf(&next).Elem()
+	fields := make(map[string]reflect.Value, v.NumField())
+	for i := range v.NumField() {
+		fields[v.Type().Field(i).Tag.Get("setting")] = v.Field(i)
+	}
+	for _, r := range rows {
+		field, ok := fields[r.Name]
+		if !ok {
+			continue // a setting of a newer version
+		}
+		if err := json.Unmarshal([]byte(r.Value), field.Addr().Interface()); err != nil {
+			return fmt.Errorf("setting %s: %w", r.Name, err)
+		}
+	}
+	s.current.Store(&next)
+	return nil
+}
+
+// Set stores one value by its API name and puts it in force once the transaction is
+// committed. An unknown name or a value of the wrong type is Invalid. It asks for no
+// permission: the caller did.
+func (s *Store) Set(ctx context.Context, name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode setting %s: %w", name, err)
+	}
+	probe := Defaults()
+	v := reflect.ValueOf(&probe).Elem()
+	known := false
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("setting") != name {
+			continue
+		}
+		known = true
+		if err := json.Unmarshal(text, v.Field(i).Addr().Interface()); err != nil {
+			return errs.Plain(name + " is invalid")
+		}
+	}
+	if !known {
+		return errs.Plain(name + " is not a setting")
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := s.db.Exec(ctx, `INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+			name, string(text), s.now())
+		if err != nil {
+			return fmt.Errorf("store setting %s: %w", name, err)
+		}
+		s.db.AfterCommit(ctx, func() {
+			// The row is committed: a failing reload leaves the old value in force until
+			// the next start, and the next Set tries again.
+			_ = s.Load(context.WithoutCancel(ctx))
+		})
+		return nil
+	})
+}
