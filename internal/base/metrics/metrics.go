@@ -1,0 +1,163 @@
+// Package metrics counts what the server does, for Prometheus. Every label takes its
+// values from a small fixed set, so that no client can make the server keep a series of
+// its own choosing.
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Other is the label for what is not in the fixed set: a method nobody uses, a route or
+// a kind over the limit.
+const Other = "other"
+
+// most is how many routes, git commands or kinds of jobs get series of their own.
+const most = 2000
+
+// buckets of durations in seconds: from a warm read to a slow clone.
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// Build says which program runs.
+type Build struct {
+	Version  string
+	Revision string
+	Go       string
+}
+
+// Registry holds the metrics of one server. It is safe for concurrent use.
+type Registry struct {
+	registry *prometheus.Registry
+	routes   *limited
+	commands *limited
+	kinds    *limited
+
+	requests   *prometheus.HistogramVec
+	inFlight   prometheus.Gauge
+	git        *prometheus.CounterVec
+	gitRunning prometheus.Gauge
+	jobs       *prometheus.HistogramVec
+}
+
+// New makes a registry with the metrics of the process, the Go runtime and the build.
+func New(b Build) *Registry {
+	r := &Registry{
+		registry: prometheus.NewRegistry(),
+		routes:   newLimited(most),
+		commands: newLimited(most),
+		kinds:    newLimited(most),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tenon_http_request_duration_seconds", Help: "Time from the request line to the last byte of the answer.", Buckets: buckets,
+		}, []string{"route", "method", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tenon_http_requests_in_flight", Help: "Requests being answered.",
+		}),
+		git: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tenon_git_processes_total", Help: "Git processes started, by git command.",
+		}, []string{"command"}),
+		gitRunning: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tenon_git_processes_running", Help: "Git processes running, kept-open readers included.",
+		}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tenon_job_duration_seconds", Help: "Time a job took, by kind and outcome.", Buckets: buckets,
+		}, []string{"kind", "outcome"}),
+	}
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tenon_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go": b.Go},
+	})
+	info.Set(1)
+	r.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		r.requests, r.inFlight, r.git, r.gitRunning, r.jobs, info)
+	return r
+}
+
+// Request records one answered HTTP request. The route is the template, such as
+// "/projects/:id/issues", or "" where none matched.
+func (r *Registry) Request(route, method string, status int, took time.Duration) {
+	if route == "" {
+		route = "none"
+	}
+	if !slices.Contains(methods, method) {
+		method = Other
+	}
+	code := Other
+	if status >= 100 && status <= 599 {
+		code = strconv.Itoa(status)
+	}
+	r.requests.WithLabelValues(r.routes.value(route), method, code).Observe(took.Seconds())
+}
+
+// RequestStarted counts a request as being answered until the returned function is called.
+func (r *Registry) RequestStarted() (done func()) {
+	r.inFlight.Inc()
+	return r.inFlight.Dec
+}
+
+// GitStarted counts a started git process by its git command, such as "upload-pack". Call
+// the returned function when the process has ended.
+func (r *Registry) GitStarted(command string) (ended func()) {
+	r.git.WithLabelValues(r.commands.value(command)).Inc()
+	r.gitRunning.Inc()
+	return r.gitRunning.Dec
+}
+
+// Outcome is how a job ended.
+type Outcome string
+
+// The outcomes: done, to be tried again, given up.
+const (
+	Done      Outcome = "done"
+	Retried   Outcome = "retried"
+	Discarded Outcome = "discarded"
+)
+
+// Job records one attempt at a job.
+func (r *Registry) Job(kind string, outcome Outcome, took time.Duration) {
+	r.jobs.WithLabelValues(r.kinds.value(kind), string(outcome)).Observe(took.Seconds())
+}
+
+// SQL publishes a count of SQL statements that the database kit keeps itself.
+func (r *Registry) SQL(statements func() uint64) error {
+	return r.Counter("tenon_sql_statements_total", "SQL statements run, transaction control left out.", statements)
+}
+
+// Counter publishes a count that somebody else keeps and that never falls. It fails where
+// the name is taken.
+func (r *Registry) Counter(name, help string, read func() uint64) error {
+	return r.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
+}
+
+// Gauge publishes a value that somebody else keeps. It fails where the name is taken.
+func (r *Registry) Gauge(name, help string, read func() float64) error {
+	return r.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+func (r *Registry) add(c prometheus.Collector) error {
+	if err := r.registry.Register(c); err != nil {
+		var taken prometheus.AlreadyRegisteredError
+		if errors.As(err, &taken) {
+			return fmt.Errorf("metric is there already: %w", err)
+		}
+		return fmt.Errorf("register metric: %w", err)
+	}
+	return nil
+}
+
+// Handler answers with all metrics in the text format that Prometheus reads.
+func (r *Registry) Handler() http.Handler {
+	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
+}
