@@ -95,6 +95,7 @@ CREATE TABLE access_tokens (
     kind          {{text}} NOT NULL, -- personal, impersonation, project, group
     user_id       BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     name          {{text}} NOT NULL,
+    name_fold     {{text}} NOT NULL,
     description   {{text}},
     digest        {{text}} NOT NULL,
     scopes        {{text}} NOT NULL, -- joined by spaces
@@ -107,6 +108,7 @@ CREATE TABLE access_tokens (
 );
 CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
 CREATE INDEX access_tokens_user ON access_tokens (user_id);
+CREATE INDEX access_tokens_family ON access_tokens (family_id);
 
 -- Places ------------------------------------------------------------------------
 
@@ -345,6 +347,8 @@ CREATE TABLE issues (
 );
 CREATE UNIQUE INDEX issues_iid ON issues (project_id, iid);
 CREATE INDEX issues_project ON issues (project_id, id);
+CREATE INDEX issues_created ON issues (project_id, created_at, id);
+CREATE INDEX issues_state ON issues (project_id, state, created_at, id);
 CREATE INDEX issues_updated ON issues (project_id, updated_at, id);
 CREATE INDEX issues_author ON issues (author_id, id);
 

@@ -87,6 +87,6 @@ func (c *tokenCache) evictUser(id authz.UserID) {
 	c.evict(func(b *bearer) bool { return b.UserID == id })
 }
 
-func (c *tokenCache) evictFamily(id TokenID) {
-	c.evict(func(b *bearer) bool { return b.family() == id || b.ID == id })
+func (c *tokenCache) evictToken(id TokenID) {
+	c.evict(func(b *bearer) bool { return b.ID == id })
 }

@@ -62,7 +62,8 @@ func (t *Token) family() TokenID {
 // tokenRow is a token as the table has it.
 type tokenRow struct {
 	Token
-	Digest string `db:"digest"`
+	NameFold string `db:"name_fold"`
+	Digest   string `db:"digest"`
 }
 
 // token makes a token that is not kept yet; it never expires.
@@ -73,7 +74,7 @@ func (s *Service) token(kind Kind, user authz.UserID, name string, scopes authz.
 
 // keep stores a token under the digest of its secret, in the caller's transaction.
 func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string) (Token, error) {
-	id, err := db.Insert(ctx, s.DB, "access_tokens", tokenRow{t, secret.Digest(key)})
+	id, err := db.Insert(ctx, s.DB, "access_tokens", tokenRow{t, db.Fold(t.Name), secret.Digest(key)})
 	if err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}

@@ -1,0 +1,132 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+)
+
+// GitAccess is what a credential allows with repositories, whatever the actor's role.
+type GitAccess struct {
+	Read  bool
+	Write bool
+}
+
+// AuthenticatePassword gives the person with this username or primary address and
+// password. Whatever does not fit is Unauthorized, in the same time; who fits but may
+// not act is Forbidden with the reason.
+func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
+	type row struct {
+		ID authz.UserID `db:"id"`
+		standing
+		PasswordHash string `db:"password_hash"`
+	}
+	column := "u.username_fold"
+	if strings.Contains(login, "@") {
+		column = "e.email_fold"
+	}
+	r, err := db.Get[row](ctx, s.DB, "SELECT u.id, u.password_hash, "+standingColumns+fromUsers+
+		" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
+	if errors.Is(err, db.ErrNotFound) {
+		if err := s.Hasher.VerifyNobody(ctx, password); err != nil {
+			return authz.Actor{}, fmt.Errorf("verify password: %w", err)
+		}
+		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+	}
+	if err != nil {
+		return authz.Actor{}, fmt.Errorf("read user: %w", err)
+	}
+	fits, err := s.Hasher.Verify(ctx, r.PasswordHash, password)
+	if err != nil {
+		return authz.Actor{}, fmt.Errorf("verify password: %w", err)
+	}
+	if !fits {
+		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+	}
+	if err := s.barred(&r.standing); err != nil {
+		return authz.Actor{}, err
+	}
+	return authz.Actor{
+		UserID: r.ID, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External,
+	}, nil
+}
+
+// AuthenticateGit judges name and password of HTTP Basic: any name with an access token
+// whose scopes reach repositories, or a person's name and password where the settings
+// allow that. Everything that does not fit is Unauthorized.
+func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
+	if name == "" || password == "" {
+		return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
+	}
+	as, t, err := s.Authenticate(ctx, password)
+	switch {
+	case err == nil:
+		scopes := t.Scopes()
+		access := GitAccess{
+			Read:  scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI, authz.ScopeReadRepository, authz.ScopeWriteRepository),
+			Write: scopes.Has(authz.ScopeAPI, authz.ScopeWriteRepository),
+		}
+		if !access.Read {
+			return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
+		}
+		return as, access, nil
+	case !errs.Is(err, errs.Unauthorized) || known(err):
+		return authz.Actor{}, GitAccess{}, err
+	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || s.looksLikeToken(password):
+		return authz.Actor{}, GitAccess{}, err
+	}
+	as, err = s.AuthenticatePassword(ctx, name, password)
+	if err != nil {
+		return authz.Actor{}, GitAccess{}, err
+	}
+	return as, GitAccess{Read: true, Write: true}, nil
+}
+
+// known reports whether a refusal is of a token that exists.
+func known(err error) bool {
+	return errors.Is(err, ErrTokenExpired) || errors.Is(err, ErrTokenRevoked) || errors.Is(err, ErrTokenImpersonation)
+}
+
+// looksLikeToken saves the price of a password's hash for tokens that are of no use.
+func (s *Service) looksLikeToken(text string) bool {
+	for _, prefix := range []string{s.Settings.Current().PersonalAccessTokenPrefix, secret.AccessTokenPrefix} {
+		if prefix != "" && len(text) == len(prefix)+20 && strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sudo gives the actor for whom an administrator asks to act: ref is an id or a
+// username. It keeps the administrator's token and address. The caller has asked for
+// the right to do so.
+func (s *Service) Sudo(ctx context.Context, as authz.Actor, ref string) (authz.Actor, error) {
+	if !as.Admin {
+		return authz.Actor{}, errs.Denied("Must be admin to use sudo")
+	}
+	condition, arg := "u.username_fold = ?", any(db.Fold(ref))
+	if digits := strings.TrimPrefix(ref, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
+		id, err := strconv.ParseInt(ref, 10, 64)
+		if err != nil {
+			id = 0 // beyond every id there is
+		}
+		condition, arg = "u.id = ?", any(id)
+	}
+	u, err := s.load(ctx, condition, arg)
+	if errs.Is(err, errs.NotFound) {
+		return authz.Actor{}, errs.Missing("User with ID or username '" + ref + "'")
+	}
+	if err != nil {
+		return authz.Actor{}, err
+	}
+	other := u.Actor()
+	other.TokenID, other.Scopes, other.Address = as.TokenID, as.Scopes, as.Address
+	return other, nil
+}

@@ -1,0 +1,182 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// TokenFilter selects tokens; the zero value selects all that the actor may list.
+type TokenFilter struct {
+	UserID           *authz.UserID // somebody else's only for administrators
+	Active, Inactive bool
+	Revoked          *bool
+	CreatedAfter     *time.Time
+	CreatedBefore    *time.Time
+	LastUsedAfter    *time.Time
+	LastUsedBefore   *time.Time
+	ExpiresAfter     string // YYYY-MM-DD
+	ExpiresBefore    string
+	Search           string // part of the name
+	Sort             string // see TokenSorts; "" is by id
+	Limit            int    // 20 where zero
+	Offset           int64
+}
+
+// TokenPage is a part of a list of tokens.
+type TokenPage struct {
+	Tokens []*Token
+	Total  int64
+}
+
+// tokenSorts are the orders of a list of tokens.
+var tokenSorts = map[string]string{
+	"":               "t.id",
+	"created_asc":    "t.created_at, t.id",
+	"created_desc":   "t.created_at DESC, t.id DESC",
+	"expires_asc":    "t.expires_on NULLS LAST, t.id",
+	"expires_desc":   "t.expires_on DESC NULLS FIRST, t.id DESC",
+	"last_used_asc":  "t.last_used_at NULLS FIRST, t.id",
+	"last_used_desc": "t.last_used_at DESC NULLS LAST, t.id DESC",
+	"name_asc":       "t.name_fold, t.id",
+	"name_desc":      "t.name_fold DESC, t.id DESC",
+}
+
+// errNoToken hides from administrators alone nothing: others learn with Unauthorized
+// neither that a token exists nor that it does not.
+var errNoToken = &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
+
+// ListTokens gives access tokens: the actor's own, or everybody's for administrators.
+// Impersonation tokens are not among them.
+func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter) (*TokenPage, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	if !as.Admin {
+		if f.UserID != nil && *f.UserID != as.UserID {
+			return nil, errs.New(errs.Unauthorized, "")
+		}
+		f.UserID = &as.UserID
+	}
+	w := f.where(s.Now())
+	total, err := db.Get[int64](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM access_tokens t%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("count tokens: %w", err)
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = 20
+	}
+	order, ok := tokenSorts[f.Sort]
+	if !ok {
+		order = tokenSorts[""]
+	}
+	rows, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t"+w.SQL()+
+		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(w.Args(), limit, f.Offset)...)
+	if err != nil {
+		return nil, fmt.Errorf("list tokens: %w", err)
+	}
+	page := &TokenPage{Total: total, Tokens: make([]*Token, len(rows))}
+	for i := range rows {
+		page.Tokens[i] = s.refreshed(&rows[i])
+	}
+	return page, nil
+}
+
+func (f *TokenFilter) where(now time.Time) *db.Where {
+	w := &db.Where{}
+	w.And("t.kind <> ?", ImpersonationToken)
+	if f.UserID != nil {
+		w.And("t.user_id = ?", *f.UserID)
+	}
+	today := now.UTC().Format(time.DateOnly)
+	if f.Active {
+		w.And("NOT t.revoked AND (t.expires_on IS NULL OR t.expires_on > ?)", today)
+	}
+	if f.Inactive {
+		w.And("(t.revoked OR t.expires_on <= ?)", today)
+	}
+	if f.Revoked != nil {
+		w.And("t.revoked = ?", *f.Revoked)
+	}
+	for _, c := range []struct {
+		at   *time.Time
+		cond string
+	}{
+		{f.CreatedAfter, "t.created_at >= ?"},
+		{f.CreatedBefore, "t.created_at <= ?"},
+		{f.LastUsedAfter, "t.last_used_at >= ?"},
+		{f.LastUsedBefore, "t.last_used_at <= ?"},
+	} {
+		if c.at != nil {
+			w.And(c.cond, *c.at)
+		}
+	}
+	if f.ExpiresAfter != "" {
+		w.And("t.expires_on >= ?", f.ExpiresAfter)
+	}
+	if f.ExpiresBefore != "" {
+		w.And("t.expires_on <= ?", f.ExpiresBefore)
+	}
+	if f.Search != "" {
+		w.And(`t.name_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(f.Search))+"%")
+	}
+	return w
+}
+
+// FindToken gives a token, revoked ones too, to its user and to administrators. Others
+// are Unauthorized, whether it exists or not.
+func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*Token, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ?", id)
+	missing := errors.Is(err, db.ErrNotFound)
+	switch {
+	case err != nil && !missing:
+		return nil, fmt.Errorf("read token: %w", err)
+	case !as.Admin && (missing || t.UserID != as.UserID):
+		return nil, errs.New(errs.Unauthorized, "")
+	case missing:
+		return nil, errNoToken
+	}
+	return s.refreshed(&t), nil
+}
+
+// RevokeToken makes a token useless at once. Its user and administrators may. A token
+// that is revoked already, or somebody else's, is a BadRequest.
+func (s *Service) RevokeToken(ctx context.Context, as authz.Actor, id TokenID) error {
+	t, err := s.FindToken(ctx, as, id)
+	if as.SignedIn() && errs.Is(err, errs.Unauthorized) {
+		return errs.Bad("")
+	}
+	if err != nil {
+		return err
+	}
+	revoked := false
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.revoke(ctx, as, t)
+		revoked = n > 0
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("revoke token: %w", err)
+	}
+	if !revoked {
+		return errs.Bad("")
+	}
+	return nil
+}
+
+// refreshed puts in a last use that is not written down yet.
+func (s *Service) refreshed(t *Token) *Token {
+	if at := s.usage.lastUsed(t.ID); at != nil {
+		t.LastUsedAt = at
+	}
+	return t
+}
