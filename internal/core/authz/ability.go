@@ -138,6 +138,7 @@ const (
 	CreateTopGroup Ability = "create_top_level_group"
 	ListProjects   Ability = "list_projects"
 	ListGroups     Ability = "list_groups"
+	ReadNamespace  Ability = "read_namespace"
 	ManageOwnToken Ability = "manage_own_token"
 )
 
@@ -172,19 +173,21 @@ const (
 	ReadLabel  Ability = "read_label"
 	AdminLabel Ability = "admin_label"
 
-	ReadIssue         Ability = "read_issue"
-	ReadConfidential  Ability = "read_confidential_issue"
-	CreateIssue       Ability = "create_issue"
-	UpdateIssue       Ability = "update_issue"
-	SetIssueMetadata  Ability = "set_issue_metadata"
-	SetIssueNumber    Ability = "set_issue_number"
-	DeleteIssue       Ability = "delete_issue"
-	ReadNote          Ability = "read_note"
-	CreateNote        Ability = "create_note"
-	CreateNoteLocked  Ability = "create_note_when_locked"
-	AdminNote         Ability = "admin_note"
-	InternalNote      Ability = "read_internal_note"
-	SetNoteCreatedAt  Ability = "set_note_created_at"
+	ListOwnIssues    Ability = "list_own_issues"
+	ReadAnyIssue     Ability = "read_any_issue"
+	ReadIssue        Ability = "read_issue"
+	ReadConfidential Ability = "read_confidential_issue"
+	CreateIssue      Ability = "create_issue"
+	UpdateIssue      Ability = "update_issue"
+	SetIssueMetadata Ability = "set_issue_metadata"
+	SetIssueNumber   Ability = "set_issue_number"
+	DeleteIssue      Ability = "delete_issue"
+	ReadNote         Ability = "read_note"
+	CreateNote       Ability = "create_note"
+	CreateNoteLocked Ability = "create_note_when_locked"
+	AdminNote        Ability = "admin_note"
+	InternalNote     Ability = "read_internal_note"
+	SetNoteCreatedAt Ability = "set_note_created_at"
 
 	ReadMergeRequest        Ability = "read_merge_request"
 	CreateMergeRequestIn    Ability = "create_merge_request_in"
@@ -221,6 +224,7 @@ var Rules = map[Ability]Rule{
 	CreateTopGroup: {SignedIn: true, Write: true},
 	ListProjects:   {Anyone: true},
 	ListGroups:     {Anyone: true},
+	ReadNamespace:  {SignedIn: true},
 	ManageOwnToken: {SignedIn: true},
 
 	ReadGroup:         {Anyone: true},
@@ -249,6 +253,8 @@ var Rules = map[Ability]Rule{
 	ReadLabel:  {Anyone: true},
 	AdminLabel: {Min: Planner, Write: true},
 
+	ListOwnIssues:    {SignedIn: true},
+	ReadAnyIssue:     {Min: adminsOnly},
 	ReadIssue:        {Anyone: true, Feature: Issues},
 	ReadConfidential: {Min: Planner, Own: true, Feature: Issues},
 	CreateIssue:      {SignedIn: true, Feature: Issues, Write: true},

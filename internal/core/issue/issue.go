@@ -1,0 +1,236 @@
+// Package issue holds the issues of projects.
+package issue
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+)
+
+// ID identifies an issue among all; IID numbers it within its project.
+type (
+	ID  int64
+	IID int64
+)
+
+// State says whether work on an issue goes on.
+type State string
+
+// The states.
+const (
+	StateOpened State = "opened"
+	StateClosed State = "closed"
+)
+
+// Type tells plain issues from their relatives, which share their numbers.
+type Type string
+
+// The types of the contract.
+const (
+	Plain    Type = "issue"
+	Incident Type = "incident"
+	TestCase Type = "test_case"
+	Task     Type = "task"
+)
+
+const (
+	maxTitle       = 255
+	maxDescription = 1_048_576
+	maxAssignees   = 200
+)
+
+// Issue is one issue as the actor sees it for whom it was read.
+type Issue struct {
+	ID               ID            `db:"id"`
+	IID              IID           `db:"iid"`
+	ProjectID        project.ID    `db:"project_id"`
+	AuthorID         authz.UserID  `db:"author_id"`
+	Title            string        `db:"title"`
+	TitleFold        string        `db:"title_fold"` // read by nobody, written for search
+	Description      *string       `db:"description"`
+	DescriptionFold  string        `db:"description_fold"`
+	State            State         `db:"state"`
+	Type             Type          `db:"issue_type"`
+	Confidential     bool          `db:"confidential"`
+	DiscussionLocked *bool         `db:"discussion_locked"`
+	DueDate          *string       `db:"due_date"` // YYYY-MM-DD
+	Weight           *int64        `db:"weight"`
+	ClosedAt         *db.Time      `db:"closed_at"`
+	ClosedByID       *authz.UserID `db:"closed_by_id"`
+	NotesCount       int64         `db:"notes_count"`        // comments of all readers
+	PublicNotesCount int64         `db:"public_notes_count"` // the same without internal ones
+	CreatedAt        db.Time       `db:"created_at"`
+	UpdatedAt        db.Time       `db:"updated_at"`
+
+	UserNotes int64          `db:"user_notes_count,readonly"` // comments that the actor may read
+	Labels    []label.Label  `db:"-"`                         // by title
+	Assignees []authz.UserID `db:"-"`                         // in the order of their ids
+}
+
+// Input is what a new issue is made of.
+type Input struct {
+	Title            string
+	Description      *string
+	Type             Type // Plain where empty
+	Confidential     bool
+	DiscussionLocked *bool
+	DueDate          *string // YYYY-MM-DD
+	Weight           *int64
+	Labels           []string       // titles; unknown ones are made where the actor may manage labels
+	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
+
+	// IID and CreatedAt are taken from owners only and ignored from others.
+	IID       IID
+	CreatedAt *time.Time
+}
+
+// Changes are those of Update; nil leaves alone.
+type Changes struct {
+	Title            *string
+	Description      *string
+	Type             *Type
+	StateEvent       string // close, reopen, or "" for none
+	Confidential     *bool
+	DiscussionLocked *bool
+	DueDate          *string // "" clears
+	Weight           *int64
+	ClearWeight      bool
+	Labels           label.Assignment
+	AssigneeIDs      *[]authz.UserID // empty clears
+
+	UpdatedAt *time.Time // taken from owners only
+}
+
+// Ref is what events say of the issue they are about.
+type Ref struct {
+	ID           ID
+	IID          IID
+	ProjectID    project.ID
+	ProjectPath  string
+	Title        string
+	Type         Type
+	AuthorID     authz.UserID
+	Confidential bool
+}
+
+// Created is published when an issue was made.
+type Created struct {
+	Issue     Ref
+	By        authz.Actor
+	At        time.Time
+	Labels    []label.Label
+	Assignees []authz.UserID
+	DueDate   *string
+}
+
+// Updated is published when something but the state of an issue changed.
+type Updated struct {
+	Issue Ref // as it is now
+	By    authz.Actor
+	At    time.Time
+	Diff  Diff
+}
+
+// Closed is published when an issue was closed.
+type Closed struct {
+	Issue Ref
+	By    authz.Actor
+	At    time.Time
+}
+
+// Reopened is published when a closed issue was opened again.
+type Reopened struct {
+	Issue Ref
+	By    authz.Actor
+	At    time.Time
+}
+
+// Deleted is published when an issue is gone, with what hung on it still there.
+type Deleted struct {
+	Issue Ref
+	By    authz.Actor
+	At    time.Time
+	Open  bool // the issue was open
+}
+
+// Diff is what an update changed.
+type Diff struct {
+	OldTitle         *string // nil where the title is the same
+	Description      bool
+	Confidential     bool
+	DiscussionLocked bool // Locked is the new state
+	Locked           bool
+	OldType          *Type
+	DueDate          bool
+	OldDue, NewDue   *string
+	Weight           bool
+	Assigned         []authz.UserID
+	Unassigned       []authz.UserID
+	LabelsAdded      []label.Label
+	LabelsRemoved    []label.Label
+}
+
+// empty reports that nothing changed.
+func (d *Diff) empty() bool {
+	return d.OldTitle == nil && !d.Description && !d.Confidential && !d.DiscussionLocked && d.OldType == nil &&
+		!d.DueDate && !d.Weight && len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
+}
+
+// Locked reports whether only members may discuss the issue.
+func (i *Issue) Locked() bool { return i.DiscussionLocked != nil && *i.DiscussionLocked }
+
+// ref is the issue in an event.
+func (i *Issue) ref(p *project.Project) Ref {
+	return Ref{
+		ID: i.ID, IID: i.IID, ProjectID: p.ID, ProjectPath: p.FullPath, Title: i.Title, Type: i.Type,
+		AuthorID: i.AuthorID, Confidential: i.Confidential,
+	}
+}
+
+// concerns reports whether the user wrote the issue or works on it.
+func (i *Issue) concerns(as authz.Actor) bool {
+	if !as.SignedIn() {
+		return false
+	}
+	if i.AuthorID == as.UserID {
+		return true
+	}
+	for _, id := range i.Assignees {
+		if id == as.UserID {
+			return true
+		}
+	}
+	return false
+}
+
+// subject is what permissions on the issue are asked about.
+func (i *Issue) subject(as authz.Actor, p *project.Project) authz.Subject {
+	s := p.Subject()
+	s.Own, s.Confidential = i.concerns(as), i.Confidential
+	return s
+}
+
+// validate checks an issue as it will be stored and fills what is searched.
+func (i *Issue) validate() error {
+	var bad errs.Fields
+	i.Title = strings.TrimSpace(i.Title)
+	bad.Check(i.Title != "", "title", "can't be blank")
+	bad.Check(utf8.RuneCountInString(i.Title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
+	i.TitleFold, i.DescriptionFold = db.Fold(i.Title), ""
+	if i.Description != nil {
+		bad.Check(utf8.RuneCountInString(*i.Description) <= maxDescription, "description", "is too long (maximum is 1048576 characters)")
+		i.DescriptionFold = db.Fold(*i.Description)
+	}
+	if i.DueDate != nil {
+		_, err := time.Parse(time.DateOnly, *i.DueDate)
+		bad.Check(err == nil, "due_date", "is invalid")
+	}
+	bad.Check(i.Weight == nil || *i.Weight >= 0, "weight", "must be greater than or equal to 0")
+	return bad.Err()
+}

@@ -1,0 +1,214 @@
+package issue
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// columns are those of Issue but for the folded texts and the count of notes.
+const columns = `i.id, i.iid, i.project_id, i.author_id, i.title, i.description, i.state, i.issue_type, i.confidential,
+	i.discussion_locked, i.due_date, i.weight, i.closed_at, i.closed_by_id, i.notes_count, i.public_notes_count,
+	i.created_at, i.updated_at`
+
+// from joins what the conditions on issues of many projects name.
+const from = " FROM issues i JOIN projects p ON p.id = i.project_id JOIN namespaces n ON n.id = p.namespace_id"
+
+// scope is what a list reads from: the rows that the actor may see and the expression
+// for the number of comments that it may read.
+type scope struct {
+	from      string
+	where     db.Where
+	notes     string
+	notesArgs []any
+}
+
+// within makes the scope of a place.
+func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
+	var out scope
+	if in.Project != nil {
+		subject := in.Project.Subject()
+		out.from, out.notes = " FROM issues i", "i.public_notes_count"
+		if as.Admin || as.Auditor || subject.Known && subject.Level >= authz.Planner {
+			out.notes = "i.notes_count"
+		}
+		out.where.And("i.project_id = ?", in.Project.ID)
+		if cond, args := authz.ConfidentialSQL(as, subject, "i"); cond != "true" {
+			out.where.And(cond, args...)
+		}
+		return out
+	}
+	out.from = from
+	out.where.Raw("NOT p.pending_delete")
+	if in.Group.Namespace != 0 {
+		out.where.And("n.id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", in.Group.Namespace)
+	}
+	if f.NonArchived {
+		out.where.Raw("NOT p.archived")
+	}
+	visible, args := s.policy.VisibleProjectsSQL(as, "n")
+	out.where.And(visible, args...)
+	open, args := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
+	out.where.And(open, args...)
+	switch {
+	case as.Admin, as.Auditor:
+		out.where.Raw("p.issues_access > 0")
+		out.notes = "i.notes_count"
+	case !as.SignedIn():
+		out.where.Raw("p.issues_access >= 20")
+		out.notes = "i.public_notes_count"
+	default:
+		member, args := s.policy.ReachSQL(as, authz.Guest)
+		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+member+"))", args...)
+		planner, args := s.policy.ReachSQL(as, authz.Planner)
+		out.notes = "CASE WHEN n.id IN (" + planner + ") THEN i.notes_count ELSE i.public_notes_count END"
+		out.notesArgs = args
+	}
+	return out
+}
+
+// list reads a page of a place's issues and counts all of them.
+func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) ([]Issue, int, error) {
+	sc := s.within(as, in, f)
+	f.where(&sc.where, as, s.now())
+
+	query, args := "SELECT count(*)"+sc.from+sc.where.SQL(), sc.where.Args()
+	if f.CountThrough > 0 {
+		query, args = "SELECT count(*) FROM (SELECT 1"+sc.from+sc.where.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
+	}
+	total, err := db.Get[int](ctx, s.db, query, args...)
+	if err != nil || total == 0 {
+		return []Issue{}, total, err
+	}
+	query = "SELECT " + columns + ", " + sc.notes + " AS user_notes_count" + sc.from + sc.where.SQL() + f.order()
+	args = append(slices.Clone(sc.notesArgs), sc.where.Args()...)
+	if f.Limit > 0 {
+		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
+	}
+	rows, err := db.Select[Issue](ctx, s.db, query, args...)
+	if err != nil {
+		return nil, 0, err
+	}
+	return rows, total, s.fill(ctx, rows)
+}
+
+// Statistics counts issues by state.
+type Statistics struct {
+	Opened int64
+	Closed int64
+}
+
+// counts counts the issues of a place by state, whatever state the filter asks for.
+func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter) (Statistics, error) {
+	f.State = ""
+	sc := s.within(as, in, f)
+	f.where(&sc.where, as, s.now())
+	type row struct {
+		State State `db:"state"`
+		Count int64 `db:"n"`
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT i.state, count(*) AS n"+sc.from+sc.where.SQL()+" GROUP BY i.state", sc.where.Args()...)
+	var out Statistics
+	for _, r := range rows {
+		if r.State == StateClosed {
+			out.Closed = r.Count
+		} else {
+			out.Opened = r.Count
+		}
+	}
+	return out, err
+}
+
+// fill reads the labels and assignees of issues, one statement each.
+func (s *Service) fill(ctx context.Context, issues []Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(issues))
+	for i := range issues {
+		ids[i] = int64(issues[i].ID)
+	}
+	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
+	if err != nil {
+		return err
+	}
+	assignees, err := s.assignees(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range issues {
+		issues[i].Labels = labels[ids[i]]
+		issues[i].Assignees = assignees[ids[i]]
+	}
+	return nil
+}
+
+// assignees reads who is assigned to issues.
+func (s *Service) assignees(ctx context.Context, ids []int64) (map[int64][]authz.UserID, error) {
+	type row struct {
+		IssueID int64        `db:"issue_id"`
+		UserID  authz.UserID `db:"user_id"`
+	}
+	out := make(map[int64][]authz.UserID, len(ids))
+	for chunk := range slices.Chunk(ids, db.MaxArgs) {
+		var w db.Where
+		w.In("issue_id", chunk)
+		rows, err := db.Select[row](ctx, s.db, "SELECT issue_id, user_id FROM issue_assignees"+w.SQL()+" ORDER BY issue_id, user_id", w.Args()...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.IssueID] = append(out[r.IssueID], r.UserID)
+		}
+	}
+	return out, nil
+}
+
+// insert writes a new issue with its assignees.
+func (s *Service) insert(ctx context.Context, i *Issue) error {
+	i.ID = 0
+	id, err := db.Insert(ctx, s.db, "issues", i)
+	if err != nil {
+		return err
+	}
+	i.ID = ID(id)
+	return s.assign(ctx, i.ID, i.Assignees)
+}
+
+func (s *Service) assign(ctx context.Context, id ID, users []authz.UserID) error {
+	if len(users) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 2*len(users))
+	for _, u := range users {
+		args = append(args, id, u)
+	}
+	_, err := s.db.Exec(ctx, "INSERT INTO issue_assignees (issue_id, user_id) VALUES "+
+		strings.Repeat("(?, ?), ", len(users)-1)+"(?, ?) ON CONFLICT DO NOTHING", args...)
+	return err
+}
+
+func (s *Service) unassign(ctx context.Context, id ID, users []authz.UserID) error {
+	if len(users) == 0 {
+		return nil
+	}
+	var w db.Where
+	w.And("issue_id = ?", id)
+	w.In("user_id", users)
+	_, err := s.db.Exec(ctx, "DELETE FROM issue_assignees"+w.SQL(), w.Args()...)
+	return err
+}
+
+// update writes every column that may change after the insert.
+func (s *Service) update(ctx context.Context, i *Issue) error {
+	_, err := s.db.Exec(ctx, `UPDATE issues SET title = ?, title_fold = ?, description = ?, description_fold = ?, state = ?,
+		issue_type = ?, confidential = ?, discussion_locked = ?, due_date = ?, weight = ?, closed_at = ?, closed_by_id = ?,
+		updated_at = ? WHERE id = ?`,
+		i.Title, i.TitleFold, i.Description, i.DescriptionFold, i.State, i.Type, i.Confidential, i.DiscussionLocked,
+		i.DueDate, i.Weight, i.ClosedAt, i.ClosedByID, i.UpdatedAt, i.ID)
+	return err
+}

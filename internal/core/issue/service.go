@@ -1,0 +1,218 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Service reads and changes issues.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	labels *label.Service
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d *db.DB, policy *authz.Policy, bus *event.Bus, labels *label.Service, now func() time.Time) *Service {
+	return &Service{db: d, policy: policy, bus: bus, labels: labels, now: now}
+}
+
+// require asks for permission to look at a place's issues.
+func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
+	switch {
+	case in.Project != nil:
+		return s.policy.Require(ctx, as, authz.ReadIssue, in.Project.Subject())
+	case in.Group.Namespace != 0:
+		return s.policy.Require(ctx, as, authz.ReadGroup, in.Group)
+	default:
+		return s.policy.Require(ctx, as, authz.ListOwnIssues, authz.Subject{})
+	}
+}
+
+// List returns a page of the issues of a place that the actor may read, and how many
+// there are. Issues of everywhere are for signed-in actors.
+func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) ([]Issue, int, error) {
+	if err := s.require(ctx, as, in); err != nil {
+		return nil, 0, err
+	}
+	issues, total, err := s.list(ctx, as, in, f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list issues: %w", err)
+	}
+	return issues, total, nil
+}
+
+// Statistics counts the issues of a place that the actor may read by state; the state of
+// the filter is ignored.
+func (s *Service) Statistics(ctx context.Context, as authz.Actor, in Place, f Filter) (Statistics, error) {
+	if err := s.require(ctx, as, in); err != nil {
+		return Statistics{}, err
+	}
+	out, err := s.counts(ctx, as, in, f)
+	if err != nil {
+		return Statistics{}, fmt.Errorf("count issues: %w", err)
+	}
+	return out, nil
+}
+
+// Find returns the issue with a number in a project.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*Issue, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
+		return nil, err
+	}
+	i, err := s.one(ctx, as, p, "i.iid = ?", iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.ReadIssue, i.subject(as, p)); err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// FindAny returns the issue with an id, wherever it is. It is for administrators. The
+// project is the caller's to look up.
+func (s *Service) FindAny(ctx context.Context, as authz.Actor, id ID) (*Issue, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadAnyIssue, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.read(ctx, "i.notes_count", "i.id = ?", id)
+}
+
+// one reads an issue of a project with everything that hangs on it.
+func (s *Service) one(ctx context.Context, as authz.Actor, p *project.Project, cond string, arg any) (*Issue, error) {
+	sc := s.within(as, Place{Project: p}, Filter{})
+	return s.read(ctx, sc.notes, "i.project_id = ? AND "+cond, p.ID, arg)
+}
+
+func (s *Service) read(ctx context.Context, notes, cond string, args ...any) (*Issue, error) {
+	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", "+notes+" AS user_notes_count FROM issues i WHERE "+cond, args...)
+	if err == nil {
+		err = s.fill(ctx, rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find issue: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, errs.Missing("")
+	}
+	return &rows[0], nil
+}
+
+// Create makes an issue and gives it the project's next number.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Issue, error) {
+	if err := s.policy.Require(ctx, as, authz.CreateIssue, p.Subject()); err != nil {
+		return nil, err
+	}
+	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, p.Subject())
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	i := &Issue{
+		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened,
+		Type: in.Type, Confidential: in.Confidential, DiscussionLocked: in.DiscussionLocked, DueDate: in.DueDate,
+		Weight: in.Weight, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+	}
+	if i.Type == "" {
+		i.Type = Plain
+	}
+	if owner && in.CreatedAt != nil {
+		i.CreatedAt = db.At(*in.CreatedAt)
+	}
+	if err := i.validate(); err != nil {
+		return nil, err
+	}
+	if i.Assignees, err = s.assignable(ctx, p, in.AssigneeIDs); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if owner && in.IID > 0 {
+			i.IID = in.IID
+			if err := namespace.RaiseIID(ctx, s.db, p.NamespaceID, namespace.KindIssue, int64(in.IID)); err != nil {
+				return err
+			}
+		} else {
+			iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindIssue)
+			if err != nil {
+				return err
+			}
+			i.IID = IID(iid)
+		}
+		if err := s.insert(ctx, i); err != nil {
+			return err
+		}
+		labels, err := s.labels.EnsureByNames(ctx, as, label.In(p), in.Labels, true)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(labels, byTitle)
+		i.Labels = labels
+		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Created{
+			Issue: i.ref(p), By: as, At: now, Labels: i.Labels, Assignees: i.Assignees, DueDate: i.DueDate,
+		})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.New(errs.Conflict, "Duplicated issue")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create issue: %w", err)
+	}
+	return i, nil
+}
+
+// Delete removes an issue with everything that hangs on it. It gives
+// PreconditionFailed where unmodifiedSince is set and the issue changed after it.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID, unmodifiedSince *time.Time) error {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteIssue, i.subject(as, p)); err != nil {
+		return err
+	}
+	if unmodifiedSince != nil && i.UpdatedAt.After(*unmodifiedSince) {
+		return errs.New(errs.PreconditionFailed, "")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		open, err := db.Get[bool](ctx, s.db, "SELECT state = 'opened' FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, Deleted{Issue: i.ref(p), By: as, At: s.now(), Open: open}); err != nil {
+			return err
+		}
+		if err := s.labels.Detach(ctx, i.noteable()); err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "DELETE FROM issues WHERE id = ?", i.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete issue: %w", err)
+	}
+	return nil
+}
+
+// noteable names the issue for labels and notes.
+func (i *Issue) noteable() noteable.Ref { return noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)} }

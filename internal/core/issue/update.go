@@ -1,0 +1,227 @@
+package issue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+)
+
+// Update changes an issue. Authors and assignees below planner change its text and
+// state; what else they ask for is ignored.
+func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*Issue, error) {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	subject := i.subject(as, p)
+	if err := s.policy.Require(ctx, as, authz.UpdateIssue, subject); err != nil {
+		return nil, err
+	}
+	if c, err = s.permitted(ctx, as, subject, c); err != nil {
+		return nil, err
+	}
+	if c.AssigneeIDs != nil {
+		wanted, err := s.assignable(ctx, p, *c.AssigneeIDs)
+		if err != nil {
+			return nil, err
+		}
+		c.AssigneeIDs = &wanted
+	}
+	var out *Issue
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		out, err = s.change(ctx, as, p, i.ID, c)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update issue: %w", err)
+	}
+	return out, nil
+}
+
+// permitted takes out of c what the actor may not change.
+func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.Subject, c Changes) (Changes, error) {
+	planner, err := s.policy.Can(ctx, as, authz.SetIssueMetadata, subject)
+	if err != nil {
+		return c, err
+	}
+	if !planner {
+		c = Changes{Title: c.Title, Description: c.Description, StateEvent: c.StateEvent}
+	}
+	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, subject)
+	if !owner {
+		c.UpdatedAt = nil
+	}
+	return c, err
+}
+
+// change applies permitted changes to the row as it is now.
+func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
+	if s.db.Dialect() == db.Postgres { // the row is locked before what hangs on it is read
+		if _, err := s.db.Exec(ctx, "SELECT 1 FROM issues WHERE id = ? FOR UPDATE", id); err != nil {
+			return nil, err
+		}
+	}
+	i, err := s.one(ctx, as, p, "i.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	before := i.State
+	diff := c.apply(i, as, now)
+	if err := i.validate(); err != nil {
+		return nil, err
+	}
+	if c.AssigneeIDs != nil {
+		wanted := *c.AssigneeIDs
+		diff.Assigned, diff.Unassigned = without(wanted, i.Assignees), without(i.Assignees, wanted)
+		if err := errors.Join(s.assign(ctx, i.ID, diff.Assigned), s.unassign(ctx, i.ID, diff.Unassigned)); err != nil {
+			return nil, err
+		}
+		i.Assignees = slices.Sorted(slices.Values(wanted))
+	}
+	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), c.Labels)
+	if err != nil {
+		return nil, err
+	}
+	i.Labels = slices.DeleteFunc(i.Labels, func(l label.Label) bool {
+		return slices.ContainsFunc(diff.LabelsRemoved, func(r label.Label) bool { return r.ID == l.ID })
+	})
+	i.Labels = append(i.Labels, diff.LabelsAdded...)
+	slices.SortFunc(i.Labels, byTitle)
+	if diff.empty() && i.State == before && c.UpdatedAt == nil {
+		return i, nil
+	}
+	i.UpdatedAt = db.At(now)
+	if c.UpdatedAt != nil {
+		i.UpdatedAt = db.At(*c.UpdatedAt)
+	}
+	if err := s.update(ctx, i); err != nil {
+		return nil, err
+	}
+	return i, s.publish(ctx, as, p, i, diff, before)
+}
+
+// publish says what happened.
+func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, diff Diff, before State) error {
+	now := s.now()
+	if !diff.empty() {
+		if err := s.bus.Publish(ctx, Updated{Issue: i.ref(p), By: as, At: now, Diff: diff}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case i.State == before:
+		return nil
+	case i.State == StateClosed:
+		return s.bus.Publish(ctx, Closed{Issue: i.ref(p), By: as, At: now})
+	default:
+		return s.bus.Publish(ctx, Reopened{Issue: i.ref(p), By: as, At: now})
+	}
+}
+
+// apply writes the changes of columns into i and says which they were.
+func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
+	var d Diff
+	if c.Title != nil && *c.Title != i.Title {
+		old := i.Title
+		d.OldTitle, i.Title = &old, *c.Title
+	}
+	if c.Description != nil && (i.Description == nil || *c.Description != *i.Description) {
+		d.Description, i.Description = true, c.Description
+	}
+	if c.Type != nil && *c.Type != i.Type {
+		old := i.Type
+		d.OldType, i.Type = &old, *c.Type
+	}
+	if c.Confidential != nil && *c.Confidential != i.Confidential {
+		d.Confidential, i.Confidential = true, *c.Confidential
+	}
+	if c.DiscussionLocked != nil {
+		d.DiscussionLocked = *c.DiscussionLocked != i.Locked()
+		d.Locked, i.DiscussionLocked = *c.DiscussionLocked, c.DiscussionLocked
+	}
+	if c.DueDate != nil {
+		due := c.DueDate
+		if *due == "" {
+			due = nil
+		}
+		if !equal(due, i.DueDate) {
+			d.DueDate, d.OldDue, d.NewDue = true, i.DueDate, due
+			i.DueDate = due
+		}
+	}
+	if (c.Weight != nil || c.ClearWeight) && !equal(c.Weight, i.Weight) {
+		d.Weight, i.Weight = true, c.Weight
+	}
+	switch {
+	case c.StateEvent == "close" && i.State == StateOpened:
+		at := db.At(now)
+		i.State, i.ClosedAt, i.ClosedByID = StateClosed, &at, &as.UserID
+	case c.StateEvent == "reopen" && i.State == StateClosed:
+		i.State, i.ClosedAt, i.ClosedByID = StateOpened, nil, nil
+	}
+	return d
+}
+
+// assignable lists those of the users who may read the project's issues, each once.
+func (s *Service) assignable(ctx context.Context, p *project.Project, ids []authz.UserID) ([]authz.UserID, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	ids = slices.DeleteFunc(ids, func(id authz.UserID) bool { return id <= 0 })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if len(ids) > maxAssignees {
+		var bad errs.Fields
+		bad.Add("assignees", "total must be less than or equal to 200")
+		return nil, bad.Err()
+	}
+	type row struct {
+		ID       authz.UserID `db:"id"`
+		Admin    bool         `db:"admin"`
+		Auditor  bool         `db:"auditor"`
+		External bool         `db:"external"`
+	}
+	var w db.Where
+	w.And("state = 'active'")
+	w.In("id", ids)
+	rows, err := db.Select[row](ctx, s.db, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read assignees: %w", err)
+	}
+	subject := p.Subject()
+	subject.Known = false // the level is the actor's, not theirs
+	out := make([]authz.UserID, 0, len(rows))
+	for _, u := range rows {
+		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadIssue, subject)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			out = append(out, u.ID)
+		}
+	}
+	return out, nil
+}
+
+func byTitle(a, b label.Label) int {
+	return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.ID, b.ID))
+}
+
+// without lists what stands in a and not in b.
+func without(a, b []authz.UserID) []authz.UserID {
+	return slices.DeleteFunc(slices.Clone(a), func(id authz.UserID) bool { return slices.Contains(b, id) })
+}
+
+// equal compares what two pointers point to; nil equals nil alone.
+func equal[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
