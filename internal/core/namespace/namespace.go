@@ -1,3 +1,224 @@
 // Package namespace holds the places where projects stand: groups and personal
 // namespaces, their paths, their members and the numbers that count in them.
 package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
+)
+
+// ID identifies a namespace; the id of a group is the id of its namespace.
+type ID = authz.NamespaceID
+
+// Kind says what a namespace belongs to.
+type Kind string
+
+// The kinds.
+const (
+	UserKind    Kind = "user"
+	GroupKind   Kind = "group"
+	ProjectKind Kind = "project" // the twin of a project; never listed
+)
+
+// Namespace is the place of a user, group or project in the tree.
+type Namespace struct {
+	ID         ID               `db:"id"`
+	Kind       Kind             `db:"kind"`
+	ParentID   *ID              `db:"parent_id"`
+	Path       string           `db:"path"`
+	Name       string           `db:"name"`
+	Visibility authz.Visibility `db:"visibility"`
+	FullPath   string           `db:"full_path"`
+	FullName   string           `db:"full_name"`
+	Avatar     string           `db:"avatar"`   // stored file name of a group's or user's picture, "" for none
+	OwnerID    *authz.UserID    `db:"owner_id"` // the user of a personal namespace
+}
+
+const namespaceColumns = `n.id, n.kind, n.parent_id, n.path, n.name, n.visibility, r.path AS full_path, r.name AS full_name,
+	COALESCE(g.avatar, u.avatar, '') AS avatar, u.id AS owner_id`
+
+const namespaceFrom = ` FROM namespaces n JOIN routes r ON r.namespace_id = n.id
+	LEFT JOIN groups g ON g.namespace_id = n.id
+	LEFT JOIN users u ON n.kind = 'user' AND u.namespace_id = n.id`
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Settings *setting.Store
+	Now      func() time.Time
+}
+
+// Service reads and changes groups, personal namespaces and members.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	settings *setting.Store
+	now      func() time.Time
+}
+
+// New builds the service.
+func New(deps Deps) *Service {
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, now: deps.Now}
+}
+
+// ByIDs returns the namespaces with these ids in one statement. It asks for no permission.
+func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Namespace, error) {
+	out := make(map[ID]*Namespace, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("n.id", ids)
+	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("namespaces by id: %w", err)
+	}
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+	return out, nil
+}
+
+// FindNamespace returns the user's or group's namespace that ref names, an id in
+// digits or a full path. Personal namespaces show themselves to their user and to
+// administrators, groups to whoever may read them.
+func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string) (*Namespace, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	cond, arg := byRef(ref)
+	n, err := db.Get[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+" WHERE n.kind <> 'project' AND "+cond, arg)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing("Namespace")
+	case err != nil:
+		return nil, fmt.Errorf("find namespace: %w", err)
+	}
+	if n.Kind == UserKind {
+		if as.Admin || (n.OwnerID != nil && *n.OwnerID == as.UserID) {
+			return &n, nil
+		}
+		return nil, errs.Missing("Namespace")
+	}
+	seen, err := s.policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Namespace", Namespace: n.ID, Visibility: n.Visibility})
+	if err != nil {
+		return nil, err
+	}
+	if !seen {
+		return nil, errs.Missing("Namespace")
+	}
+	return &n, nil
+}
+
+// NamespaceFilter selects from a list of namespaces.
+type NamespaceFilter struct {
+	Search         string
+	FullPathSearch bool // look in the full path as well
+	OwnedOnly      bool
+	TopLevelOnly   bool
+	Limit, Offset  int
+}
+
+// Namespaces lists the actor's own namespace and the groups it is a member of, for
+// administrators all, by id; total counts them without limit.
+func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFilter) (list []Namespace, total int, err error) {
+	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	var w db.Where
+	w.Raw("n.kind <> 'project'")
+	if !as.Admin || f.OwnedOnly {
+		least := authz.Minimal
+		if f.OwnedOnly {
+			least = authz.Owner
+		}
+		reach, args := s.policy.ReachSQL(as, least)
+		w.And("((n.kind = 'user' AND u.id = ?) OR (n.kind = 'group' AND n.id IN ("+reach+")))", append([]any{as.UserID}, args...)...)
+	}
+	if f.TopLevelOnly {
+		w.Raw("n.parent_id IS NULL")
+	}
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		switch {
+		case f.FullPathSearch:
+			w.And(`(r.path_fold LIKE ? ESCAPE '\' OR n.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+		default:
+			w.And(`(LOWER(n.path) LIKE ? ESCAPE '\' OR n.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+		}
+	}
+	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+namespaceFrom+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count namespaces: %w", err)
+	}
+	list, err = db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+w.SQL()+" ORDER BY n.id LIMIT ? OFFSET ?",
+		append(w.Args(), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list namespaces: %w", err)
+	}
+	return list, total, nil
+}
+
+// Exists reports whether a user or group holds the path below parent, nil for the top
+// level, and if so suggests one that is free.
+func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, parent *ID) (taken bool, suggestion string, err error) {
+	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
+		return false, "", err
+	}
+	prefix := ""
+	if parent != nil {
+		above, err := s.ByIDs(ctx, []ID{*parent})
+		if err != nil {
+			return false, "", err
+		}
+		if above[*parent] == nil {
+			return false, "", nil
+		}
+		prefix = above[*parent].FullPath + "/"
+	}
+	var w db.Where
+	w.And(`(path_fold = ? OR path_fold LIKE ? ESCAPE '\')`, db.Fold(prefix+path), db.LikePattern(db.Fold(prefix+path))+"%")
+	held, err := db.Select[string](ctx, s.db, "SELECT path_fold FROM routes"+w.SQL()+" ORDER BY path_fold LIMIT 5000", w.Args()...)
+	if err != nil {
+		return false, "", fmt.Errorf("look for path: %w", err)
+	}
+	all := make(map[string]bool, len(held))
+	for _, p := range held {
+		all[p] = true
+	}
+	if !all[db.Fold(prefix+path)] {
+		return false, "", nil
+	}
+	for i := 1; ; i++ {
+		suggestion = path + strconv.Itoa(i)
+		if !all[db.Fold(prefix+suggestion)] {
+			return true, suggestion, nil
+		}
+	}
+}
+
+// byRef gives the condition on namespaceFrom or groupFrom for an id in digits or a full path.
+func byRef(ref string) (cond string, arg any) {
+	digits := strings.TrimPrefix(ref, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return "r.path_fold = ?", db.Fold(ref)
+	}
+	id, err := strconv.ParseInt(ref, 10, 64)
+	if err != nil {
+		id = 0
+	}
+	return "n.id = ?", id
+}

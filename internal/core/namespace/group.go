@@ -1,0 +1,224 @@
+package namespace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Group is one group with its place and, where it was read for an actor, that actor's
+// level in it.
+type Group struct {
+	ID         ID               `db:"id"`
+	ParentID   *ID              `db:"parent_id"`
+	Path       string           `db:"path"` // last part of FullPath
+	Name       string           `db:"name"`
+	FullPath   string           `db:"full_path"`
+	FullName   string           `db:"full_name"`
+	Visibility authz.Visibility `db:"visibility"`
+	CreatedAt  db.Time          `db:"created_at"`
+	UpdatedAt  db.Time          `db:"updated_at"`
+
+	CreatorID               *authz.UserID `db:"creator_id"`
+	Description             *string       `db:"description"`
+	Avatar                  string        `db:"avatar"` // stored file name, "" for none
+	ShareWithGroupLock      bool          `db:"share_with_group_lock"`
+	RequireTwoFactor        bool          `db:"require_two_factor_authentication"`
+	TwoFactorGracePeriod    int64         `db:"two_factor_grace_period"` // hours
+	ProjectCreationLevel    string        `db:"project_creation_level"`  // noone, owner, maintainer, developer, administrator
+	SubgroupCreationLevel   string        `db:"subgroup_creation_level"` // owner, maintainer
+	AutoDevopsEnabled       *bool         `db:"auto_devops_enabled"`
+	EmailsEnabled           bool          `db:"emails_enabled"`
+	MentionsDisabled        *bool         `db:"mentions_disabled"`
+	LFSEnabled              bool          `db:"lfs_enabled"`
+	RequestAccessEnabled    bool          `db:"request_access_enabled"`
+	DefaultBranch           *string       `db:"default_branch"`
+	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
+	SharedRunnersSetting    string        `db:"shared_runners_setting"`
+	Archived                bool          `db:"archived"`
+	SettingsJSON            string        `db:"settings"`               // see Settings
+	MarkedForDeletionOn     *string       `db:"marked_for_deletion_on"` // YYYY-MM-DD
+
+	Level      authz.Level `db:"actor_level"`
+	LevelKnown bool        `db:"-"`
+}
+
+// GroupSettings are those of a group that only later areas read.
+type GroupSettings struct {
+	DefaultBranchProtectionDefaults      json.RawMessage `json:"default_branch_protection_defaults,omitempty"`
+	PreventSharingGroupsOutsideHierarchy bool            `json:"prevent_sharing_groups_outside_hierarchy,omitempty"`
+	PreventForkingOutsideGroup           *bool           `json:"prevent_forking_outside_group,omitempty"`
+	MembershipLock                       bool            `json:"membership_lock,omitempty"`
+	MaxArtifactsSize                     *int64          `json:"max_artifacts_size,omitempty"`
+	SharedRunnersMinutesLimit            *int64          `json:"shared_runners_minutes_limit,omitempty"`
+	ExtraSharedRunnersMinutesLimit       *int64          `json:"extra_shared_runners_minutes_limit,omitempty"`
+	FileTemplateProjectID                *int64          `json:"file_template_project_id,omitempty"`
+	WikiAccessLevel                      string          `json:"wiki_access_level,omitempty"`
+	IPRestrictionRanges                  *string         `json:"ip_restriction_ranges,omitempty"`
+	AllowedEmailDomainsList              *string         `json:"allowed_email_domains_list,omitempty"`
+	EnabledGitAccessProtocol             *string         `json:"enabled_git_access_protocol,omitempty"`
+	ShowDiffPreviewInEmail               *bool           `json:"show_diff_preview_in_email,omitempty"`
+	MathRenderingLimitsEnabled           *bool           `json:"math_rendering_limits_enabled,omitempty"`
+	LockMathRenderingLimitsEnabled       bool            `json:"lock_math_rendering_limits_enabled,omitempty"`
+}
+
+const groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.name AS full_name, n.visibility,
+	n.created_at, n.updated_at, g.creator_id, g.description, g.avatar, g.share_with_group_lock,
+	g.require_two_factor_authentication, g.two_factor_grace_period, g.project_creation_level, g.subgroup_creation_level,
+	g.auto_devops_enabled, g.emails_enabled, g.mentions_disabled, g.lfs_enabled, g.request_access_enabled, g.default_branch,
+	g.default_branch_protection, g.shared_runners_setting, g.archived, g.settings, g.marked_for_deletion_on`
+
+const groupFrom = ` FROM namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id`
+
+// Subject is what permissions are asked about.
+func (g *Group) Subject() authz.Subject {
+	return authz.Subject{
+		Thing: "Group", Namespace: g.ID, Visibility: g.Visibility, Archived: g.Archived, Level: g.Level, Known: g.LevelKnown,
+	}
+}
+
+// Place is where the group's members are.
+func (g *Group) Place() Place {
+	return Place{Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath, Subject: g.Subject()}
+}
+
+// Settings reads what SettingsJSON holds.
+func (g *Group) Settings() GroupSettings {
+	var out GroupSettings
+	if json.Unmarshal([]byte(g.SettingsJSON), &out) != nil {
+		return GroupSettings{}
+	}
+	return out
+}
+
+// Find returns the group that ref names, an id in digits or a full path, with the
+// actor's level, in one statement. It requires ReadGroup.
+func (s *Service) Find(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
+	level, args := s.policy.LevelSQL(as, "n.id")
+	cond, arg := byRef(ref)
+	g, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+" WHERE "+cond, append(args, arg)...)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing("Group")
+	case err != nil:
+		return nil, fmt.Errorf("find group: %w", err)
+	}
+	g.LevelKnown = true
+	if err := s.policy.Require(ctx, as, authz.ReadGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	return &g, nil
+}
+
+// FindByID is Find for an id.
+func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, error) {
+	return s.Find(ctx, as, fmt.Sprint(int64(id)))
+}
+
+// GroupFilter selects from a list of groups.
+type GroupFilter struct {
+	Parent      *ID // direct subgroups of it
+	Ancestor    *ID // everything below it
+	Search      string
+	Visibility  *authz.Visibility
+	MemberOnly  bool // leave out what the actor sees without being a member of it or of something inside
+	MinLevel    authz.Level
+	TopLevel    bool
+	Skip        []ID
+	Archived    *bool
+	Active      *bool  // neither archived nor marked for deletion
+	MarkedOn    string // marked for deletion on this day, YYYY-MM-DD
+	OrderBy     string // name, path, id, similarity; "" is name
+	Desc        bool
+	Limit       int
+	Offset      int
+	WithinBatch []ID // where not nil, only these
+}
+
+var groupOrders = map[string]string{
+	"": "n.name", "name": "n.name", "path": "n.path", "id": "n.id", "similarity": "n.name",
+}
+
+// List gives the groups that the actor may see; total counts them without limit.
+func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (list []Group, total int, err error) {
+	if err := s.policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	w := s.groupConditions(as, f)
+	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+groupFrom+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count groups: %w", err)
+	}
+	order, direction := groupOrders[f.OrderBy], " ASC"
+	if order == "" {
+		order = "n.name"
+	}
+	if f.Desc {
+		direction = " DESC"
+	}
+	order += direction
+	if f.OrderBy != "id" {
+		order += ", n.id" + direction
+	}
+	list, err = db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", 0 AS actor_level"+groupFrom+w.SQL()+
+		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list groups: %w", err)
+	}
+	return list, total, nil
+}
+
+func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
+	var w db.Where
+	seen, args := s.policy.VisibleGroupsSQL(as, "n")
+	w.And(seen, args...)
+	if f.MemberOnly && as.SignedIn() {
+		reach, args := s.policy.ReachSQL(as, authz.Minimal)
+		w.And("n.id IN (SELECT u.ancestor_id FROM namespace_ancestors u WHERE u.namespace_id IN ("+reach+"))", args...)
+	}
+	if f.MinLevel > 0 {
+		reach, args := s.policy.ReachSQL(as, f.MinLevel)
+		w.And("n.id IN ("+reach+")", args...)
+	}
+	if f.Parent != nil {
+		w.And("n.parent_id = ?", *f.Parent)
+	}
+	if f.Ancestor != nil {
+		w.And("n.id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ? AND depth > 0)", *f.Ancestor)
+	}
+	if f.TopLevel {
+		w.Raw("n.parent_id IS NULL")
+	}
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		w.And(`(n.name_fold LIKE ? ESCAPE '\' OR LOWER(n.path) LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	if f.Visibility != nil {
+		w.And("n.visibility = ?", *f.Visibility)
+	}
+	if len(f.Skip) > 0 {
+		w.NotIn("n.id", f.Skip)
+	}
+	if f.WithinBatch != nil {
+		w.In("n.id", f.WithinBatch)
+	}
+	if f.Archived != nil {
+		w.And("g.archived = ?", *f.Archived)
+	}
+	if f.Active != nil {
+		if *f.Active {
+			w.Raw("NOT g.archived AND g.marked_for_deletion_on IS NULL")
+		} else {
+			w.Raw("(g.archived OR g.marked_for_deletion_on IS NOT NULL)")
+		}
+	}
+	if f.MarkedOn != "" {
+		w.And("g.marked_for_deletion_on = ?", f.MarkedOn)
+	}
+	return w
+}

@@ -1,0 +1,209 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Place is a group or project as somewhere to be a member of.
+type Place struct {
+	Namespace ID
+	Parent    *ID   // nil for a top-level group
+	Group     bool  // or else a project
+	ID        int64 // of the group or project
+	Name      string
+	Path      string // full path
+	Personal  bool   // a project in a personal namespace, whose user is its owner
+	Subject   authz.Subject
+}
+
+// Member is one user's membership, as it counts at the place it was read for.
+type Member struct {
+	NamespaceID ID            `db:"namespace_id"` // where the membership is
+	UserID      authz.UserID  `db:"user_id"`
+	Level       authz.Level   `db:"access_level"`
+	ExpiresOn   *string       `db:"expires_on"` // YYYY-MM-DD
+	CreatedByID *authz.UserID `db:"created_by_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+	Depth       int64         `db:"depth"` // 0 direct, n inherited from the n-th ancestor, -1 through a share
+	Bot         bool          `db:"bot"`   // acts for an access token of the place
+}
+
+type memberRow struct {
+	ID          int64         `db:"id"`
+	NamespaceID ID            `db:"namespace_id"`
+	UserID      authz.UserID  `db:"user_id"`
+	Level       authz.Level   `db:"access_level"`
+	ExpiresOn   *string       `db:"expires_on"`
+	CreatedByID *authz.UserID `db:"created_by_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+	UpdatedAt   db.Time       `db:"updated_at"`
+}
+
+// MemberFilter selects from a list of members.
+type MemberFilter struct {
+	Inherited bool // with those of ancestors and of invited groups, each user's highest
+	Query     string
+	UserIDs   []authz.UserID // nil is everybody
+	Skip      []authz.UserID
+	Limit     int
+	Offset    int
+}
+
+func readAbility(p Place) authz.Ability {
+	if p.Group {
+		return authz.ReadGroupMembers
+	}
+	return authz.ReadMembers
+}
+
+func adminAbility(p Place) authz.Ability {
+	if p.Group {
+		return authz.AdminGroupMembers
+	}
+	return authz.AdminMembers
+}
+
+// membersSQL selects the memberships that count at a place, one row for each user.
+func (s *Service) membersSQL(p Place, inherited bool) (query string, args []any) {
+	today := s.today()
+	if !inherited {
+		places, ids := "m.namespace_id = ?", []any{p.Namespace}
+		if p.Personal {
+			places, ids = "m.namespace_id IN (?, ?)", []any{p.Namespace, *p.Parent}
+		}
+		return `SELECT m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, 0 AS depth,
+			ROW_NUMBER() OVER (PARTITION BY m.user_id ORDER BY m.access_level DESC, m.id) AS rank
+			FROM members m WHERE ` + places + ` AND (m.expires_on IS NULL OR m.expires_on > ?)`, append(ids, today)
+	}
+	return `SELECT y.namespace_id, y.user_id, y.access_level, y.expires_on, y.created_by_id, y.created_at, y.depth,
+		ROW_NUMBER() OVER (PARTITION BY y.user_id ORDER BY y.access_level DESC, y.near, y.id) AS rank FROM (
+		SELECT m.id, m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, a.depth, a.depth AS near
+		FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		UNION ALL
+		SELECT m.id, m.namespace_id, m.user_id, CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END,
+			m.expires_on, m.created_by_id, m.created_at, -1, 1000
+		FROM namespace_ancestors a JOIN shares s ON s.namespace_id = a.ancestor_id
+		JOIN namespace_ancestors g ON g.namespace_id = s.group_id
+		JOIN members m ON m.namespace_id = g.ancestor_id
+		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND (s.expires_on IS NULL OR s.expires_on > ?)
+	) y`, []any{p.Namespace, today, p.Namespace, today, today}
+}
+
+// Members lists who belongs to a place, by user id; total counts them without limit.
+func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f MemberFilter) (list []Member, total int, err error) {
+	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
+		return nil, 0, err
+	}
+	inner, args := s.membersSQL(p, f.Inherited)
+	var w db.Where
+	w.Raw("z.rank = 1")
+	if f.UserIDs != nil {
+		w.In("z.user_id", f.UserIDs)
+	}
+	if len(f.Skip) > 0 {
+		w.NotIn("z.user_id", f.Skip)
+	}
+	if f.Query != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Query)) + "%"
+		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	from := " FROM (" + inner + ") z JOIN users u ON u.id = z.user_id" + w.SQL()
+	args = append(args, w.Args()...)
+	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count members: %w", err)
+	}
+	list, err = db.Select[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id,
+		z.created_at, z.depth, u.user_type = 'bot' AS bot`+from+" ORDER BY z.user_id LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list members: %w", err)
+	}
+	return list, total, nil
+}
+
+// Member returns one user's membership of a place: the direct one, or where inherited is
+// wanted the one that counts.
+func (s *Service) Member(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f MemberFilter) (*Member, error) {
+	f.UserIDs, f.Limit, f.Offset = []authz.UserID{user}, 1, 0
+	list, _, err := s.Members(ctx, as, p, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, errs.Missing("")
+	}
+	return &list[0], nil
+}
+
+// inheritedLevel is the highest level the user has at a place without the direct
+// membership there, and where it comes from.
+func (s *Service) inheritedLevel(ctx context.Context, p Place, user authz.UserID) (level authz.Level, group string, err error) {
+	type above struct {
+		Level authz.Level `db:"access_level"`
+		Name  string      `db:"name"`
+	}
+	got, err := db.Get[above](ctx, s.db, `SELECT m.access_level, n.name FROM namespace_ancestors a
+		JOIN members m ON m.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = a.ancestor_id
+		WHERE a.namespace_id = ? AND a.depth > 0 AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		ORDER BY m.access_level DESC, a.depth LIMIT 1`, p.Namespace, user, s.today())
+	if errors.Is(err, db.ErrNotFound) {
+		return authz.NoAccess, "", nil
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("inherited membership: %w", err)
+	}
+	return got.Level, got.Name, nil
+}
+
+// lastOwner reports whether the group, its ancestors included, has no other owner
+// than the user. Bots do not count.
+func (s *Service) lastOwner(ctx context.Context, p Place, user authz.UserID) (bool, error) {
+	others, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
+		JOIN members m ON m.namespace_id = a.ancestor_id JOIN users u ON u.id = m.user_id
+		WHERE a.namespace_id = ? AND m.access_level >= ? AND m.user_id <> ? AND u.user_type = 'human'
+			AND (m.expires_on IS NULL OR m.expires_on > ?))`, p.Namespace, authz.Owner, user, s.today())
+	if err != nil {
+		return false, fmt.Errorf("other owners: %w", err)
+	}
+	return !others, nil
+}
+
+// Direct reads the actor's own membership at each of some places and above them, for
+// the permissions that projects show. The first map holds direct levels by namespace,
+// the second the highest ones inherited.
+func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct, above map[ID]authz.Level, err error) {
+	direct, above = map[ID]authz.Level{}, map[ID]authz.Level{}
+	if len(ids) == 0 || !as.SignedIn() {
+		return direct, above, nil
+	}
+	type one struct {
+		ID    ID          `db:"namespace_id"`
+		Kind  Kind        `db:"kind"`
+		Depth int64       `db:"depth"`
+		Level authz.Level `db:"access_level"`
+	}
+	var w db.Where
+	w.In("a.namespace_id", ids)
+	w.And("m.user_id = ?", as.UserID)
+	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
+	rows, err := db.Select[one](ctx, s.db, `SELECT a.namespace_id, n.kind, a.depth, m.access_level FROM namespace_ancestors a
+		JOIN members m ON m.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = a.ancestor_id`+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("own memberships: %w", err)
+	}
+	for _, r := range rows {
+		if r.Depth == 0 || r.Kind == UserKind {
+			direct[r.ID] = max(direct[r.ID], r.Level)
+		} else {
+			above[r.ID] = max(above[r.ID], r.Level)
+		}
+	}
+	return direct, above, nil
+}

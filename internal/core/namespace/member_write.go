@@ -1,0 +1,304 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// MemberInput names a user and what the membership gives.
+type MemberInput struct {
+	UserID    authz.UserID // or
+	Username  string
+	Level     authz.Level
+	ExpiresOn *string // YYYY-MM-DD, nil never
+}
+
+// MemberChanges are the attributes of a membership that a call sets.
+type MemberChanges struct {
+	Level     authz.Level
+	ExpiresOn **string // nil leaves alone, a nil inside takes the date away
+}
+
+// MemberAdded says that somebody belongs to a place now.
+type MemberAdded struct {
+	Place  Place
+	UserID authz.UserID
+	Level  authz.Level
+	Expiry *string
+	By     authz.Actor
+}
+
+// MemberChanged says that a membership has another level or date of expiry.
+type MemberChanged struct {
+	Place    Place
+	UserID   authz.UserID
+	Old, New authz.Level
+	Expiry   *string
+	By       authz.Actor
+}
+
+// MemberRemoved says that somebody belongs to a place no more; By is the user where
+// they left by themselves.
+type MemberRemoved struct {
+	Place  Place
+	UserID authz.UserID
+	Level  authz.Level
+	By     authz.Actor
+}
+
+const messageNotListed = "is not included in the list"
+
+// TooHigh reports that the actor may not give the role. The contract wraps it in the
+// envelope of a service's result.
+type TooHigh struct{ Username string }
+
+// Error is the text for the client.
+func (e *TooHigh) Error() string {
+	return e.Username + ": the member access level can't be higher than the current user's one"
+}
+
+type person struct {
+	ID       authz.UserID `db:"id"`
+	Username string       `db:"username"`
+}
+
+// Add makes a user a member of a place. Where one is already, it is a Conflict; a role
+// that the actor may not give is an Invalid error caused by *TooHigh.
+func (s *Service) Add(ctx context.Context, as authz.Actor, p Place, in MemberInput) (*Member, error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, err
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.person(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkMember(ctx, p, user.ID, in.Level, in.ExpiresOn); err != nil {
+		return nil, err
+	}
+	if !mayGive(as, own, in.Level) {
+		cause := &TooHigh{Username: user.Username}
+		return nil, &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
+	}
+	now := db.At(s.now())
+	row := memberRow{NamespaceID: p.Namespace, UserID: user.ID, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
+	if as.SignedIn() {
+		row.CreatedByID = &as.UserID
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		// A membership that ran out makes room.
+		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
+			p.Namespace, user.ID, s.today()); err != nil {
+			return err
+		}
+		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: user.ID, Level: in.Level, Expiry: in.ExpiresOn, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.New(errs.Conflict, "Member already exists")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("add member: %w", err)
+	}
+	return &Member{
+		NamespaceID: p.Namespace, UserID: user.ID, Level: in.Level, ExpiresOn: in.ExpiresOn,
+		CreatedByID: row.CreatedByID, CreatedAt: now,
+	}, nil
+}
+
+// Change gives a direct member another role or date of expiry. The last owner of a
+// group cannot be demoted.
+func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user authz.UserID, c MemberChanges) (*Member, error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, err
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.direct(ctx, p, user)
+	if err != nil {
+		return nil, err
+	}
+	expires := m.ExpiresOn
+	if c.ExpiresOn != nil {
+		expires = *c.ExpiresOn
+	}
+	if err := s.checkMember(ctx, p, user, c.Level, expires); err != nil {
+		return nil, err
+	}
+	if !as.Admin && (m.Level > own || !mayGive(as, own, c.Level) && c.Level != m.Level) {
+		return nil, errs.Denied("")
+	}
+	if m.NamespaceID != p.Namespace { // the user of the personal namespace
+		return nil, errs.Denied("")
+	}
+	old := m.Level
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.keepOwner(ctx, p, m, c.Level < authz.Owner || expires != nil); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE members SET access_level = ?, expires_on = ?, updated_at = ? WHERE namespace_id = ? AND user_id = ?",
+			c.Level, expires, db.At(s.now()), p.Namespace, user); err != nil {
+			return fmt.Errorf("change member: %w", err)
+		}
+		return s.bus.Publish(ctx, MemberChanged{Place: p, UserID: user, Old: old, New: c.Level, Expiry: expires, By: as})
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Level, m.ExpiresOn = c.Level, expires
+	return m, nil
+}
+
+// Delete ends a direct membership. Everybody may end their own, but for the last owner
+// of a group. With below, memberships of the user inside a group end as well.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user authz.UserID, below Below) error {
+	ability := adminAbility(p)
+	if user == as.UserID {
+		ability = readAbility(p)
+	}
+	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+		return err
+	}
+	if !as.SignedIn() && !as.Admin {
+		return errs.New(errs.Unauthorized, "")
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return err
+	}
+	m, err := s.direct(ctx, p, user)
+	if err != nil {
+		return err
+	}
+	if user != as.UserID && !as.Admin && m.Level > own {
+		return errs.Denied("")
+	}
+	if m.NamespaceID != p.Namespace || m.Bot {
+		return errs.Denied("")
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.keepOwner(ctx, p, m, true); err != nil {
+			return err
+		}
+		var err error
+		if below == RemoveBelow && p.Group {
+			_, err = s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
+				(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace)
+		} else {
+			_, err = s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, user)
+		}
+		if err != nil {
+			return fmt.Errorf("remove member: %w", err)
+		}
+		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: m.Level, By: as})
+	})
+}
+
+// Below says what becomes of a user's memberships inside a group they leave.
+type Below bool
+
+// The two fates.
+const (
+	KeepBelow   Below = false
+	RemoveBelow Below = true
+)
+
+// keepOwner refuses to take the ownership of a group's last owner. It locks the
+// group, so that two owners cannot remove each other.
+func (s *Service) keepOwner(ctx context.Context, p Place, m *Member, lost bool) error {
+	if !p.Group || m.Level < authz.Owner || !lost {
+		return nil
+	}
+	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE id = ?"+s.db.Dialect().ForUpdate(), p.Namespace); err != nil {
+		return fmt.Errorf("lock group: %w", err)
+	}
+	last, err := s.lastOwner(ctx, p, m.UserID)
+	if err != nil {
+		return err
+	}
+	if last {
+		return errs.Denied("")
+	}
+	return nil
+}
+
+// mayGive reports whether somebody of the level own may give a role. Planner stands
+// beside the ladder: only owners and planners give it.
+func mayGive(as authz.Actor, own, role authz.Level) bool {
+	switch {
+	case as.Admin:
+		return true
+	case role == authz.Planner:
+		return own >= authz.Owner || own == authz.Planner
+	}
+	return role <= own
+}
+
+func (s *Service) direct(ctx context.Context, p Place, user authz.UserID) (*Member, error) {
+	inner, args := s.membersSQL(p, false)
+	m, err := db.Get[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at,
+		z.depth, u.user_type = 'bot' AS bot FROM (`+inner+`) z JOIN users u ON u.id = z.user_id WHERE z.rank = 1 AND z.user_id = ?`,
+		append(args, user)...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find member: %w", err)
+	}
+	return &m, nil
+}
+
+func (s *Service) person(ctx context.Context, in MemberInput) (person, error) {
+	query, arg := "SELECT id, username FROM users WHERE id = ?", any(in.UserID)
+	if in.UserID == 0 {
+		query, arg = "SELECT id, username FROM users WHERE username_fold = ?", db.Fold(in.Username)
+	}
+	u, err := db.Get[person](ctx, s.db, query, arg)
+	if errors.Is(err, db.ErrNotFound) {
+		return person{}, errs.Missing("User")
+	}
+	if err != nil {
+		return person{}, fmt.Errorf("find user to add: %w", err)
+	}
+	return u, nil
+}
+
+// checkMember validates a role and a date at a place.
+func (s *Service) checkMember(ctx context.Context, p Place, user authz.UserID, level authz.Level, expires *string) error {
+	var f errs.Fields
+	if !level.Assignable() || level == authz.Minimal && (!p.Group || p.Parent != nil) {
+		f.Add("access_level", messageNotListed)
+		return f.Err()
+	}
+	if p.Parent != nil && !p.Personal {
+		inherited, group, err := s.inheritedLevel(ctx, p, user)
+		if err != nil {
+			return err
+		}
+		if level < inherited {
+			f.Add("access_level", fmt.Sprintf("should be greater than or equal to %s inherited membership from group %s", inherited.Name(), group))
+		}
+	}
+	if expires != nil {
+		if _, err := time.Parse(time.DateOnly, *expires); err != nil {
+			return fmt.Errorf("expiry of member: %w", err)
+		}
+		f.Check(*expires >= s.today(), "expires_at", "cannot be a date in the past")
+	}
+	return f.Err()
+}
+
+func (s *Service) today() string { return s.now().UTC().Format(time.DateOnly) }
