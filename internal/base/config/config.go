@@ -1,0 +1,162 @@
+// Package config gathers what an operator sets: defaults, a TOML file, the environment and
+// flags, each above the one before, checked as a whole so that every problem is reported at once.
+package config
+
+import (
+	"log/slog"
+	"net/url"
+	"path/filepath"
+
+	"tenon/internal/base/logging"
+)
+
+// masked stands where a secret is not shown.
+const masked = "[masked]"
+
+// Secret is a text that prints as a mask. Convert it to string where it is needed.
+type Secret string
+
+// String gives the mask, or "" where nothing is set.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return masked
+}
+
+// GoString gives the mask for %#v.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText gives the mask, for JSON and other encodings.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue gives the mask to loggers.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Config is the effective configuration. Load fills every field.
+type Config struct {
+	Data string // absolute path of the data folder
+	HTTP string // host:port to listen on; port 0 lets the kernel choose
+	SSH  string // host:port, or "" for no SSH
+
+	// Database is "sqlite:<path>" or a postgres:// URL, which may hold a password: print
+	// it with [Config.Print] only.
+	Database string
+
+	// ExternalURL is where users reach the server, without a slash at the end; nil means
+	// http:// and the address listened on.
+	ExternalURL *url.URL
+
+	Root       Root
+	RateLimits bool // whether the rate limits apply; measurements switch them off
+	Log        Log
+
+	sources map[string]string // by key: where the value comes from, for Print
+}
+
+// Root says what the first administrator gets at the first start of an empty data folder;
+// what is empty is made up and printed once.
+type Root struct {
+	Password Secret
+	Token    Secret // any text of 20 or more characters
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  slog.Level
+	Format logging.Format
+}
+
+// settings returns the table of everything that can be set, in the order of Print:
+// keys without a table first, as TOML wants.
+func settings() []setting {
+	return []setting{
+		{
+			key: "data", env: "TENON_DATA", flag: "data", fallback: "./tenon-data",
+			set: func(c *Config, v string) string { return setData(&c.Data, v) },
+			get: func(c *Config) string { return c.Data },
+		}, {
+			key: "http", env: "TENON_HTTP", flag: "http", fallback: "127.0.0.1:8080",
+			set: func(c *Config, v string) string { return setAddress(&c.HTTP, v) },
+			get: func(c *Config) string { return c.HTTP },
+		}, {
+			key: "ssh", env: "TENON_SSH", flag: "ssh", fallback: "127.0.0.1:2222",
+			set: func(c *Config, v string) string {
+				if v == "off" || v == "" {
+					c.SSH = ""
+					return ""
+				}
+				return setAddress(&c.SSH, v)
+			},
+			get: func(c *Config) string {
+				if c.SSH == "" {
+					return "off"
+				}
+				return c.SSH
+			},
+		}, {
+			key: "database_url", env: "TENON_DATABASE_URL", flag: "database", show: maskURL,
+			set: func(c *Config, v string) string { return setDatabase(&c.Database, v) },
+			get: func(c *Config) string { return c.Database },
+		}, {
+			key: "external_url", env: "TENON_EXTERNAL_URL", flag: "external-url", show: maskURL,
+			set: func(c *Config, v string) string { return setExternal(&c.ExternalURL, v) },
+			get: func(c *Config) string {
+				if c.ExternalURL == nil {
+					return ""
+				}
+				return c.ExternalURL.String()
+			},
+		}, {
+			key: "rate_limits", env: "TENON_RATE_LIMITS", flag: "rate-limits", fallback: "on",
+			set: func(c *Config, v string) string { return setSwitch(&c.RateLimits, v) },
+			get: func(c *Config) string {
+				if c.RateLimits {
+					return "on"
+				}
+				return "off"
+			},
+		}, {
+			key: "root.password", env: "TENON_ROOT_PASSWORD", show: maskAll,
+			set: func(c *Config, v string) string { return setPassword(&c.Root.Password, v) },
+			get: func(c *Config) string { return string(c.Root.Password) },
+		}, {
+			key: "root.token", env: "TENON_ROOT_TOKEN", show: maskAll,
+			set: func(c *Config, v string) string { return setToken(&c.Root.Token, v) },
+			get: func(c *Config) string { return string(c.Root.Token) },
+		}, {
+			key: "log.level", env: "TENON_LOG_LEVEL", flag: "log-level", fallback: "info",
+			set: func(c *Config, v string) string {
+				level, err := logging.ParseLevel(v)
+				if err != nil {
+					return "write debug, info, warn or error"
+				}
+				c.Log.Level = level
+				return ""
+			},
+			get: func(c *Config) string { return levelName(c.Log.Level) },
+		}, {
+			key: "log.format", env: "TENON_LOG_FORMAT", flag: "log-format", fallback: "json",
+			set: func(c *Config, v string) string {
+				format, err := logging.ParseFormat(v)
+				if err != nil {
+					return "write json or text"
+				}
+				c.Log.Format = format
+				return ""
+			},
+			get: func(c *Config) string { return string(c.Log.Format) },
+		},
+	}
+}
+
+// complete fills in what depends on other values and checks what concerns two at once.
+func (c *Config) complete() []Problem {
+	if c.Database == "" && c.Data != "" {
+		c.Database = "sqlite:" + filepath.Join(c.Data, "tenon.db")
+	}
+	if c.HTTP != "" && c.HTTP == c.SSH && port(c.HTTP) != "0" {
+		return []Problem{{Key: "ssh", Value: c.SSH, Source: c.sources["ssh"], Advice: "choose another port than http has, or off"}}
+	}
+	return nil
+}
