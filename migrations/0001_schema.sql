@@ -377,9 +377,22 @@ CREATE TABLE notes (
     created_at     {{time}} NOT NULL,
     updated_at     {{time}} NOT NULL
 );
-CREATE INDEX notes_noteable ON notes (noteable_type, noteable_id, id);
+CREATE INDEX notes_noteable ON notes (noteable_type, noteable_id, id, internal, system);
 CREATE INDEX notes_project ON notes (project_id, id);
 CREATE INDEX notes_author ON notes (author_id);
+
+-- Reactions.
+CREATE TABLE award_emoji (
+    id             {{id}},
+    name           {{text}} NOT NULL, -- canonical, without colons
+    user_id        BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    awardable_type {{text}} NOT NULL, -- Issue, MergeRequest, Snippet, Note, Epic
+    awardable_id   BIGINT NOT NULL,
+    created_at     {{time}} NOT NULL,
+    updated_at     {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX award_emoji_once ON award_emoji (awardable_type, awardable_id, name, user_id);
+CREATE INDEX award_emoji_user ON award_emoji (user_id);
 
 -- Merge requests --------------------------------------------------------------------
 

@@ -188,6 +188,7 @@ const (
 	AdminNote        Ability = "admin_note"
 	InternalNote     Ability = "read_internal_note"
 	SetNoteCreatedAt Ability = "set_note_created_at"
+	AwardEmoji       Ability = "award_emoji"
 
 	ReadMergeRequest        Ability = "read_merge_request"
 	CreateMergeRequestIn    Ability = "create_merge_request_in"
@@ -268,6 +269,7 @@ var Rules = map[Ability]Rule{
 	AdminNote:        {Min: Maintainer, Own: true, Write: true},
 	InternalNote:     {Min: Planner},
 	SetNoteCreatedAt: {Min: Owner, Write: true},
+	AwardEmoji:       {SignedIn: true, Write: true},
 
 	ReadMergeRequest:        {Anyone: true, Feature: MergeRequests, Code: true},
 	CreateMergeRequestIn:    {SignedIn: true, Feature: MergeRequests, Code: true, Write: true},

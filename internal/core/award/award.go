@@ -1,0 +1,161 @@
+// Package award holds the emoji with which people react to things.
+package award
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/yuin/goldmark-emoji/definition"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// ID identifies an award.
+type ID int64
+
+// Award is one reaction of one user.
+type Award struct {
+	ID        ID            `db:"id"`
+	Name      string        `db:"name"` // canonical, without colons
+	UserID    authz.UserID  `db:"user_id"`
+	Kind      noteable.Kind `db:"awardable_type"`
+	TargetID  int64         `db:"awardable_id"`
+	CreatedAt db.Time       `db:"created_at"`
+	UpdatedAt db.Time       `db:"updated_at"`
+}
+
+// Added is published when somebody reacted.
+type Added struct {
+	Award  Award
+	Target noteable.Target
+	By     authz.Actor
+}
+
+// Service reads and changes awards.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d *db.DB, policy *authz.Policy, bus *event.Bus, now func() time.Time) *Service {
+	return &Service{db: d, policy: policy, bus: bus, now: now}
+}
+
+// Add reacts to a thing with an emoji, named without colons.
+func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, name string) (*Award, error) {
+	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
+		return nil, err
+	}
+	if to.Locked {
+		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, to.Subject); err != nil {
+			return nil, err
+		}
+	}
+	name, ok := Canonical(name)
+	if !ok {
+		return nil, errs.Missing("Award Emoji Name is not a valid emoji name")
+	}
+	now := db.At(s.now())
+	a := &Award{Name: name, UserID: as.UserID, Kind: to.Kind, TargetID: to.ID, CreatedAt: now, UpdatedAt: now}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		a.ID = 0
+		id, err := db.Insert(ctx, s.db, "award_emoji", a)
+		if err != nil {
+			return err
+		}
+		a.ID = ID(id)
+		return s.bus.Publish(ctx, Added{Award: *a, Target: to, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.Missing("Award Emoji Name has already been taken")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("add award: %w", err)
+	}
+	return a, nil
+}
+
+// Votes are the thumbs of one thing.
+type Votes struct {
+	TargetID int64 `db:"awardable_id"`
+	Up       int64 `db:"up"`
+	Down     int64 `db:"down"`
+}
+
+// ForTargets counts the thumbs of things of one kind; those without any are left out.
+func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int64) (map[int64]Votes, error) {
+	out := make(map[int64]Votes, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.And("awardable_type = ?", kind)
+	w.In("awardable_id", ids)
+	rows, err := db.Select[Votes](ctx, s.db, `SELECT awardable_id, SUM(CASE WHEN name = 'thumbsup' THEN 1 ELSE 0 END) AS up,
+		SUM(CASE WHEN name = 'thumbsdown' THEN 1 ELSE 0 END) AS down FROM award_emoji`+w.SQL()+" GROUP BY awardable_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("count votes: %w", err)
+	}
+	for _, v := range rows {
+		out[v.TargetID] = v
+	}
+	return out, nil
+}
+
+// Clear removes all reactions to a thing that is being deleted, in the caller's transaction.
+func (s *Service) Clear(ctx context.Context, to noteable.Ref) error {
+	_, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE awardable_type = ? AND awardable_id = ?", to.Kind, to.ID)
+	if err != nil {
+		return fmt.Errorf("clear awards: %w", err)
+	}
+	return nil
+}
+
+// ClearNotes removes all reactions to the notes of a thing that is being deleted, in the
+// caller's transaction and before the notes are gone.
+func (s *Service) ClearNotes(ctx context.Context, of noteable.Ref) error {
+	_, err := s.db.Exec(ctx, `DELETE FROM award_emoji WHERE awardable_type = 'Note' AND awardable_id IN
+		(SELECT n.id FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ?)`, of.Kind, of.ID)
+	if err != nil {
+		return fmt.Errorf("clear awards of notes: %w", err)
+	}
+	return nil
+}
+
+// lone is a text that is one emoji between colons and nothing else.
+var lone = regexp.MustCompile(`^\s*:([0-9A-Za-z_+-]+):\s*$`)
+
+// Only gives the emoji's name where a text consists of one emoji, such as ":+1:".
+func Only(text string) (name string, ok bool) {
+	if len(text) > 200 {
+		return "", false
+	}
+	m := lone.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	return Canonical(m[1])
+}
+
+// Canonical gives the name under which an emoji is kept: the aliases of the thumbs
+// become thumbsup and thumbsdown. Unknown names are not ok.
+func Canonical(name string) (canonical string, ok bool) {
+	switch name {
+	case "+1":
+		return "thumbsup", true
+	case "-1":
+		return "thumbsdown", true
+	}
+	_, ok = definition.Github().Get(name)
+	return name, ok
+}
