@@ -1,0 +1,45 @@
+package gitcmd
+
+import (
+	"context"
+	"time"
+)
+
+// Maintenance says what housekeeping does besides packing references, joining small
+// packs and refreshing the commit graph.
+type Maintenance struct {
+	Full  bool          // repack everything with a bitmap, for fast clones
+	Grace time.Duration // objects that nothing names are kept this long; default two weeks; used by Full
+}
+
+// Maintain keeps the repository fast. Nothing that a reference names is lost, and
+// what was written lately stays as well, so it may run beside pushes.
+func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
+	if m.Grace <= 0 {
+		m.Grace = 14 * 24 * time.Hour
+	}
+	expiry := time.Now().Add(-m.Grace).UTC().Format("2006-01-02T15:04:05Z")
+	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--no-write-bitmap-index"}
+	if m.Full {
+		repack = []string{"repack", "-d", "--cruft", "--cruft-expiration=" + expiry, "--quiet", "--write-bitmap-index"}
+	}
+	commands := [][]string{
+		{"pack-refs", "--all", "--prune"},
+		repack,
+		{"prune", "--expire=" + expiry},
+		{"commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"},
+	}
+	for _, args := range commands {
+		if err := r.git.run(ctx, call{repo: r.main(), args: args, service: true}); err != nil {
+			return err
+		}
+	}
+	r.Recycle()
+	return nil
+}
+
+// Fsck checks every object and that everything the references need is there; the
+// error says what git found.
+func (r *Repo) Fsck(ctx context.Context) error {
+	return r.git.run(ctx, call{repo: r.main(), args: []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}, service: true})
+}

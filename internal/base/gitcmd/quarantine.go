@@ -1,0 +1,164 @@
+package gitcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Quarantine is a folder of new objects that the repository does not see before
+// Commit. Its embedded view reads both and writes into the folder.
+type Quarantine struct {
+	*Repo
+	done bool
+}
+
+// Quarantine opens an empty quarantine. End it with Commit or Discard; Discard after
+// Commit does nothing, so it may be deferred. Housekeeping deletes what a crash leaves.
+func (r *Repo) Quarantine(ctx context.Context) (*Quarantine, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open quarantine: %w", err)
+	}
+	// git prune knows this prefix.
+	dir, err := os.MkdirTemp(filepath.Join(r.path, "objects"), "tmp_objdir-tenon-")
+	if err != nil {
+		return nil, fmt.Errorf("open quarantine: %w", err)
+	}
+	return &Quarantine{Repo: &Repo{git: r.git, path: r.path, objects: dir}}, nil
+}
+
+// View gives the repository as seen with the objects of a quarantine that a
+// receive-pack made; folders outside the repository are refused. The view is for
+// reading: whoever made the quarantine keeps or drops it.
+func (r *Repo) View(objects string) (*Repo, error) {
+	rel, err := filepath.Rel(filepath.Join(r.path, "objects"), objects)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return nil, fmt.Errorf("quarantine %q is not inside the repository: %w", clip(objects), ErrBadName)
+	}
+	return &Repo{git: r.git, path: r.path, objects: filepath.Clean(objects)}, nil
+}
+
+// CloseView ends the processes that were kept open for a view.
+func (r *Repo) CloseView() {
+	if r.objects != "" {
+		r.git.pool.closeView(r.objects)
+	}
+}
+
+// Commit makes the objects part of the repository, durably. Objects that others need
+// come first: a crash in between leaves nothing that lacks what it names.
+func (q *Quarantine) Commit(ctx context.Context) error {
+	if q.done {
+		return fmt.Errorf("commit quarantine: %w", ErrClosed)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("commit quarantine: %w", err)
+	}
+	q.CloseView()
+	files, err := q.files()
+	if err != nil {
+		return fmt.Errorf("commit quarantine: %w", err)
+	}
+	if err := q.migrate(files); err != nil {
+		return fmt.Errorf("commit quarantine: %w", err)
+	}
+	q.done = true
+	if err := os.RemoveAll(q.objects); err != nil {
+		return fmt.Errorf("commit quarantine: %w", err)
+	}
+	return nil
+}
+
+// Discard throws the objects away.
+func (q *Quarantine) Discard() error {
+	if q.done {
+		return nil
+	}
+	q.done = true
+	q.CloseView()
+	if err := os.RemoveAll(q.objects); err != nil {
+		return fmt.Errorf("discard quarantine: %w", err)
+	}
+	return nil
+}
+
+// files lists what to move, relative to the quarantine: packs before their indexes, as
+// an index makes its pack visible.
+func (q *Quarantine) files() ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(q.objects, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(q.objects, path)
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.Type().IsRegular() && !strings.HasPrefix(name, "tmp_") && !strings.HasPrefix(rel, "info"+string(filepath.Separator)) {
+			files = append(files, rel)
+		}
+		return nil
+	})
+	sort.SliceStable(files, func(i, j int) bool { return migrateRank(files[i]) < migrateRank(files[j]) })
+	return files, err
+}
+
+func migrateRank(name string) int {
+	switch filepath.Ext(name) {
+	case ".pack", ".rev", ".keep", ".promisor":
+		return 1
+	case ".idx":
+		return 2
+	default:
+		return 0
+	}
+}
+
+func (q *Quarantine) migrate(files []string) error {
+	var syncs errgroup.Group
+	syncs.SetLimit(8)
+	for _, name := range files {
+		syncs.Go(func() error { return syncFile(filepath.Join(q.objects, name)) })
+	}
+	if err := syncs.Wait(); err != nil {
+		return err
+	}
+	to := filepath.Join(q.path, "objects")
+	dirs := map[string]bool{}
+	for _, name := range files {
+		target := filepath.Join(to, name)
+		dir := filepath.Dir(target)
+		if !dirs[dir] {
+			err := os.Mkdir(dir, 0o750)
+			if err == nil {
+				dirs[to] = true
+			} else if !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			dirs[dir] = true
+		}
+		if err := os.Rename(filepath.Join(q.objects, name), target); err != nil {
+			return err
+		}
+	}
+	for dir := range dirs {
+		syncs.Go(func() error { return syncDir(dir) })
+	}
+	return syncs.Wait()
+}
+
+func syncFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,313 @@
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+const (
+	smallBlob  = 64 << 10 // kept in the cache up to this size
+	streamFrom = 1 << 20  // larger blobs are never read whole by OpenBlob
+)
+
+// Commit reads a commit. An annotated tag is not followed: see Peel.
+func (r *Repo) Commit(ctx context.Context, id ObjectID) (*Commit, error) {
+	key := objectKey{r.path, 'c', id}
+	if c, ok := lookup[*Commit](r.git.objects, key); ok {
+		return c, nil
+	}
+	content, err := r.content(ctx, id, KindCommit, maxCommitBytes)
+	if err != nil {
+		return nil, err
+	}
+	c, err := ParseCommit(id, content)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(r.git.objects, key, c, c.cost())
+	return c, nil
+}
+
+// Commits reads commits in the order of their ids.
+func (r *Repo) Commits(ctx context.Context, ids []ObjectID) ([]*Commit, error) {
+	commits := make([]*Commit, 0, len(ids))
+	for _, id := range ids {
+		c, err := r.Commit(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		commits = append(commits, c)
+	}
+	return commits, nil
+}
+
+// Tree reads one folder. The id of a commit gives its root folder.
+func (r *Repo) Tree(ctx context.Context, id ObjectID) (*Tree, error) {
+	if id == EmptyTree() {
+		return &Tree{ID: id}, nil
+	}
+	key := objectKey{r.path, 't', id}
+	if t, ok := lookup[*Tree](r.git.objects, key); ok {
+		return t, nil
+	}
+	if c, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
+		return r.Tree(ctx, c.Tree)
+	}
+	content, err := r.content(ctx, id, KindTree, maxTreeBytes)
+	if errors.Is(err, ErrWrongKind) {
+		root, err := r.treeOf(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return r.Tree(ctx, root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := ParseTree(id, content)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(r.git.objects, key, t, t.cost())
+	return t, nil
+}
+
+// treeOf gives the root folder of a commit or tag, and a tree's own id.
+func (r *Repo) treeOf(ctx context.Context, id ObjectID) (ObjectID, error) {
+	if id.IsZero() || id == EmptyTree() {
+		return EmptyTree(), nil
+	}
+	if c, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
+		return c.Tree, nil
+	}
+	info, err := r.Info(ctx, id)
+	if err != nil {
+		return ObjectID{}, err
+	}
+	if info.Kind == KindTag {
+		if info, err = r.Peel(ctx, id); err != nil {
+			return ObjectID{}, err
+		}
+	}
+	switch info.Kind {
+	case KindTree:
+		return info.ID, nil
+	case KindCommit:
+		c, err := r.Commit(ctx, info.ID)
+		if err != nil {
+			return ObjectID{}, err
+		}
+		return c.Tree, nil
+	default:
+		return ObjectID{}, fmt.Errorf("object %s is a %s, not a tree: %w", id, info.Kind, ErrWrongKind)
+	}
+}
+
+// Entry finds the entry at a path below a commit or tree; "" is the root folder
+// itself. A missing path is ErrNotFound, a path through a file as well.
+func (r *Repo) Entry(ctx context.Context, treeish ObjectID, file string) (TreeEntry, error) {
+	root, err := r.treeOf(ctx, treeish)
+	if err != nil {
+		return TreeEntry{}, err
+	}
+	at := TreeEntry{Mode: ModeTree, ID: root}
+	file = strings.Trim(file, "/")
+	if file == "" || file == "." {
+		return at, nil
+	}
+	if len(file) > 4096 {
+		return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+	}
+	for name := range strings.SplitSeq(file, "/") {
+		if at.Kind() != KindTree {
+			return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+		}
+		t, err := r.Tree(ctx, at.ID)
+		if err != nil {
+			return TreeEntry{}, err
+		}
+		found, ok := t.Find(name)
+		if !ok {
+			return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+		}
+		at = found
+	}
+	return at, nil
+}
+
+// PathEntry is an entry with its path from the root of the listing's tree.
+type PathEntry struct {
+	TreeEntry
+	Path string
+}
+
+// List gives the entries of the folder at a path in git's order, with full paths.
+func (r *Repo) List(ctx context.Context, treeish ObjectID, folder string) ([]PathEntry, error) {
+	var out []PathEntry
+	err := r.walk(ctx, treeish, folder, false, func(e PathEntry) error {
+		out = append(out, e)
+		return nil
+	})
+	return out, err
+}
+
+// Walk visits everything below the folder at a path, depth first in git's order, each
+// folder before its content. It stops at the first error of fn and returns it.
+func (r *Repo) Walk(ctx context.Context, treeish ObjectID, folder string, fn func(PathEntry) error) error {
+	return r.walk(ctx, treeish, folder, true, fn)
+}
+
+func (r *Repo) walk(ctx context.Context, treeish ObjectID, folder string, deep bool, fn func(PathEntry) error) error {
+	at, err := r.Entry(ctx, treeish, folder)
+	if err != nil {
+		return err
+	}
+	if at.Kind() != KindTree {
+		return fmt.Errorf("path %q is no folder: %w", clip(folder), ErrNotFound)
+	}
+	folder = strings.Trim(folder, "/")
+	if folder == "." {
+		folder = ""
+	}
+	return r.walkTree(ctx, at.ID, folder, deep, 0, fn)
+}
+
+// maxDepth bounds nested folders; a tree cannot contain itself, but a deep one can be made.
+const maxDepth = 1000
+
+func (r *Repo) walkTree(ctx context.Context, id ObjectID, folder string, deep bool, depth int, fn func(PathEntry) error) error {
+	if depth > maxDepth {
+		return fmt.Errorf("folder %q is nested too deeply: %w", clip(folder), ErrTooLarge)
+	}
+	t, err := r.Tree(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, e := range t.Entries {
+		full := e.Name
+		if folder != "" {
+			full = folder + "/" + e.Name
+		}
+		if err := fn(PathEntry{TreeEntry: e, Path: full}); err != nil {
+			return err
+		}
+		if deep && e.Kind() == KindTree {
+			if err := r.walkTree(ctx, e.ID, full, true, depth+1, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Blob reads a whole blob of at most limit bytes; a larger one is ErrTooLarge. The
+// bytes may be shared: do not change them.
+func (r *Repo) Blob(ctx context.Context, id ObjectID, limit int64) ([]byte, error) {
+	key := objectKey{r.path, 'b', id}
+	if b, ok := lookup[[]byte](r.git.blobs, key); ok {
+		if int64(len(b)) > limit {
+			return nil, fmt.Errorf("blob %s has %d bytes: %w", id, len(b), ErrTooLarge)
+		}
+		return b, nil
+	}
+	info, err := r.Info(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size > limit {
+		return nil, fmt.Errorf("blob %s has %d bytes: %w", id, info.Size, ErrTooLarge)
+	}
+	b, err := r.content(ctx, id, KindBlob, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) <= smallBlob {
+		r.remember(r.git.blobs, key, b, len(b))
+	}
+	return b, nil
+}
+
+// BlobReader streams a blob. Close it in any case.
+type BlobReader struct {
+	io.Reader
+	ID    ObjectID
+	Size  int64
+	close func() error
+}
+
+// Close ends the process behind the reader, if there is one.
+func (b *BlobReader) Close() error {
+	if b.close == nil {
+		return nil
+	}
+	return b.close()
+}
+
+// OpenBlob opens a blob of any size. Up to 1 MiB it comes from a kept-open process or
+// the cache, larger ones from a process of their own that lives until Close or the end of ctx.
+func (r *Repo) OpenBlob(ctx context.Context, id ObjectID) (*BlobReader, error) {
+	info, err := r.Info(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if info.Kind != KindBlob {
+		return nil, fmt.Errorf("object %s is a %s, not a blob: %w", id, info.Kind, ErrWrongKind)
+	}
+	if info.Size <= streamFrom {
+		b, err := r.Blob(ctx, id, streamFrom)
+		if err != nil {
+			return nil, err
+		}
+		return &BlobReader{Reader: bytes.NewReader(b), ID: id, Size: info.Size}, nil
+	}
+	out, err := r.git.stream(ctx, call{repo: r, args: []string{"cat-file", "blob", id.String()}, service: true})
+	if err != nil {
+		return nil, err
+	}
+	return &BlobReader{Reader: out, ID: id, Size: info.Size, close: out.Close}, nil
+}
+
+// Tag reads an annotated tag.
+func (r *Repo) Tag(ctx context.Context, id ObjectID) (*Tag, error) {
+	key := objectKey{r.path, 'g', id}
+	if t, ok := lookup[*Tag](r.git.objects, key); ok {
+		return t, nil
+	}
+	content, err := r.content(ctx, id, KindTag, maxCommitBytes)
+	if err != nil {
+		return nil, err
+	}
+	t, err := ParseTag(id, content)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(r.git.objects, key, t, 300+len(content))
+	return t, nil
+}
+
+// Peel follows annotated tags to what they name in the end, usually a commit.
+func (r *Repo) Peel(ctx context.Context, id ObjectID) (Info, error) {
+	for range 10 {
+		if _, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
+			return Info{ID: id, Kind: KindCommit}, nil
+		}
+		info, err := r.Info(ctx, id)
+		if err != nil || info.Kind != KindTag {
+			return info, err
+		}
+		t, err := r.Tag(ctx, id)
+		if err != nil {
+			return Info{}, err
+		}
+		id = t.Target
+	}
+	return Info{}, fmt.Errorf("tag %s: nested too deeply: %w", id, ErrWrongKind)
+}
+
+// CleanPath gives a path of a file in git's form, without "." and empty parts.
+func CleanPath(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }

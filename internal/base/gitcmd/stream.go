@@ -1,0 +1,77 @@
+package gitcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+)
+
+// stream is the output of a process that runs while it is read.
+type stream struct {
+	git    *Git
+	ctx    context.Context //nolint:containedctx // the process lives as long as the stream
+	cancel context.CancelFunc
+	done   func()
+	cmd    *exec.Cmd
+	out    io.ReadCloser
+	name   string
+	said   tail
+	eof    bool
+	once   sync.Once
+	err    error
+}
+
+// stream starts a process and gives its output; Close ends it.
+func (g *Git) stream(ctx context.Context, c call) (*stream, error) {
+	done, err := g.permit(ctx, c.service)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{git: g, done: done, name: c.args[0]}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	c.stderr = &s.said
+	s.cmd = g.command(s.ctx, c)
+	if s.out, err = s.cmd.StdoutPipe(); err == nil {
+		err = g.start(s.cmd)
+	}
+	if err != nil {
+		s.cancel()
+		done()
+		return nil, fmt.Errorf("start git: %w", err)
+	}
+	return s, nil
+}
+
+// Read gives output; a failure of the process takes the place of io.EOF.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.out.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	s.eof = err == io.EOF //nolint:errorlint // Read returns io.EOF itself
+	if failed := s.finish(); failed != nil {
+		return n, failed
+	}
+	return n, err
+}
+
+// Close ends the process. Stopping before the end is no error.
+func (s *stream) Close() error {
+	if !s.eof {
+		s.cancel()
+		_ = s.finish()
+		return nil
+	}
+	return s.finish()
+}
+
+func (s *stream) finish() error {
+	s.once.Do(func() {
+		s.err = s.git.wait(s.ctx, s.cmd, s.name, &s.said)
+		s.cancel()
+		s.done()
+	})
+	return s.err
+}

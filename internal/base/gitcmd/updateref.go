@@ -1,0 +1,78 @@
+package gitcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// RefUpdate moves one reference. Old zero means that it must not exist yet, New zero deletes it.
+type RefUpdate struct {
+	Ref    RefName
+	Old    ObjectID
+	New    ObjectID
+	AnyOld bool // move it whatever it holds; Old is ignored
+}
+
+// UpdateRefs moves all references in one transaction or none of them. ErrRefMoved says
+// that one did not hold its old value or is being moved by somebody else,
+// ErrRefConflict that a name cannot stand beside another one.
+func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
+	if len(updates) == 0 {
+		return nil
+	}
+	var in strings.Builder
+	in.WriteString("start\n")
+	for _, u := range updates {
+		if err := u.Ref.check(); err != nil {
+			return err
+		}
+		if u.Ref == HEAD {
+			return fmt.Errorf("move HEAD: %w", ErrBadName)
+		}
+		switch {
+		case u.AnyOld && u.New.IsZero():
+			fmt.Fprintf(&in, "delete %s\n", u.Ref)
+		case u.New.IsZero():
+			fmt.Fprintf(&in, "delete %s %s\n", u.Ref, u.Old)
+		case u.AnyOld:
+			fmt.Fprintf(&in, "update %s %s\n", u.Ref, u.New)
+		default:
+			fmt.Fprintf(&in, "update %s %s %s\n", u.Ref, u.New, u.Old)
+		}
+	}
+	in.WriteString("prepare\ncommit\n")
+	// References never move towards objects that only a quarantine holds.
+	err := r.git.run(ctx, call{repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(in.String())})
+	return refError(err)
+}
+
+// refError types what git says about a refused transaction.
+func refError(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != 128 {
+		return err
+	}
+	for _, m := range []struct {
+		text string
+		is   error
+	}{
+		{"but expected", ErrRefMoved},
+		{"reference already exists", ErrRefMoved},
+		{"unable to resolve reference", ErrRefMoved},
+		{"reference is missing but expected", ErrRefMoved},
+		{".lock': File exists", ErrRefMoved},
+		{"exists; cannot create", ErrRefConflict},
+		{"there is a non-empty directory", ErrRefConflict},
+		{"cannot process", ErrRefConflict},
+		{"nonexistent object", ErrNotFound},
+		{"multiple updates for", ErrBadName},
+		{"non-commit object", ErrWrongKind},
+	} {
+		if strings.Contains(e.Stderr, m.text) {
+			return fmt.Errorf("move references: %w: %w", m.is, err)
+		}
+	}
+	return err
+}
