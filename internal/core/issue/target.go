@@ -1,0 +1,67 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Locate finds the issue with a number for those who comment on it. It requires
+// ReadIssue.
+func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, iid int64) (noteable.Target, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
+		return noteable.Target{}, err
+	}
+	type row struct {
+		ID           int64        `db:"id"`
+		Title        string       `db:"title"`
+		AuthorID     authz.UserID `db:"author_id"`
+		Confidential bool         `db:"confidential"`
+		Locked       bool         `db:"locked"`
+		Notes        int64        `db:"notes_count"`
+		PublicNotes  int64        `db:"public_notes_count"`
+		Assigned     bool         `db:"assigned"`
+	}
+	r, err := db.Get[row](ctx, s.db, `SELECT i.id, i.title, i.author_id, i.confidential, COALESCE(i.discussion_locked, false) AS locked,
+			i.notes_count, i.public_notes_count,
+			EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?) AS assigned
+		FROM issues i WHERE i.project_id = ? AND i.iid = ?`, as.UserID, p.ID, iid)
+	if errors.Is(err, db.ErrNotFound) {
+		return noteable.Target{}, errs.Missing("")
+	}
+	if err != nil {
+		return noteable.Target{}, fmt.Errorf("locate issue: %w", err)
+	}
+	t := noteable.Target{
+		Ref: noteable.Ref{Kind: noteable.Issue, ID: r.ID}, IID: &iid, ProjectID: int64(p.ID), ProjectPath: p.FullPath,
+		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, HasInternal: true,
+		Notes: r.Notes, PublicNotes: r.PublicNotes,
+	}
+	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+	t.Subject.Confidential = r.Confidential
+	if err := s.policy.Require(ctx, as, authz.ReadIssue, t.Subject); err != nil {
+		return noteable.Target{}, err
+	}
+	return t, nil
+}
+
+// CountNotes changes an issue's counters of comments and the time of its last change in
+// the caller's transaction, and gives the new number of comments.
+func (s *Service) CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error) {
+	n, err := db.Get[int64](ctx, s.db, `UPDATE issues SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
+		updated_at = ? WHERE id = ? RETURNING notes_count`, by.Notes, by.PublicNotes, at, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, errs.Missing("")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count notes of issue: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,156 @@
+// Package note holds the comments on issues, merge requests, snippets and epics.
+package note
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a note.
+type ID int64
+
+const (
+	maxBody  = 1_000_000 // characters
+	maxNotes = 5000      // comments on one thing
+)
+
+// Note is one comment, or a line of history that the server wrote.
+type Note struct {
+	ID           ID            `db:"id"`
+	DiscussionID string        `db:"discussion_id"` // 40 hex digits
+	Kind         noteable.Kind `db:"noteable_type"`
+	TargetID     int64         `db:"noteable_id"`
+	CommitID     *string       `db:"commit_id"`
+	ProjectID    *project.ID   `db:"project_id"`
+	GroupID      *int64        `db:"group_id"`
+	AuthorID     authz.UserID  `db:"author_id"`
+	Type         *string       `db:"type"` // nil, DiscussionNote, DiffNote
+	Body         string        `db:"body"` // Markdown
+	System       bool          `db:"system"`
+	Internal     bool          `db:"internal"`
+	ResolvedAt   *db.Time      `db:"resolved_at"`
+	ResolvedByID *authz.UserID `db:"resolved_by_id"`
+	CreatedAt    db.Time       `db:"created_at"`
+	UpdatedAt    db.Time       `db:"updated_at"`
+}
+
+// On says what is commented on: the thing of a kind with a number in a project.
+type On struct {
+	Project *project.Project
+	Kind    noteable.Kind
+	Number  int64 // iid of issues and merge requests, id of snippets
+}
+
+// Noteables finds the things of one kind and keeps their counters. The packages that own
+// the things implement it.
+type Noteables interface {
+	// Locate finds a thing that the actor may see.
+	Locate(ctx context.Context, as authz.Actor, p *project.Project, number int64) (noteable.Target, error)
+	// CountNotes changes the counters in the caller's transaction, sets the time of the last
+	// change and gives the new number of comments.
+	CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error)
+}
+
+// Input is what a new note is made of.
+type Input struct {
+	Body      string
+	Internal  bool       // ignored from those who may not read internal notes
+	CreatedAt *time.Time // ignored from those who may not set it
+}
+
+// Changes are those of Update; nil leaves alone.
+type Changes struct {
+	Body     *string
+	Internal *bool // refused where it would change something
+}
+
+// Result is what Create made: a note, or an award where the body was one emoji.
+type Result struct {
+	Note  *Note
+	Award *award.Award
+}
+
+// Activity chooses between comments and history.
+type Activity string
+
+// The activities.
+const (
+	Everything Activity = ""
+	Comments   Activity = "only_comments"
+	History    Activity = "only_activity"
+)
+
+// Filter selects notes; the zero value selects all that the actor may read.
+type Filter struct {
+	Activity     Activity
+	ByUpdate     bool // sort by the last change instead of the id
+	Asc          bool
+	Limit        int
+	Offset       int
+	CountThrough int // stop counting here; zero counts all
+}
+
+// Created is published when a comment was made.
+type Created struct {
+	Note   Note
+	Target noteable.Target
+	By     authz.Actor
+	At     time.Time
+}
+
+// Updated is published when the text of a comment was changed.
+type Updated struct {
+	Note   Note
+	Target noteable.Target
+	By     authz.Actor
+	At     time.Time
+}
+
+// Deleted is published when a comment was deleted.
+type Deleted struct {
+	Note   Note
+	Target noteable.Target
+	By     authz.Actor
+	At     time.Time
+}
+
+// Resolvable reports whether the note is part of a thread that can be resolved.
+func (n *Note) Resolvable() bool {
+	return n.Type != nil && !n.System && n.Kind == noteable.MergeRequest
+}
+
+// counts is what the note adds to the counters of its target.
+func (n *Note) counts() noteable.Counts {
+	switch {
+	case n.System:
+		return noteable.Counts{}
+	case n.Internal:
+		return noteable.Counts{Notes: 1}
+	}
+	return noteable.Counts{Notes: 1, PublicNotes: 1}
+}
+
+// refuse is the answer of the API to a note that breaks a rule.
+func refuse(attribute, message string) error {
+	return errs.Bad("Note {:" + attribute + "=>[\"" + message + "\"]}")
+}
+
+// checkBody holds a text against the limits.
+func checkBody(body string) error {
+	switch {
+	case strings.TrimSpace(body) == "":
+		return refuse("note", "can't be blank")
+	case len(body) > maxBody && utf8.RuneCountInString(body) > maxBody:
+		return refuse("note", "is too long (maximum is 1000000 characters)")
+	}
+	return nil
+}

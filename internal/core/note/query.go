@@ -1,0 +1,111 @@
+package note
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+const columns = `n.id, n.discussion_id, n.noteable_type, n.noteable_id, n.commit_id, n.project_id, n.group_id, n.author_id,
+	n.type, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at`
+
+// list reads a page of the notes on a thing and counts all of them; internal ones are
+// left out before both unless internal says otherwise.
+func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal bool) ([]Note, int, error) {
+	var w db.Where
+	w.And("n.noteable_type = ? AND n.noteable_id = ?", on.Kind, on.ID)
+	if !internal {
+		w.Raw("NOT n.internal")
+	}
+	switch f.Activity {
+	case Comments:
+		w.Raw("NOT n.system")
+	case History:
+		w.Raw("n.system")
+	}
+	query, args := "SELECT count(*) FROM notes n"+w.SQL(), w.Args()
+	if f.CountThrough > 0 {
+		query, args = "SELECT count(*) FROM (SELECT 1 FROM notes n"+w.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
+	}
+	total, err := db.Get[int](ctx, s.db, query, args...)
+	if err != nil || total == 0 {
+		return []Note{}, total, err
+	}
+	direction := " DESC"
+	if f.Asc {
+		direction = " ASC"
+	}
+	order := " ORDER BY n.id" + direction
+	if f.ByUpdate {
+		order = " ORDER BY n.updated_at" + direction + ", n.id" + direction
+	}
+	query, args = "SELECT "+columns+" FROM notes n"+w.SQL()+order, w.Args()
+	if f.Limit > 0 {
+		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
+	}
+	notes, err := db.Select[Note](ctx, s.db, query, args...)
+	return notes, total, err
+}
+
+// one reads a note on a thing.
+func (s *Service) one(ctx context.Context, on noteable.Ref, id ID, internal bool) (*Note, error) {
+	var w db.Where
+	w.And("n.id = ? AND n.noteable_type = ? AND n.noteable_id = ?", id, on.Kind, on.ID)
+	if !internal {
+		w.Raw("NOT n.internal")
+	}
+	n, err := db.Get[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// System is a line of history.
+type System struct {
+	On        noteable.Ref
+	ProjectID project.ID
+	AuthorID  authz.UserID // whose deed it tells
+	At        time.Time
+}
+
+// Record writes lines of history in the caller's transaction. They are no comments:
+// nothing is counted and nothing published.
+func (s *Service) Record(ctx context.Context, h System, bodies ...string) error {
+	if len(bodies) == 0 {
+		return nil
+	}
+	at := db.At(h.At)
+	var args []any
+	for _, body := range bodies {
+		args = append(args, discussionID(), h.On.Kind, h.On.ID, h.ProjectID, h.AuthorID, body, at, at)
+	}
+	const row = "(?, ?, ?, ?, ?, ?, true, false, ?, ?)"
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, author_id, body,
+		system, internal, created_at, updated_at) VALUES `+strings.Repeat(row+", ", len(bodies)-1)+row, args...)
+	if err != nil {
+		return fmt.Errorf("record system note: %w", err)
+	}
+	return nil
+}
+
+// Clear removes all notes on a thing that is being deleted, and the reactions to the
+// thing and its notes, in the caller's transaction.
+func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
+	if err := s.awards.ClearNotes(ctx, on); err != nil {
+		return err
+	}
+	if err := s.awards.Clear(ctx, on); err != nil {
+		return err
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE noteable_type = ? AND noteable_id = ?", on.Kind, on.ID); err != nil {
+		return fmt.Errorf("clear notes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package note
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Awards *award.Service
+	Now    func() time.Time
+	Things map[noteable.Kind]Noteables // what can be commented on
+}
+
+// Service reads and changes notes.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	awards *award.Service
+	now    func() time.Time
+	things map[noteable.Kind]Noteables
+}
+
+// New builds the service.
+func New(deps Deps) *Service {
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, now: deps.Now, things: deps.Things}
+}
+
+// locate finds what is commented on and asks for the ability to do something with its notes.
+func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
+	if !as.SignedIn() && !as.Admin {
+		return noteable.Target{}, errs.New(errs.Unauthorized, "")
+	}
+	things, ok := s.things[on.Kind]
+	if !ok {
+		return noteable.Target{}, fmt.Errorf("notes: nobody finds things of kind %q", on.Kind)
+	}
+	t, err := things.Locate(ctx, as, on.Project, on.Number)
+	if err != nil {
+		return noteable.Target{}, err
+	}
+	return t, s.policy.Require(ctx, as, ability, t.Subject)
+}
+
+// List returns a page of the notes that the actor may read, what they are on, and how
+// many there are.
+func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) ([]Note, noteable.Target, int, error) {
+	t, err := s.locate(ctx, as, on, authz.ReadNote)
+	if err != nil {
+		return nil, t, 0, err
+	}
+	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+	if err != nil {
+		return nil, t, 0, err
+	}
+	notes, total, err := s.list(ctx, t.Ref, f, internal)
+	if err != nil {
+		return nil, t, 0, fmt.Errorf("list notes: %w", err)
+	}
+	return notes, t, total, nil
+}
+
+// Find returns one note on a thing. Notes that the actor may not read are not found.
+func (s *Service) Find(ctx context.Context, as authz.Actor, on On, id ID) (*Note, noteable.Target, error) {
+	t, err := s.locate(ctx, as, on, authz.ReadNote)
+	if err != nil {
+		return nil, t, err
+	}
+	n, err := s.find(ctx, as, t, id)
+	return n, t, err
+}
+
+func (s *Service) find(ctx context.Context, as authz.Actor, t noteable.Target, id ID) (*Note, error) {
+	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.one(ctx, t.Ref, id, internal)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find note: %w", err)
+	}
+	return n, nil
+}
+
+// Create comments on a thing. A body that is one emoji reacts to the thing instead.
+func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
+	t, err := s.locate(ctx, as, on, authz.CreateNote)
+	if err != nil {
+		return Result{}, t, err
+	}
+	if t.Locked {
+		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject); err != nil {
+			return Result{}, t, err
+		}
+	}
+	if err := checkBody(in.Body); err != nil {
+		return Result{}, t, err
+	}
+	n, err := s.build(ctx, as, t, in)
+	if err != nil {
+		return Result{}, t, err
+	}
+	if name, ok := award.Only(in.Body); ok && !n.Internal {
+		a, err := s.awards.Add(ctx, as, t, name)
+		return Result{Award: a}, t, err
+	}
+	now := s.now()
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		total, err := s.things[t.Kind].CountNotes(ctx, t.ID, n.counts(), now)
+		if err != nil {
+			return err
+		}
+		if total > maxNotes {
+			return refuse("base", "Maximum number of comments exceeded")
+		}
+		n.ID = 0
+		id, err := db.Insert(ctx, s.db, "notes", n)
+		if err != nil {
+			return err
+		}
+		n.ID = ID(id)
+		return s.bus.Publish(ctx, Created{Note: *n, Target: t, By: as, At: now})
+	})
+	if err != nil {
+		return Result{}, t, fmt.Errorf("create note: %w", err)
+	}
+	return Result{Note: n}, t, nil
+}
+
+// build makes the note that an actor may make of the input.
+func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, in Input) (*Note, error) {
+	now := db.At(s.now())
+	n := &Note{
+		DiscussionID: discussionID(), Kind: t.Kind, TargetID: t.ID, AuthorID: as.UserID, Body: in.Body,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if t.ProjectID != 0 {
+		id := project.ID(t.ProjectID)
+		n.ProjectID = &id
+	} else if t.GroupID != 0 {
+		id := int64(t.GroupID)
+		n.GroupID = &id
+	}
+	if in.Internal {
+		may, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+		if err != nil {
+			return nil, err
+		}
+		if may && !t.HasInternal {
+			return nil, refuse("confidential", "can not be set for this resource")
+		}
+		n.Internal = may
+	}
+	if in.CreatedAt != nil {
+		may, err := s.policy.Can(ctx, as, authz.SetNoteCreatedAt, t.Subject)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			if in.CreatedAt.Before(time.Unix(0, 0)) {
+				return nil, refuse("created_at", "The created date provided is too far in the past.")
+			}
+			n.CreatedAt, n.UpdatedAt = db.At(*in.CreatedAt), db.At(*in.CreatedAt)
+		}
+	}
+	return n, nil
+}
+
+// administer finds a note that the actor may change: its own, or anybody's for
+// maintainers; those of the server nobody's.
+func (s *Service) administer(ctx context.Context, as authz.Actor, on On, id ID) (*Note, noteable.Target, error) {
+	n, t, err := s.Find(ctx, as, on, id)
+	if err != nil {
+		return nil, t, err
+	}
+	subject := t.Subject
+	subject.Own, subject.Confidential = n.AuthorID == as.UserID, false // it is seen already
+	if err := s.policy.Require(ctx, as, authz.AdminNote, subject); err != nil {
+		return nil, t, err
+	}
+	if t.Locked {
+		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, subject); err != nil {
+			return nil, t, err
+		}
+	}
+	if n.System {
+		return nil, t, errs.Denied("")
+	}
+	return n, t, nil
+}
+
+// Update changes the text of a note.
+func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (*Note, noteable.Target, error) {
+	n, t, err := s.administer(ctx, as, on, id)
+	if err != nil {
+		return nil, t, err
+	}
+	if c.Internal != nil && *c.Internal != n.Internal {
+		return nil, t, refuse("confidential", "can not be changed for existing notes")
+	}
+	if c.Body == nil || *c.Body == n.Body {
+		return n, t, nil
+	}
+	if err := checkBody(*c.Body); err != nil {
+		return nil, t, err
+	}
+	now := s.now()
+	n.Body, n.UpdatedAt = *c.Body, db.At(now)
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		changed, err := s.db.Exec(ctx, "UPDATE notes SET body = ?, updated_at = ? WHERE id = ?", n.Body, n.UpdatedAt, n.ID)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return errs.Missing("")
+		}
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.ID, noteable.Counts{}, now); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Note: *n, Target: t, By: as, At: now})
+	})
+	if err != nil {
+		return nil, t, fmt.Errorf("update note: %w", err)
+	}
+	return n, t, nil
+}
+
+// Delete removes a note. It gives PreconditionFailed where unmodifiedSince is set and
+// the note changed after it.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID, unmodifiedSince *time.Time) error {
+	n, t, err := s.administer(ctx, as, on, id)
+	if err != nil {
+		return err
+	}
+	if unmodifiedSince != nil && n.UpdatedAt.Truncate(time.Second).After(*unmodifiedSince) {
+		return errs.New(errs.PreconditionFailed, "")
+	}
+	now := s.now()
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
+		if err != nil {
+			return err
+		}
+		if gone == 0 {
+			return errs.Missing("")
+		}
+		if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
+			return err
+		}
+		by := n.counts()
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.ID, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{Note: *n, Target: t, By: as, At: now})
+	})
+	if err != nil {
+		return fmt.Errorf("delete note: %w", err)
+	}
+	return nil
+}
+
+// discussionID makes the name of a new thread.
+func discussionID() string {
+	var b [20]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails, says its documentation
+	return hex.EncodeToString(b[:])
+}
