@@ -1,2 +1,191 @@
-// Package job runs background work that is recorded in the caller's transaction.
+// Package job runs background work that is recorded in the caller's transaction:
+// rolled back means never done, crashed means done after the restart. Work may be
+// done twice, so it must be safe to do twice.
 package job
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"tenon/internal/base/db"
+)
+
+// Args is what a job needs to know: a struct of JSON fields, small, naming rows by
+// their ids. Kind names the type of work for good, in two or more letters, digits,
+// - and _; it must work on the zero value.
+type Args interface {
+	Kind() string
+}
+
+// Option changes how jobs of a kind, or one job, are treated.
+type Option func(*settings)
+
+type settings struct {
+	insert  river.InsertOpts
+	timeout time.Duration
+}
+
+// Low lets all other jobs go first.
+func Low() Option { return func(s *settings) { s.insert.Priority = 4 } }
+
+// Attempts is how often a job is tried before it is given up, 10 times unless said
+// otherwise: about seven hours.
+func Attempts(n int) Option { return func(s *settings) { s.insert.MaxAttempts = n } }
+
+// At lets a job wait until t.
+func At(t time.Time) Option { return func(s *settings) { s.insert.ScheduledAt = t } }
+
+// Unique adds no second job with equal arguments while one waits for its turn. One
+// that is running does not count, because it may have looked already. Where some fields
+// are tagged `river:"unique"`, only these are compared.
+func Unique() Option {
+	return func(s *settings) {
+		s.insert.UniqueOpts = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+			rivertype.JobStateRunning, rivertype.JobStateScheduled,
+		}}
+	}
+}
+
+// Timeout ends the context of a job that runs longer, 10 minutes unless said
+// otherwise. It works in Register only.
+func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
+
+func (s settings) with(options []Option) settings {
+	for _, option := range options {
+		option(&s)
+	}
+	return s
+}
+
+// Registry knows how to do each kind of work. Fill it before New; the zero value is
+// ready.
+type Registry struct {
+	workers  *river.Workers
+	kinds    map[string]settings
+	periodic []*river.PeriodicJob
+}
+
+// Register says how jobs of type A are done, and the options they have unless Enqueue
+// says otherwise. An error of fn means that the job is tried again, after 1, 16, 81, ...
+// seconds; see Permanent. It panics for a kind that is registered already or ill named.
+func Register[A Args](r *Registry, fn func(ctx context.Context, args A) error, options ...Option) {
+	if r.workers == nil {
+		r.workers, r.kinds = river.NewWorkers(), make(map[string]settings)
+	}
+	var zero A
+	kind := zero.Kind()
+	if !regexp.MustCompile(`^[a-z][a-z0-9_-]+$`).MatchString(kind) {
+		panic(fmt.Sprintf("job: bad kind %q of %T", kind, zero))
+	}
+	s := settings{insert: river.InsertOpts{MaxAttempts: 10}, timeout: 10 * time.Minute}.with(options)
+	if err := river.AddWorkerSafely(r.workers, &worker[A]{fn: fn, timeout: s.timeout}); err != nil {
+		panic(fmt.Sprintf("job: %v", err))
+	}
+	r.kinds[kind] = s
+}
+
+// Every enqueues args when the queue starts and then at intervals. The kind must be
+// registered; it should be Unique.
+func Every(r *Registry, interval time.Duration, args Args) {
+	s, ok := r.kinds[args.Kind()]
+	if !ok {
+		panic(fmt.Sprintf("job: kind %q is not registered", args.Kind()))
+	}
+	r.periodic = append(r.periodic, river.NewPeriodicJob(river.PeriodicInterval(interval),
+		func() (river.JobArgs, *river.InsertOpts) { opts := s.insert; return args, &opts },
+		&river.PeriodicJobOpts{RunOnStart: true}))
+}
+
+// Kinds lists what is registered, in no order.
+func (r *Registry) Kinds() []string {
+	kinds := make([]string, 0, len(r.kinds))
+	for kind := range r.kinds {
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+// Permanent marks an error that another attempt would not mend: the job is given up.
+func Permanent(err error) error { return river.JobCancel(err) }
+
+// worker does the jobs of one kind.
+type worker[A Args] struct {
+	river.WorkerDefaults[A]
+	fn      func(ctx context.Context, args A) error
+	timeout time.Duration
+}
+
+func (w *worker[A]) Work(ctx context.Context, j *river.Job[A]) error { return w.fn(ctx, j.Args) }
+
+func (w *worker[A]) Timeout(*river.Job[A]) time.Duration { return w.timeout }
+
+// Config says how a Queue runs.
+type Config struct {
+	Logger  *slog.Logger // nil discards
+	Workers int          // jobs that run at a time, 4 where zero
+}
+
+// Queue enqueues jobs, and does them between Start and Stop.
+type Queue struct {
+	d        *db.DB
+	registry *Registry
+	config   Config
+	engine   engine
+	running  bool // between Start and Stop, which the app calls one after the other
+}
+
+// New makes a queue over the database, whose Migrate and whose job tables' Migrate have run.
+func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Workers == 0 {
+		config.Workers = 4
+	}
+	if r.workers == nil {
+		r.workers = river.NewWorkers()
+	}
+	q := &Queue{d: d, registry: r, config: config}
+	var err error
+	q.engine, err = q.newEngine(false)
+	if err != nil {
+		return nil, fmt.Errorf("make job queue: %w", err)
+	}
+	return q, nil
+}
+
+// Enqueue records a job in the transaction of ctx, in one of its own where there is
+// none. The job runs after the commit.
+func (q *Queue) Enqueue(ctx context.Context, args Args, options ...Option) error {
+	return q.EnqueueAll(ctx, []Args{args}, options...)
+}
+
+// EnqueueAll is Enqueue for many jobs at once, which is cheaper.
+func (q *Queue) EnqueueAll(ctx context.Context, jobs []Args, options ...Option) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	params := make([]river.InsertManyParams, len(jobs))
+	unique := false
+	for i, args := range jobs {
+		s, ok := q.registry.kinds[args.Kind()]
+		if !ok {
+			return fmt.Errorf("enqueue: no job of kind %q is registered", args.Kind())
+		}
+		s = s.with(options)
+		unique = unique || s.insert.UniqueOpts.ByArgs
+		params[i] = river.InsertManyParams{Args: args, InsertOpts: &s.insert}
+	}
+	err := q.d.InTx(ctx, func(ctx context.Context) error { return q.engine.insert(ctx, q.d, params, unique) })
+	if err != nil {
+		return fmt.Errorf("enqueue %s: %w", jobs[0].Kind(), err)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
+
+	"tenon/internal/base/db"
+)
+
+// engine is River over one of the two databases.
+type engine interface {
+	insert(ctx context.Context, d *db.DB, jobs []river.InsertManyParams, unique bool) error
+	client
+}
+
+// client is the part of River's client that does not depend on the database.
+type client interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	StopAndCancel(ctx context.Context) error
+	Subscribe(kinds ...river.EventKind) (<-chan *river.Event, func())
+}
+
+// riverEngine is River over transactions of type T.
+type riverEngine[T any] struct {
+	*river.Client[T]
+	tx func(lite *sql.Tx, pg pgx.Tx) T
+}
+
+func newRiver[T any](driver riverdriver.Driver[T], conf *river.Config, tx func(*sql.Tx, pgx.Tx) T) (engine, error) {
+	c, err := river.NewClient(driver, conf)
+	if err != nil {
+		return nil, err
+	}
+	return &riverEngine[T]{Client: c, tx: tx}, nil
+}
+
+// insert stays within the transaction: on SQLite anything else waits for itself.
+func (e *riverEngine[T]) insert(ctx context.Context, d *db.DB, jobs []river.InsertManyParams, unique bool) error {
+	return d.Native(ctx, func(ctx context.Context, lite *sql.Tx, pg pgx.Tx) error {
+		var err error
+		switch tx := e.tx(lite, pg); {
+		case len(jobs) == 1:
+			_, err = e.InsertTx(ctx, tx, jobs[0].Args, jobs[0].InsertOpts)
+		case unique: // the fast way fails on duplicates
+			_, err = e.InsertManyTx(ctx, tx, jobs)
+		default:
+			_, err = e.InsertManyFastTx(ctx, tx, jobs)
+		}
+		return err
+	})
+}
+
+// newEngine makes a client that shares the writer of SQLite, or the pool of
+// PostgreSQL. An eager one looks for jobs all the time and starts at once.
+func (q *Queue) newEngine(eager bool) (engine, error) {
+	conf := &river.Config{
+		CompletedJobRetentionPeriod: 15 * time.Minute,
+		ErrorHandler:                failureLog{q.config.Logger},
+		Logger:                      slog.New(quiet{q.config.Logger.Handler()}),
+		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
+		PeriodicJobs:                q.registry.periodic,
+		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.config.Workers}},
+		RescueStuckJobsAfter:        q.longest() + 5*time.Minute,
+		TestOnly:                    eager,
+		Workers:                     q.registry.workers,
+	}
+	if len(q.registry.kinds) == 0 {
+		conf.Queues, conf.Workers = nil, nil
+	}
+	writer, pool := q.d.Pools()
+	if pool == nil { // SQLite tells nobody about new rows
+		conf.FetchPollInterval, conf.FetchCooldown = 100*time.Millisecond, 20*time.Millisecond
+	}
+	if eager {
+		conf.FetchPollInterval, conf.FetchCooldown = 5*time.Millisecond, time.Millisecond
+	}
+	if pool == nil {
+		return newRiver(riversqlite.New(writer), conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
+	}
+	return newRiver(riverpgxv5.New(pool), conf, func(_ *sql.Tx, pg pgx.Tx) pgx.Tx { return pg })
+}
+
+func (q *Queue) longest() time.Duration {
+	longest := 10 * time.Minute
+	for _, s := range q.registry.kinds {
+		longest = max(longest, s.timeout)
+	}
+	return longest
+}
+
+// begin gives up a unique job's claim before it looks at anything, so that a change
+// made while it runs enqueues another. Whoever enqueues at the same moment holds the
+// job's row, or the whole database, until its change can be seen.
+func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) error {
+	if len(j.UniqueKey) > 0 {
+		if _, err := q.d.Exec(ctx, "UPDATE river_job SET unique_key = NULL WHERE id = ?", j.ID); err != nil {
+			return fmt.Errorf("begin unique job: %w", err)
+		}
+	}
+	err := work(ctx)
+	var last *river.JobCancelError
+	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
+		failureLog{q.config.Logger}.write(ctx, j, slog.Any("error", err))
+	}
+	return err
+}
+
+// Start begins to do jobs, those first that a crash interrupted. It ends with Stop,
+// not with ctx.
+func (q *Queue) Start(ctx context.Context) error {
+	if len(q.registry.kinds) == 0 {
+		return errors.New("start job queue: no job is registered")
+	}
+	if q.d.Dialect() == db.SQLite { // nobody else has this file, so nobody else runs them
+		_, err := q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
+		if err != nil {
+			return fmt.Errorf("start job queue: %w", err)
+		}
+	}
+	if err := q.engine.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start job queue: %w", err)
+	}
+	q.running = true
+	return nil
+}
+
+// Stop takes no more jobs and waits for those that run. When ctx ends they are
+// cancelled, and given five seconds to notice; they run again after the next Start.
+func (q *Queue) Stop(ctx context.Context) error {
+	if !q.running {
+		return nil
+	}
+	q.running = false
+	return stop(ctx, q.engine)
+}
+
+func stop(ctx context.Context, c client) error {
+	err := c.Stop(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := c.StopAndCancel(last); err != nil {
+		return fmt.Errorf("stop job queue: %w", err)
+	}
+	return nil
+}
+
+// Drain does all jobs that are due, and those that these enqueue, and returns when
+// none is left. Its error joins those of jobs that failed. It is for tests and
+// for commands that end; beside a started queue it only waits.
+func (q *Queue) Drain(ctx context.Context) (err error) {
+	c := q.engine
+	if !q.running {
+		if c, err = q.newEngine(true); err != nil {
+			return err
+		}
+	}
+	events, cancel := c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
+	defer cancel()
+	if !q.running {
+		if err := c.Start(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop(ctx, c)) }()
+	}
+	var failures []error
+	again := time.NewTicker(50 * time.Millisecond) // events may be dropped
+	defer again.Stop()
+	for {
+		due, err := q.due(ctx)
+		if err != nil {
+			return err
+		}
+		if !due {
+			return errors.Join(append(failures, failed(events)...)...)
+		}
+		select {
+		case e := <-events:
+			failures = append(failures, failure(e)...)
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(append(failures, ctx.Err())...)
+		}
+	}
+}
+
+// due says whether jobs wait or run, and wakes those whose time has come.
+func (q *Queue) due(ctx context.Context) (bool, error) {
+	now := time.Now()
+	_, err := q.d.Exec(ctx, "UPDATE river_job SET state = 'available' WHERE state IN ('scheduled', 'retryable') AND scheduled_at <= ?", now)
+	if err != nil {
+		return false, err
+	}
+	return db.Get[bool](ctx, q.d, `SELECT EXISTS (SELECT 1 FROM river_job
+		WHERE state = 'running' OR (state = 'available' AND scheduled_at <= ?))`, now)
+}
+
+// failed reads what events there are.
+func failed(events <-chan *river.Event) []error {
+	var out []error
+	for {
+		select {
+		case e := <-events:
+			out = append(out, failure(e)...)
+		default:
+			return out
+		}
+	}
+}
+
+func failure(e *river.Event) []error {
+	if e == nil || e.Job == nil || len(e.Job.Errors) == 0 || e.Kind == river.EventKindJobCompleted {
+		return nil
+	}
+	return []error{fmt.Errorf("job %s: %s", e.Job.Kind, e.Job.Errors[len(e.Job.Errors)-1].Error)}
+}
