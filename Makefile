@@ -19,6 +19,9 @@ PARALLEL    ?= 2
 LINT_VERSION := v2.15.0
 LINT         := .tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 
+# Starts one private PostgreSQL for all packages, or says "PostgreSQL: skipped".
+WITH := $(GO) run ./internal/base/db/dbtest/withpostgres
+
 # The race detector needs a C compiler; without one the tests run without it and say so.
 HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 
@@ -37,16 +40,16 @@ setup: ## install what the tests and the linter need, where that is allowed
 test: ## every test; installs what is missing where it may, else says what it skips
 	@test/setup.sh
 ifeq ($(HAVE_CC),yes)
-	test/pg/with.sh $(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG)
+	$(WITH) $(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG)
 else
 	@if command -v gcc >/dev/null; then $(MAKE) --no-print-directory test HAVE_CC=yes; else \
 	  echo "race detector: skipped (no C compiler)"; \
-	  CGO_ENABLED=0 test/pg/with.sh $(GO) test -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG); fi
+	  CGO_ENABLED=0 $(WITH) $(GO) test -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG); fi
 endif
 
 e2e: build ## the built binary driven by real clients
 	@test/setup.sh
-	TENON_BIN="$(CURDIR)/bin/tenon" test/pg/with.sh $(GO) test -count=1 -timeout $(TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/...
+	TENON_BIN="$(CURDIR)/bin/tenon" $(WITH) $(GO) test -count=1 -timeout $(TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/...
 
 bench: build ## figures, printed; nothing is asserted
 	TENON_BIN="$(CURDIR)/bin/tenon" $(GO) run ./test/bench $(ARGS)

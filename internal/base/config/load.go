@@ -121,11 +121,11 @@ func (l *loader) toml(name string) {
 func reason(err error) string {
 	type positioned interface{ Position() (row, column int) }
 	for e := err; e != nil; {
-		if p, ok := e.(positioned); ok { //nolint:errorlint // the loop unwraps
+		if p, ok := e.(positioned); ok {
 			row, column := p.Position()
 			return fmt.Sprintf("%v at line %d, column %d", e, row, column)
 		}
-		u, ok := e.(interface{ Unwrap() error }) //nolint:errorlint // the loop unwraps
+		u, ok := e.(interface{ Unwrap() error })
 		if !ok {
 			break
 		}

@@ -114,7 +114,7 @@ func TestNew_planted(t *testing.T) {
 			log.With(slog.Group("auth", "secret", planted, "user", "root")).Warn("group")
 			log.WithGroup("authorization").Error("in a group", "value", "Bearer "+planted)
 			log.Info("message with glpat-"+planted, "path", "/x?private_token="+planted)
-			log.Info("error", Err(fmt.Errorf("push to %s: %w", link, errors.New("token=" + planted))))
+			log.Info("error", Err(fmt.Errorf("push to %s: %w", link, errors.New("token="+planted))))
 			log.Info("cause", Err(&errs.Error{Kind: errs.Invalid, Message: "no", Err: errors.New("dial https://a:" + planted + "@b")}))
 			log.Info("any", "err", fmt.Errorf("get %s", link), "url", link, "struct", n, "pointer", &n)
 			log.Info("header", "header", http.Header{"Private-Token": {planted}, "Accept": {"text/html"}})

@@ -65,7 +65,7 @@ func makeKey(name string) error {
 	if err != nil {
 		return fmt.Errorf("create key file: %w", err)
 	}
-	defer pending.Cleanup()
+	defer func() { _ = pending.Cleanup() }() // the name of the temporary file; the key keeps its own
 	if _, err := pending.Write(NewKey()); err != nil {
 		return fmt.Errorf("write key file: %w", err)
 	}
