@@ -1,0 +1,280 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+)
+
+// Refusal is an answer of the layer above the product: parameters, formats,
+// routes and paging. Its body has the key error, where the product's has message.
+type Refusal struct {
+	Status int
+	Text   string
+}
+
+// Error gives the text.
+func (r *Refusal) Error() string { return r.Text }
+
+// BadParam is the 400 of a parameter that is wrong in a way no tag can say, such
+// as "assignee_username allows one value, but found 2: a, b".
+func BadParam(sentence string) error {
+	return &Refusal{Status: http.StatusBadRequest, Text: sentence}
+}
+
+// Moved is the answer for a project that is now known by another path: readers are
+// sent to the same URL with the number in place of the capture :id, everybody else
+// is told that this does not work.
+type Moved struct{ ID int64 }
+
+// Error says what happened.
+func (m *Moved) Error() string { return "moved to id " + strconv.FormatInt(m.ID, 10) }
+
+// Throttled is the answer for callers above a limit on requests of every kind.
+type Throttled struct {
+	Name      string // of the limit
+	Limit     int    // requests per minute
+	Observed  int
+	Remaining int
+	Reset     time.Time
+	After     time.Duration // to wait
+	Body      string        // "Retry later\n" where it is empty
+}
+
+// Error says what happened.
+func (t *Throttled) Error() string { return "throttled by " + t.Name }
+
+// retrier is an error that knows how long to wait; TooMany errors may wrap one.
+type retrier interface{ RetryAfter() time.Duration }
+
+// defaultRetry is the interval of most limits.
+const defaultRetry = time.Minute
+
+// frame is how an error kind looks to clients of the REST API.
+type frame struct {
+	status int
+	plain  string // the message where the error has none
+	format string // around the message; "" shows it as it stands
+}
+
+// frames is the one table from kinds to statuses and words.
+var frames = map[errs.Kind]frame{
+	errs.Internal:           {http.StatusInternalServerError, "500 Internal Server Error", ""},
+	errs.Invalid:            {http.StatusBadRequest, "400 Bad request", ""},
+	errs.BadRequest:         {http.StatusBadRequest, "400 Bad request", "400 Bad request - %s"},
+	errs.Unauthorized:       {http.StatusUnauthorized, "401 Unauthorized", "401 Unauthorized - %s"},
+	errs.Forbidden:          {http.StatusForbidden, "403 Forbidden", "403 Forbidden - %s"},
+	errs.NotFound:           {http.StatusNotFound, "404 Not found", "404 %s Not Found"},
+	errs.NotAllowed:         {http.StatusMethodNotAllowed, "405 Method Not Allowed", ""},
+	errs.NotAcceptable:      {http.StatusNotAcceptable, "406 Not Acceptable", ""},
+	errs.Conflict:           {http.StatusConflict, "409 Conflict", ""},
+	errs.PreconditionFailed: {http.StatusPreconditionFailed, "412 Precondition Failed", ""},
+	errs.TooLarge:           {http.StatusRequestEntityTooLarge, "413 Request Entity Too Large", ""},
+	errs.Unprocessable:      {http.StatusUnprocessableEntity, "422 Unprocessable Entity", ""},
+	errs.TooMany: {
+		http.StatusTooManyRequests, "This endpoint has been requested too many times. Try again later.", "",
+	},
+	errs.Unavailable: {http.StatusServiceUnavailable, "503 Service Unavailable", ""},
+}
+
+// statusClientGone is written to the log for requests whose client went away.
+const statusClientGone = 499
+
+var errPanicked = errors.New("panic")
+
+// fail answers with an error. Failures of ours are logged here, once.
+func (x *exchange) fail(err error) {
+	if x.status != 0 {
+		x.broken(err)
+		return
+	}
+	var (
+		refusal   *Refusal
+		known     *errs.Error
+		token     TokenError
+		scope     *scopeError
+		moved     *Moved
+		throttled *Throttled
+	)
+	switch {
+	case errors.Is(err, errMalformed):
+		x.text(http.StatusBadRequest, "Bad Request")
+	case errors.As(err, &refusal):
+		x.object(refusal.Status, "error", quoted(refusal.Text))
+	case errors.As(err, &token):
+		x.w.Header().Set("Www-Authenticate",
+			`Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="`+string(token)+`"`)
+		x.object(http.StatusUnauthorized, "error", `"invalid_token"`, "error_description", quoted(string(token)))
+	case errors.As(err, &scope):
+		x.object(http.StatusForbidden, "error", `"insufficient_scope"`, "error_description",
+			`"The request requires higher privileges than provided by the access token."`, "scope", quoted(scope.scopes))
+	case errors.Is(err, errTwoTokens):
+		x.object(http.StatusBadRequest, "error", `"invalid_request"`, "error_description",
+			`"Both Authorization header and payload includes access token."`)
+	case errors.As(err, &moved):
+		x.moved(moved.ID)
+	case errors.As(err, &throttled):
+		x.throttled(throttled)
+	case errors.As(err, &known) && known.Kind != errs.Internal:
+		x.known(err, known)
+	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
+		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
+	default:
+		x.internal(err)
+	}
+}
+
+// known answers with an error of the product.
+func (x *exchange) known(err error, e *errs.Error) {
+	if e.Kind == errs.NotModified {
+		x.begin(http.StatusNotModified)
+		return
+	}
+	f, ok := frames[e.Kind]
+	if !ok {
+		x.internal(err)
+		return
+	}
+	if e.Kind != errs.TooMany {
+		x.object(f.status, "message", message(e, f))
+		return
+	}
+	wait := defaultRetry
+	var r retrier
+	if errors.As(err, &r) {
+		wait = r.RetryAfter()
+	}
+	x.w.Header().Set("Retry-After", strconv.Itoa(int(wait.Round(time.Second)/time.Second)))
+	x.object(f.status, "message", `{"error":`+message(e, f)+`}`)
+}
+
+// message gives the JSON of what an error says.
+func message(e *errs.Error, f frame) string {
+	switch {
+	case len(e.Fields) > 0:
+		parts := make([]string, len(e.Fields))
+		for i, field := range e.Fields {
+			parts[i] = quoted(field.Name) + ":" + sentences(field.Messages)
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	case len(e.List) > 0:
+		return sentences(e.List)
+	case e.Message == "":
+		return quoted(f.plain)
+	case e.Bare || f.format == "":
+		return quoted(e.Message)
+	default:
+		return quoted(fmt.Sprintf(f.format, e.Message))
+	}
+}
+
+func sentences(list []string) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = quoted(s)
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// quoted gives a string as JSON without HTML escapes, as bodies have it.
+func quoted(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return `""` // a string always encodes
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// object answers with a small JSON object: keys, each followed by the JSON of its value.
+func (x *exchange) object(status int, pairs ...string) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quoted(pairs[i]) + ":" + pairs[i+1])
+	}
+	b.WriteByte('}')
+	x.discard()
+	x.w.Header().Set("Content-Type", "application/json")
+	x.bytes(status, []byte(b.String()))
+}
+
+// discard drops headers that an answer had set before it failed.
+func (x *exchange) discard() {
+	h := x.w.Header()
+	h.Del("Etag")
+	h.Del("Cache-Control")
+	h.Del("Content-Length")
+}
+
+func (x *exchange) text(status int, body string) {
+	x.discard()
+	x.w.Header().Set("Content-Type", "text/plain")
+	x.bytes(status, []byte(body))
+}
+
+func (x *exchange) internal(err error) {
+	if !errors.Is(err, errPanicked) {
+		x.kit.config.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "error", err.Error())
+	}
+	x.object(http.StatusInternalServerError, "message", quoted(frames[errs.Internal].plain))
+}
+
+// broken notes an answer that could not be finished. A client that left is no news;
+// whoever reads on must not take what it has for the whole.
+func (x *exchange) broken(err error) {
+	if x.r.Context().Err() == nil {
+		x.kit.config.Log.WarnContext(x.r.Context(), "answer broken off", "request_id", x.id, "error", err.Error())
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// moved sends a reader to the number of a project.
+func (x *exchange) moved(id int64) {
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		x.object(http.StatusMethodNotAllowed, "message", `"Non GET methods are not allowed for moved projects"`)
+		return
+	}
+	parts := strings.Split(x.r.URL.EscapedPath(), "/")
+	pattern := strings.Split(Prefix+x.route.path, "/")
+	for i, part := range pattern {
+		if part == ":id" && i < len(parts) {
+			parts[i] = strconv.FormatInt(id, 10)
+			break
+		}
+	}
+	to := x.kit.config.ExternalURL + strings.Join(parts, "/")
+	if query := x.r.URL.RawQuery; query != "" {
+		to += "?" + query
+	}
+	x.w.Header().Set("Location", to)
+	x.text(http.StatusMovedPermanently, "This resource has been moved permanently to "+to)
+}
+
+func (x *exchange) throttled(t *Throttled) {
+	h := x.w.Header()
+	wait := strconv.Itoa(int(t.After.Round(time.Second) / time.Second))
+	for k, v := range map[string]string{
+		"Ratelimit-Name": t.Name, "Ratelimit-Limit": strconv.Itoa(t.Limit), "Ratelimit-Observed": strconv.Itoa(t.Observed),
+		"Ratelimit-Remaining": strconv.Itoa(t.Remaining), "Ratelimit-Reset": strconv.FormatInt(t.Reset.Unix(), 10),
+		"Ratelimit-Resettime": t.Reset.UTC().Format(http.TimeFormat), "Retry-After": wait,
+	} {
+		h.Set(k, v)
+	}
+	body := t.Body
+	if body == "" {
+		body = "Retry later\n"
+	}
+	x.text(http.StatusTooManyRequests, body)
+}

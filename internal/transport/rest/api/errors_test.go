@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/transport/rest/api"
+)
+
+type waiting struct{ error }
+
+func (waiting) RetryAfter() time.Duration { return 10 * time.Minute }
+
+var failures = map[string]error{
+	"invalid":         errs.Plain("Branch cannot be merged"),
+	"invalid-empty":   errs.New(errs.Invalid, ""),
+	"fields":          &errs.Error{Fields: []errs.Field{{Name: "title", Messages: []string{"can't be blank", `is <too> "long"`}}, {Name: "base", Messages: []string{"x"}}}, Kind: errs.Invalid},
+	"list":            errs.Sentences(errs.Invalid, "a", "b"),
+	"bad":             errs.Bad(`"title" not given`),
+	"bad-empty":       errs.Bad(""),
+	"unauthorized":    errs.New(errs.Unauthorized, ""),
+	"denied":          errs.Denied("Not authorized!"),
+	"denied-empty":    errs.Denied(""),
+	"missing":         errs.Missing("Project"),
+	"missing-empty":   errs.Missing(""),
+	"missing-bare":    &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true},
+	"not-allowed":     errs.New(errs.NotAllowed, ""),
+	"not-allowed-why": errs.New(errs.NotAllowed, "405 why"),
+	"not-acceptable":  errs.New(errs.NotAcceptable, ""),
+	"conflict":        errs.New(errs.Conflict, ""),
+	"conflict-lock":   errs.New(errs.Conflict, "409 Conflict: Resource lock"),
+	"conflict-list":   errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: !1"),
+	"precondition":    errs.New(errs.PreconditionFailed, ""),
+	"too-large":       errs.New(errs.TooLarge, ""),
+	"unprocessable":   errs.New(errs.Unprocessable, ""),
+	"many":            errs.New(errs.TooMany, ""),
+	"many-waiting":    fmt.Errorf("limit: %w", &errs.Error{Kind: errs.TooMany, Message: "Slow down.", Err: waiting{}}),
+	"not-modified":    errs.New(errs.NotModified, ""),
+	"unavailable":     errs.New(errs.Unavailable, ""),
+	"wrapped":         fmt.Errorf("find: %w", errs.Missing("Note")),
+	"hidden":          &errs.Error{Kind: errs.Internal, Message: "secret detail"},
+	"param":           api.BadParam("assignee_username allows one value, but found 2: a, b"),
+	"offset":          api.Page{Number: 2502, PerPage: 20}.CheckOffset("Project"),
+	"moved":           &api.Moved{ID: 42},
+}
+
+func TestKit_errors(t *testing.T) {
+	k := (&toy{}).kit()
+	tests := []struct {
+		id     string
+		status int
+		body   string
+	}{
+		{"invalid", 400, `{"message":"Branch cannot be merged"}`},
+		{"invalid-empty", 400, `{"message":"400 Bad request"}`},
+		{"fields", 400, `{"message":{"title":["can't be blank","is <too> \"long\""],"base":["x"]}}`},
+		{"list", 400, `{"message":["a","b"]}`},
+		{"bad", 400, `{"message":"400 Bad request - \"title\" not given"}`},
+		{"bad-empty", 400, `{"message":"400 Bad request"}`},
+		{"unauthorized", 401, `{"message":"401 Unauthorized"}`},
+		{"denied", 403, `{"message":"403 Forbidden - Not authorized!"}`},
+		{"denied-empty", 403, `{"message":"403 Forbidden"}`},
+		{"missing", 404, `{"message":"404 Project Not Found"}`},
+		{"missing-empty", 404, `{"message":"404 Not found"}`},
+		{"missing-bare", 404, `{"message":"404 Not Found"}`},
+		{"not-allowed", 405, `{"message":"405 Method Not Allowed"}`},
+		{"not-allowed-why", 405, `{"message":"405 why"}`},
+		{"not-acceptable", 406, `{"message":"406 Not Acceptable"}`},
+		{"conflict", 409, `{"message":"409 Conflict"}`},
+		{"conflict-lock", 409, `{"message":"409 Conflict: Resource lock"}`},
+		{"conflict-list", 409, `{"message":["Another open merge request already exists for this source branch: !1"]}`},
+		{"precondition", 412, `{"message":"412 Precondition Failed"}`},
+		{"too-large", 413, `{"message":"413 Request Entity Too Large"}`},
+		{"unprocessable", 422, `{"message":"422 Unprocessable Entity"}`},
+		{"many", 429, `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`},
+		{"many-waiting", 429, `{"message":{"error":"Slow down."}}`},
+		{"not-modified", 304, ``},
+		{"unavailable", 503, `{"message":"503 Service Unavailable"}`},
+		{"wrapped", 404, `{"message":"404 Note Not Found"}`},
+		{"hidden", 500, `{"message":"500 Internal Server Error"}`},
+		{"unknown", 500, `{"message":"500 Internal Server Error"}`},
+		{"panic", 500, `{"message":"500 Internal Server Error"}`},
+		{"param", 400, `{"error":"assignee_username allows one value, but found 2: a, b"}`},
+		{"offset", 405, `{"error":"Offset pagination has a maximum allowed offset of 50000 for requests that return objects of type Project. Remaining records can be retrieved using keyset pagination."}`},
+		{"moved", 301, `This resource has been moved permanently to https://git.example.com/api/v4/things/42/fail?a=1`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.id, func(t *testing.T) {
+			got := call(t, k, "GET /things/"+tt.id+"/fail?a=1")
+			if got.Code != tt.status || got.Body.String() != tt.body {
+				t.Errorf("got %d %s\nwant %d %s", got.Code, got.Body, tt.status, tt.body)
+			}
+			want := "application/json"
+			switch tt.status {
+			case http.StatusNotModified:
+				want = ""
+			case http.StatusMovedPermanently:
+				want = "text/plain"
+			}
+			if kind := got.Header().Get("Content-Type"); kind != want {
+				t.Errorf("Content-Type is %q, want %q", kind, want)
+			}
+		})
+	}
+}
+
+func TestKit_retryAfter(t *testing.T) {
+	k := (&toy{}).kit()
+	for id, want := range map[string]string{"many": "60", "many-waiting": "600"} {
+		if got := call(t, k, "GET /things/"+id+"/fail").Header().Get("Retry-After"); got != want {
+			t.Errorf("%s: Retry-After is %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestKit_moved(t *testing.T) {
+	k := (&toy{}).kit()
+	got := call(t, k, "POST /things/moved/fail")
+	if want := `{"message":"Non GET methods are not allowed for moved projects"}`; got.Code != 405 || got.Body.String() != want {
+		t.Errorf("got %d %s, want 405 %s", got.Code, got.Body, want)
+	}
+	got = call(t, k, "GET /things/moved/fail")
+	if want := "https://git.example.com/api/v4/things/42/fail"; got.Header().Get("Location") != want {
+		t.Errorf("Location is %q, want %q", got.Header().Get("Location"), want)
+	}
+}
+
+func TestKit_failuresAreLoggedOnce(t *testing.T) {
+	s := &toy{}
+	k := s.kit()
+	for _, id := range []string{"unknown", "panic"} {
+		s.log.Reset()
+		got := call(t, k, "GET /things/"+id+"/fail\nX-Request-Id: req-1")
+		if strings.Contains(got.Body.String(), "secret") {
+			t.Errorf("%s: the body tells the detail: %s", id, got.Body)
+		}
+		log := s.log.String()
+		if n := strings.Count(log, "secret detail"); n != 1 {
+			t.Errorf("%s: the detail is logged %d times, want once:\n%s", id, n, log)
+		}
+		if !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, `"request_id":"req-1"`) {
+			t.Errorf("%s: no error line with the request id in:\n%s", id, log)
+		}
+	}
+}
+
+func TestKit_throttled(t *testing.T) {
+	k := (&toy{}).kit()
+	got := call(t, k, "POST /limited\nPRIVATE-TOKEN: root")
+	if got.Code != 429 || got.Body.String() != "Retry later\n" || got.Header().Get("Content-Type") != "text/plain" {
+		t.Errorf("got %d %q %q", got.Code, got.Body, got.Header().Get("Content-Type"))
+	}
+	for name, want := range map[string]string{
+		"RateLimit-Name": "throttle_authenticated_api", "RateLimit-Limit": "60", "RateLimit-Observed": "61", "RateLimit-Remaining": "0",
+		"RateLimit-Reset": "1700000000", "RateLimit-ResetTime": "Tue, 14 Nov 2023 22:13:20 GMT", "Retry-After": "30",
+	} {
+		if got.Header().Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.Header().Get(name), want)
+		}
+	}
+	if got := call(t, k, "POST /limited\nPRIVATE-TOKEN: ann"); got.Code != 429 || got.Header().Get("Retry-After") != "60" {
+		t.Errorf("class limit: got %d %s", got.Code, got.Body)
+	}
+}

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tenon/internal/core/authz"
+)
+
+// Prefix is where the API lives below the server's root.
+const Prefix = "/api/v4"
+
+// Config is what the kit needs from outside. Authenticate, FindUser and Log must be set.
+type Config struct {
+	// ExternalURL is the address clients know the server by, without a final slash.
+	ExternalURL string
+
+	// Authenticate turns credentials into actors.
+	Authenticate Authenticator
+
+	// FindUser finds the user to act for under sudo, by a number or by a name
+	// without regard to case. It answers NotFound where there is none.
+	FindUser func(ctx context.Context, idOrName string) (authz.Actor, error)
+
+	// Limit, where set, is asked before a route with a rate class runs. It
+	// answers a TooMany error, or a *Throttled.
+	Limit func(ctx context.Context, as authz.Actor, class string) error
+
+	// Address gives the client's address; the peer's where it is nil.
+	Address func(r *http.Request) string
+
+	// Observe, where set, is told each request when it is answered.
+	Observe func(Observation)
+
+	// Log gets one line per request, and one per failure of ours.
+	Log *slog.Logger
+
+	// Title and Version head the OpenAPI document.
+	Title, Version string
+}
+
+// Observation is one answered request, for metrics. Route is the pattern, never
+// the path, so that it can be a label; it is "" where no route matched.
+type Observation struct {
+	Method   string
+	Route    string
+	Status   int
+	Duration time.Duration
+}
+
+// Kit serves routes. It is an http.Handler for everything below /api.
+type Kit struct {
+	config   Config
+	tree     node
+	routes   []*Route
+	document []byte
+	pool     sync.Pool
+}
+
+// New makes the handler for these routes, and adds GET /openapi.json. It panics
+// with a list of everything that is wrong with their declarations.
+func New(c Config, routes []*Route) *Kit {
+	c.ExternalURL = strings.TrimRight(c.ExternalURL, "/")
+	if c.Address == nil {
+		c.Address = remoteAddress
+	}
+	k := &Kit{config: c, routes: slices.Clone(routes)}
+	k.pool.New = func() any { return &exchange{kit: k} }
+	k.routes = append(k.routes, Get("/openapi.json", func(context.Context, authz.Actor, struct{}) (Raw, error) {
+		return Raw{Type: "application/json", Bytes: k.document, Tagged: true}, nil
+	}).Doc("Describe this API as an OpenAPI 3.1 document").Public().AnyScope())
+	var problems []string
+	for _, r := range k.routes {
+		problems = append(problems, r.problems()...)
+		for _, path := range append([]string{r.path}, r.aliases...) {
+			if problem := k.tree.insert(path, r.captures(path), r); problem != "" {
+				problems = append(problems, r.method+" "+path+" "+problem)
+			}
+		}
+	}
+	if problems != nil {
+		panic("api: " + strings.Join(problems, "; "))
+	}
+	k.document = document(c, k.routes)
+	return k
+}
+
+// Routes gives what every route declares, in the order of declaration.
+func (k *Kit) Routes() []Info {
+	out := make([]Info, len(k.routes))
+	for i, r := range k.routes {
+		out[i] = r.Info()
+	}
+	return out
+}
+
+// Document gives the OpenAPI document.
+func (k *Kit) Document() []byte { return bytes.Clone(k.document) }
+
+// exchange is one request on its way through the kit.
+type exchange struct {
+	kit       *Kit
+	w         http.ResponseWriter
+	r         *http.Request
+	route     *Route
+	as        authz.Actor
+	sudoer    string
+	params    object
+	captured  []capture
+	address   string
+	id        string
+	started   time.Time
+	status    int      // of the answer, 0 until it is begun
+	temporary []string // files to remove
+}
+
+// ServeHTTP answers one request.
+func (k *Kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := k.pool.Get().(*exchange)
+	x.w, x.r, x.started = w, r, time.Now()
+	x.id = requestID(r.Header.Get("X-Request-Id"))
+	x.address = k.config.Address(r)
+	defer x.finish()
+	x.headers()
+	if !x.preflight() {
+		if err := x.serve(); err != nil {
+			x.fail(err)
+		}
+	}
+}
+
+// serve runs the steps of a request in the order in which the API refuses.
+func (x *exchange) serve() error {
+	path := x.r.URL.EscapedPath()
+	if clean(x.r.URL.Path) != nil {
+		return errMalformed
+	}
+	if path == "/api/v3" || strings.HasPrefix(path, "/api/v3/") {
+		return &Refusal{Status: http.StatusGone, Text: "API V3 is no longer supported. Use API V4 instead."}
+	}
+	below, ok := strings.CutPrefix(path, Prefix)
+	if !ok || below != "" && below[0] != '/' {
+		return errNoRoute
+	}
+	m := x.kit.tree.lookup(x.r.Method, below)
+	if m.leaf == nil {
+		return x.unmatched(m.allowed)
+	}
+	x.route, x.captured = m.leaf.route, m.leaf.captures
+	if err := parseQuery(&x.params, x.r.URL.RawQuery); err != nil {
+		return err
+	}
+	if v, ok := x.params.get("format"); ok {
+		if s, isText := v.(string); v != nil && (!isText || s != "" && s != "json") {
+			s = strings.ToLower(s)
+			return &Refusal{Status: http.StatusNotAcceptable, Text: "The requested format '" + s + "' is not supported."}
+		}
+	}
+	if err := x.signIn(); err != nil {
+		return err
+	}
+	for i, c := range m.leaf.captures {
+		if c.kind != suffix || m.values[i] != "" {
+			x.params.set(c.name, m.values[i])
+		}
+	}
+	return x.route.run(x)
+}
+
+// errNoRoute is a path that leads nowhere.
+var errNoRoute = &Refusal{Status: http.StatusNotFound, Text: "404 Not Found"}
+
+// unmatched answers for a path without a route for the method.
+func (x *exchange) unmatched(allowed methods) error {
+	if allowed == 0 {
+		return errNoRoute
+	}
+	x.w.Header().Set("Allow", allowed.allow())
+	if x.r.Method == http.MethodOptions {
+		x.begin(http.StatusNoContent)
+		return nil
+	}
+	return &Refusal{Status: http.StatusMethodNotAllowed, Text: "405 Not Allowed"}
+}
+
+// limit asks for the rate limit of the route's class.
+func (x *exchange) limit() error {
+	if x.route.rateClass == "" || x.kit.config.Limit == nil {
+		return nil
+	}
+	return x.kit.config.Limit(x.r.Context(), x.as, x.route.rateClass)
+}
+
+// finish recovers from a panic, tells log and metrics, and gives the exchange back.
+func (x *exchange) finish() {
+	if p := recover(); p != nil {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			x.log()
+			x.release()
+			panic(p)
+		}
+		x.panicked(p)
+	}
+	x.log()
+	if observe := x.kit.config.Observe; observe != nil {
+		o := Observation{Method: x.r.Method, Status: x.status, Duration: time.Since(x.started)}
+		if x.route != nil {
+			o.Route = x.route.path
+		}
+		observe(o)
+	}
+	x.release()
+}
+
+func (x *exchange) panicked(p any) {
+	x.kit.config.Log.ErrorContext(x.r.Context(), "panic",
+		"request_id", x.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if x.status != 0 { // too late to say anything else
+		return
+	}
+	x.fail(errPanicked)
+}
+
+func (x *exchange) release() {
+	for _, path := range x.temporary {
+		if err := os.Remove(path); err != nil {
+			x.kit.config.Log.Warn("remove uploaded file", "error", err)
+		}
+	}
+	params := x.params
+	params.reset()
+	k := x.kit
+	*x = exchange{kit: k, params: params}
+	k.pool.Put(x)
+}
+
+// requestID takes over the id a proxy gave, where it is one, and makes one otherwise.
+func requestID(given string) string {
+	if given != "" && len(given) <= 128 && strings.Trim(given, idAlphabet) == "" {
+		return given
+	}
+	var b [13]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails, says its documentation
+	return strings.ToUpper(hex.EncodeToString(b[:]))
+}
+
+const idAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+
+// runtime gives the seconds since the request came, as the header X-Runtime has them.
+func (x *exchange) runtime() string {
+	return strconv.FormatFloat(time.Since(x.started).Seconds(), 'f', 6, 64)
+}

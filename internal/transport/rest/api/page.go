@@ -1,0 +1,241 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	defaultPerPage = 20
+	maxPerPage     = 100
+	maxCounted     = 10_000 // lists with more rows are not counted for the client
+	maxOffset      = 50_000
+)
+
+// Page is embedded by the parameters of a list that is read page by page. After
+// decoding, Number is 1 or more and PerPage is between 1 and 100.
+type Page struct {
+	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
+	PerPage int    `param:"per_page" default:"20" not:"0" doc:"Items per page, 100 at most"`
+	Mode    string `param:"pagination" doc:"keyset, where the list supports it"`
+}
+
+func (p *Page) settle() {
+	p.Number = max(p.Number, 1)
+	switch {
+	case p.PerPage < 1:
+		p.PerPage = defaultPerPage
+	case p.PerPage > maxPerPage:
+		p.PerPage = maxPerPage
+	}
+}
+
+// Limit is how many rows to read.
+func (p Page) Limit() int { return p.PerPage }
+
+// Offset is how many rows to pass over. Absurd page numbers give the largest
+// offset, not a small or negative one.
+func (p Page) Offset() int {
+	if p.Number-1 > math.MaxInt32/p.PerPage {
+		return math.MaxInt32
+	}
+	return (p.Number - 1) * p.PerPage
+}
+
+// Keyset reports whether the client asked for keyset pagination.
+func (p Page) Keyset() bool { return p.Mode == "keyset" }
+
+// CheckOffset refuses pages too far back, on the lists of projects, groups and
+// users that grow without bound; thing is "Project" and so on.
+func (p Page) CheckOffset(thing string) error {
+	if p.Keyset() || p.Offset()+p.PerPage <= maxOffset {
+		return nil
+	}
+	return &Refusal{
+		Status: http.StatusMethodNotAllowed,
+		Text: "Offset pagination has a maximum allowed offset of " + strconv.Itoa(maxOffset) + " for requests that return objects of type " +
+			thing + ". Remaining records can be retrieved using keyset pagination.",
+	}
+}
+
+// NoKeyset is the answer where keyset pagination is asked of a list or an order
+// that does not have it.
+func NoKeyset() error {
+	return &Refusal{
+		Status: http.StatusMethodNotAllowed,
+		Text:   "Keyset pagination is not yet available for this type of request",
+	}
+}
+
+// List is one page of a list with its headers. Make it with Paged, Uncounted or Keyset.
+type List[T any] struct {
+	Items  []T
+	kind   listKind
+	total  int
+	more   bool
+	next   map[string]string
+	cursor [2]string
+}
+
+type listKind int
+
+const (
+	counted listKind = iota
+	uncounted
+	keyset
+)
+
+// Paged is a page of a list with a known number of items in all.
+func Paged[T any](items []T, total int) List[T] {
+	return List[T]{Items: items, kind: counted, total: total}
+}
+
+// Uncounted is a page of a list that is not counted; more says that another page
+// follows.
+func Uncounted[T any](items []T, more bool) List[T] {
+	return List[T]{Items: items, kind: uncounted, more: more}
+}
+
+// Keyset is a page of a keyset list. The parameters in next, such as id_after or
+// cursor, lead to the following page; there is none where next is nil.
+func Keyset[T any](items []T, next map[string]string) List[T] {
+	return List[T]{Items: items, kind: keyset, next: next}
+}
+
+// WithCursors adds the headers X-NEXT-CURSOR and X-PREV-CURSOR of lists that are
+// read by cursor.
+func (l List[T]) WithCursors(next, prev string) List[T] {
+	l.cursor = [2]string{next, prev}
+	return l
+}
+
+func (l List[T]) render(x *exchange, params any) error {
+	page := Page{Number: 1, PerPage: defaultPerPage}
+	if p, ok := params.(paged); ok {
+		page = p.page()
+	}
+	h := x.w.Header()
+	switch l.kind {
+	case keyset:
+		if l.next != nil {
+			h.Set("Link", "<"+x.link(l.next)+`>; rel="next"`)
+		}
+		for i, name := range []string{"X-Next-Cursor", "X-Prev-Cursor"} {
+			if l.cursor[i] != "" {
+				h.Set(name, l.cursor[i])
+			}
+		}
+	default:
+		x.offsetHeaders(page, l.span(page))
+	}
+	return x.json(x.route.status, l.Items)
+}
+
+// span says where a page lies in its list.
+type span struct {
+	counted        bool // total and pages are told to the client
+	total, pages   int
+	follows, leads bool // there is a next page, a previous one
+}
+
+func (l List[T]) span(page Page) span {
+	s := span{follows: l.more, leads: page.Number > 1}
+	if l.kind == counted {
+		s.counted, s.total = l.total <= maxCounted, l.total
+		s.pages = max(1, (l.total+page.PerPage-1)/page.PerPage)
+		s.follows = page.Number < s.pages
+		s.leads = s.leads && page.Number <= s.pages
+	}
+	return s
+}
+
+// paged is a parameter struct that embeds Page.
+type paged interface{ page() Page }
+
+func (p Page) page() Page { return p }
+
+// offsetHeaders sets the headers of a page.
+func (x *exchange) offsetHeaders(page Page, s span) {
+	h := x.w.Header()
+	per := strconv.Itoa(page.PerPage)
+	at := func(number int) string {
+		return "<" + x.link(map[string]string{"page": strconv.Itoa(number), "per_page": per}) + ">"
+	}
+	var links []string
+	next, prev := "", ""
+	if s.leads {
+		prev = strconv.Itoa(page.Number - 1)
+		links = append(links, at(page.Number-1)+`; rel="prev"`)
+	}
+	if s.follows {
+		next = strconv.Itoa(page.Number + 1)
+		links = append(links, at(page.Number+1)+`; rel="next"`)
+	}
+	links = append(links, at(1)+`; rel="first"`)
+	if s.counted {
+		links = append(links, at(s.pages)+`; rel="last"`)
+		h["X-Total"] = []string{strconv.Itoa(s.total)}
+		h["X-Total-Pages"] = []string{strconv.Itoa(s.pages)}
+	}
+	h["X-Per-Page"] = []string{per}
+	h["X-Page"] = []string{strconv.Itoa(page.Number)}
+	h["X-Next-Page"] = []string{next}
+	h["X-Prev-Page"] = []string{prev}
+	h["Link"] = []string{strings.Join(links, ", ")}
+}
+
+// secretParams never go into a link: the client that follows it signs in again.
+var secretParams = []string{"private_token", "access_token", "bearer_token", "job_token"}
+
+// link gives the absolute URL of the request with all its parameters, those
+// captured by the path and those with declared defaults too, sorted, with some of
+// them replaced.
+func (x *exchange) link(replace map[string]string) string {
+	var pairs []string
+	for i, key := range x.params.keys {
+		if _, ok := replace[key]; !ok && !slices.Contains(secretParams, key) {
+			pairs = appendQuery(pairs, key, x.params.vals[i])
+		}
+	}
+	for i := range x.route.plan.fields {
+		f := &x.route.plan.fields[i]
+		if f.fallback == nil {
+			continue
+		}
+		_, replaced := replace[f.name]
+		if v, sent := x.params.get(f.name); !replaced && (!sent || v == nil) {
+			pairs = appendQuery(pairs, f.name, f.fallback)
+		}
+	}
+	for key, value := range replace {
+		pairs = appendQuery(pairs, key, value)
+	}
+	slices.Sort(pairs)
+	return x.kit.config.ExternalURL + x.r.URL.EscapedPath() + "?" + strings.Join(pairs, "&")
+}
+
+// appendQuery writes a value as it would stand in a query.
+func appendQuery(pairs []string, key string, v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return pairs
+	case *list:
+		for _, item := range v.items {
+			pairs = appendQuery(pairs, key+"[]", item)
+		}
+		return pairs
+	case *object:
+		for i, k := range v.keys {
+			pairs = appendQuery(pairs, key+"["+k+"]", v.vals[i])
+		}
+		return pairs
+	}
+	if s, ok := text(v); ok {
+		pairs = append(pairs, url.QueryEscape(key)+"="+url.QueryEscape(s))
+	}
+	return pairs
+}

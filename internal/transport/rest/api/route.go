@@ -1,0 +1,271 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"tenon/internal/core/authz"
+)
+
+// Handler is an endpoint: it gets its parameters decoded and valid, and returns
+// what is to be rendered or the error that the client reads.
+type Handler[P, R any] func(ctx context.Context, as authz.Actor, p P) (R, error)
+
+// Route is one endpoint. Its methods say more about it and return it again, so
+// that an endpoint is one expression.
+type Route struct {
+	method     string
+	path       string
+	aliases    []string
+	doc        string
+	needs      []authz.Ability
+	scopes     []authz.Scope
+	scoped     bool // some rule for scopes was declared
+	anyScope   bool
+	public     bool
+	status     int
+	deprecated bool
+	rateClass  string
+	maxBody    int64
+
+	plan   *plan
+	result reflect.Type
+	run    func(x *exchange) error
+}
+
+// Get declares an endpoint that reads. It answers HEAD as well.
+func Get[P, R any](path string, h Handler[P, R]) *Route {
+	return newRoute(http.MethodGet, path, http.StatusOK, h)
+}
+
+// Post declares an endpoint that creates or acts; it answers 201.
+func Post[P, R any](path string, h Handler[P, R]) *Route {
+	return newRoute(http.MethodPost, path, http.StatusCreated, h)
+}
+
+// Put declares an endpoint that changes; it answers 200.
+func Put[P, R any](path string, h Handler[P, R]) *Route {
+	return newRoute(http.MethodPut, path, http.StatusOK, h)
+}
+
+// Patch declares an endpoint that changes; it answers 200.
+func Patch[P, R any](path string, h Handler[P, R]) *Route {
+	return newRoute(http.MethodPatch, path, http.StatusOK, h)
+}
+
+// Delete declares an endpoint that removes; it answers 204 where R is None, 200 otherwise.
+func Delete[P, R any](path string, h Handler[P, R]) *Route {
+	return newRoute(http.MethodDelete, path, http.StatusOK, h)
+}
+
+func newRoute[P, R any](method, path string, status int, h Handler[P, R]) *Route {
+	result := reflect.TypeFor[R]()
+	if result == reflect.TypeFor[None]() {
+		status = http.StatusNoContent
+	}
+	r := &Route{
+		method: method, path: path, status: status, maxBody: DefaultMaxBody,
+		plan: planOf(reflect.TypeFor[P]()), result: result,
+	}
+	fill := fillerOf(result)
+	r.run = func(x *exchange) error {
+		var p P
+		d := decoding{request: x.r}
+		r.plan.decode(&d, &x.params, reflect.ValueOf(&p).Elem(), "")
+		if err := d.err(); err != nil {
+			return err
+		}
+		if err := x.limit(); err != nil {
+			return err
+		}
+		out, err := h(x.r.Context(), x.as, p)
+		if err != nil {
+			return err
+		}
+		if fill != nil {
+			fill(reflect.ValueOf(&out).Elem())
+		}
+		if custom, ok := any(out).(renderer); ok {
+			return custom.render(x, any(&p))
+		}
+		return x.json(r.status, out)
+	}
+	return r
+}
+
+// Doc says in a few words what the endpoint is for.
+func (r *Route) Doc(text string) *Route { r.doc = text; return r }
+
+// Needs names the abilities that the core method behind the endpoint requires. It
+// documents; core decides, and a test compares the two.
+func (r *Route) Needs(abilities ...authz.Ability) *Route {
+	r.needs = append(r.needs, abilities...)
+	return r
+}
+
+// Scope declares which tokens may call the endpoint: those with api, those with
+// read_api where it reads, and those with one of the extra scopes. A scope whose
+// name starts with read_ permits reading only.
+func (r *Route) Scope(extra ...authz.Scope) *Route {
+	r.scopes, r.scoped = extra, true
+	return r
+}
+
+// AnyScope lets every valid token call the endpoint.
+func (r *Route) AnyScope() *Route { r.anyScope, r.scoped = true, true; return r }
+
+// Public lets callers without credentials in. Everywhere else they get 401 before
+// their parameters are looked at.
+func (r *Route) Public() *Route { r.public = true; return r }
+
+// Status sets the status of success where it differs from the verb's own.
+func (r *Route) Status(code int) *Route { r.status = code; return r }
+
+// Alias gives the endpoint further paths that are no longer recommended. They
+// capture the same parameters.
+func (r *Route) Alias(paths ...string) *Route {
+	r.aliases = append(r.aliases, paths...)
+	return r
+}
+
+// Deprecated marks the endpoint as one that clients should leave.
+func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
+
+// Rate names the class of calls that share a rate limit.
+func (r *Route) Rate(class string) *Route { r.rateClass = class; return r }
+
+// MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
+func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
+
+// Scoped gives a scope rule, as Route.Scope does, to those of the routes that have
+// none of their own.
+func Scoped(extra []authz.Scope, routes ...*Route) []*Route {
+	for _, r := range routes {
+		if !r.scoped {
+			r.Scope(extra...)
+		}
+	}
+	return routes
+}
+
+// Info is what a route declares, for tests and documents that walk all of them.
+type Info struct {
+	Method     string
+	Path       string // below /api/v4, with :names
+	Aliases    []string
+	Doc        string
+	Needs      []authz.Ability
+	Scopes     []authz.Scope // beyond api and read_api
+	AnyScope   bool
+	Public     bool
+	Status     int
+	Deprecated bool
+	RateClass  string
+	Params     []Param
+	Result     reflect.Type
+}
+
+// Param is one declared parameter.
+type Param struct {
+	Name     string
+	Type     reflect.Type
+	Required bool
+	InPath   bool
+	Header   bool
+	Values   []string
+	Doc      string
+}
+
+// Info gives what the route declares.
+func (r *Route) Info() Info {
+	info := Info{
+		Method: r.method, Path: r.path, Aliases: r.aliases, Doc: r.doc, Needs: r.needs, Scopes: r.scopes,
+		AnyScope: r.anyScope, Public: r.public, Status: r.status, Deprecated: r.deprecated, RateClass: r.rateClass,
+		Result: r.result,
+	}
+	inPath := map[string]bool{}
+	for _, c := range r.captures(r.path) {
+		inPath[c.name] = true
+	}
+	for _, f := range r.plan.fields {
+		if f.rule != nil || f.typ == rawBodyType {
+			continue
+		}
+		p := Param{
+			Name: f.name, Type: f.typ, Required: f.required, InPath: inPath[f.name], Values: f.values, Doc: f.doc,
+		}
+		if f.header != "" {
+			p.Name, p.Header = f.header, true
+		}
+		info.Params = append(info.Params, p)
+	}
+	return info
+}
+
+// captures reads the names out of a path, and what the parameter struct says about each.
+func (r *Route) captures(path string) []capture {
+	var out []capture
+	parts := segments(path)
+	for i, part := range parts {
+		c := capture{last: i == len(parts)-1}
+		switch {
+		case strings.HasPrefix(part, ":"):
+			c.name = part[1:]
+		case strings.HasPrefix(part, "*"):
+			c.name, c.kind = part[1:], remainder
+		case strings.HasSuffix(part, "}"):
+			_, name, _ := strings.Cut(part, "{.")
+			c.name, c.kind = strings.TrimSuffix(name, "}"), suffix
+		default:
+			continue
+		}
+		if f := r.plan.find(c.name); f != nil {
+			c.free = f.free
+			if c.kind == suffix {
+				c.only = f.values
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// problems lists what is wrong with the declaration as a whole.
+func (r *Route) problems() []string {
+	var out []string
+	bad := func(format string, args ...any) {
+		out = append(out, fmt.Sprintf("%s %s ", r.method, r.path)+fmt.Sprintf(format, args...))
+	}
+	if !r.scoped {
+		bad("declares no scope")
+	}
+	if r.doc == "" {
+		bad("has no Doc")
+	}
+	for _, path := range append([]string{r.path}, r.aliases...) {
+		if !strings.HasPrefix(path, "/") || strings.Contains(path, "//") || len(path) > 1 && strings.HasSuffix(path, "/") {
+			bad("has the path %q, which is no clean absolute one", path)
+		}
+		seen := map[string]bool{}
+		for _, c := range r.captures(path) {
+			switch {
+			case r.plan.find(c.name) == nil:
+				bad("captures %q, which its parameters do not declare", c.name)
+			case seen[c.name]:
+				bad("captures %q twice", c.name)
+			case c.kind == remainder && !c.last:
+				bad("goes on after *%s", c.name)
+			}
+			seen[c.name] = true
+		}
+	}
+	for i := range r.plan.fields {
+		if f := &r.plan.fields[i]; f.free && !strings.Contains(r.path, f.name) {
+			bad("calls %q free, which is not in its path", f.name)
+		}
+	}
+	return out
+}

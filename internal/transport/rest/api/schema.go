@@ -1,0 +1,199 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// schemas collects the JSON schemas of the types that a document names.
+type schemas struct {
+	named map[string]any
+	names map[reflect.Type]string
+}
+
+type dict = map[string]any
+
+// field of an entity, as encoding/json sees it.
+type jsonField struct {
+	name     string
+	typ      reflect.Type
+	optional bool // omitted when empty
+	later    string
+	doc      string
+}
+
+// jsonFields lists what encoding/json writes for a struct, embedded ones included.
+func jsonFields(t reflect.Type) []jsonField {
+	var out []jsonField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" && options == "" {
+			continue
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
+			for _, embedded := range jsonFields(inner) {
+				out = slices.DeleteFunc(out, func(o jsonField) bool { return o.name == embedded.name })
+				out = append(out, embedded)
+			}
+			continue
+		}
+		if !f.IsExported() {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		out = slices.DeleteFunc(out, func(o jsonField) bool { return o.name == name })
+		out = append(out, jsonField{
+			name: name, typ: f.Type, later: f.Tag.Get("later"), doc: f.Tag.Get("doc"),
+			optional: strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"),
+		})
+	}
+	return out
+}
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	ownTimeType  = reflect.TypeFor[Time]()
+	nullTimeType = reflect.TypeFor[NullTime]()
+	commitType   = reflect.TypeFor[CommitTime]()
+	dateType     = reflect.TypeFor[Date]()
+)
+
+// of gives the schema of a type; structs become components of their own.
+func (s *schemas) of(t reflect.Type) any {
+	switch t {
+	case timeType, ownTimeType, commitType:
+		return dict{"type": "string", "format": "date-time"}
+	case nullTimeType:
+		return dict{"type": []string{"string", "null"}, "format": "date-time"}
+	case dateType:
+		return dict{"type": []string{"string", "null"}, "format": "date"}
+	case reflect.TypeFor[Ints]():
+		return dict{"type": "array", "items": dict{"type": "integer"}}
+	case reflect.TypeFor[Strings]():
+		return dict{"type": "array", "items": dict{"type": "string"}}
+	case reflect.TypeFor[IDOrWord]():
+		return dict{"anyOf": []any{dict{"type": "integer"}, dict{"enum": []string{"None", "Any"}}}}
+	case reflect.TypeFor[File]():
+		return dict{"type": "string", "format": "binary"}
+	}
+	if t.Implements(optType) {
+		return nullable(s.of(t.Field(0).Type))
+	}
+	if t.Kind() == reflect.Pointer {
+		return nullable(s.of(t.Elem()))
+	}
+	if t.Implements(marshaler) {
+		return dict{}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return dict{"type": "string"}
+	case reflect.Bool:
+		return dict{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return dict{"type": "integer"}
+	case reflect.Float32, reflect.Float64:
+		return dict{"type": "number"}
+	case reflect.Slice, reflect.Array:
+		return dict{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return dict{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.structure(t)
+	}
+	return dict{}
+}
+
+func nullable(schema any) any {
+	if d, ok := schema.(dict); ok {
+		if kind, ok := d["type"].(string); ok {
+			d["type"] = []string{kind, "null"}
+			return d
+		}
+		if _, ok := d["type"]; ok {
+			return d
+		}
+	}
+	return dict{"anyOf": []any{schema, dict{"type": "null"}}}
+}
+
+func (s *schemas) structure(t reflect.Type) any {
+	if t.Name() == "" || strings.Contains(t.Name(), "[") {
+		return s.body(t)
+	}
+	name, ok := s.names[t]
+	if !ok {
+		name = entityName(t)
+		for i := 2; s.named[name] != nil; i++ { // two packages may name a type alike
+			name = entityName(t) + strings.Repeat("_", i-1)
+		}
+		s.names[t] = name
+		s.named[name] = dict{} // a type may contain itself
+		s.named[name] = s.body(t)
+	}
+	return dict{"$ref": "#/components/schemas/" + name}
+}
+
+func (s *schemas) body(t reflect.Type) any {
+	properties := dict{}
+	required := []string{}
+	for _, f := range jsonFields(t) {
+		schema := s.of(f.typ)
+		if d, ok := schema.(dict); ok && (f.doc != "" || f.later != "") {
+			if f.doc != "" {
+				d["description"] = f.doc
+			}
+			if f.later != "" {
+				d["x-later"] = f.later
+			}
+		}
+		properties[f.name] = schema
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	out := dict{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		slices.Sort(required)
+		out["required"] = required
+	}
+	return out
+}
+
+// entityName is the public name of a response type: noteEntity is Note.
+func entityName(t reflect.Type) string {
+	name := strings.TrimSuffix(t.Name(), "Entity")
+	if name == "" {
+		name = t.Name()
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// resultOf gives the JSON type behind the result of an endpoint, and whether it is
+// a list; nil for answers that are no JSON.
+func resultOf(t reflect.Type) (body reflect.Type, isList bool) {
+	if t == reflect.TypeFor[None]() || t == reflect.TypeFor[Raw]() || t == reflect.TypeFor[Text]() {
+		return nil, false
+	}
+	if t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[None]().PkgPath() {
+		switch {
+		case strings.HasPrefix(t.Name(), "List["):
+			items, _ := t.FieldByName("Items")
+			return items.Type, true
+		case strings.HasPrefix(t.Name(), "Reply["):
+			field, _ := t.FieldByName("Body")
+			return field.Type, field.Type.Kind() == reflect.Slice
+		}
+	}
+	return t, t.Kind() == reflect.Slice
+}
