@@ -44,7 +44,7 @@ func (f *fakePush) Apply(_ context.Context, changes []Change) ([]Verdict, string
 }
 
 // serve starts a server and returns it with the environment of one registered push.
-func serve(t *testing.T, push Push) (*Server, map[string]string) {
+func serve(t *testing.T, p push) (*Server, map[string]string) {
 	t.Helper()
 	s, err := Listen("/bin/true", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -57,7 +57,7 @@ func serve(t *testing.T, push Push) (*Server, map[string]string) {
 			t.Error(err)
 		}
 	})
-	pairs, release := s.Register(push)
+	pairs, release := s.register(p)
 	t.Cleanup(release)
 	env := map[string]string{}
 	for _, pair := range pairs {

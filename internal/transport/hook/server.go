@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Push is a push in progress that hooks ask about.
-type Push interface {
+// push is a push in progress that hooks ask about.
+type push interface {
 	// Check judges the whole push while its objects are in quarantine. A non-empty
 	// refusal turns it down and is shown to the person who pushes.
 	Check(ctx context.Context, call Call) (refusal string, err error)
@@ -32,7 +32,7 @@ type Server struct {
 	wg       sync.WaitGroup
 
 	mu     sync.Mutex
-	pushes map[string]Push
+	pushes map[string]push
 }
 
 // Listen opens the socket in a private folder with a short path (a unix socket's name
@@ -43,7 +43,7 @@ func Listen(program string, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make hook folder: %w", err)
 	}
-	s := &Server{log: log, dir: dir, pushes: map[string]Push{}}
+	s := &Server{log: log, dir: dir, pushes: map[string]push{}}
 	if err := os.Mkdir(s.HooksDir(), 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("make hook folder: %w", err), os.RemoveAll(dir))
 	}
@@ -65,9 +65,7 @@ func (s *Server) Socket() string { return filepath.Join(s.dir, "s") }
 // HooksDir is the folder for git's core.hooksPath.
 func (s *Server) HooksDir() string { return filepath.Join(s.dir, "hooks") }
 
-// Register makes a push known and gives the environment for its git process; call
-// release when that process has ended.
-func (s *Server) Register(p Push) (env []string, release func()) {
+func (s *Server) register(p push) (env []string, release func()) {
 	token := rand.Text()
 	s.mu.Lock()
 	s.pushes[token] = p
@@ -112,13 +110,13 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	s.mu.Lock()
-	push, ok := s.pushes[call.Token]
+	p, ok := s.pushes[call.Token]
 	s.mu.Unlock()
 	if !ok {
 		s.log.Warn("hook call for an unknown push", "hook", call.Hook)
 		return
 	}
-	reply, err := s.reply(ctx, push, call)
+	reply, err := s.reply(ctx, p, call)
 	if err != nil {
 		s.log.Error("hook call failed", "hook", call.Hook, "error", err)
 		return // the client sees the connection end and refuses the push
@@ -128,18 +126,18 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	}
 }
 
-func (s *Server) reply(ctx context.Context, push Push, call Call) (out Reply, err error) {
+func (s *Server) reply(ctx context.Context, p push, call Call) (out Reply, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		if caught := recover(); caught != nil {
+			err = fmt.Errorf("panic: %v\n%s", caught, debug.Stack())
 		}
 	}()
 	switch call.Hook {
 	case PreReceive:
-		refusal, err := push.Check(ctx, call)
+		refusal, err := p.Check(ctx, call)
 		return Reply{Refused: refusal != "", Message: refusal}, err
 	case ProcReceive:
-		verdicts, message, err := push.Apply(ctx, call.Changes)
+		verdicts, message, err := p.Apply(ctx, call.Changes)
 		return Reply{Verdicts: verdicts, Message: message}, err
 	default:
 		return Reply{}, fmt.Errorf("unknown hook %q", call.Hook)

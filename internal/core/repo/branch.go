@@ -1,0 +1,314 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Branch is a branch as an actor sees it.
+type Branch struct {
+	Name      string
+	Tip       *gitcmd.Commit
+	Merged    bool // the default branch holds its tip; false for the default branch itself
+	Protected bool
+	Default   bool
+	CanPush   bool // the actor may
+	// DevelopersCanPush and DevelopersCanMerge speak of the role of Developer.
+	DevelopersCanPush  bool
+	DevelopersCanMerge bool
+}
+
+// Orders of branches.
+const (
+	ByNameAsc     = "name_asc"
+	ByUpdatedAsc  = "updated_asc"
+	ByUpdatedDesc = "updated_desc"
+)
+
+// BranchFilter selects branches; the zero value selects all, by name.
+type BranchFilter struct {
+	Search string // part of the name; ^ anchors it at the start, $ at the end, * stands for anything
+	Regex  string // RE2, instead of Search
+	Sort   string // one of the orders
+	After  string // with ByNameAsc: names after this one
+	Offset int
+	Limit  int // zero is no limit
+}
+
+// Branches lists branches and says how many there are in all.
+func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project, f BranchFilter) ([]*Branch, int, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	matches, err := nameMatcher(f.Search, f.Regex)
+	if err != nil {
+		return nil, 0, err
+	}
+	refs, err := r.Refs(ctx, gitcmd.Branches)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list branches: %w", err)
+	}
+	refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool { return !matches(ref.Name.Short()) })
+	if f.Sort == ByUpdatedAsc || f.Sort == ByUpdatedDesc {
+		if err := sortByDate(ctx, r, refs, f.Sort == ByUpdatedDesc); err != nil {
+			return nil, 0, err
+		}
+	}
+	total := len(refs)
+	if f.After != "" {
+		at, found := slices.BinarySearchFunc(refs, f.After, func(ref gitcmd.Ref, name string) int {
+			return strings.Compare(ref.Name.Short(), name)
+		})
+		if found {
+			at++
+		}
+		refs = refs[at:]
+	}
+	refs = window(refs, f.Offset, f.Limit)
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	out := make([]*Branch, 0, len(refs))
+	for _, ref := range refs {
+		b, err := s.branch(ctx, as, p, r, rules, ref)
+		if err != nil {
+			return nil, 0, err
+		}
+		out = append(out, b)
+	}
+	return out, total, nil
+}
+
+// window cuts a page out of a list; a limit of zero is none.
+func window[T any](list []T, offset, limit int) []T {
+	list = list[min(max(offset, 0), len(list)):]
+	if limit > 0 {
+		list = list[:min(limit, len(list))]
+	}
+	return list
+}
+
+// maxPattern bounds a regular expression from outside.
+const maxPattern = 1000
+
+func nameMatcher(search, pattern string) (func(string) bool, error) {
+	switch {
+	case pattern != "":
+		re, err := regexp.Compile(pattern)
+		if err != nil || len(pattern) > maxPattern {
+			return nil, errs.Plain("Regex is invalid")
+		}
+		return re.MatchString, nil
+	case search == "":
+		return func(string) bool { return true }, nil
+	}
+	search = strings.ToLower(search)
+	open, close := "*", "*"
+	if rest, ok := strings.CutPrefix(search, "^"); ok {
+		search, open = rest, ""
+	}
+	if rest, ok := strings.CutSuffix(search, "$"); ok {
+		search, close = rest, ""
+	}
+	wild := open + search + close
+	return func(name string) bool { return matchWildcard(wild, strings.ToLower(name)) }, nil
+}
+
+// sortByDate orders references by the date of their commits, then by name.
+func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFirst bool) error {
+	dates := make(map[gitcmd.RefName]int64, len(refs))
+	for _, ref := range refs {
+		c, err := r.Commit(ctx, ref.Peeled)
+		if err != nil {
+			return fmt.Errorf("read commit of %q: %w", ref.Name, err)
+		}
+		dates[ref.Name] = c.Committer.When.Unix()
+	}
+	slices.SortStableFunc(refs, func(a, b gitcmd.Ref) int {
+		if newestFirst {
+			a, b = b, a
+		}
+		switch d := dates[a.Name] - dates[b.Name]; {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+// branch assembles what is shown of a branch.
+func (s *Service) branch(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, rules []*Rule, ref gitcmd.Ref) (*Branch, error) {
+	tip, err := r.Commit(ctx, ref.Peeled)
+	if err != nil {
+		return nil, fmt.Errorf("read branch: %w", err)
+	}
+	name := ref.Name.Short()
+	access, err := s.access(ctx, as, p, rules, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &Branch{
+		Name: name, Tip: tip, Protected: access.Protected, CanPush: access.Push,
+		Default:           p.DefaultBranch != nil && *p.DefaultBranch == name,
+		DevelopersCanPush: access.DevelopersPush, DevelopersCanMerge: access.DevelopersMerge,
+	}
+	if !b.Default && p.DefaultBranch != nil {
+		if b.Merged, err = merged(ctx, r, *p.DefaultBranch, tip.ID); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// merged reports whether a branch holds a commit.
+func merged(ctx context.Context, r *gitcmd.Repo, branch string, id gitcmd.ObjectID) (bool, error) {
+	tip, err := r.Branch(ctx, branch)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read branch: %w", err)
+	}
+	holds, err := r.IsAncestor(ctx, id, tip)
+	if err != nil {
+		return false, fmt.Errorf("compare branches: %w", err)
+	}
+	return holds, nil
+}
+
+// FindBranch gives one branch.
+func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Branch, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	id, err := r.Branch(ctx, name)
+	if err != nil {
+		return nil, missing(err, "Branch")
+	}
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := gitcmd.BranchRef(name)
+	if err != nil {
+		return nil, errs.Missing("Branch")
+	}
+	return s.branch(ctx, as, p, r, rules, gitcmd.Ref{Name: ref, ID: id, Peeled: id})
+}
+
+// CreateBranch makes a branch at what ref names. In an empty repository a first commit
+// is made and the branch points to it.
+func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.Project, name, from string) (*Branch, error) {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return nil, err
+	}
+	ref, err := gitcmd.BranchRef(name)
+	if err != nil || !gitcmd.ValidBranchName(name) {
+		return nil, errs.Plain("Branch name is invalid")
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.DefaultBranch == nil {
+		if p, err = s.firstCommit(ctx, as, p); err != nil {
+			return nil, err
+		}
+		from = *p.DefaultBranch
+		if from == name {
+			return s.FindBranch(ctx, as, p, name)
+		}
+	}
+	if _, err := r.Ref(ctx, ref); err == nil {
+		return nil, errs.Plain("Branch already exists")
+	}
+	rev, err := resolve(ctx, r, p, from, "Ref")
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.Plain(fmt.Sprintf("Failed to create branch '%s': invalid reference name '%s'", name, from))
+	}
+	if err != nil {
+		return nil, err
+	}
+	change := RefChange{Ref: ref, New: rev.Commit}
+	if err := s.moveJudged(ctx, as, p, r, change); err != nil {
+		if errors.Is(err, ErrMoved) {
+			return nil, errs.Plain("Branch already exists")
+		}
+		if errors.Is(err, gitcmd.ErrRefConflict) {
+			return nil, errs.Plain(fmt.Sprintf("Failed to create branch '%s': it conflicts with another branch", name))
+		}
+		return nil, err
+	}
+	return s.FindBranch(ctx, as, p, name)
+}
+
+// moveJudged asks whether the actor may make a change through the API and makes it.
+func (s *Service) moveJudged(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, changes ...RefChange) error {
+	if err := s.Judge(ctx, as, p, ByAPI, r, changes); err != nil {
+		return err
+	}
+	return s.MoveRefs(ctx, as, p, ByAPI, changes)
+}
+
+// DeleteBranch deletes a branch. What the protection forbids is Invalid with its text.
+func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return err
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	id, err := r.Branch(ctx, name)
+	if err != nil {
+		return missing(err, "Branch")
+	}
+	ref, err := gitcmd.BranchRef(name)
+	if err != nil {
+		return errs.Missing("Branch")
+	}
+	err = s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: id})
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return errs.Plain(refused.Text)
+	}
+	return err
+}
+
+// DeleteMerged deletes the branches whose commits the default branch holds, protected
+// ones left out.
+func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.Project) error {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return err
+	}
+	branches, _, err := s.Branches(ctx, as, p, BranchFilter{})
+	if err != nil {
+		return err
+	}
+	var changes []RefChange
+	for _, b := range branches {
+		if !b.Merged || b.Protected || b.Default {
+			continue
+		}
+		ref, err := gitcmd.BranchRef(b.Name)
+		if err != nil {
+			return fmt.Errorf("merged branch: %w", err)
+		}
+		changes = append(changes, RefChange{Ref: ref, Old: b.Tip.ID})
+	}
+	return s.MoveRefs(ctx, as, p, ByAPI, changes)
+}

@@ -1,0 +1,288 @@
+package repo
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// What an action of a commit does.
+const (
+	ActionCreate = "create"
+	ActionUpdate = "update"
+	ActionDelete = "delete"
+	ActionMove   = "move"
+	ActionChmod  = "chmod"
+)
+
+// Action is one change of a file in a commit.
+type Action struct {
+	Kind         string // one of the above
+	Path         string
+	PreviousPath string  // of a move
+	Content      *string // nil keeps what a moved file holds
+	Encoding     string  // text (also "") or base64
+	LastCommitID string  // refuse when another commit touched the file last; "" asks nothing
+	Executable   *bool   // of chmod
+}
+
+// CommitInput describes a commit made through the API (facts-3 §13.3).
+type CommitInput struct {
+	Branch      string
+	StartBranch string // where a new branch begins; "" for the branch itself
+	StartSHA    string // the same by commit; excludes StartBranch
+	Message     string
+	AuthorName  string // "" is the actor
+	AuthorEmail string
+	Actions     []Action
+	Force       bool // begin at the start point although the branch exists
+	AllowEmpty  bool
+}
+
+const textBranchPush = "You are not allowed to push into this branch"
+
+// Commit makes one commit of all actions, without a work tree, and moves the branch to
+// it; either everything happens or nothing. The commit is on the branch when it returns.
+func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
+	if err := s.mayCommit(ctx, as, p, in.Branch); err != nil {
+		return nil, err
+	}
+	if err := in.validate(); err != nil {
+		return nil, err
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	// Commits of one project wait for each other here rather than fail against each
+	// other; a push that comes between makes one try in vain.
+	lock, _ := s.locks.LoadOrStore(p.ID, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock() //nolint:forcetypeassert // the map holds nothing else
+	defer lock.(*sync.Mutex).Unlock()
+	for try := 0; ; try++ {
+		commit, err := s.commitOnce(ctx, as, p, r, &in)
+		if errors.Is(err, ErrMoved) && try < 3 {
+			continue
+		}
+		return commit, err
+	}
+}
+
+// mayCommit requires the right to push to the branch.
+func (s *Service) mayCommit(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		if errs.Is(err, errs.Forbidden) {
+			return errs.Denied(textBranchPush)
+		}
+		return err
+	}
+	access, err := s.BranchAccess(ctx, as, p, branch)
+	if err != nil {
+		return err
+	}
+	if !access.Push {
+		return errs.Denied(textBranchPush)
+	}
+	return nil
+}
+
+func (in *CommitInput) validate() error {
+	switch {
+	case in.Branch == "":
+		return errs.Bad("branch is required")
+	case strings.TrimSpace(in.Message) == "":
+		return errs.Plain("You must provide a commit message")
+	case !gitcmd.ValidBranchName(in.Branch):
+		return errs.Plain("Branch name is invalid")
+	case len(in.Actions) == 0 && !in.AllowEmpty:
+		return errs.Bad("Provide at least one action, or set allow_empty to true")
+	case in.StartBranch != "" && in.StartSHA != "":
+		return errs.Bad("start_branch, start_sha are mutually exclusive")
+	}
+	for i := range in.Actions {
+		if err := in.Actions[i].validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Action) validate() error {
+	paths := []string{a.Path}
+	if a.Kind == ActionMove {
+		paths = append(paths, a.PreviousPath)
+	}
+	for _, path := range paths {
+		switch {
+		case traverses(path):
+			return errs.Plain("Path cannot include directory traversal")
+		case !gitcmd.ValidPath(path):
+			return errs.Plain("Path is invalid: " + path)
+		}
+	}
+	if a.Content != nil && a.Encoding == "base64" {
+		if _, err := base64.StdEncoding.DecodeString(*a.Content); err != nil {
+			return errs.Plain("content is not valid base64: " + a.Path)
+		}
+	}
+	return nil
+}
+
+// traverses reports whether a path tries to leave the tree.
+func traverses(path string) bool {
+	if strings.HasPrefix(path, "/") {
+		return true
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == ".." || part == "." {
+			return true
+		}
+	}
+	return false
+}
+
+// commitOnce makes the commit on the branch as it stands now.
+func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in *CommitInput) (*gitcmd.Commit, error) {
+	ref, err := gitcmd.BranchRef(in.Branch)
+	if err != nil {
+		return nil, errs.Plain("Branch name is invalid")
+	}
+	old, err := r.Ref(ctx, ref)
+	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		return nil, fmt.Errorf("read branch: %w", err)
+	}
+	parent, err := s.startingPoint(ctx, r, p, in, old)
+	if err != nil {
+		return nil, err
+	}
+	quarantine, err := r.Quarantine(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open quarantine: %w", err)
+	}
+	defer func() { _ = quarantine.Discard() }()
+	tree, err := (&treeEdit{repo: quarantine.Repo, parent: parent, staged: map[string]staged{}}).apply(ctx, in.Actions)
+	if err != nil {
+		return nil, err
+	}
+	by, err := s.signature(ctx, as)
+	if err != nil {
+		return nil, err
+	}
+	author := by
+	if in.AuthorName != "" {
+		author.Name = in.AuthorName
+	}
+	if in.AuthorEmail != "" {
+		author.Email = in.AuthorEmail
+	}
+	commit := gitcmd.CommitInput{Tree: tree, Author: author, Committer: by, Message: in.Message}
+	if !parent.IsZero() {
+		commit.Parents = []gitcmd.ObjectID{parent}
+	}
+	id, err := quarantine.CommitTree(ctx, commit)
+	if err != nil {
+		return nil, fmt.Errorf("write commit: %w", err)
+	}
+	change := RefChange{Ref: ref, Old: old, New: id}
+	if err := s.Judge(ctx, as, p, ByAPI, quarantine.Repo, []RefChange{change}); err != nil {
+		if refused, ok := errors.AsType[*Refusal](err); ok {
+			return nil, errs.Denied(refused.Text)
+		}
+		return nil, err
+	}
+	if err := quarantine.Commit(ctx); err != nil {
+		return nil, fmt.Errorf("keep objects: %w", err)
+	}
+	if err := s.MoveRefs(ctx, as, p, ByAPI, []RefChange{change}); err != nil {
+		if errors.Is(err, gitcmd.ErrRefConflict) {
+			return nil, errs.Plain("Branch name is invalid")
+		}
+		return nil, err
+	}
+	done, err := r.Commit(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
+	}
+	return done, nil
+}
+
+// startingPoint gives the parent of the new commit, zero for the first one of an empty
+// repository.
+func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.Project, in *CommitInput, tip gitcmd.ObjectID) (gitcmd.ObjectID, error) {
+	start := in.StartBranch
+	if start == "" {
+		start = in.StartSHA
+	}
+	switch {
+	case start == "" || start == in.Branch && !tip.IsZero():
+		if !tip.IsZero() {
+			return tip, nil
+		}
+		empty, err := s.Empty(ctx, p)
+		if err != nil {
+			return gitcmd.ObjectID{}, err
+		}
+		if !empty {
+			return gitcmd.ObjectID{}, errs.Plain("You can only create or edit files when you are on a branch")
+		}
+		return gitcmd.ObjectID{}, nil
+	case !tip.IsZero() && !in.Force:
+		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf(
+			"A branch called '%s' already exists. Switch to that branch in order to make changes", in.Branch))
+	}
+	rev, err := resolve(ctx, r, p, start, "Ref")
+	if errs.Is(err, errs.NotFound) {
+		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf("Cannot find %s: %s", startWord(in), start))
+	}
+	return rev.Commit, err
+}
+
+func startWord(in *CommitInput) string {
+	if in.StartBranch != "" {
+		return "start_branch"
+	}
+	return "start_sha"
+}
+
+// signature names the actor as author of a commit made now.
+func (s *Service) signature(ctx context.Context, as authz.Actor) (gitcmd.Signature, error) {
+	users, err := s.accounts.ByIDs(ctx, []authz.UserID{as.UserID})
+	if err != nil {
+		return gitcmd.Signature{}, err
+	}
+	u := users[as.UserID]
+	if u == nil {
+		return gitcmd.Signature{}, errs.New(errs.Unauthorized, "")
+	}
+	return gitcmd.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now()}, nil
+}
+
+// writeReadme makes the first commit of a project: a README.md with its name.
+func (s *Service) writeReadme(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
+	if branch == "" {
+		branch = s.firstBranch(p)
+	}
+	content := "# " + p.Name + "\n"
+	_, err := s.Commit(ctx, as, p, CommitInput{
+		Branch: branch, Message: "Initial commit",
+		Actions: []Action{{Kind: ActionCreate, Path: "README.md", Content: &content}},
+	})
+	return err
+}
+
+// firstCommit makes the first commit of an empty repository and gives the project with
+// its default branch.
+func (s *Service) firstCommit(ctx context.Context, as authz.Actor, p *project.Project) (*project.Project, error) {
+	if err := s.writeReadme(ctx, as, p, ""); err != nil {
+		return nil, err
+	}
+	return s.projects.FindByID(ctx, as, p.ID)
+}

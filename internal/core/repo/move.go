@@ -1,0 +1,280 @@
+package repo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// RefChange moves one reference. A zero Old creates it, a zero New deletes it.
+type RefChange struct {
+	Ref gitcmd.RefName  `json:"ref"`
+	Old gitcmd.ObjectID `json:"old"`
+	New gitcmd.ObjectID `json:"new"`
+}
+
+// Created, Deleted and Updated say what the change does.
+func (c RefChange) Created() bool { return c.Old.IsZero() && !c.New.IsZero() }
+
+// Deleted reports whether the change deletes the reference.
+func (c RefChange) Deleted() bool { return c.New.IsZero() }
+
+func (c RefChange) update() gitcmd.RefUpdate {
+	return gitcmd.RefUpdate{Ref: c.Ref, Old: c.Old, New: c.New}
+}
+
+// Source says through which door references were moved.
+type Source string
+
+// The doors.
+const (
+	ByPush  Source = "push"
+	ByAPI   Source = "api"
+	ByMerge Source = "merge"
+)
+
+// Pushed is published after references have moved, through whichever door.
+type Pushed struct {
+	ProjectID project.ID
+	FullPath  string
+	By        authz.Actor
+	Source    Source
+	Changes   []PushedRef
+}
+
+// PushedRef is one moved reference with what the record of activity says of it.
+type PushedRef struct {
+	RefChange
+	CommitCount int64
+	CommitTitle string // of the new tip
+}
+
+// ErrMoved is the cause of the Conflict that MoveRefs gives when a reference no longer
+// stands at its old commit.
+var ErrMoved = errors.New("a reference moved meanwhile")
+
+// MoveRefs moves references in one git transaction and publishes Pushed. What is
+// intended is recorded before and settled after, so that a crash between the two
+// leaves neither a moved reference without its event nor the other way round. It asks
+// for no permission: callers ask Judge.
+func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Project, source Source, changes []RefChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	branch, err := s.adoptBranch(ctx, r, p, changes)
+	if err != nil {
+		return err
+	}
+	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, By: as, Source: source}
+	for _, c := range changes {
+		described, err := describe(ctx, r, c)
+		if err != nil {
+			return err
+		}
+		event.Changes = append(event.Changes, described)
+	}
+	intent, err := s.intend(ctx, event, branch)
+	if err != nil {
+		return err
+	}
+	updates := make([]gitcmd.RefUpdate, len(changes))
+	for i, c := range changes {
+		updates[i] = c.update()
+	}
+	// Once the intention is recorded, a caller that goes away must not stop us between
+	// git and the database.
+	ctx = context.WithoutCancel(ctx)
+	if err := r.UpdateRefs(ctx, updates); err != nil {
+		if _, dropErr := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent); dropErr != nil {
+			s.log.Error("drop intention", "project_id", p.ID, "error", dropErr)
+		}
+		if errors.Is(err, gitcmd.ErrRefMoved) {
+			return &errs.Error{Kind: errs.Conflict, Message: "The reference was changed meanwhile. Please try again.", Err: errors.Join(ErrMoved, err)}
+		}
+		return fmt.Errorf("move references: %w", err)
+	}
+	return s.settle(ctx, intent, event, branch)
+}
+
+// adoptBranch picks the default branch for a repository that has none yet: the one HEAD
+// names if it is among the changes, else the first branch created. It points HEAD there
+// before anything moves, which harms nobody in an empty repository.
+func (s *Service) adoptBranch(ctx context.Context, r *gitcmd.Repo, p *project.Project, changes []RefChange) (string, error) {
+	if p.DefaultBranch != nil {
+		return "", nil
+	}
+	var names []string
+	for _, c := range changes {
+		if c.Ref.IsBranch() && !c.New.IsZero() {
+			names = append(names, c.Ref.Short())
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read HEAD: %w", err)
+	}
+	for _, wanted := range []string{head.Short(), s.firstBranch(p)} {
+		if slices.Contains(names, wanted) {
+			names[0] = wanted
+			break
+		}
+	}
+	ref, err := gitcmd.BranchRef(names[0])
+	if err != nil {
+		return "", fmt.Errorf("first branch: %w", err)
+	}
+	if ref != head {
+		if err := r.SetHead(ctx, ref); err != nil {
+			return "", fmt.Errorf("first branch: %w", err)
+		}
+	}
+	return names[0], nil
+}
+
+// describe reads what the record of activity says of a change.
+func describe(ctx context.Context, r *gitcmd.Repo, c RefChange) (PushedRef, error) {
+	out := PushedRef{RefChange: c}
+	if !c.Ref.IsBranch() || c.New.IsZero() {
+		return out, nil
+	}
+	tip, err := r.Commit(ctx, c.New)
+	if err != nil {
+		return out, fmt.Errorf("read pushed commit: %w", err)
+	}
+	out.CommitTitle = tip.Title()
+	if len(tip.Parents) == 1 && tip.Parents[0] == c.Old {
+		out.CommitCount = 1
+		return out, nil
+	}
+	opts := gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}}
+	if !c.Old.IsZero() {
+		opts.Not = []gitcmd.ObjectID{c.Old}
+	}
+	count, err := r.Count(ctx, opts)
+	if err != nil {
+		return out, fmt.Errorf("count pushed commits: %w", err)
+	}
+	out.CommitCount = int64(count)
+	return out, nil
+}
+
+// intention is what stands in ref_intents: enough to publish the event after a crash.
+type intention struct {
+	Event  Pushed `json:"event"`
+	Branch string `json:"branch"` // the default branch that this push establishes, or ""
+}
+
+func (s *Service) intend(ctx context.Context, e Pushed, branch string) (int64, error) {
+	e.By.Scopes = nil
+	text, err := json.Marshal(intention{Event: e, Branch: branch})
+	if err != nil {
+		return 0, fmt.Errorf("encode intention: %w", err)
+	}
+	type row struct {
+		ID        int64        `db:"id"`
+		ProjectID project.ID   `db:"project_id"`
+		UserID    authz.UserID `db:"user_id"`
+		Source    Source       `db:"source"`
+		Changes   string       `db:"changes"`
+		CreatedAt db.Time      `db:"created_at"`
+	}
+	id, err := db.Insert(ctx, s.db, "ref_intents", row{
+		ProjectID: e.ProjectID, UserID: e.By.UserID, Source: e.Source, Changes: string(text), CreatedAt: db.At(s.now()),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("record intention: %w", err)
+	}
+	return id, nil
+}
+
+// settle records that the references have moved: the default branch and its
+// protection, the event, and the end of the intention, in one transaction.
+func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch string) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent)
+		if err != nil {
+			return fmt.Errorf("settle intention: %w", err)
+		}
+		if gone == 0 {
+			return nil // the reconciler was faster
+		}
+		if err := s.projects.RecordPush(ctx, e.ProjectID, branch, s.now()); err != nil {
+			return err
+		}
+		if branch != "" {
+			if err := s.protectDefault(ctx, e.ProjectID, branch); err != nil {
+				return err
+			}
+		}
+		return s.bus.Publish(ctx, e)
+	})
+}
+
+type intentRow struct {
+	ID        int64      `db:"id"`
+	ProjectID project.ID `db:"project_id"`
+	Changes   string     `db:"changes"`
+}
+
+// Reconcile settles what a crash left between git and the database: an intention whose
+// references have moved is published, one whose references have not is dropped. It runs
+// at start-up, before anybody is served; later runs leave young intentions alone.
+func (s *Service) Reconcile(ctx context.Context, olderThan db.Time) error {
+	rows, err := db.Select[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", olderThan)
+	if err != nil {
+		return fmt.Errorf("read intentions: %w", err)
+	}
+	for _, row := range rows {
+		if err := s.reconcile(ctx, row); err != nil {
+			return fmt.Errorf("project %d: %w", row.ProjectID, err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) reconcile(ctx context.Context, row intentRow) error {
+	var in intention
+	if err := json.Unmarshal([]byte(row.Changes), &in); err != nil {
+		return fmt.Errorf("decode intention: %w", err)
+	}
+	r := s.git.Repo(diskPath(row.ProjectID))
+	// git renames the references of one transaction one after the other, so a crash may
+	// have moved only some. The push was not answered yet; it is completed rather than
+	// undone, because what has moved may have been fetched.
+	var rest []gitcmd.RefUpdate
+	for _, c := range in.Event.Changes {
+		at, err := r.Ref(ctx, c.Ref)
+		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+			return fmt.Errorf("read reference: %w", err)
+		}
+		if at != c.New {
+			rest = append(rest, c.update())
+		}
+	}
+	if len(rest) < len(in.Event.Changes) {
+		if err := r.UpdateRefs(ctx, rest); err != nil && !errors.Is(err, gitcmd.ErrRefMoved) {
+			return fmt.Errorf("complete push: %w", err)
+		}
+		s.log.Info("settled a push that a crash interrupted", "project_id", row.ProjectID)
+		return s.settle(ctx, row.ID, in.Event, in.Branch)
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", row.ID); err != nil {
+		return fmt.Errorf("drop intention: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Package repo holds the git repositories of projects: reading them, who may move
+// which reference, and moving references so that the database and git agree after a
+// crash.
+package repo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
+)
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Git      *gitcmd.Git
+	Settings *setting.Store
+	Projects *project.Service
+	Accounts *account.Service
+	Log      *slog.Logger
+	Now      func() time.Time
+	BaseURL  string // without a trailing slash
+}
+
+// Service reads and changes repositories.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	git      *gitcmd.Git
+	settings *setting.Store
+	projects *project.Service
+	accounts *account.Service
+	log      *slog.Logger
+	now      func() time.Time
+	baseURL  string
+
+	// Hint, where set, gives the lines that a person who pushed these branches reads,
+	// such as where to open a merge request.
+	Hint func(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
+
+	made  sync.Map // project.ID of repositories known to exist on disk
+	locks sync.Map // project.ID to *sync.Mutex: one commit through the API at a time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
+		accounts: d.Accounts, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+	}
+}
+
+// diskPath gives a repository's place below the root of its storage. It is derived from
+// the project's id alone, so that renames and transfers move nothing.
+func diskPath(id project.ID) string {
+	sum := sha256.Sum256([]byte(strconv.FormatInt(int64(id), 10)))
+	name := hex.EncodeToString(sum[:])
+	return filepath.Join("@hashed", name[:2], name[2:4], name+".git")
+}
+
+// Open gives the repository of a project. One that a crash kept from being made is made
+// now.
+func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, error) {
+	r := s.git.Repo(diskPath(p.ID))
+	if _, ok := s.made.Load(p.ID); ok {
+		return r, nil
+	}
+	if !r.Exists() {
+		if err := r.Init(ctx, s.firstBranch(p)); err != nil {
+			return nil, fmt.Errorf("make repository: %w", err)
+		}
+	}
+	s.made.Store(p.ID, struct{}{})
+	return r, nil
+}
+
+// firstBranch is the branch that HEAD of a new repository names.
+func (s *Service) firstBranch(p *project.Project) string {
+	if p.DefaultBranch != nil && *p.DefaultBranch != "" {
+		return *p.DefaultBranch
+	}
+	return s.settings.Current().Branch()
+}
+
+// Create makes the repository of a new project, with a first commit where asked for.
+func (s *Service) Create(ctx context.Context, p *project.Project, opts project.CreateOptions) error {
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	if opts.DefaultBranch != "" {
+		head, err := gitcmd.BranchRef(opts.DefaultBranch)
+		if err != nil {
+			return fmt.Errorf("first branch: %w", err)
+		}
+		if err := r.SetHead(ctx, head); err != nil {
+			return fmt.Errorf("first branch: %w", err)
+		}
+	}
+	if !opts.Readme || p.DefaultBranch != nil {
+		return nil
+	}
+	return s.writeReadme(ctx, opts.By, p, opts.DefaultBranch)
+}
+
+// Remove deletes the repository.
+func (s *Service) Remove(ctx context.Context, p *project.Project) error {
+	s.made.Delete(p.ID)
+	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
+		return fmt.Errorf("remove repository: %w", err)
+	}
+	return nil
+}
+
+// Empty reports whether the repository has no branch.
+func (s *Service) Empty(ctx context.Context, p *project.Project) (bool, error) {
+	if p.DefaultBranch != nil {
+		return false, nil
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	refs, err := r.Refs(ctx, gitcmd.Branches)
+	if err != nil {
+		return false, fmt.Errorf("list branches: %w", err)
+	}
+	return len(refs) == 0, nil
+}

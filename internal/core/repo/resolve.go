@@ -1,0 +1,47 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Read opens the repository for an actor who must be allowed to read its code.
+func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project) (*gitcmd.Repo, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.Open(ctx, p)
+}
+
+// resolve finds the commit behind a name, the default branch where it is empty. What
+// names no commit is NotFound with the given public name.
+func resolve(ctx context.Context, r *gitcmd.Repo, p *project.Project, name, thing string) (gitcmd.Revision, error) {
+	if name == "" {
+		if p.DefaultBranch == nil {
+			return gitcmd.Revision{}, errs.Missing(thing)
+		}
+		name = *p.DefaultBranch
+	}
+	rev, err := r.Resolve(ctx, name)
+	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+		return gitcmd.Revision{}, errs.Missing(thing)
+	}
+	if err != nil {
+		return gitcmd.Revision{}, fmt.Errorf("resolve revision: %w", err)
+	}
+	return rev, nil
+}
+
+// missing turns git's "not found" into the API's.
+func missing(err error, thing string) error {
+	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) || errors.Is(err, gitcmd.ErrWrongKind) {
+		return errs.Missing(thing)
+	}
+	return err
+}

@@ -1,0 +1,242 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Tag is a tag with the commit it names.
+type Tag struct {
+	Name      string
+	Message   *string         // of an annotated tag, nil for a lightweight one
+	Target    gitcmd.ObjectID // the tag object, or the commit
+	Commit    *gitcmd.Commit
+	CreatedAt *time.Time // of an annotated tag
+}
+
+// Orders of tags.
+const (
+	TagsByUpdated = "updated"
+	TagsByName    = "name"
+	TagsByVersion = "version"
+)
+
+// TagFilter selects tags; the zero value selects all, the latest first.
+type TagFilter struct {
+	Search  string // as in BranchFilter
+	OrderBy string
+	Asc     bool
+	Offset  int
+	Limit   int
+}
+
+// Tags lists tags and says how many there are in all. Tags that name no commit are left
+// out.
+func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, f TagFilter) ([]*Tag, int, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	matches, err := nameMatcher(f.Search, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	refs, err := r.Refs(ctx, gitcmd.Tags)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list tags: %w", err)
+	}
+	all := make([]*Tag, 0, len(refs))
+	for _, ref := range refs {
+		if !matches(ref.Name.Short()) {
+			continue
+		}
+		t, err := tag(ctx, r, ref)
+		if errors.Is(err, gitcmd.ErrWrongKind) || errors.Is(err, gitcmd.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, t)
+	}
+	slices.SortStableFunc(all, tagOrder(f.OrderBy))
+	if !f.Asc {
+		slices.Reverse(all)
+	}
+	return window(all, f.Offset, f.Limit), len(all), nil
+}
+
+func tagOrder(by string) func(a, b *Tag) int {
+	switch by {
+	case TagsByName:
+		return func(a, b *Tag) int { return strings.Compare(a.Name, b.Name) }
+	case TagsByVersion:
+		return func(a, b *Tag) int { return compareVersions(a.Name, b.Name) }
+	}
+	return func(a, b *Tag) int {
+		if d := a.updated().Compare(b.updated()); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	}
+}
+
+func (t *Tag) updated() time.Time {
+	if t.CreatedAt != nil {
+		return *t.CreatedAt
+	}
+	return t.Commit.Committer.When
+}
+
+// compareVersions orders names so that runs of digits count as numbers: v1.9 before v1.10.
+func compareVersions(a, b string) int {
+	for a != "" && b != "" {
+		if digit(a[0]) && digit(b[0]) {
+			na, restA := number(a)
+			nb, restB := number(b)
+			if len(na) != len(nb) {
+				return len(na) - len(nb)
+			}
+			if d := strings.Compare(na, nb); d != 0 {
+				return d
+			}
+			a, b = restA, restB
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// number cuts a run of digits off the front, leading zeros dropped.
+func number(s string) (digits, rest string) {
+	n := 0
+	for n < len(s) && digit(s[n]) {
+		n++
+	}
+	return strings.TrimLeft(s[:n], "0"), s[n:]
+}
+
+// tag assembles what is shown of a tag.
+func tag(ctx context.Context, r *gitcmd.Repo, ref gitcmd.Ref) (*Tag, error) {
+	commit, err := r.Commit(ctx, ref.Peeled)
+	if err != nil {
+		return nil, fmt.Errorf("read tag: %w", err)
+	}
+	t := &Tag{Name: ref.Name.Short(), Target: ref.ID, Commit: commit}
+	if ref.Annotated() {
+		object, err := r.Tag(ctx, ref.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read tag: %w", err)
+		}
+		message := strings.TrimRight(object.Message, "\n")
+		t.Message = &message
+		if !object.Tagger.When.IsZero() {
+			t.CreatedAt = &object.Tagger.When
+		}
+	}
+	return t, nil
+}
+
+// FindTag gives one tag.
+func (s *Service) FindTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Tag, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	return findTag(ctx, r, name)
+}
+
+func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
+	ref, err := gitcmd.TagRef(name)
+	if err != nil {
+		return nil, errs.Missing("Tag")
+	}
+	id, err := r.Ref(ctx, ref)
+	if err != nil {
+		return nil, missing(err, "Tag")
+	}
+	peeled, err := r.Peel(ctx, id)
+	if err != nil {
+		return nil, missing(err, "Tag")
+	}
+	t, err := tag(ctx, r, gitcmd.Ref{Name: ref, ID: id, Peeled: peeled.ID})
+	return t, missing(err, "Tag")
+}
+
+// CreateTag makes a tag at what target names, an annotated one where there is a message.
+func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Project, name, target, message string) (*Tag, error) {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return nil, err
+	}
+	ref, err := gitcmd.TagRef(name)
+	if err != nil || !gitcmd.ValidTagName(name) {
+		return nil, errs.Plain("Tag name invalid")
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Ref(ctx, ref); err == nil {
+		return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
+	}
+	rev, err := resolve(ctx, r, p, target, "Ref")
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.Plain(fmt.Sprintf("Target %s is invalid", target))
+	}
+	if err != nil {
+		return nil, err
+	}
+	change := RefChange{Ref: ref, New: rev.Commit}
+	if message != "" {
+		by, err := s.signature(ctx, as)
+		if err != nil {
+			return nil, err
+		}
+		change.New, err = r.CreateTag(ctx, gitcmd.TagInput{Name: name, Target: rev.Commit, Tagger: by, Message: message})
+		if err != nil {
+			return nil, fmt.Errorf("write tag: %w", err)
+		}
+	}
+	if err := s.moveJudged(ctx, as, p, r, change); err != nil {
+		if errors.Is(err, ErrMoved) {
+			return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
+		}
+		return nil, err
+	}
+	return findTag(ctx, r, name)
+}
+
+// DeleteTag deletes a tag.
+func (s *Service) DeleteTag(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
+	if err := s.policy.Require(ctx, as, authz.DeleteTag, p.Subject()); err != nil {
+		return err
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	t, err := findTag(ctx, r, name)
+	if err != nil {
+		return err
+	}
+	ref, err := gitcmd.TagRef(name)
+	if err != nil {
+		return errs.Missing("Tag")
+	}
+	return s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: t.Target})
+}

@@ -1,0 +1,181 @@
+package repo
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+)
+
+// staged is a file as the actions so far leave it; a zero id is a file taken away.
+type staged struct {
+	mode gitcmd.Mode
+	id   gitcmd.ObjectID
+}
+
+// treeEdit applies the actions of a commit to the tree of its parent.
+type treeEdit struct {
+	repo   *gitcmd.Repo // writes go into its quarantine
+	parent gitcmd.ObjectID
+	staged map[string]staged
+}
+
+// apply plays the actions one after the other and gives the resulting tree.
+func (t *treeEdit) apply(ctx context.Context, actions []Action) (gitcmd.ObjectID, error) {
+	for i := range actions {
+		if err := t.action(ctx, &actions[i]); err != nil {
+			return gitcmd.ObjectID{}, err
+		}
+	}
+	changes := make([]gitcmd.TreeChange, 0, len(t.staged))
+	for _, path := range slices.Sorted(maps.Keys(t.staged)) {
+		file := t.staged[path]
+		if file.id.IsZero() {
+			// A file that came and went within the commit is no removal.
+			if _, err := t.stored(ctx, path); errors.Is(err, gitcmd.ErrNotFound) {
+				continue
+			}
+		}
+		changes = append(changes, gitcmd.TreeChange{Path: path, Mode: file.mode, ID: file.id})
+	}
+	tree, err := t.repo.BuildTree(ctx, t.parent, changes)
+	switch {
+	case errors.Is(err, gitcmd.ErrPathConflict):
+		return gitcmd.ObjectID{}, errs.Plain("A file or directory with this name already exists")
+	case errors.Is(err, gitcmd.ErrBadName):
+		return gitcmd.ObjectID{}, errs.Plain("Path is invalid")
+	case err != nil:
+		return gitcmd.ObjectID{}, fmt.Errorf("build tree: %w", err)
+	}
+	return tree, nil
+}
+
+const (
+	textFileExists  = "A file with this name already exists"
+	textFileMissing = "A file with this name doesn't exist"
+)
+
+func (t *treeEdit) action(ctx context.Context, a *Action) error {
+	from := a.Path
+	if a.Kind == ActionMove {
+		from = a.PreviousPath
+	}
+	old, err := t.file(ctx, from)
+	exists := err == nil
+	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		return err
+	}
+	if exists && a.LastCommitID != "" {
+		if err := t.unchangedSince(ctx, from, a.LastCommitID); err != nil {
+			return err
+		}
+	}
+	if a.Kind == ActionCreate {
+		if exists {
+			return errs.Plain(textFileExists)
+		}
+		return t.put(ctx, a, gitcmd.ModeFile)
+	}
+	if !exists {
+		return errs.Plain(textFileMissing)
+	}
+	switch a.Kind {
+	case ActionUpdate:
+		if a.Content == nil {
+			return errs.Bad("content is required for update action")
+		}
+		return t.put(ctx, a, old.mode)
+	case ActionDelete:
+		t.staged[a.Path] = staged{}
+	case ActionChmod:
+		old.mode = gitcmd.ModeFile
+		if a.Executable != nil && *a.Executable {
+			old.mode = gitcmd.ModeExecutable
+		}
+		t.staged[a.Path] = old
+	case ActionMove:
+		if _, err := t.file(ctx, a.Path); err == nil {
+			return errs.Plain(textFileExists)
+		} else if !errors.Is(err, gitcmd.ErrNotFound) {
+			return err
+		}
+		t.staged[a.PreviousPath] = staged{}
+		if a.Content != nil {
+			return t.put(ctx, a, old.mode)
+		}
+		t.staged[a.Path] = old
+	}
+	return nil
+}
+
+// put stores an action's content at its path.
+func (t *treeEdit) put(ctx context.Context, a *Action, mode gitcmd.Mode) error {
+	var content []byte
+	if a.Content != nil {
+		content = []byte(*a.Content)
+		if a.Encoding == "base64" {
+			var err error
+			if content, err = base64.StdEncoding.DecodeString(*a.Content); err != nil {
+				return errs.Plain("content is not valid base64: " + a.Path)
+			}
+		}
+	}
+	id, err := t.repo.WriteBlob(ctx, content)
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	if a.Executable != nil {
+		mode = gitcmd.ModeFile
+		if *a.Executable {
+			mode = gitcmd.ModeExecutable
+		}
+	}
+	t.staged[a.Path] = staged{mode: mode, id: id}
+	return nil
+}
+
+// file gives a file as the actions so far leave it.
+func (t *treeEdit) file(ctx context.Context, path string) (staged, error) {
+	if f, ok := t.staged[path]; ok {
+		if f.id.IsZero() {
+			return staged{}, gitcmd.ErrNotFound
+		}
+		return f, nil
+	}
+	return t.stored(ctx, path)
+}
+
+// stored gives a file of the parent commit. A folder is no file.
+func (t *treeEdit) stored(ctx context.Context, path string) (staged, error) {
+	if t.parent.IsZero() {
+		return staged{}, gitcmd.ErrNotFound
+	}
+	entry, err := t.repo.Entry(ctx, t.parent, path)
+	if err != nil {
+		if errors.Is(err, gitcmd.ErrWrongKind) || errors.Is(err, gitcmd.ErrPathConflict) {
+			return staged{}, gitcmd.ErrNotFound
+		}
+		return staged{}, fmt.Errorf("read tree: %w", err)
+	}
+	if entry.Kind() == gitcmd.KindTree {
+		return staged{}, gitcmd.ErrNotFound
+	}
+	return staged{mode: entry.Mode, id: entry.ID}, nil
+}
+
+// unchangedSince refuses when another commit than the one named touched the file last.
+func (t *treeEdit) unchangedSince(ctx context.Context, path, commit string) error {
+	last, err := lastCommit(ctx, t.repo, t.parent, path)
+	if err != nil {
+		return err
+	}
+	if last.String() != commit {
+		return errs.Plain("The file has changed since you started editing it: " + path)
+	}
+	return nil
+}

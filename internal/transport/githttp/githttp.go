@@ -1,0 +1,240 @@
+// Package githttp serves git over HTTP: clone, fetch and push, protocol versions 0
+// and 2.
+package githttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+)
+
+// Authenticator turns the user and password of HTTP Basic into an actor. The error of
+// refused credentials is of kind Unauthorized.
+type Authenticator interface {
+	AuthenticateGit(ctx context.Context, username, password string) (authz.Actor, account.GitAccess, error)
+}
+
+// Hooks makes a push known to the hooks that git will start.
+type Hooks interface {
+	Register(p *repo.Push) (env []string, release func())
+	HooksDir() string
+}
+
+// Deps are what the handler is built on.
+type Deps struct {
+	Accounts Authenticator
+	Projects *project.Service
+	Repos    *repo.Service
+	Policy   *authz.Policy
+	Settings *setting.Store
+	Hooks    Hooks
+	Log      *slog.Logger
+	BaseURL  string // without a trailing slash
+}
+
+// Handler answers requests that Match accepts.
+type Handler struct{ Deps }
+
+// New builds the handler.
+func New(d Deps) *Handler { return &Handler{Deps: d} }
+
+// The services that git asks for by name.
+const (
+	uploadPack  = "git-upload-pack"
+	receivePack = "git-receive-pack"
+)
+
+// target is what a request's path names.
+type target struct {
+	project string // full path without .git
+	service string // what is asked for: info/refs, git-upload-pack, git-receive-pack
+	bare    bool   // the path came without .git
+}
+
+// Match reports whether a path is git's.
+func Match(path string) bool {
+	_, ok := parse(path)
+	return ok
+}
+
+func parse(path string) (target, bool) {
+	path = strings.TrimPrefix(path, "/")
+	for _, service := range []string{"info/refs", uploadPack, receivePack} {
+		place, ok := strings.CutSuffix(path, "/"+service)
+		if !ok || place == "" {
+			continue
+		}
+		name, dotted := strings.CutSuffix(place, ".git")
+		if !strings.Contains(name, "/") || strings.Contains(name, "/-/") || strings.HasPrefix(name, "api/v4/") {
+			return target{}, false
+		}
+		return target{project: name, service: service, bare: !dotted}, true
+	}
+	return target{}, false
+}
+
+// ServeHTTP answers one request of a git client.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, ok := parse(r.URL.Path)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
+	w.Header().Set("Pragma", "no-cache")
+	w.Header().Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
+	if t.bare {
+		h.redirect(w, r, "/"+t.project+".git/"+t.service)
+		return
+	}
+	service, ok := wanted(w, r, t)
+	if !ok {
+		return
+	}
+	as, access, ok := h.signIn(w, r)
+	if !ok {
+		return
+	}
+	p, err := h.Projects.Find(r.Context(), as, t.project)
+	if err != nil {
+		h.refuseProject(w, r, t, as, err)
+		return
+	}
+	if t.service == "info/refs" && r.Method != http.MethodGet {
+		plain(w, http.StatusForbidden, "Forbidden")
+		return
+	}
+	switch {
+	case service == receivePack && access.Write:
+		h.push(w, r, t, as, p)
+	case service == uploadPack && access.Read:
+		h.fetch(w, r, t, as, p)
+	default:
+		h.challenge(w)
+	}
+}
+
+// wanted gives the service that a request is about and refuses what is not git's smart
+// protocol.
+func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
+	if t.service != "info/refs" {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", "POST")
+			plain(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+			return "", false
+		}
+		if r.Header.Get("Content-Type") != "application/x-"+t.service+"-request" {
+			plain(w, http.StatusUnsupportedMediaType, "Unsupported Media Type")
+			return "", false
+		}
+		return t.service, true
+	}
+	switch service := r.URL.Query().Get("service"); service {
+	case uploadPack, receivePack:
+		return service, true
+	default:
+		plain(w, http.StatusForbidden, "The dumb HTTP protocol is not served; use a git client of version 1.6.6 or newer.")
+		return "", false
+	}
+}
+
+// signIn reads HTTP Basic. Without credentials the caller is anonymous; wrong ones are
+// answered here.
+func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, account.GitAccess, bool) {
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		return authz.Actor{}, account.GitAccess{Read: true}, true
+	}
+	as, access, err := h.Accounts.AuthenticateGit(r.Context(), user, password)
+	switch {
+	case err == nil:
+		as.Address = r.RemoteAddr
+		return as, access, true
+	case errs.Is(err, errs.Unauthorized):
+		h.challenge(w)
+	case errs.Is(err, errs.Forbidden):
+		plain(w, http.StatusForbidden, err.Error())
+	default:
+		h.fail(w, r, err)
+	}
+	return authz.Actor{}, account.GitAccess{}, false
+}
+
+// challenge asks for credentials, with the text of facts-3 §30.2.
+func (h *Handler) challenge(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="GitLab"`)
+	plain(w, http.StatusUnauthorized, "HTTP Basic: Access denied. If a password was provided for Git authentication, "+
+		"the password was incorrect or you're required to use a token instead of a password. If a token was provided, "+
+		"it was either incorrect, expired, or improperly scoped. See "+h.BaseURL+
+		"/help/topics/git/troubleshooting_git.md#error-on-git-fetch-http-basic-access-denied")
+}
+
+// refuseProject answers for a project that the caller does not find: nobody signed in is
+// asked for credentials, also where there is nothing, so that absent and hidden look alike.
+func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, err error) {
+	moved, was := errors.AsType[*project.Moved](err)
+	switch {
+	case was:
+		h.redirect(w, r, "/"+moved.Path+".git/"+t.service)
+	case !errs.Is(err, errs.NotFound):
+		h.fail(w, r, err)
+	case !as.SignedIn():
+		h.challenge(w)
+	default:
+		plain(w, http.StatusNotFound, "The project you were looking for could not be found or you don't have permission to view it.")
+	}
+}
+
+func (h *Handler) redirect(w http.ResponseWriter, r *http.Request, path string) {
+	to := h.BaseURL + path
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	http.Redirect(w, r, to, http.StatusMovedPermanently)
+}
+
+// refuse answers for something the actor may not do with a project it sees.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, as authz.Actor, err error) {
+	switch {
+	case !as.SignedIn() && (errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized)):
+		h.challenge(w)
+	case errs.Is(err, errs.Forbidden):
+		text := err.Error()
+		if text == errs.Forbidden.String() {
+			text = "You are not allowed to download code from this project."
+		}
+		plain(w, http.StatusForbidden, text)
+	case errs.Is(err, errs.NotFound):
+		plain(w, http.StatusNotFound, "The project you were looking for could not be found or you don't have permission to view it.")
+	default:
+		h.fail(w, r, err)
+	}
+}
+
+// fail logs what went wrong and tells the client nothing of it.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // the client went away
+	}
+	h.Log.Error("git request failed", "path", r.URL.Path, "error", err)
+	plain(w, http.StatusInternalServerError, "Internal Server Error")
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+var errBodyTooLarge = errors.New("request body exceeds the limit")

@@ -1,0 +1,177 @@
+package githttp
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// maxFetchBody bounds what a fetch may send: wants and haves, far below a pack. Bodies
+// come gzipped, so the bound is on what they unpack to.
+const maxFetchBody = 64 << 20
+
+func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
+	if err := h.Policy.Require(r.Context(), as, authz.ReadCode, p.Subject()); err != nil {
+		h.refuse(w, r, as, err)
+		return
+	}
+	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
+		plain(w, http.StatusForbidden, "Pulling over HTTP is not allowed.")
+		return
+	}
+	repository, err := h.Repos.Open(r.Context(), p)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	body, err := requestBody(r, maxFetchBody)
+	if err != nil {
+		plain(w, http.StatusBadRequest, "Bad Request")
+		return
+	}
+	out := begin(w, r, t, uploadPack)
+	service := gitcmd.Service{
+		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"),
+		Config: []string{"uploadpack.hideRefs=refs/keep-around", "uploadpack.hideRefs=refs/tenon"},
+		Stdin:  body, Stdout: out,
+	}
+	if err := repository.UploadPack(r.Context(), service); err != nil {
+		h.ended(w, r, out, err)
+	}
+}
+
+func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
+	push, err := h.Repos.BeginPush(r.Context(), as, p)
+	if err != nil {
+		h.refuse(w, r, as, err)
+		return
+	}
+	settings := h.Settings.Current()
+	if settings.EnabledGitAccessProtocol == "ssh" {
+		plain(w, http.StatusForbidden, "Pushing over HTTP is not allowed.")
+		return
+	}
+	body, err := requestBody(r, 0)
+	if err != nil {
+		plain(w, http.StatusBadRequest, "Bad Request")
+		return
+	}
+	env, release := h.Hooks.Register(push)
+	defer release()
+	out := begin(w, r, t, receivePack)
+	service := gitcmd.Service{
+		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"),
+		Config: []string{"receive.hideRefs=refs/keep-around", "receive.hideRefs=refs/merge-requests", "receive.hideRefs=refs/tenon"},
+		Env:    env, HooksDir: h.Hooks.HooksDir(), Stdin: body, Stdout: out,
+	}
+	if settings.ReceiveMaxInputSize != nil {
+		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*settings.ReceiveMaxInputSize<<20))
+	}
+	if err := push.Repo().ReceivePack(r.Context(), service); err != nil {
+		h.ended(w, r, out, err)
+	}
+}
+
+// ended handles a git process that failed. Once output has begun, the protocol itself
+// has told the client what is wrong.
+func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, err error) {
+	switch {
+	case errors.Is(err, errBodyTooLarge) && !out.started:
+		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
+	case !out.started:
+		h.fail(w, r, err)
+	case r.Context().Err() == nil:
+		h.Log.Info("git process ended early", "path", r.URL.Path, "error", err)
+	}
+}
+
+// response writes the protocol's headers with the first byte, so that a failure before
+// it can still be answered with a status.
+type response struct {
+	w       http.ResponseWriter
+	flush   *http.ResponseController
+	prefix  string
+	kind    string
+	started bool
+}
+
+// begin prepares the answer of a service; an advertisement starts with its name, except
+// in version 2 of the protocol.
+func begin(w http.ResponseWriter, r *http.Request, t target, service string) *response {
+	out := &response{w: w, flush: http.NewResponseController(w), kind: "application/x-" + service + "-result"}
+	if t.service == "info/refs" {
+		out.kind = "application/x-" + service + "-advertisement"
+		if service == receivePack || !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") {
+			line := "# service=" + service + "\n"
+			out.prefix = fmt.Sprintf("%04x%s0000", len(line)+4, line)
+		}
+	}
+	return out
+}
+
+// Write sends output on at once, so that progress is seen while git works.
+func (o *response) Write(p []byte) (int, error) {
+	if !o.started {
+		o.started = true
+		o.w.Header().Set("Content-Type", o.kind)
+		o.w.WriteHeader(http.StatusOK)
+		if _, err := io.WriteString(o.w, o.prefix); err != nil {
+			return 0, fmt.Errorf("answer git client: %w", err)
+		}
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("answer git client: %w", err)
+	}
+	if err := o.flush.Flush(); err != nil {
+		return n, fmt.Errorf("answer git client: %w", err)
+	}
+	return n, nil
+}
+
+// requestBody unpacks a gzipped body and bounds what it may hold; zero is no bound.
+func requestBody(r *http.Request, limit int64) (io.Reader, error) {
+	var body io.Reader = r.Body
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		unpacked, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("unpack body: %w", err)
+		}
+		body = unpacked
+	default:
+		return nil, errors.New("unknown content encoding")
+	}
+	if limit > 0 {
+		body = &bounded{from: body, left: limit}
+	}
+	return body, nil
+}
+
+// bounded fails where io.LimitReader would pretend that the input ended.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+// Read passes on until the bound is reached.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errBodyTooLarge
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.from.Read(p)
+	b.left -= int64(n)
+	return n, err //nolint:wrapcheck // io.EOF must reach the caller as it is
+}
