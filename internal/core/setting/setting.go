@@ -166,8 +166,9 @@ func (s *Store) Set(ctx context.Context, name string, value any) error {
 		}
 		s.db.AfterCommit(ctx, func() {
 			// The row is committed: a failing reload leaves the old value in force until
-			// the next start, and the next Set tries again.
-			_ = s.Load(context.WithoutCancel(ctx))
+			// the next start, and the next Set tries again. The transaction of ctx is over, so
+			// that nothing can be read with it.
+			_ = s.Load(context.Background())
 		})
 		return nil
 	})
