@@ -1,0 +1,411 @@
+package account_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+// token makes a token for a user.
+func (h *house) token(id authz.UserID, name string, scopes ...authz.Scope) (*account.Token, string) {
+	h.t.Helper()
+	if len(scopes) == 0 {
+		scopes = authz.Scopes{authz.ScopeAPI}
+	}
+	tok, key, err := h.CreateToken(h.t.Context(), h.root, id, account.TokenInput{Name: name, Scopes: scopes})
+	if err != nil {
+		h.t.Fatalf("create token %s: %v", name, err)
+	}
+	return tok, key
+}
+
+func TestService_Authenticate(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		u, _ := h.user("mona", func(in *account.Input) { in.External = ptr(true) })
+		tok, key := h.token(u.ID, "ci", authz.ScopeReadAPI, authz.ScopeReadUser)
+		if !strings.HasPrefix(key, "glpat-") || len(key) != 26 {
+			t.Errorf("got secret %q, want glpat- and 20 characters", key)
+		}
+		as, got, err := h.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as.UserID != u.ID || as.Username != "mona" || as.Admin || !as.External || as.TokenID != int64(tok.ID) {
+			t.Errorf("got actor %+v", as)
+		}
+		if got.ID != tok.ID || got.Scopes().String() != "read_api read_user" {
+			t.Errorf("got token %+v", got)
+		}
+		if n := dbtest.Count(t, d, func() {
+			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		}); n != 0 {
+			t.Errorf("got %d statements the second time, want none", n)
+		}
+		h.pass(10 * time.Second)
+		if n := dbtest.Count(t, d, func() {
+			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		}); n != 1 {
+			t.Errorf("got %d statements after ten seconds, want 1", n)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM access_tokens WHERE digest = ?", key); err != nil || n != 0 {
+			t.Errorf("got %d rows with the secret itself, %v, want none", n, err)
+		}
+	})
+}
+
+func TestService_Authenticate_refused(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		u, as := h.user("mona")
+		for _, key := range []string{"", "nothing", "glpat-00000000000000000000", strings.Repeat("x", 10_000)} {
+			if _, _, err := h.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
+				t.Errorf("%.30q: got %v, want Unauthorized", key, err)
+			}
+		}
+
+		revoked, key := h.token(u.ID, "revoked")
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenRevoked) || !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("revoked: got %v", err)
+		}
+
+		_, key, err := h.CreateToken(t.Context(), h.root, u.ID, account.TokenInput{
+			Name: "short", Scopes: authz.Scopes{authz.ScopeAPI}, ExpiresOn: ptr("2026-05-05"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.pass(13*time.Hour + 29*time.Minute + 55*time.Second) // 23:59:55
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Errorf("on its last evening: got %v", err)
+		}
+		h.pass(5 * time.Second) // within the ten seconds of the cache
+		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenExpired) {
+			t.Errorf("expired: got %v", err)
+		}
+	})
+}
+
+func TestService_Authenticate_states(t *testing.T) {
+	t.Parallel()
+	const blocked = "Your account has been blocked."
+	for state, want := range map[account.State]string{
+		account.Blocked:         blocked,
+		account.LDAPBlocked:     blocked,
+		account.Banned:          blocked,
+		account.PendingApproval: "Your account is pending approval from your administrator and hence blocked.",
+		account.Deactivated: "Your account has been deactivated by your administrator. " +
+			"Please log back in from a web browser to reactivate your account at https://tenon.example",
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, dbtest.Open(t, false))
+			u, _ := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+			_, key := h.token(u.ID, "ci")
+			if _, err := h.d.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", state, u.ID); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := h.Authenticate(t.Context(), key)
+			wantErr(t, err, errs.Forbidden, want)
+			_, _, err = h.AuthenticateGit(t.Context(), "any", key)
+			wantErr(t, err, errs.Forbidden, want)
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42")
+			wantErr(t, err, errs.Forbidden, want)
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "wrong")
+			wantErr(t, err, errs.Unauthorized, "unauthorized")
+		})
+	}
+}
+
+func TestService_AuthenticateGit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	u, as := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+	key := func(name string, scopes ...authz.Scope) string {
+		_, k := h.token(u.ID, name, scopes...)
+		return k
+	}
+	revoked, revokedKey := h.token(u.ID, "revoked")
+	if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, login, password string
+		read, write           bool
+	}{
+		{"api", "oauth2", key("a", authz.ScopeAPI), true, true},
+		{"read_api", "mona", key("b", authz.ScopeReadAPI), true, false},
+		{"read_repository", "x", key("c", authz.ScopeReadRepository), true, false},
+		{"write_repository", "x", key("d", authz.ScopeWriteRepository), true, true},
+		{"read_user", "x", key("e", authz.ScopeReadUser), false, false},
+		{"no name", "", key("f", authz.ScopeAPI), false, false},
+		{"password", "mona", "zebra-crossing-42", true, true},
+		{"password by address", "Mona@example.com", "zebra-crossing-42", true, true},
+		{"wrong password", "mona", "zebra-crossing-43", false, false},
+		{"empty password", "mona", "", false, false},
+		{"stranger", "nobody", "zebra-crossing-42", false, false},
+		{"revoked", "mona", revokedKey, false, false},
+	} {
+		who, got, err := h.AuthenticateGit(t.Context(), c.login, c.password)
+		if want := (account.GitAccess{Read: c.read, Write: c.write}); got != want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
+		}
+		if c.read && (err != nil || who.UserID != u.ID) || !c.read && !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("%s: got %+v, %v", c.name, who, err)
+		}
+	}
+	if err := h.Settings.Set(t.Context(), "password_authentication_enabled_for_git", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
+		t.Errorf("passwords switched off: got %v", err)
+	}
+}
+
+func TestService_CreateToken_invalid(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	_, plain := h.user("plain")
+	api := authz.Scopes{authz.ScopeAPI}
+	for _, c := range []struct {
+		name string
+		as   authz.Actor
+		user authz.UserID
+		in   account.TokenInput
+		kind errs.Kind
+		want string
+	}{
+		{"anonymous", authz.Actor{}, 1, account.TokenInput{Name: "x", Scopes: api}, errs.Unauthorized, "unauthorized"},
+		{"not an administrator", plain, plain.UserID, account.TokenInput{Name: "x", Scopes: api}, errs.Forbidden, "forbidden"},
+		{"no such user", h.root, 99, account.TokenInput{Name: "x", Scopes: api}, errs.NotFound, "User not found"},
+		{"blank name", h.root, 1, account.TokenInput{Name: "  ", Scopes: api}, errs.Unprocessable, "Name can't be blank"},
+		{"no scopes", h.root, 1, account.TokenInput{Name: "x"}, errs.Unprocessable, "Scopes can't be blank"},
+		{"blank name, no scopes", h.root, 1, account.TokenInput{}, errs.Unprocessable, "Name can't be blank and Scopes can't be blank"},
+		{"unknown scope", h.root, 1, account.TokenInput{Name: "x", Scopes: authz.Scopes{"all"}}, errs.Unprocessable, "Scopes can only contain available scopes"},
+		{"no day", h.root, 1, account.TokenInput{Name: "x", Scopes: api, ExpiresOn: ptr("soon")}, errs.Unprocessable, "Expires at is invalid"},
+		{"too late", h.root, 1, account.TokenInput{Name: "x", Scopes: api, ExpiresOn: ptr("2027-05-05")}, errs.Unprocessable, "Expires at must be before 2027-05-04"},
+	} {
+		_, _, err := h.CreateToken(t.Context(), c.as, c.user, c.in)
+		t.Run(c.name, func(t *testing.T) { wantErr(t, err, c.kind, c.want) })
+	}
+	tok, _ := h.token(1, "x")
+	if tok.ExpiresOn == nil || *tok.ExpiresOn != "2027-05-04" {
+		t.Errorf("got last day %v, want 2027-05-04", tok.ExpiresOn)
+	}
+	if err := h.Settings.Set(t.Context(), "max_personal_access_token_lifetime", 30); err != nil {
+		t.Fatal(err)
+	}
+	if tok, _ = h.token(1, "y"); *tok.ExpiresOn != "2026-06-03" {
+		t.Errorf("got last day %s, want thirty days", *tok.ExpiresOn)
+	}
+}
+
+func TestService_FindToken(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		mona, asMona := h.user("mona")
+		_, asVan := h.user("vincent")
+		tok, key := h.token(mona.ID, "ci")
+		for _, as := range []authz.Actor{asMona, h.root} {
+			if got, err := h.FindToken(t.Context(), as, tok.ID); err != nil || got.Name != "ci" || got.LastUsedAt != nil {
+				t.Errorf("got %+v, %v, want the token, not used yet", got, err)
+			}
+		}
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.FindToken(t.Context(), asMona, tok.ID); err != nil || got.LastUsedAt == nil || !got.LastUsedAt.Equal(h.clock()) {
+			t.Errorf("got %+v, %v, want its use known at once", got, err)
+		}
+		_, err := h.FindToken(t.Context(), asVan, tok.ID)
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		_, err = h.FindToken(t.Context(), asVan, 999)
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		_, err = h.FindToken(t.Context(), h.root, 999)
+		wantErr(t, err, errs.NotFound, "404 Not Found")
+
+		err = h.RevokeToken(t.Context(), asVan, tok.ID)
+		wantErr(t, err, errs.BadRequest, "bad request")
+		if err := h.RevokeToken(t.Context(), h.root, tok.ID); err != nil {
+			t.Fatal(err)
+		}
+		err = h.RevokeToken(t.Context(), asMona, tok.ID)
+		wantErr(t, err, errs.BadRequest, "bad request")
+		if got, err := h.FindToken(t.Context(), asMona, tok.ID); err != nil || !got.Revoked {
+			t.Errorf("got %+v, %v, want it readable still, revoked", got, err)
+		}
+	})
+}
+
+func TestService_RotateToken(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		mona, as := h.user("mona")
+		_, other := h.user("other")
+		first, firstKey := h.token(mona.ID, "ci", authz.ScopeReadAPI)
+
+		_, _, err := h.RotateToken(t.Context(), other, first.ID, nil)
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		second, secondKey, err := h.RotateToken(t.Context(), as, first.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second.ID == first.ID || second.Name != "ci" || second.ScopeText != "read_api" || *second.ExpiresOn != "2026-05-11" {
+			t.Errorf("got %+v, want the same rights for a week", second)
+		}
+		if _, _, err := h.Authenticate(t.Context(), firstKey); !errors.Is(err, account.ErrTokenRevoked) {
+			t.Errorf("old secret: got %v", err)
+		}
+		if _, _, err := h.Authenticate(t.Context(), secondKey); err != nil {
+			t.Errorf("new secret: got %v", err)
+		}
+		third, thirdKey, err := h.RotateToken(t.Context(), as, second.ID, ptr("2026-12-24"))
+		if err != nil || *third.ExpiresOn != "2026-12-24" {
+			t.Fatalf("got %+v, %v, want the day asked for", third, err)
+		}
+		if _, _, err := h.Authenticate(t.Context(), thirdKey); err != nil {
+			t.Errorf("third secret: got %v", err)
+		}
+		_, _, err = h.RotateToken(t.Context(), as, third.ID, ptr("2027-12-24"))
+		wantErr(t, err, errs.BadRequest, "Expires at must be before 2027-05-04")
+
+		// Whoever rotates a token that was rotated before holds a stolen copy, or was
+		// stolen from: nobody keeps anything.
+		_, _, err = h.RotateToken(t.Context(), as, first.ID, nil)
+		wantErr(t, err, errs.BadRequest, "Token already revoked")
+		if _, _, err := h.Authenticate(t.Context(), thirdKey); !errors.Is(err, account.ErrTokenRevoked) {
+			t.Errorf("after reuse: got %v, want the family revoked", err)
+		}
+	})
+}
+
+func TestService_RevokeReused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	mona, as := h.user("mona")
+	first, firstKey := h.token(mona.ID, "ci")
+	_, secondKey, err := h.RotateToken(t.Context(), as, first.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bystander := h.token(mona.ID, "other")
+	if err := h.RevokeReused(t.Context(), bystander); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.Authenticate(t.Context(), secondKey); err != nil {
+		t.Errorf("got %v, want a good token to revoke nothing", err)
+	}
+	if err := h.RevokeReused(t.Context(), firstKey); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.Authenticate(t.Context(), secondKey); !errors.Is(err, account.ErrTokenRevoked) {
+		t.Errorf("got %v, want the successor revoked", err)
+	}
+	if _, _, err := h.Authenticate(t.Context(), bystander); err != nil {
+		t.Errorf("got %v, want other tokens untouched", err)
+	}
+}
+
+func TestService_ListTokens(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		mona, as := h.user("mona")
+		h.token(mona.ID, "alpha")
+		h.pass(time.Hour)
+		beta, _ := h.token(mona.ID, "Beta")
+		h.pass(time.Hour)
+		gamma, key := h.token(mona.ID, "gamma_x")
+		if err := h.RevokeToken(t.Context(), as, beta.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		day, err := db.Get[string](t.Context(), d, "SELECT last_activity_on FROM users WHERE id = ?", mona.ID)
+		if err != nil || day != "2026-05-04" {
+			t.Errorf("got last activity %q, %v", day, err)
+		}
+		for _, c := range []struct {
+			name string
+			as   authz.Actor
+			f    account.TokenFilter
+			want []string
+		}{
+			{"own", as, account.TokenFilter{}, []string{"alpha", "Beta", "gamma_x"}},
+			{"everybody's", h.root, account.TokenFilter{}, []string{"initial root token", "alpha", "Beta", "gamma_x"}},
+			{"one user's", h.root, account.TokenFilter{UserID: &mona.ID}, []string{"alpha", "Beta", "gamma_x"}},
+			{"active", as, account.TokenFilter{Active: true}, []string{"alpha", "gamma_x"}},
+			{"inactive", as, account.TokenFilter{Inactive: true}, []string{"Beta"}},
+			{"revoked", as, account.TokenFilter{Revoked: ptr(true)}, []string{"Beta"}},
+			{"not revoked", as, account.TokenFilter{Revoked: ptr(false)}, []string{"alpha", "gamma_x"}},
+			{"search", as, account.TokenFilter{Search: "BET"}, []string{"Beta"}},
+			{"search for a wildcard", as, account.TokenFilter{Search: "a_"}, []string{"gamma_x"}},
+			{"used", as, account.TokenFilter{LastUsedAfter: ptr(h.clock().Add(-time.Minute))}, []string{"gamma_x"}},
+			{"created after", as, account.TokenFilter{CreatedAfter: ptr(gamma.CreatedAt.Add(-time.Second))}, []string{"gamma_x"}},
+			{"created before", as, account.TokenFilter{CreatedBefore: ptr(beta.CreatedAt.Add(-time.Second))}, []string{"alpha"}},
+			{"expires before", as, account.TokenFilter{ExpiresBefore: "2026-05-05"}, []string{}},
+			{"by name", as, account.TokenFilter{Sort: "name_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"newest", as, account.TokenFilter{Sort: "created_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"last used", as, account.TokenFilter{Sort: "last_used_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"second page", as, account.TokenFilter{Limit: 2, Offset: 2}, []string{"gamma_x"}},
+		} {
+			page, err := h.ListTokens(t.Context(), c.as, c.f)
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			got := []string{}
+			for _, tok := range page.Tokens {
+				got = append(got, tok.Name)
+			}
+			sameList(t, c.name, got, c.want)
+			if c.f.Limit == 0 && page.Total != int64(len(c.want)) {
+				t.Errorf("%s: got total %d, want %d", c.name, page.Total, len(c.want))
+			}
+		}
+		_, err = h.ListTokens(t.Context(), as, account.TokenFilter{UserID: &h.root.UserID})
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		_, err = h.ListTokens(t.Context(), authz.Actor{}, account.TokenFilter{})
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+	})
+}
+
+func TestService_Start(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	h.Start()
+	if _, _, err := h.Authenticate(t.Context(), rootToken); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at, err := db.Get[db.Time](t.Context(), h.d, "SELECT last_used_at FROM access_tokens WHERE id = 1")
+	if err != nil || !at.Equal(h.clock()) {
+		t.Errorf("got %v, %v, want the use written down at the end", at, err)
+	}
+}
