@@ -123,16 +123,18 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 		return
 	}
 	began := time.Now()
-	var done []*turn
-	for n := 1; r != nil; n++ {
+	var done []*turn // waiting for the commit
+	turns := 0
+	for r != nil {
 		var ok bool
 		if ok, err = g.one(tx, r, watchdog); ok {
 			done = append(done, r)
 		}
+		turns++
 		if r = nil; err != nil {
 			break
 		}
-		if n < batchTurns && time.Since(began) < batchTime {
+		if turns < batchTurns && time.Since(began) < batchTime {
 			select {
 			case r = <-g.queue:
 			default:
@@ -144,7 +146,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	}
 	if err != nil {
 		_ = tx.Rollback() // SQLite may have done so itself
-		if len(done) > 1 {
+		if turns > 1 { // somebody else may be to blame
 			g.d.log.Warn("database batch undone, its transactions are run again one by one",
 				slog.Int("transactions", len(done)), slog.Any("error", err))
 			for _, r := range done {

@@ -1,0 +1,436 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+)
+
+func count(t *testing.T, d *db.DB, where string, args ...any) int {
+	t.Helper()
+	return get[int](t, d, "SELECT count(*) FROM pairs "+where, args...)
+}
+
+// put adds a row to pairs, whose key is unique.
+func put(ctx context.Context, d *db.DB, a, b int) error {
+	_, err := d.Exec(ctx, "INSERT INTO pairs (a, b, n) VALUES (?, ?, 0)", a, b)
+	return err
+}
+
+func TestDB_InTx(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		refused := errors.New("refused")
+		var hooks []string
+		hook := func(ctx context.Context, name string) {
+			d.AfterCommit(ctx, func() { hooks = append(hooks, name) })
+		}
+		if err := d.InTx(t.Context(), func(ctx context.Context) error {
+			hook(ctx, "outer")
+			if err := put(ctx, d, 1, 1); err != nil {
+				return err
+			}
+			if n, err := db.Get[int](ctx, d, "SELECT count(*) FROM pairs"); err != nil || n != 1 {
+				t.Errorf("a transaction sees %d rows of its own (%v), want 1", n, err)
+			}
+			if n := count(t, d, ""); n != 0 { // with the test's own context
+				t.Errorf("others see %d rows before the commit, want 0", n)
+			}
+			return d.InTx(ctx, func(ctx context.Context) error {
+				hook(ctx, "inner")
+				return put(ctx, d, 1, 2)
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.InTx(t.Context(), func(ctx context.Context) error {
+			hook(ctx, "undone")
+			if err := put(ctx, d, 2, 1); err != nil {
+				return err
+			}
+			return refused
+		}); !errors.Is(err, refused) {
+			t.Errorf("got %v, want the closure's error", err)
+		}
+		hook(t.Context(), "at once")
+		if got := fmt.Sprint(hooks); got != "[outer inner at once]" {
+			t.Errorf("hooks ran: %s", got)
+		}
+		if n := count(t, d, ""); n != 2 {
+			t.Errorf("%d rows are left, want 2", n)
+		}
+	})
+}
+
+func TestDB_InTx_failed(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		if err := put(t.Context(), d, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		hiding := map[string]func(ctx context.Context) error{
+			"statement": func(ctx context.Context) error { _ = put(ctx, d, 1, 1); return nil },
+			"joined": func(ctx context.Context) error {
+				_ = d.InTx(ctx, func(context.Context) error { return errors.New("refused") })
+				return nil
+			},
+			"later statement": func(ctx context.Context) error {
+				_ = put(ctx, d, 1, 1)
+				if err := put(ctx, d, 3, 3); err == nil {
+					t.Error("a statement ran after a failure")
+				}
+				return nil
+			},
+		}
+		for name, fn := range hiding {
+			err := d.InTx(t.Context(), func(ctx context.Context) error {
+				if err := put(ctx, d, 2, 2); err != nil {
+					return err
+				}
+				return fn(ctx)
+			})
+			if err == nil || count(t, d, "") != 1 {
+				t.Errorf("%s: hidden error was committed (%v)", name, err)
+			}
+		}
+		if err := d.InTx(t.Context(), func(ctx context.Context) error {
+			if _, err := db.Get[int](ctx, d, "SELECT n FROM pairs WHERE a = 9"); !errors.Is(err, db.ErrNotFound) {
+				t.Errorf("got %v, want ErrNotFound", err)
+			}
+			return put(ctx, d, 2, 2)
+		}); err != nil {
+			t.Errorf("ErrNotFound failed the transaction: %v", err)
+		}
+	})
+}
+
+func TestDB_InTx_ended(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		var late context.Context
+		if err := d.InTx(t.Context(), func(ctx context.Context) error { late = ctx; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(late, d, 1, 1); err == nil {
+			t.Error("a statement ran in a transaction that had ended")
+		}
+		if err := d.InTx(late, func(ctx context.Context) error { return put(ctx, d, 1, 1) }); err == nil {
+			t.Error("a closure joined a transaction that had ended")
+		}
+		if n := count(t, d, ""); n != 0 {
+			t.Errorf("%d rows were written", n)
+		}
+	})
+}
+
+func TestDB_InSavepoint(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		var hooks []string
+		err := d.InTx(t.Context(), func(ctx context.Context) error {
+			if err := put(ctx, d, 1, 1); err != nil {
+				return err
+			}
+			err := d.InSavepoint(ctx, func(ctx context.Context) error {
+				d.AfterCommit(ctx, func() { hooks = append(hooks, "undone") })
+				if err := put(ctx, d, 2, 2); err != nil {
+					return err
+				}
+				return d.InSavepoint(ctx, func(ctx context.Context) error { return put(ctx, d, 1, 1) })
+			})
+			if !errors.Is(err, db.ErrDuplicate) {
+				t.Errorf("got %v, want ErrDuplicate", err)
+			}
+			if err := d.InSavepoint(ctx, func(ctx context.Context) error {
+				d.AfterCommit(ctx, func() { hooks = append(hooks, "kept") })
+				return put(ctx, d, 3, 3)
+			}); err != nil {
+				return err
+			}
+			return put(ctx, d, 4, 4)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, d, "WHERE a IN (1, 3, 4)"); n != 3 || count(t, d, "") != 3 {
+			t.Errorf("%d of the rows are there, want 1, 3 and 4", n)
+		}
+		if got := fmt.Sprint(hooks); got != "[kept]" {
+			t.Errorf("hooks ran: %s", got)
+		}
+	})
+}
+
+// TestDB_InTx_crowd lets many callers succeed, fail, panic, leave and give up at
+// once: whoever was told yes has a row, and nobody else.
+func TestDB_InTx_crowd(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		const callers, rounds = 16, 60
+		refused := errors.New("refused")
+		var answered, hooks atomic.Int64
+		var all sync.WaitGroup
+		for caller := range callers {
+			all.Go(func() {
+				for round := range rounds {
+					call(t, d, caller, round, refused, &answered, &hooks)
+				}
+			})
+		}
+		all.Wait()
+		rows := count(t, d, "WHERE a >= 0")
+		if int64(rows) != answered.Load() || hooks.Load() != answered.Load() {
+			t.Errorf("%d callers were told yes, %d rows are there, %d hooks ran", answered.Load(), rows, hooks.Load())
+		}
+		if rows < callers*rounds/4 {
+			t.Errorf("only %d of %d calls went through", rows, callers*rounds)
+		}
+	})
+}
+
+// call is one of several ways to begin and end a transaction.
+func call(t *testing.T, d *db.DB, caller, round int, refused error, answered, hooks *atomic.Int64) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	way := (caller + round) % 7
+	var err error
+	ran := make(chan struct{}) // a goroutine, because one way ends it
+	go func() {
+		defer close(ran)
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		err = errors.New("did not return")
+		err = d.InTx(ctx, func(ctx context.Context) error {
+			d.AfterCommit(ctx, func() { hooks.Add(1) })
+			if err := put(ctx, d, caller, round); err != nil {
+				return err
+			}
+			switch way {
+			case 1:
+				return refused
+			case 2:
+				return put(ctx, d, caller, round)
+			case 3:
+				panic("ouch")
+			case 4:
+				runtime.Goexit()
+			case 5:
+				cancel()
+				if err := put(ctx, d, -1-caller, round); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}()
+	<-ran
+	if err == nil {
+		answered.Add(1)
+	}
+	want := map[int]func(error) bool{
+		0: func(err error) bool { return err == nil },
+		1: func(err error) bool { return errors.Is(err, refused) },
+		2: func(err error) bool { return errors.Is(err, db.ErrDuplicate) },
+		3: func(err error) bool { return err != nil && err.Error() == "panic: ouch" },
+		4: func(err error) bool { return err != nil && err.Error() == "did not return" },
+		5: func(err error) bool { return err == nil || errors.Is(err, context.Canceled) },
+		6: func(err error) bool { return err == nil },
+	}
+	if !want[way](err) {
+		t.Errorf("way %d of caller %d: got %v", way, caller, err)
+	}
+}
+
+// TestDB_InTx_poisoned loses the transaction that a batch shares, and with it nobody's work.
+func TestDB_InTx_poisoned(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() != db.SQLite {
+			t.Skip("closures share nothing on PostgreSQL")
+		}
+		const callers, rounds = 12, 40
+		var answered, runs atomic.Int64
+		var all sync.WaitGroup
+		for caller := range callers {
+			all.Go(func() {
+				for round := range rounds {
+					evil := caller == 0 && round%4 == 0
+					err := d.InTx(t.Context(), func(ctx context.Context) error {
+						runs.Add(1)
+						if err := put(ctx, d, caller, round); err != nil || !evil {
+							return err
+						}
+						_, err := d.Exec(ctx, "INSERT OR ROLLBACK INTO pairs (a, b, n) VALUES (?, ?, 0)", caller, round)
+						return err
+					})
+					if evil != errors.Is(err, db.ErrDuplicate) || evil != (err != nil) {
+						t.Errorf("caller %d round %d: got %v", caller, round, err)
+					}
+					if err == nil {
+						answered.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if n := count(t, d, ""); int64(n) != answered.Load() || n != callers*rounds-rounds/4 {
+			t.Errorf("%d callers were told yes and %d rows are there, want %d", answered.Load(), n, callers*rounds-rounds/4)
+		}
+		if runs.Load() <= callers*rounds {
+			t.Log("no batch had more than one transaction, so none was run again")
+		}
+	})
+}
+
+// TestDB_InTx_deferred breaks the commit itself.
+func TestDB_InTx_deferred(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		exec(t, d, "CREATE TABLE late (a BIGINT NOT NULL REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)")
+		var all sync.WaitGroup
+		var answered atomic.Int64
+		for caller := range 8 {
+			all.Go(func() {
+				for round := range 20 {
+					err := d.InTx(t.Context(), func(ctx context.Context) error {
+						if caller == 0 {
+							if _, err := d.Exec(ctx, "INSERT INTO late (a) VALUES (?)", 1); err != nil {
+								return err
+							}
+						}
+						return put(ctx, d, caller, round)
+					})
+					if (caller == 0) != errors.Is(err, db.ErrReference) || (caller == 0) != (err != nil) {
+						t.Errorf("caller %d: got %v", caller, err)
+					}
+					if err == nil {
+						answered.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if n := count(t, d, ""); int64(n) != answered.Load() || n != 140 {
+			t.Errorf("%d told yes, %d rows, want 140", answered.Load(), n)
+		}
+	})
+}
+
+func TestDB_InTx_cancelledBefore(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		ran := false
+		err := d.InTx(ctx, func(context.Context) error { ran = true; return nil })
+		if !errors.Is(err, context.Canceled) || ran {
+			t.Errorf("got %v, ran %v, want context.Canceled and no run", err, ran)
+		}
+		// A caller that gives up in the queue never runs either.
+		ctx, cancel = context.WithCancel(t.Context())
+		if err := d.InTx(t.Context(), func(context.Context) error {
+			waiting := make(chan error, 1)
+			if d.Dialect() == db.SQLite {
+				go func() { waiting <- d.InTx(ctx, func(context.Context) error { ran = true; return nil }) }()
+				cancel()
+				if err := <-waiting; !errors.Is(err, context.Canceled) || ran {
+					t.Errorf("in the queue: got %v, ran %v", err, ran)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	})
+}
+
+func TestDB_InTx_outerContext(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	d, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + t.TempDir() + "/x.db", Logger: log.logger(), Stall: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, d, "CREATE TABLE pairs (a BIGINT, b BIGINT, n BIGINT)")
+	outer := t.Context()
+	err = d.InTx(t.Context(), func(context.Context) error { return put(outer, d, 1, 1) })
+	if !errors.Is(err, db.ErrStalled) {
+		t.Errorf("got %v, want ErrStalled", err)
+	}
+	if !log.has("holds the database's writer for too long", "TestDB_InTx_outerContext") {
+		t.Error("the log does not show where the transaction waits for itself")
+	}
+	if err := put(t.Context(), d, 2, 2); err != nil {
+		t.Errorf("the writer is not free again: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t.Context(), d, 3, 3); !errors.Is(err, db.ErrClosed) {
+		t.Errorf("after Close: got %v, want ErrClosed", err)
+	}
+}
+
+func TestDB_InTx_serialization(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		for i := range 2 {
+			if err := put(t.Context(), d, i, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Two callers that take two rows in opposite order meet a deadlock on PostgreSQL.
+		var all sync.WaitGroup
+		for caller := range 2 {
+			all.Go(func() {
+				for range 20 {
+					if err := d.InTx(t.Context(), func(ctx context.Context) error {
+						for _, a := range []int{caller, 1 - caller} {
+							if _, err := d.Exec(ctx, "UPDATE pairs SET n = n + 1 WHERE a = ?", a); err != nil {
+								return err
+							}
+						}
+						return nil
+					}); err != nil {
+						t.Errorf("caller %d: %v", caller, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if n := count(t, d, "WHERE n = 40"); n != 2 {
+			t.Errorf("%d rows were counted up 40 times, want 2", n)
+		}
+	})
+}
+
+func TestDB_Lock(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				if err := d.InTx(t.Context(), func(ctx context.Context) error {
+					if err := d.Lock(ctx, "numbers"); err != nil {
+						return err
+					}
+					n, err := db.Get[int](ctx, d, "SELECT count(*) FROM pairs")
+					if err != nil {
+						return err
+					}
+					return put(ctx, d, n, n)
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := get[int](t, d, "SELECT max(a) FROM pairs"); n != 5 {
+			t.Errorf("largest number is %d, want 5", n)
+		}
+		if err := d.Lock(t.Context(), "numbers"); err == nil {
+			t.Error("a lock was taken outside a transaction")
+		}
+	})
+}
