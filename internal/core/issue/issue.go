@@ -162,7 +162,8 @@ type Deleted struct {
 // Diff is what an update changed.
 type Diff struct {
 	OldTitle         *string // nil where the title is the same
-	Description      bool
+	Description      bool    // from OldText to NewText
+	OldText, NewText string
 	Confidential     bool
 	DiscussionLocked bool // Locked is the new state
 	Locked           bool

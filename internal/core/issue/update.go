@@ -136,7 +136,10 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 		d.OldTitle, i.Title = &old, *c.Title
 	}
 	if c.Description != nil && (i.Description == nil || *c.Description != *i.Description) {
-		d.Description, i.Description = true, c.Description
+		if i.Description != nil {
+			d.OldText = *i.Description
+		}
+		d.Description, d.NewText, i.Description = true, *c.Description, c.Description
 	}
 	if c.Type != nil && *c.Type != i.Type {
 		old := i.Type

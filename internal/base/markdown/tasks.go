@@ -1,0 +1,45 @@
+// Package markdown reads the texts that people write.
+package markdown
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Task is one item of a checklist.
+type Task struct {
+	Text string
+	Done bool
+}
+
+var (
+	taskItem = regexp.MustCompile(`^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+\[([ xX])\]\s+(\S.*)$`)
+	fence    = regexp.MustCompile("^\\s{0,3}(```+|~~~+)")
+)
+
+// Tasks lists the items of checklists in a text, those in code blocks left out.
+func Tasks(text string) []Task {
+	if !strings.Contains(text, "[") {
+		return nil
+	}
+	var out []Task
+	closing := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		if m := fence.FindStringSubmatch(line); m != nil {
+			switch {
+			case closing == "":
+				closing = m[1]
+			case strings.HasPrefix(m[1], closing):
+				closing = ""
+			}
+			continue
+		}
+		if closing != "" {
+			continue
+		}
+		if m := taskItem.FindStringSubmatch(strings.TrimRight(line, "\r")); m != nil {
+			out = append(out, Task{Text: strings.TrimSpace(m[2]), Done: m[1] != " "})
+		}
+	}
+	return out
+}

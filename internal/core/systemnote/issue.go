@@ -1,0 +1,105 @@
+package systemnote
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Names finds users by id.
+type Names interface {
+	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
+}
+
+// Service reacts to events.
+type Service struct {
+	notes *note.Service
+	users Names
+}
+
+// New builds the service.
+func New(notes *note.Service, users Names) *Service { return &Service{notes: notes, users: users} }
+
+// IssueCreated tells what a new issue was made with.
+func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
+	var lines []string
+	if len(e.Assignees) > 0 {
+		line, err := s.assigned(ctx, e.Assignees, nil)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	if e.DueDate != nil {
+		lines = append(lines, DueDate(nil, e.DueDate))
+	}
+	return s.record(ctx, e.Issue, e.By, e.At, lines)
+}
+
+// IssueUpdated tells what changed on an issue.
+func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
+	var lines []string
+	d := e.Diff
+	if d.OldTitle != nil {
+		lines = append(lines, Title(*d.OldTitle, e.Issue.Title))
+	}
+	if d.Description {
+		lines = append(lines, Description(d.OldText, d.NewText)...)
+	}
+	if d.OldType != nil {
+		lines = append(lines, Type(string(*d.OldType), string(e.Issue.Type)))
+	}
+	if len(d.Assigned)+len(d.Unassigned) > 0 {
+		line, err := s.assigned(ctx, d.Assigned, d.Unassigned)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	if d.Confidential {
+		lines = append(lines, Confidential(e.Issue.Confidential))
+	}
+	if d.DiscussionLocked {
+		lines = append(lines, Locked(d.Locked, "issue"))
+	}
+	if d.DueDate {
+		lines = append(lines, DueDate(d.OldDue, d.NewDue))
+	}
+	return s.record(ctx, e.Issue, e.By, e.At, lines)
+}
+
+func (s *Service) record(ctx context.Context, i issue.Ref, by authz.Actor, at time.Time, lines []string) error {
+	return s.notes.Record(ctx, note.System{
+		On: noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, ProjectID: i.ProjectID, AuthorID: by.UserID, At: at,
+	}, lines...)
+}
+
+func (s *Service) assigned(ctx context.Context, added, removed []authz.UserID) (string, error) {
+	names, err := s.names(ctx, added, removed)
+	if err != nil {
+		return "", err
+	}
+	return Assigned(names[:len(added)], names[len(added):]), nil
+}
+
+// names gives the usernames of all the ids in order.
+func (s *Service) names(ctx context.Context, added, removed []authz.UserID) ([]string, error) {
+	ids := slices.Concat(added, removed)
+	users, err := s.users.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		if u := users[id]; u != nil {
+			out[i] = u.Username
+		}
+	}
+	return out, nil
+}
