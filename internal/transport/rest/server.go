@@ -1,0 +1,64 @@
+// Package rest is the REST interface, version 4: one file per resource. A route, its
+// parameters and its handler stand together; rules and SQL are in core.
+package rest
+
+import (
+	"slices"
+	"time"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+	"tenon/internal/transport/rest/api"
+)
+
+// Level is the release of the contract that the interface has.
+const Level = "16.0.0"
+
+// Server translates requests into calls of the core.
+type Server struct {
+	Accounts   *account.Service
+	Namespaces *namespace.Service
+	Projects   *project.Service
+	Repos      *repo.Service
+	Labels     *label.Service
+	Issues     *issue.Service
+	Requests   *mergerequest.Service
+	Notes      *note.Service
+	Policy     *authz.Policy
+	Settings   *setting.Store
+	Now        func() time.Time
+
+	BaseURL  string // external URL without a trailing slash
+	SSH      string // host:port of git over SSH as clients see it, "" where it is off
+	Revision string // of the build, for /metadata
+}
+
+// Routes lists every endpoint.
+func (s *Server) Routes() []*api.Route {
+	return slices.Concat(
+		s.versionRoutes(),
+		s.userRoutes(),
+		s.tokenRoutes(),
+		s.groupRoutes(),
+		s.namespaceRoutes(),
+		s.memberRoutes(),
+		s.projectRoutes(),
+		s.branchRoutes(),
+		s.tagRoutes(),
+		s.commitRoutes(),
+		s.fileRoutes(),
+		s.repositoryRoutes(),
+		s.labelRoutes(),
+		s.issueRoutes(),
+		s.noteRoutes(),
+		s.mergeRequestRoutes(),
+	)
+}
