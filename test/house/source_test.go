@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -62,10 +63,32 @@ func root(t *testing.T) string {
 	}
 }
 
-// source parses every Go file of the repository.
+// source gives every Go file of the repository.
 func source(t *testing.T) []file {
 	t.Helper()
-	top := root(t)
+	out, err := parsed(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) == 0 {
+		t.Fatal("no Go files found")
+	}
+	return out
+}
+
+// once keeps the parsed files, which are read only, for all tests.
+var once struct {
+	sync.Once
+	files []file
+	err   error
+}
+
+func parsed(top string) ([]file, error) {
+	once.Do(func() { once.files, once.err = parse(top) })
+	return once.files, once.err
+}
+
+func parse(top string) ([]file, error) {
 	var out []file
 	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -99,11 +122,5 @@ func source(t *testing.T) []file {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) == 0 {
-		t.Fatal("no Go files found")
-	}
-	return out
+	return out, err
 }
