@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // ID identifies a project. It is not the id of the project's namespace.
@@ -44,6 +45,7 @@ type Project struct {
 	Storage       string            `db:"storage"`
 	Visibility    authz.Visibility  `db:"visibility"`
 	Archived      bool              `db:"archived"`
+	Personal      bool              `db:"personal"` // stands in a user's namespace
 
 	StarCount       int64  `db:"star_count"`
 	ForksCount      int64  `db:"forks_count"`
@@ -93,6 +95,14 @@ func (p *Project) Subject() authz.Subject {
 		IsProject:  true,
 		Level:      p.Level,
 		Known:      p.LevelKnown,
+	}
+}
+
+// Place is where the project's members are.
+func (p *Project) Place() namespace.Place {
+	return namespace.Place{
+		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath,
+		Personal: p.Personal, Subject: p.Subject(),
 	}
 }
 

@@ -17,10 +17,10 @@ type row struct {
 	ActorLevel          authz.Level         `db:"actor_level"`
 }
 
-// columns are those of row without actor_level, over the aliases p, n and r of from.
+// columns are those of row without actor_level, over the aliases p, n, r and o of from.
 const columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.name, p.path,
 	r.path AS full_path, r.name AS full_name, p.description, p.avatar, p.default_branch, p.storage,
-	n.visibility, p.archived, p.star_count, p.forks_count, p.open_issues_count, p.topics,
+	n.visibility, o.kind = 'user' AS personal, p.archived, p.star_count, p.forks_count, p.open_issues_count, p.topics,
 	p.issues_access, p.merge_requests_access, p.repository_access, p.forking_access, p.wiki_access,
 	p.builds_access, p.snippets_access, p.features, p.merge_method, p.squash_option,
 	p.only_allow_merge_if_pipeline_succeeds, p.allow_merge_on_skipped_pipeline,
@@ -30,7 +30,8 @@ const columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_
 	p.autoclose_referenced_issues, p.emails_enabled, p.approvals_before_merge, p.settings,
 	p.marked_for_deletion_on, p.pending_delete, p.last_activity_at, p.created_at, p.updated_at`
 
-const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id`
+const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
+	JOIN namespaces o ON o.id = p.parent_id`
 
 // project finishes the project of a row read with the actor's level.
 func (r *row) project() *Project {

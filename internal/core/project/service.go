@@ -2,10 +2,15 @@ package project
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/setting"
 )
 
 // Repositories makes and removes the git repositories of projects. The package repo
@@ -18,6 +23,13 @@ type Repositories interface {
 	Remove(ctx context.Context, p *Project) error
 }
 
+// Heads makes another branch the default one. The package repo implements it.
+type Heads interface {
+	// SetHead points HEAD of the project's repository to a branch; NotFound where there
+	// is no such branch.
+	SetHead(ctx context.Context, p *Project, branch string) error
+}
+
 // CreateOptions says what a new repository starts with.
 type CreateOptions struct {
 	By            authz.Actor
@@ -28,22 +40,53 @@ type CreateOptions struct {
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Now    func() time.Time
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Namespaces *namespace.Service
+	Settings   *setting.Store
+	Now        func() time.Time
+
+	// Enqueue inserts a job in the transaction of ctx.
+	Enqueue func(ctx context.Context, args job.Args) error
 }
 
 // Service reads and changes projects.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	now    func() time.Time
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	namespaces *namespace.Service
+	settings   *setting.Store
+	now        func() time.Time
+	enqueue    func(ctx context.Context, args job.Args) error
 
-	// Repositories is set once by the application before the first call.
+	// Repositories and Heads are set once by the application before the first call.
 	Repositories Repositories
+	Heads        Heads
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, now: deps.Now}
+	return &Service{
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, namespaces: deps.Namespaces, settings: deps.Settings,
+		now: deps.Now, enqueue: deps.Enqueue,
+	}
+}
+
+// CountIssues adds to the number of open issues, in the transaction that changes them.
+// It asks for no permission.
+func (s *Service) CountIssues(ctx context.Context, id ID, add int64) error {
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET open_issues_count = open_issues_count + ? WHERE id = ?", add, id); err != nil {
+		return fmt.Errorf("count open issues: %w", err)
+	}
+	return nil
+}
+
+// Touch notes that something happened in the project. It asks for no permission.
+func (s *Service) Touch(ctx context.Context, id ID, at time.Time) error {
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET last_activity_at = ? WHERE id = ?", db.At(at), id); err != nil {
+		return fmt.Errorf("touch project: %w", err)
+	}
+	return nil
 }

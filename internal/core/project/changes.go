@@ -1,0 +1,211 @@
+package project
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Changes are the attributes of a project that a call sets; nil leaves one alone.
+type Changes struct {
+	Name, Path    *string
+	Description   *string
+	DefaultBranch *string
+	Visibility    *authz.Visibility
+	Topics        *[]string
+	Features      map[string]string // access by API name without the suffix _access_level
+
+	MergeMethod                     *string
+	SquashOption                    *string
+	OnlyMergeIfPipelineSucceeds     *bool
+	AllowMergeOnSkippedPipeline     *bool
+	OnlyMergeIfDiscussionsResolved  *bool
+	RemoveSourceBranchAfterMerge    *bool
+	PrintingMergeRequestLinkEnabled *bool
+	MergeCommitTemplate             *string
+	SquashCommitTemplate            *string
+	SuggestionCommitMessage         *string
+	IssueBranchTemplate             *string
+	RequestAccessEnabled            *bool
+	LFSEnabled                      *bool
+	AutocloseReferencedIssues       *bool
+	EmailsEnabled                   *bool
+	ApprovalsBeforeMerge            *int64
+
+	Settings SettingsChanges
+}
+
+// apply sets what the changes hold, but for the default branch, and names what is
+// different now.
+func (c *Changes) apply(p *Project) ([]string, error) {
+	var changed []string
+	set(&changed, "name", &p.Name, c.Name)
+	set(&changed, "path", &p.Path, c.Path)
+	set(&changed, "visibility", &p.Visibility, c.Visibility)
+	setText(&changed, "description", &p.Description, c.Description)
+	set(&changed, "merge_method", &p.MergeMethod, c.MergeMethod)
+	set(&changed, "squash_option", &p.SquashOption, c.SquashOption)
+	set(&changed, "only_allow_merge_if_pipeline_succeeds", &p.OnlyMergeIfPipelineSucceeds, c.OnlyMergeIfPipelineSucceeds)
+	setText(&changed, "allow_merge_on_skipped_pipeline", &p.AllowMergeOnSkippedPipeline, c.AllowMergeOnSkippedPipeline)
+	set(&changed, "only_allow_merge_if_all_discussions_are_resolved", &p.OnlyMergeIfDiscussionsResolved, c.OnlyMergeIfDiscussionsResolved)
+	set(&changed, "remove_source_branch_after_merge", &p.RemoveSourceBranchAfterMerge, c.RemoveSourceBranchAfterMerge)
+	set(&changed, "printing_merge_request_link_enabled", &p.PrintingMergeRequestLinkEnabled, c.PrintingMergeRequestLinkEnabled)
+	setTemplate(&changed, "merge_commit_template", &p.MergeCommitTemplate, c.MergeCommitTemplate)
+	setTemplate(&changed, "squash_commit_template", &p.SquashCommitTemplate, c.SquashCommitTemplate)
+	setTemplate(&changed, "suggestion_commit_message", &p.SuggestionCommitMessage, c.SuggestionCommitMessage)
+	setTemplate(&changed, "issue_branch_template", &p.IssueBranchTemplate, c.IssueBranchTemplate)
+	set(&changed, "request_access_enabled", &p.RequestAccessEnabled, c.RequestAccessEnabled)
+	set(&changed, "lfs_enabled", &p.LFSEnabled, c.LFSEnabled)
+	set(&changed, "autoclose_referenced_issues", &p.AutocloseReferencedIssues, c.AutocloseReferencedIssues)
+	set(&changed, "emails_enabled", &p.EmailsEnabled, c.EmailsEnabled)
+	set(&changed, "approvals_before_merge", &p.ApprovalsBeforeMerge, c.ApprovalsBeforeMerge)
+	if c.Topics != nil && !slices.Equal(*c.Topics, p.Topics()) {
+		text, err := json.Marshal(cleanTopics(*c.Topics))
+		if err != nil {
+			return nil, err
+		}
+		p.TopicsJSON = string(text)
+		changed = append(changed, "topics")
+	}
+	for _, feature := range slices.Sorted(maps.Keys(c.Features)) {
+		if p.Access(feature) == c.Features[feature] {
+			continue
+		}
+		if !p.setFeature(feature, c.Features[feature]) {
+			return nil, errs.Plain(feature + "_access_level does not have a valid value")
+		}
+		changed = append(changed, feature+"_access_level")
+	}
+	merged, err := p.Settings().with(c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if old, err := p.Settings().with(SettingsChanges{}); err != nil || merged != old {
+		changed = append(changed, "settings")
+	}
+	p.SettingsJSON = merged
+	return changed, nil
+}
+
+func set[T comparable](changed *[]string, name string, field, value *T) {
+	if value != nil && *field != *value {
+		*field = *value
+		*changed = append(*changed, name)
+	}
+}
+
+func setText[T comparable](changed *[]string, name string, field **T, value *T) {
+	if value != nil && (*field == nil || **field != *value) {
+		*field = value
+		*changed = append(*changed, name)
+	}
+}
+
+// setTemplate sets a text that is absent where it is empty.
+func setTemplate(changed *[]string, name string, field **string, value *string) {
+	if value == nil {
+		return
+	}
+	if *value == "" {
+		if *field != nil {
+			*field = nil
+			*changed = append(*changed, name)
+		}
+		return
+	}
+	setText(changed, name, field, value)
+}
+
+func cleanTopics(topics []string) []string {
+	out := make([]string, 0, len(topics))
+	for _, t := range topics {
+		if t = strings.TrimSpace(t); t != "" && !slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, t) }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+const (
+	messagePath = "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-', end in '.git' or end in '.atom'"
+	messageSlug = "can only include non-accented letters, digits, '_', '-' and '.'. It must not start with '-', '_', or '.', " +
+		"nor end with '-', '_', '.', '.git', or '.atom'."
+	messageName = "can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces. " +
+		"It must start with a letter, digit, emoji, or '_'."
+	messageConfigPath = "cannot include leading slash or directory traversal."
+	messageTimeout    = "needs to be between 10 minutes and 1 month"
+)
+
+var slugPattern = regexp.MustCompile(`\A[a-zA-Z0-9]+([._-][a-zA-Z0-9]+)*\z`)
+
+// check validates what stands in p itself; old is nil for a new project.
+func check(p, old *Project) errs.Fields {
+	var f errs.Fields
+	if old == nil || p.Name != old.Name {
+		switch {
+		case strings.TrimSpace(p.Name) == "":
+			f.Add("name", namespace.MessageBlank)
+		case utf8.RuneCountInString(p.Name) > namespace.MaxName:
+			f.Add("name", namespace.MessageLongName)
+		case !namespace.ValidName(p.Name, ".+ "):
+			f.Add("name", messageName)
+		}
+	}
+	if old == nil || p.Path != old.Path {
+		checkPath(&f, p.Path)
+	}
+	if p.Description != nil {
+		f.Check(utf8.RuneCountInString(*p.Description) <= namespace.MaxDescription, "description", namespace.MessageLongText)
+	}
+	set := p.Settings()
+	if path := set.CIConfigPath; path != nil {
+		f.Check(!strings.HasPrefix(*path, "/") && !slices.Contains(strings.Split(*path, "/"), ".."), "ci_config_path", messageConfigPath)
+	}
+	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
+	return f
+}
+
+func checkPath(f *errs.Fields, path string) {
+	switch {
+	case path == "":
+		f.Add("path", namespace.MessageBlank)
+		return
+	case utf8.RuneCountInString(path) > namespace.MaxName:
+		f.Add("path", namespace.MessageLongName)
+		return
+	}
+	f.Check(account.ValidPath(path), "path", messagePath)
+	f.Check(slugPattern.MatchString(path) && !strings.HasSuffix(strings.ToLower(path), ".git") &&
+		!strings.HasSuffix(strings.ToLower(path), ".atom"), "path", messageSlug)
+	f.Check(!account.ReservedInside(path), "path", namespace.MessageReserved)
+}
+
+// slug derives a path from a name: accents go, letters become small, and whatever a
+// path cannot hold becomes one dash.
+func slug(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '.':
+			b.WriteRune(r)
+		case r >= 0x300 && r <= 0x36F: // accents, split off by the decomposition
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	out := strings.Trim(b.String(), "-_.")
+	for _, end := range []string{".git", ".atom"} {
+		out = strings.TrimSuffix(out, end)
+	}
+	return out
+}

@@ -1,0 +1,388 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Input is a new project; one of name and path is needed.
+type Input struct {
+	NamespaceID  *authz.NamespaceID // nil is the personal namespace of the actor, or of Owner
+	Owner        authz.UserID       // make it for this user; administrators only
+	Readme       bool
+	ObjectFormat string // sha1 or sha256, "" is sha1
+	ImportURL    string
+	Storage      string // administrators only, "" is the instance's
+	Changes
+}
+
+// Created says that a project is there.
+type Created struct {
+	ProjectID   ID
+	NamespaceID authz.NamespaceID
+	ParentID    authz.NamespaceID
+	Name        string
+	FullPath    string
+	By          authz.Actor
+}
+
+type projectRow struct {
+	NamespaceID         authz.NamespaceID   `db:"namespace_id"`
+	ParentID            authz.NamespaceID   `db:"parent_id"`
+	CreatorID           *authz.UserID       `db:"creator_id"`
+	Name                string              `db:"name"`
+	NameFold            string              `db:"name_fold"`
+	Path                string              `db:"path"`
+	Description         *string             `db:"description"`
+	DescriptionFold     string              `db:"description_fold"`
+	Avatar              string              `db:"avatar"`
+	Storage             string              `db:"storage"`
+	Archived            bool                `db:"archived"`
+	StarCount           int64               `db:"star_count"`
+	ForksCount          int64               `db:"forks_count"`
+	OpenIssuesCount     int64               `db:"open_issues_count"`
+	Topics              string              `db:"topics"`
+	IssuesAccess        authz.FeatureAccess `db:"issues_access"`
+	MergeRequestsAccess authz.FeatureAccess `db:"merge_requests_access"`
+	RepositoryAccess    authz.FeatureAccess `db:"repository_access"`
+	ForkingAccess       authz.FeatureAccess `db:"forking_access"`
+	WikiAccess          authz.FeatureAccess `db:"wiki_access"`
+	BuildsAccess        authz.FeatureAccess `db:"builds_access"`
+	SnippetsAccess      authz.FeatureAccess `db:"snippets_access"`
+	FeaturesJSON        string              `db:"features"`
+	MergeMethod         string              `db:"merge_method"`
+	SquashOption        string              `db:"squash_option"`
+	OnlyIfPipeline      bool                `db:"only_allow_merge_if_pipeline_succeeds"`
+	SkippedPipeline     *bool               `db:"allow_merge_on_skipped_pipeline"`
+	OnlyIfDiscussions   bool                `db:"only_allow_merge_if_all_discussions_are_resolved"`
+	RemoveSource        bool                `db:"remove_source_branch_after_merge"`
+	PrintLink           bool                `db:"printing_merge_request_link_enabled"`
+	MergeTemplate       *string             `db:"merge_commit_template"`
+	SquashTemplate      *string             `db:"squash_commit_template"`
+	SuggestionMessage   *string             `db:"suggestion_commit_message"`
+	BranchTemplate      *string             `db:"issue_branch_template"`
+	RequestAccess       bool                `db:"request_access_enabled"`
+	LFS                 bool                `db:"lfs_enabled"`
+	Autoclose           bool                `db:"autoclose_referenced_issues"`
+	Emails              bool                `db:"emails_enabled"`
+	Approvals           int64               `db:"approvals_before_merge"`
+	SettingsJSON        string              `db:"settings"`
+	PendingDelete       bool                `db:"pending_delete"`
+	LastActivityAt      db.Time             `db:"last_activity_at"`
+	CreatedAt           db.Time             `db:"created_at"`
+	UpdatedAt           db.Time             `db:"updated_at"`
+}
+
+// Create makes a project and its repository. Where the actor may not create in the
+// namespace, or does not see it, that is an Invalid namespace; a full personal
+// namespace is Forbidden with a list of one sentence.
+func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Project, error) {
+	parent, err := s.requireCreate(ctx, as, &in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.build(as, in, parent)
+	if err != nil {
+		return nil, err
+	}
+	fields := check(p, nil)
+	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
+		fields.Check(gitcmd.ValidBranchName(*in.DefaultBranch), "default_branch", "is not a valid branch name")
+	}
+	s.checkVisibility(&fields, as, p, parent)
+	if err := s.checkFree(ctx, &fields, p, parent, 0); err != nil {
+		return nil, err
+	}
+	if err := fields.Err(); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		ns, err := s.namespaces.Plant(ctx, namespace.Entry{
+			Kind: namespace.ProjectKind, Parent: &parent.ID, Path: p.Path, Name: p.Name, Visibility: p.Visibility,
+		})
+		if err != nil {
+			return err
+		}
+		id, err := db.Insert(ctx, s.db, "projects", p.row(ns))
+		if err != nil {
+			return fmt.Errorf("insert project: %w", err)
+		}
+		p.ID, p.NamespaceID = ID(id), ns
+		return s.bus.Publish(ctx, Created{
+			ProjectID: p.ID, NamespaceID: ns, ParentID: parent.ID, Name: p.Name, FullPath: p.FullPath, By: as,
+		})
+	})
+	if f := takenFields(err); f != nil {
+		return nil, f.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create project: %w", err)
+	}
+	return s.makeRepository(ctx, as, p, in)
+}
+
+// makeRepository runs after the commit. Should the server stop before, the first use
+// of the repository makes it.
+func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project, in Input) (*Project, error) {
+	branch := p.InitialBranch()
+	if branch == "" {
+		branch = s.settings.Current().Branch()
+	}
+	if s.Repositories != nil {
+		made, err := s.FindByID(ctx, as, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		err = s.Repositories.Create(ctx, made, CreateOptions{
+			By: as, DefaultBranch: branch, Readme: in.Readme, ObjectFormat: p.Settings().ObjectFormat,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("create repository: %w", err)
+		}
+		if !in.Readme {
+			return made, nil
+		}
+	}
+	return s.FindByID(ctx, as, p.ID)
+}
+
+// requireCreate finds the namespace of a new project and checks that the actor may
+// create there.
+func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) (*namespace.Namespace, error) {
+	if in.Owner != 0 {
+		if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+			return nil, err
+		}
+	}
+	if !as.SignedIn() && !as.Admin {
+		return nil, errs.New(errs.Unauthorized, "")
+	}
+	var id authz.NamespaceID
+	if in.NamespaceID != nil {
+		id = *in.NamespaceID
+	} else {
+		owner := in.Owner
+		if owner == 0 {
+			owner = as.UserID
+		}
+		own, err := db.Get[*authz.NamespaceID](ctx, s.db, "SELECT namespace_id FROM users WHERE id = ?", owner)
+		switch {
+		case errors.Is(err, db.ErrNotFound):
+			return nil, errs.Missing("User")
+		case err != nil:
+			return nil, fmt.Errorf("personal namespace: %w", err)
+		case own == nil:
+			return nil, badNamespace()
+		}
+		id = *own
+	}
+	all, err := s.namespaces.ByIDs(ctx, []authz.NamespaceID{id})
+	if err != nil {
+		return nil, err
+	}
+	parent := all[id]
+	switch {
+	case parent == nil || parent.Kind == namespace.ProjectKind:
+		return nil, badNamespace()
+	case parent.Kind == namespace.UserKind:
+		return parent, s.requirePersonal(ctx, as, parent)
+	}
+	return parent, s.requireGroup(ctx, as, parent)
+}
+
+func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
+	mine := parent.OwnerID != nil && *parent.OwnerID == as.UserID
+	switch {
+	case as.Admin && !mine:
+		return nil
+	case !mine:
+		return badNamespace()
+	case as.External && !as.Admin:
+		return errs.Denied("")
+	}
+	type room struct {
+		Limit int64 `db:"projects_limit"`
+		Used  int64 `db:"used"`
+	}
+	r, err := db.Get[room](ctx, s.db, `SELECT u.projects_limit,
+		(SELECT COUNT(*) FROM projects p WHERE p.parent_id = u.namespace_id AND NOT p.pending_delete) AS used
+		FROM users u WHERE u.id = ?`, as.UserID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("limit of projects: %w", err)
+	case r.Limit == 0:
+		return errs.Sentences(errs.Forbidden, "You cannot create projects in your personal namespace. Contact your GitLab administrator.")
+	case r.Used >= r.Limit:
+		return errs.Sentences(errs.Forbidden, fmt.Sprintf(
+			"You've reached your limit of %d projects created. Contact your GitLab administrator.", r.Limit))
+	}
+	return nil
+}
+
+func (s *Service) requireGroup(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
+	g, err := s.namespaces.FindByID(ctx, as, parent.ID)
+	if errs.Is(err, errs.NotFound) {
+		return badNamespace()
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.CreateProject, g.Subject()); err != nil {
+		if errs.Is(err, errs.Forbidden) {
+			return badNamespace()
+		}
+		return err
+	}
+	least, known := creationLevels[g.ProjectCreationLevel]
+	if !as.Admin && (!known || g.Level < least) {
+		return badNamespace()
+	}
+	return nil
+}
+
+// creationLevels say what level a group's project_creation_level asks for; the words
+// that are missing leave it to administrators.
+var creationLevels = map[string]authz.Level{
+	"developer": authz.Developer, "maintainer": authz.Maintainer, "owner": authz.Owner,
+}
+
+func badNamespace() error {
+	var f errs.Fields
+	f.Add("namespace", "is not valid")
+	return f.Err()
+}
+
+func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (*Project, error) {
+	set := s.settings.Current()
+	v, ok := authz.ParseVisibility(set.DefaultProjectVisibility)
+	if !ok {
+		v = authz.Private
+	}
+	if parent.Kind == namespace.GroupKind {
+		v = min(v, parent.Visibility)
+	}
+	p := &Project{
+		ParentID: parent.ID, Visibility: v, Storage: "default", MergeMethod: MergeCommit, SquashOption: SquashDefaultOff,
+		RemoveSourceBranchAfterMerge: true, PrintingMergeRequestLinkEnabled: true, RequestAccessEnabled: true,
+		LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, TopicsJSON: "[]", FeaturesJSON: "{}",
+	}
+	if len(set.RepositoryStorages) > 0 {
+		p.Storage = set.RepositoryStorages[0]
+	}
+	if in.Storage != "" && as.Admin {
+		p.Storage = in.Storage
+	}
+	for f := range p.Features {
+		p.Features[f] = authz.FeatureEnabled
+	}
+	creator := as.UserID
+	if in.Owner != 0 {
+		creator = in.Owner
+	}
+	if creator != 0 {
+		p.CreatorID = &creator
+	}
+	if in.Name == nil {
+		in.Name = in.Path
+	}
+	if in.Path == nil && in.Name != nil {
+		path := slug(*in.Name)
+		in.Path = &path
+	}
+	if _, err := in.apply(p); err != nil {
+		return nil, err
+	}
+	own := p.Settings()
+	if in.DefaultBranch != nil {
+		own.InitialBranch = *in.DefaultBranch
+	}
+	if in.ObjectFormat != "" {
+		own.ObjectFormat = in.ObjectFormat
+	}
+	own.ImportURL = in.ImportURL
+	text, err := own.with(SettingsChanges{})
+	if err != nil {
+		return nil, fmt.Errorf("encode settings: %w", err)
+	}
+	p.SettingsJSON = text
+	p.FullPath, p.FullName = parent.FullPath+"/"+p.Path, parent.FullName+" / "+p.Name
+	now := db.At(s.now())
+	p.CreatedAt, p.UpdatedAt, p.LastActivityAt = now, now, now
+	return p, nil
+}
+
+func (s *Service) checkVisibility(f *errs.Fields, as authz.Actor, p *Project, parent *namespace.Namespace) {
+	if !as.Admin && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, p.Visibility.String()) {
+		f.Add("visibility_level", namespace.RestrictedVisibility(p.Visibility))
+	}
+	if parent.Kind == namespace.GroupKind && p.Visibility > parent.Visibility {
+		f.Add("visibility_level", fmt.Sprintf("%s is not allowed in a %s namespace.", p.Visibility, parent.Visibility))
+	}
+}
+
+// checkFree looks for something that holds the path or the name beside it already; but
+// is the project's own namespace, 0 for a new one.
+func (s *Service) checkFree(ctx context.Context, f *errs.Fields, p *Project, parent *namespace.Namespace, but authz.NamespaceID) error {
+	type held struct {
+		Path bool `db:"path_held"`
+		Name bool `db:"name_held"`
+	}
+	h, err := db.Get[held](ctx, s.db, `SELECT
+		EXISTS (SELECT 1 FROM routes WHERE path_fold = ? AND namespace_id <> ?) AS path_held,
+		EXISTS (SELECT 1 FROM namespaces WHERE parent_id = ? AND kind = 'project' AND name = ? AND id <> ?) AS name_held`,
+		db.Fold(parent.FullPath+"/"+p.Path), but, parent.ID, p.Name, but)
+	if err != nil {
+		return fmt.Errorf("look for path and name: %w", err)
+	}
+	if h.Name {
+		f.Add("project_namespace.name", namespace.MessageTaken)
+		f.Add("name", namespace.MessageTaken)
+	}
+	if h.Path {
+		f.Add("path", namespace.MessageTaken)
+	}
+	return nil
+}
+
+// takenFields says what a refused Plant or Rename is about, nil for nothing: somebody
+// was faster after checkFree.
+func takenFields(err error) errs.Fields {
+	var f errs.Fields
+	switch {
+	case errors.Is(err, namespace.ErrTaken):
+		f.Add("path", namespace.MessageTaken)
+	case errors.Is(err, namespace.ErrNameTaken):
+		f.Add("project_namespace.name", namespace.MessageTaken)
+		f.Add("name", namespace.MessageTaken)
+	}
+	return f
+}
+
+func (p *Project) row(ns authz.NamespaceID) projectRow {
+	r := projectRow{
+		NamespaceID: ns, ParentID: p.ParentID, CreatorID: p.CreatorID, Name: p.Name, NameFold: db.Fold(p.Name), Path: p.Path,
+		Description: p.Description, Storage: p.Storage, Topics: p.TopicsJSON,
+		IssuesAccess: p.Features[authz.Issues], MergeRequestsAccess: p.Features[authz.MergeRequests],
+		RepositoryAccess: p.Features[authz.Repository], ForkingAccess: p.Features[authz.Forking],
+		WikiAccess: p.Features[authz.Wiki], BuildsAccess: p.Features[authz.Builds], SnippetsAccess: p.Features[authz.Snippets],
+		FeaturesJSON: p.FeaturesJSON, MergeMethod: p.MergeMethod, SquashOption: p.SquashOption,
+		OnlyIfPipeline: p.OnlyMergeIfPipelineSucceeds, SkippedPipeline: p.AllowMergeOnSkippedPipeline,
+		OnlyIfDiscussions: p.OnlyMergeIfDiscussionsResolved, RemoveSource: p.RemoveSourceBranchAfterMerge,
+		PrintLink: p.PrintingMergeRequestLinkEnabled, MergeTemplate: p.MergeCommitTemplate, SquashTemplate: p.SquashCommitTemplate,
+		SuggestionMessage: p.SuggestionCommitMessage, BranchTemplate: p.IssueBranchTemplate, RequestAccess: p.RequestAccessEnabled,
+		LFS: p.LFSEnabled, Autoclose: p.AutocloseReferencedIssues, Emails: p.EmailsEnabled, Approvals: p.ApprovalsBeforeMerge,
+		SettingsJSON: p.SettingsJSON, LastActivityAt: p.LastActivityAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	if p.Description != nil {
+		r.DescriptionFold = db.Fold(*p.Description)
+	}
+	return r
+}

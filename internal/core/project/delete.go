@@ -1,0 +1,170 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Deleted says that a project is gone for everybody; its rows and its repository go in
+// the background.
+type Deleted struct {
+	ProjectID ID
+	ParentID  authz.NamespaceID
+	Name      string
+	FullPath  string
+	By        authz.Actor
+}
+
+// Purge is the job that removes what is left of a deleted project.
+type Purge struct {
+	ProjectID ID `json:"project_id"`
+}
+
+// Kind names the job.
+func (Purge) Kind() string { return "project_purge" }
+
+// PurgeGroup is the job that deletes a group with everything in it.
+type PurgeGroup struct {
+	GroupID namespace.ID `json:"group_id"`
+	By      authz.UserID `json:"by"`
+}
+
+// Kind names the job.
+func (PurgeGroup) Kind() string { return "group_purge" }
+
+// PurgeGroups is the periodic job that deletes the groups whose grace period is over.
+type PurgeGroups struct{}
+
+// Kind names the job.
+func (PurgeGroups) Kind() string { return "groups_purge" }
+
+// Delete makes a project disappear at once and frees its path; the rest happens in the
+// background.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, ref string) error {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, p)
+}
+
+func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
+	path, name := p.Path+namespace.Suffix(int64(p.ID)), p.Name+namespace.Suffix(int64(p.ID))
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		marked, err := s.db.Exec(ctx, `UPDATE projects SET pending_delete = ?, name = ?, name_fold = ?, path = ?, updated_at = ?
+			WHERE id = ? AND NOT pending_delete`, true, name, db.Fold(name), path, db.At(s.now()), p.ID)
+		if err != nil || marked == 0 {
+			return err
+		}
+		if err := s.namespaces.Rename(ctx, p.NamespaceID, path, name); err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, Deleted{ProjectID: p.ID, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as}); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, Purge{ProjectID: p.ID})
+	})
+	if err != nil {
+		return fmt.Errorf("delete project: %w", err)
+	}
+	return nil
+}
+
+// Purge removes the repository and the rows of a deleted project. Doing it twice is
+// harmless.
+func (s *Service) Purge(ctx context.Context, args Purge) error {
+	found, err := db.Get[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+" WHERE p.pending_delete AND p.id = ?", args.ProjectID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find deleted project: %w", err)
+	}
+	p := found.bare()
+	if s.Repositories != nil {
+		if err := s.Repositories.Remove(ctx, p); err != nil {
+			return fmt.Errorf("remove repository: %w", err)
+		}
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {
+			return fmt.Errorf("remove project: %w", err)
+		}
+		return s.namespaces.Uproot(ctx, p.NamespaceID)
+	})
+}
+
+// MarkGroup schedules a group for deletion; where the instance grants no grace period,
+// it is deleted now.
+func (s *Service) MarkGroup(ctx context.Context, as authz.Actor, ref string) error {
+	g, err := s.namespaces.Mark(ctx, as, ref)
+	if err != nil {
+		return err
+	}
+	if s.settings.Current().DeletionAdjournedPeriod > 0 {
+		return nil
+	}
+	return s.enqueueGroup(ctx, as, g.ID)
+}
+
+// DeleteGroup deletes a marked subgroup before its time; fullPath confirms which one.
+func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath string) error {
+	g, err := s.namespaces.MayPurge(ctx, as, ref, fullPath)
+	if err != nil {
+		return err
+	}
+	return s.enqueueGroup(ctx, as, g.ID)
+}
+
+func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		return s.enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID})
+	})
+}
+
+// PurgeGroup deletes a group, its subgroups and its projects. Doing it twice is
+// harmless.
+func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
+	by := authz.Actor{UserID: args.By, Admin: true}
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
+		` JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ? ORDER BY p.id`, args.GroupID)
+	if err != nil {
+		return fmt.Errorf("projects of group: %w", err)
+	}
+	for i := range rows {
+		p := rows[i].bare()
+		if !p.PendingDelete {
+			if err := s.remove(ctx, by, p); err != nil {
+				return err
+			}
+		}
+		if err := s.Purge(ctx, Purge{ProjectID: p.ID}); err != nil {
+			return err
+		}
+	}
+	return s.namespaces.Remove(ctx, by, args.GroupID)
+}
+
+// PurgeGroups enqueues the deletion of every group whose grace period is over.
+func (s *Service) PurgeGroups(ctx context.Context, _ PurgeGroups) error {
+	due, err := s.namespaces.Due(ctx)
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		for _, id := range due {
+			if err := s.enqueue(ctx, PurgeGroup{GroupID: id}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

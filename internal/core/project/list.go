@@ -1,0 +1,229 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Filter selects from a list of projects; the zero value selects all that the actor
+// may see.
+type Filter struct {
+	Parent           *authz.NamespaceID // standing in this namespace
+	Subgroups        bool               // and in what is below it
+	Ancestors        bool               // and in what is above it
+	Shared           bool               // and those it is invited to
+	OnlyShared       bool               // only those it is invited to
+	Search           string
+	SearchNamespaces bool
+	Visibility       *authz.Visibility
+	Archived         *bool
+	Active           *bool // neither archived nor marked for deletion
+	Owned            bool
+	Membership       bool
+	Starred          bool
+	Imported         bool
+	MinLevel         authz.Level
+	Language         string
+	Issues           bool // enabled and open to the actor
+	MergeRequests    bool
+	Topics           []string // all of them
+	MarkedOn         string   // YYYY-MM-DD
+	PendingDelete    bool     // with those being deleted; administrators only
+	Storage          string   // administrators only
+	IDAfter          ID
+	IDBefore         ID
+	ActiveAfter      *time.Time
+	ActiveBefore     *time.Time
+	UpdatedAfter     *time.Time
+	UpdatedBefore    *time.Time
+	OrderBy          string // a key of orders; "" is created_at
+	Ascending        bool
+	Limit            int
+	Offset           int
+	Uncounted        bool
+}
+
+// MaxCounted is where counting ends: a longer list reports one more.
+const MaxCounted = 10000
+
+// orders are the columns a list may be sorted by. Created_at is the order of the ids.
+var orders = map[string]string{
+	"": "p.id", "id": "p.id", "created_at": "p.id", "similarity": "p.id", "name": "p.name_fold", "path": "p.path",
+	"updated_at": "p.updated_at", "last_activity_at": "p.last_activity_at", "star_count": "p.star_count",
+}
+
+// List gives the projects that the actor may see, with the actor's level in each; total
+// counts them without limit, to MaxCounted + 1 at most.
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*Project, total int, err error) {
+	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	if (f.UpdatedAfter != nil || f.UpdatedBefore != nil) && f.OrderBy != "updated_at" {
+		return nil, 0, errs.Bad("`updated_at` filter and `updated_at` sorting must be paired")
+	}
+	w, err := s.conditions(as, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !f.Uncounted {
+		total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+from+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("count projects: %w", err)
+		}
+	}
+	order, direction := orders[f.OrderBy], " DESC"
+	if order == "" {
+		order = "p.id"
+	}
+	if f.Ascending {
+		direction = " ASC"
+	}
+	sorted := order + direction
+	if order != "p.id" {
+		sorted += ", p.id" + direction
+	}
+	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL()+
+		" ORDER BY "+sorted+" LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list projects: %w", err)
+	}
+	list = make([]*Project, len(rows))
+	for i := range rows {
+		list[i] = rows[i].project()
+	}
+	return list, total, nil
+}
+
+func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
+	var w db.Where
+	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	w.And(seen, args...)
+	if !f.PendingDelete || !as.Admin {
+		w.Raw("NOT p.pending_delete")
+	}
+	f.place(&w)
+	s.membership(&w, as, f)
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		cond, args := `p.name_fold LIKE ? ESCAPE '\' OR LOWER(p.path) LIKE ? ESCAPE '\' OR p.description_fold LIKE ? ESCAPE '\'`,
+			[]any{pattern, pattern, pattern}
+		if f.SearchNamespaces {
+			cond, args = cond+` OR r.path_fold LIKE ? ESCAPE '\'`, append(args, pattern)
+		}
+		w.And("("+cond+")", args...)
+	}
+	if f.Visibility != nil {
+		w.And("n.visibility = ?", *f.Visibility)
+	}
+	if f.Archived != nil {
+		w.And("p.archived = ?", *f.Archived)
+	}
+	if f.Active != nil {
+		if *f.Active {
+			w.Raw("NOT p.archived AND p.marked_for_deletion_on IS NULL")
+		} else {
+			w.Raw("(p.archived OR p.marked_for_deletion_on IS NOT NULL)")
+		}
+	}
+	if f.MarkedOn != "" {
+		w.And("p.marked_for_deletion_on = ?", f.MarkedOn)
+	}
+	for _, topic := range f.Topics {
+		text, err := json.Marshal(strings.TrimSpace(topic))
+		if err != nil {
+			return w, fmt.Errorf("topic: %w", err)
+		}
+		w.And(`p.topics LIKE ? ESCAPE '\'`, "%"+db.LikePattern(string(text))+"%")
+	}
+	if f.Storage != "" && as.Admin {
+		w.And("p.storage = ?", f.Storage)
+	}
+	f.window(&w)
+	return w, nil
+}
+
+// place adds where the projects stand.
+func (f Filter) place(w *db.Where) {
+	if f.Parent == nil {
+		return
+	}
+	shared := "p.namespace_id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ?)"
+	if f.OnlyShared {
+		w.And(shared, *f.Parent)
+		return
+	}
+	cond, args := "p.parent_id = ?", []any{*f.Parent}
+	if f.Subgroups {
+		cond = "p.parent_id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)"
+	}
+	if f.Ancestors {
+		cond, args = cond+" OR p.parent_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *f.Parent)
+	}
+	if f.Shared {
+		cond, args = cond+" OR "+shared, append(args, *f.Parent)
+	}
+	w.And("("+cond+")", args...)
+}
+
+// membership adds what the actor must be to the projects.
+func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
+	least := f.MinLevel
+	if f.Membership {
+		least = max(least, authz.Guest)
+	}
+	if f.Owned {
+		least = max(least, authz.Owner)
+	}
+	if least > 0 {
+		reach, args := s.policy.ReachSQL(as, least)
+		w.And("p.namespace_id IN ("+reach+")", args...)
+	}
+	if f.Starred || f.Imported || f.Language != "" {
+		w.Raw("1 = 0") // nothing is starred, imported or measured yet
+	}
+	for _, feature := range []struct {
+		on     bool
+		column string
+	}{{f.Issues, "p.issues_access"}, {f.MergeRequests, "p.merge_requests_access"}} {
+		if !feature.on {
+			continue
+		}
+		if as.Admin || !as.SignedIn() {
+			w.And(feature.column+" >= ?", map[bool]authz.FeatureAccess{true: authz.FeatureMembers, false: authz.FeatureEnabled}[as.Admin])
+			continue
+		}
+		reach, args := s.policy.ReachSQL(as, authz.Guest)
+		w.And("("+feature.column+" >= 20 OR "+feature.column+" >= 10 AND p.namespace_id IN ("+reach+"))", args...)
+	}
+}
+
+// window adds the bounds of ids and times.
+func (f Filter) window(w *db.Where) {
+	if f.IDAfter != 0 {
+		w.And("p.id > ?", f.IDAfter)
+	}
+	if f.IDBefore != 0 {
+		w.And("p.id < ?", f.IDBefore)
+	}
+	for _, bound := range []struct {
+		cond string
+		at   *time.Time
+	}{
+		{"p.last_activity_at > ?", f.ActiveAfter},
+		{"p.last_activity_at < ?", f.ActiveBefore},
+		{"p.updated_at > ?", f.UpdatedAfter},
+		{"p.updated_at < ?", f.UpdatedBefore},
+	} {
+		if bound.at != nil {
+			w.And(bound.cond, *bound.at)
+		}
+	}
+}

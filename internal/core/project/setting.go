@@ -1,0 +1,222 @@
+package project
+
+import (
+	"encoding/json"
+	"maps"
+
+	"tenon/internal/core/authz"
+)
+
+// Settings are those of a project that only later areas read; the zero value of each
+// field that is missing in the store is replaced by the contract's default.
+type Settings struct {
+	InitialBranch  string `json:"initial_branch,omitempty"` // asked for before there was a branch, "" for the instance's
+	ObjectFormat   string `json:"repository_object_format"` // sha1 or sha256
+	ImportURL      string `json:"import_url,omitempty"`
+	RunnersEnabled bool   `json:"shared_runners_enabled"`
+
+	PackagesEnabled                    bool             `json:"packages_enabled"`
+	GroupRunnersEnabled                bool             `json:"group_runners_enabled"`
+	PublicJobs                         bool             `json:"public_jobs"`
+	ResolveOutdatedDiffDiscussions     bool             `json:"resolve_outdated_diff_discussions"`
+	AutoDevopsEnabled                  bool             `json:"auto_devops_enabled"`
+	AutoDevopsDeployStrategy           string           `json:"auto_devops_deploy_strategy"`
+	MRDefaultTargetSelf                bool             `json:"mr_default_target_self"`
+	BuildGitStrategy                   string           `json:"build_git_strategy"`
+	BuildTimeout                       int64            `json:"build_timeout"` // seconds
+	AutoCancelPendingPipelines         string           `json:"auto_cancel_pending_pipelines"`
+	CIConfigPath                       *string          `json:"ci_config_path"`
+	MergeRequestTitleRegex             *string          `json:"merge_request_title_regex"`
+	MergeRequestTitleRegexDescription  *string          `json:"merge_request_title_regex_description"`
+	ServiceDeskEnabled                 bool             `json:"service_desk_enabled"`
+	ShowDiffPreviewInEmail             bool             `json:"show_diff_preview_in_email"`
+	EnforceAuthChecksOnUploads         bool             `json:"enforce_auth_checks_on_uploads"`
+	WarnAboutUnwantedCharacters        bool             `json:"warn_about_potentially_unwanted_characters"`
+	MaxArtifactsSize                   *int64           `json:"max_artifacts_size"`
+	CIDefaultGitDepth                  *int64           `json:"ci_default_git_depth"`
+	CIDeletePipelinesInSeconds         *int64           `json:"ci_delete_pipelines_in_seconds"`
+	CIForwardDeploymentEnabled         bool             `json:"ci_forward_deployment_enabled"`
+	CIForwardDeploymentRollbackAllowed bool             `json:"ci_forward_deployment_rollback_allowed"`
+	CIJobTokenScopeEnabled             bool             `json:"ci_job_token_scope_enabled"`
+	CISeparatedCaches                  bool             `json:"ci_separated_caches"`
+	CIAllowForkPipelinesInParent       bool             `json:"ci_allow_fork_pipelines_to_run_in_parent_project"`
+	CIIDTokenSubClaimComponents        []string         `json:"ci_id_token_sub_claim_components"`
+	CIPushRepositoryForJobToken        bool             `json:"ci_push_repository_for_job_token_allowed"`
+	CIPipelineVariablesMinimumRole     string           `json:"ci_pipeline_variables_minimum_override_role"`
+	KeepLatestArtifact                 bool             `json:"keep_latest_artifact"`
+	RestrictUserDefinedVariables       bool             `json:"restrict_user_defined_variables"`
+	RunnerTokenExpirationInterval      *int64           `json:"runner_token_expiration_interval"`
+	ResourceGroupDefaultProcessMode    string           `json:"resource_group_default_process_mode"`
+	IssuesTemplate                     *string          `json:"issues_template"`
+	MergeRequestsTemplate              *string          `json:"merge_requests_template"`
+	ExternalAuthorizationLabel         *string          `json:"external_authorization_classification_label"`
+	MergePipelinesEnabled              bool             `json:"merge_pipelines_enabled"`
+	MergeTrainsEnabled                 bool             `json:"merge_trains_enabled"`
+	MergeTrainsSkipTrainAllowed        bool             `json:"merge_trains_skip_train_allowed"`
+	OnlyMergeIfAllStatusChecksPassed   bool             `json:"only_allow_merge_if_all_status_checks_passed"`
+	AllowPipelineTriggerApproveDeploy  bool             `json:"allow_pipeline_trigger_approve_deployment"`
+	PreventMergeWithoutJiraIssue       bool             `json:"prevent_merge_without_jira_issue"`
+	ContainerExpirationPolicy          ExpirationPolicy `json:"container_expiration_policy_attributes"`
+}
+
+// ExpirationPolicy says which container images are cleaned up.
+type ExpirationPolicy struct {
+	Cadence       string  `json:"cadence"`
+	Enabled       bool    `json:"enabled"`
+	KeepN         *int64  `json:"keep_n"`
+	OlderThan     *string `json:"older_than"`
+	NameRegex     *string `json:"name_regex"`
+	NameRegexKeep *string `json:"name_regex_keep"`
+}
+
+// SettingsChanges are those of Settings that a call sets; nil leaves one alone.
+type SettingsChanges struct {
+	RunnersEnabled                     *bool             `json:"shared_runners_enabled,omitempty"`
+	PackagesEnabled                    *bool             `json:"packages_enabled,omitempty"`
+	GroupRunnersEnabled                *bool             `json:"group_runners_enabled,omitempty"`
+	PublicJobs                         *bool             `json:"public_jobs,omitempty"`
+	ResolveOutdatedDiffDiscussions     *bool             `json:"resolve_outdated_diff_discussions,omitempty"`
+	AutoDevopsEnabled                  *bool             `json:"auto_devops_enabled,omitempty"`
+	AutoDevopsDeployStrategy           *string           `json:"auto_devops_deploy_strategy,omitempty"`
+	MRDefaultTargetSelf                *bool             `json:"mr_default_target_self,omitempty"`
+	BuildGitStrategy                   *string           `json:"build_git_strategy,omitempty"`
+	BuildTimeout                       *int64            `json:"build_timeout,omitempty"`
+	AutoCancelPendingPipelines         *string           `json:"auto_cancel_pending_pipelines,omitempty"`
+	CIConfigPath                       *string           `json:"ci_config_path,omitempty"`
+	MergeRequestTitleRegex             *string           `json:"merge_request_title_regex,omitempty"`
+	MergeRequestTitleRegexDescription  *string           `json:"merge_request_title_regex_description,omitempty"`
+	ServiceDeskEnabled                 *bool             `json:"service_desk_enabled,omitempty"`
+	ShowDiffPreviewInEmail             *bool             `json:"show_diff_preview_in_email,omitempty"`
+	EnforceAuthChecksOnUploads         *bool             `json:"enforce_auth_checks_on_uploads,omitempty"`
+	WarnAboutUnwantedCharacters        *bool             `json:"warn_about_potentially_unwanted_characters,omitempty"`
+	MaxArtifactsSize                   *int64            `json:"max_artifacts_size,omitempty"`
+	CIDefaultGitDepth                  *int64            `json:"ci_default_git_depth,omitempty"`
+	CIDeletePipelinesInSeconds         *int64            `json:"ci_delete_pipelines_in_seconds,omitempty"`
+	CIForwardDeploymentEnabled         *bool             `json:"ci_forward_deployment_enabled,omitempty"`
+	CIForwardDeploymentRollbackAllowed *bool             `json:"ci_forward_deployment_rollback_allowed,omitempty"`
+	CISeparatedCaches                  *bool             `json:"ci_separated_caches,omitempty"`
+	CIAllowForkPipelinesInParent       *bool             `json:"ci_allow_fork_pipelines_to_run_in_parent_project,omitempty"`
+	CIIDTokenSubClaimComponents        *[]string         `json:"ci_id_token_sub_claim_components,omitempty"`
+	CIPushRepositoryForJobToken        *bool             `json:"ci_push_repository_for_job_token_allowed,omitempty"`
+	CIPipelineVariablesMinimumRole     *string           `json:"ci_pipeline_variables_minimum_override_role,omitempty"`
+	KeepLatestArtifact                 *bool             `json:"keep_latest_artifact,omitempty"`
+	RestrictUserDefinedVariables       *bool             `json:"restrict_user_defined_variables,omitempty"`
+	ResourceGroupDefaultProcessMode    *string           `json:"resource_group_default_process_mode,omitempty"`
+	IssuesTemplate                     *string           `json:"issues_template,omitempty"`
+	MergeRequestsTemplate              *string           `json:"merge_requests_template,omitempty"`
+	ExternalAuthorizationLabel         *string           `json:"external_authorization_classification_label,omitempty"`
+	MergePipelinesEnabled              *bool             `json:"merge_pipelines_enabled,omitempty"`
+	MergeTrainsEnabled                 *bool             `json:"merge_trains_enabled,omitempty"`
+	MergeTrainsSkipTrainAllowed        *bool             `json:"merge_trains_skip_train_allowed,omitempty"`
+	OnlyMergeIfAllStatusChecksPassed   *bool             `json:"only_allow_merge_if_all_status_checks_passed,omitempty"`
+	AllowPipelineTriggerApproveDeploy  *bool             `json:"allow_pipeline_trigger_approve_deployment,omitempty"`
+	PreventMergeWithoutJiraIssue       *bool             `json:"prevent_merge_without_jira_issue,omitempty"`
+	ContainerExpirationPolicy          *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
+}
+
+// ExpirationChange are those of ExpirationPolicy that a call sets.
+type ExpirationChange struct {
+	Cadence       *string `json:"cadence,omitempty"`
+	Enabled       *bool   `json:"enabled,omitempty"`
+	KeepN         *int64  `json:"keep_n,omitempty"`
+	OlderThan     *string `json:"older_than,omitempty"`
+	NameRegex     *string `json:"name_regex,omitempty"`
+	NameRegexKeep *string `json:"name_regex_keep,omitempty"`
+}
+
+// DefaultSettings gives what a new project starts with.
+func DefaultSettings() Settings {
+	depth, keep, older, all := int64(20), int64(10), "90d", ".*"
+	return Settings{
+		ObjectFormat: "sha1", RunnersEnabled: true, PackagesEnabled: true, GroupRunnersEnabled: true, PublicJobs: true,
+		AutoDevopsDeployStrategy: "continuous", BuildGitStrategy: "fetch", BuildTimeout: 3600,
+		AutoCancelPendingPipelines: "enabled", ShowDiffPreviewInEmail: true, EnforceAuthChecksOnUploads: true,
+		WarnAboutUnwantedCharacters: true, CIDefaultGitDepth: &depth, CIForwardDeploymentEnabled: true,
+		CIForwardDeploymentRollbackAllowed: true, CISeparatedCaches: true, CIAllowForkPipelinesInParent: true,
+		CIIDTokenSubClaimComponents: []string{"project_path", "ref_type", "ref"}, CIPipelineVariablesMinimumRole: "developer",
+		KeepLatestArtifact: true, ResourceGroupDefaultProcessMode: "unordered",
+		ContainerExpirationPolicy: ExpirationPolicy{Cadence: "1d", KeepN: &keep, OlderThan: &older, NameRegex: &all},
+	}
+}
+
+// Settings reads what SettingsJSON holds over the defaults.
+func (p *Project) Settings() Settings {
+	out := DefaultSettings()
+	if p.SettingsJSON != "" && json.Unmarshal([]byte(p.SettingsJSON), &out) != nil {
+		return DefaultSettings()
+	}
+	return out
+}
+
+// InitialBranch is the name that the first branch of the repository gets, "" for the
+// instance's.
+func (p *Project) InitialBranch() string { return p.Settings().InitialBranch }
+
+// with gives the stored form of s with the changes over it.
+func (s Settings) with(c SettingsChanges) (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return "", err
+	}
+	text, err = json.Marshal(s)
+	return string(text), err
+}
+
+// columnFeatures are the features that have columns of their own.
+var columnFeatures = map[string]authz.Feature{
+	"issues": authz.Issues, "merge_requests": authz.MergeRequests, "repository": authz.Repository, "forking": authz.Forking,
+	"wiki": authz.Wiki, "builds": authz.Builds, "snippets": authz.Snippets,
+}
+
+// otherDefaults are the features kept together, with what a new project has.
+var otherDefaults = map[string]string{
+	"package_registry": "enabled", "pages": "private", "analytics": "enabled", "container_registry": "enabled",
+	"security_and_compliance": "private", "releases": "enabled", "environments": "enabled", "feature_flags": "enabled",
+	"infrastructure": "enabled", "monitor": "enabled", "model_experiments": "enabled", "model_registry": "enabled",
+	"requirements": "enabled",
+}
+
+// Access gives the access level of any feature by its API name without the suffix
+// _access_level: disabled, private, enabled, or public for a few.
+func (p *Project) Access(feature string) string {
+	if f, ok := columnFeatures[feature]; ok {
+		return p.Features[f].String()
+	}
+	return p.otherFeatures()[feature]
+}
+
+func (p *Project) otherFeatures() map[string]string {
+	out := maps.Clone(otherDefaults)
+	stored := map[string]string{}
+	if p.FeaturesJSON != "" && json.Unmarshal([]byte(p.FeaturesJSON), &stored) == nil {
+		maps.Copy(out, stored)
+	}
+	return out
+}
+
+// setFeature stores a feature's access; it reports false for what is no feature or no level.
+func (p *Project) setFeature(feature, access string) bool {
+	if f, ok := columnFeatures[feature]; ok {
+		level, ok := map[string]authz.FeatureAccess{
+			"disabled": authz.FeatureDisabled, "private": authz.FeatureMembers, "enabled": authz.FeatureEnabled,
+		}[access]
+		if ok {
+			p.Features[f] = level
+		}
+		return ok
+	}
+	if _, ok := otherDefaults[feature]; !ok {
+		return false
+	}
+	stored := map[string]string{}
+	if p.FeaturesJSON != "" && json.Unmarshal([]byte(p.FeaturesJSON), &stored) != nil {
+		return false
+	}
+	stored[feature] = access
+	text, err := json.Marshal(stored)
+	p.FeaturesJSON = string(text)
+	return err == nil
+}
