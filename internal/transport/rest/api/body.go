@@ -128,8 +128,8 @@ func bodyError(err error) error {
 func (x *exchange) wholeBody(parse func([]byte) error) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	if n := x.r.ContentLength; n > 0 && n < DefaultMaxBody {
-		buf.Grow(int(n) + bytes.MinRead)
+	if n := x.r.ContentLength; n > 0 { // what is announced is not yet sent
+		buf.Grow(int(min(n, 64<<10)) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(x.r.Body); err != nil {
 		return err

@@ -46,8 +46,8 @@ func inRange(t time.Time) bool {
 
 var (
 	compactPattern = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)(.*)$`)
-	clockPattern   = regexp.MustCompile(`(?i)(?:\bat\s+|t)?\b(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?\s*` +
-		`(z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?(?:\b|$)|[a-z]{3,4}\b)?|t(\d\d)(\d\d)(\d\d)?(z|[+-]\d\d:?\d\d)?$`)
+	clockPattern   = regexp.MustCompile(`(?i)(?:\bat\s+|t|\b)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?\s*` +
+		`(z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?(?:\b|$)|[a-z]{3,4}\b|\d\d:?\d\d$)?|t(\d\d)(\d\d)(\d\d)?(z|[+-]\d\d:?\d\d)?$`)
 	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
 	slashPattern   = regexp.MustCompile(`^(\d{4})[/.](\d{1,2})[/.](\d{1,2})$`)
 	plainPattern   = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)$`)
@@ -106,6 +106,9 @@ func readZone(s string) (*time.Location, bool) {
 	if s == "" {
 		return time.UTC, true
 	}
+	if '0' <= s[0] && s[0] <= '9' { // an offset whose plus was not escaped in a query says nothing any more
+		return time.UTC, true
+	}
 	if hours, ok := zones[s]; ok {
 		return fixed(hours * 3600), true
 	}
@@ -137,7 +140,7 @@ func fixed(seconds int) *time.Location {
 
 // readDay reads the date, in lower case and without its time of day.
 func readDay(s string) (year, month, day int, ok bool) {
-	s = strings.Trim(s, " ,\tt")
+	s = strings.TrimLeft(s, " ,\t")
 	s = strings.Trim(dayNamePattern.ReplaceAllString(s, ""), " ,\t")
 	for _, p := range []*regexp.Regexp{isoPattern, slashPattern, plainPattern} {
 		if m := p.FindStringSubmatch(s); m != nil {

@@ -69,7 +69,11 @@ func (u Unmodified) Check(updatedAt time.Time) error {
 		return nil
 	}
 	since, ok := ParseTime(u.Since)
-	if ok && updatedAt.Truncate(time.Second).After(since) {
+	precision := time.Millisecond // of the times that responses carry
+	if since.Nanosecond() == 0 {
+		precision = time.Second // of HTTP dates
+	}
+	if ok && updatedAt.Truncate(precision).After(since) {
 		return errs.New(errs.PreconditionFailed, "")
 	}
 	return nil

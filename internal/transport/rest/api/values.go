@@ -72,7 +72,13 @@ func (o *object) merge(other *object) {
 	}
 }
 
+// reset empties the object for the next request, and lets go of what a large one held.
 func (o *object) reset() {
+	if cap(o.keys) > 4*indexFrom {
+		*o = object{}
+		return
+	}
+	clear(o.keys)
 	clear(o.vals)
 	o.keys, o.vals, o.index = o.keys[:0], o.vals[:0], nil
 }
