@@ -1,0 +1,177 @@
+package issue_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestService_Update(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		var diffs []issue.Diff
+		var states []string
+		event.On(f.Bus, "test", func(_ context.Context, e issue.Updated) error { diffs = append(diffs, e.Diff); return nil })
+		event.On(f.Bus, "test", func(context.Context, issue.Closed) error { states = append(states, "closed"); return nil })
+		event.On(f.Bus, "test", func(context.Context, issue.Reopened) error { states = append(states, "reopened"); return nil })
+		i := f.create(f.guest, issue.Input{Title: "Old", Labels: []string{}})
+		p := f.Find(f.planner, f.id)
+
+		got, err := f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{
+			Title: ptr("New"), Description: ptr("text"), StateEvent: "close", Confidential: ptr(true), DiscussionLocked: ptr(true),
+			DueDate: ptr("2023-06-01"), Weight: ptr(int64(3)), Type: ptr(issue.Incident),
+			Labels: label.Assignment{Add: []string{"a", "b"}}, AssigneeIDs: &[]authz.UserID{f.planner.UserID, f.guest.UserID},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := f.issues.Find(ctx, f.planner, p, i.IID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.TitleFold, again.DescriptionFold = got.TitleFold, got.DescriptionFold
+		if diff := cmp.Diff(got, again); diff != "" {
+			t.Errorf("answered and stored differ (-answered +stored):\n%s", diff)
+		}
+		if got.State != issue.StateClosed || got.ClosedAt == nil || *got.ClosedByID != f.planner.UserID || !got.Locked() ||
+			got.Title != "New" || *got.Weight != 3 || got.Type != issue.Incident || !got.UpdatedAt.After(i.UpdatedAt.Time) {
+			t.Errorf("updated %+v", got)
+		}
+		if len(diffs) != 1 || *diffs[0].OldTitle != "Old" || len(diffs[0].LabelsAdded) != 2 || len(diffs[0].Assigned) != 2 {
+			t.Errorf("published %+v", diffs)
+		}
+
+		got, err = f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{
+			StateEvent: "reopen", DueDate: ptr(""), ClearWeight: true, AssigneeIDs: &[]authz.UserID{},
+			Labels: label.Assignment{Add: []string{"c"}, Remove: []string{"a"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.State != issue.StateOpened || got.ClosedAt != nil || got.ClosedByID != nil || got.DueDate != nil || got.Weight != nil || len(got.Assignees) != 0 {
+			t.Errorf("reopened %+v", got)
+		}
+		if titles := label.Titles(got.Labels); !slices.Equal(titles, []string{"b", "c"}) {
+			t.Errorf("labels = %q, want b and c", titles)
+		}
+		got, err = f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{Labels: label.Assignment{Set: &[]string{}}})
+		if err != nil || len(got.Labels) != 0 {
+			t.Errorf("labels = %v, %v, want none", got.Labels, err)
+		}
+		if !slices.Equal(states, []string{"closed", "reopened"}) {
+			t.Errorf("states = %q", states)
+		}
+
+		// What changes nothing leaves the time alone and publishes nothing.
+		before := len(diffs)
+		same, err := f.issues.Update(ctx, f.planner, p, i.IID, issue.Changes{Title: ptr("New"), StateEvent: "reopen"})
+		if err != nil || !same.UpdatedAt.Equal(got.UpdatedAt.Time) || len(diffs) != before {
+			t.Errorf("unchanged: %+v, %v, %d events", same, err, len(diffs)-before)
+		}
+	})
+}
+
+func TestService_Update_permissions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		mine := f.create(f.stranger, issue.Input{Title: "Mine", AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		hidden := f.create(f.owner, issue.Input{Confidential: true})
+		all := issue.Changes{
+			Title: ptr("Changed"), Confidential: ptr(true), Labels: label.Assignment{Add: []string{"x"}},
+			AssigneeIDs: &[]authz.UserID{}, UpdatedAt: ptr(time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)),
+		}
+		got, err := f.issues.Update(ctx, f.stranger, f.Find(f.stranger, f.id), mine.IID, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Title != "Changed" || got.Confidential || len(got.Labels) != 0 || len(got.Assignees) != 1 || got.UpdatedAt.Year() == 2001 {
+			t.Errorf("an author below planner changed more than the text: %+v", got)
+		}
+		if _, err := f.issues.Update(ctx, f.guest, f.Find(f.guest, f.id), mine.IID, issue.Changes{StateEvent: "close"}); err != nil {
+			t.Errorf("the assignee closes: %v", err)
+		}
+		if got, err := f.issues.Update(ctx, f.owner, f.Find(f.owner, f.id), mine.IID, all); err != nil || got.UpdatedAt.Year() != 2001 {
+			t.Errorf("the owner sets the time: %v, %v", got, err)
+		}
+		f.set("UPDATE issues SET confidential = false WHERE id = ?", mine.ID)
+		other := f.User("other")
+		_, err = f.issues.Update(ctx, other, f.Find(other, f.id), mine.IID, all)
+		wantKind(t, err, errs.Forbidden)
+		_, err = f.issues.Update(ctx, other, f.Find(other, f.id), hidden.IID, all)
+		wantKind(t, err, errs.NotFound)
+		_, err = f.issues.Update(ctx, authz.Actor{}, f.Find(authz.Actor{}, f.id), mine.IID, all)
+		wantKind(t, err, errs.Unauthorized)
+		_, err = f.issues.Update(ctx, f.owner, f.Find(f.owner, f.id), mine.IID, issue.Changes{Title: ptr("")})
+		if errText(err) != "update issue: title can't be blank" || !errs.Is(err, errs.Invalid) {
+			t.Errorf("blank title: %v", err)
+		}
+	})
+}
+
+func TestService_Create_assigneesMustRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		f.set("UPDATE namespaces SET visibility = 0")
+		i := f.create(f.owner, issue.Input{AssigneeIDs: []authz.UserID{f.guest.UserID, f.stranger.UserID, 0, -1}})
+		if !slices.Equal(i.Assignees, []authz.UserID{f.guest.UserID}) {
+			t.Errorf("assignees = %v, want the guest alone", i.Assignees)
+		}
+	})
+}
+
+func TestService_Delete(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		for _, tt := range []struct {
+			name string
+			as   authz.Actor
+			want errs.Kind
+		}{
+			{"owner", f.owner, 0},
+			{"planner", f.planner, 0},
+			{"reporter", f.reporter, errs.Forbidden},
+			{"author", f.stranger, errs.Forbidden},
+			{"nobody", authz.Actor{}, errs.Unauthorized},
+		} {
+			i := f.create(f.stranger, issue.Input{Labels: []string{"l"}, AssigneeIDs: []authz.UserID{f.guest.UserID}})
+			err := f.issues.Delete(ctx, tt.as, f.Find(tt.as, f.id), i.IID, nil)
+			if tt.want != 0 {
+				if errs.KindOf(err) != tt.want {
+					t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			_, err = f.issues.Find(ctx, f.owner, f.Find(f.owner, f.id), i.IID)
+			wantKind(t, err, errs.NotFound)
+			if next := f.create(f.owner, issue.Input{}); next.IID <= i.IID {
+				t.Errorf("number %d was given out again", next.IID)
+			}
+		}
+		i := f.create(f.owner, issue.Input{})
+		before := i.UpdatedAt.Add(-time.Hour)
+		wantKind(t, f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, &before), errs.PreconditionFailed)
+		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, &i.UpdatedAt.Time); err != nil {
+			t.Errorf("delete what did not change: %v", err)
+		}
+	})
+}
