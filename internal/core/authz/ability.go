@@ -271,7 +271,7 @@ var Rules = map[Ability]Rule{
 	SetNoteCreatedAt: {Min: Owner, Write: true},
 	AwardEmoji:       {SignedIn: true, Write: true},
 
-	ReadMergeRequest:        {Anyone: true, Feature: MergeRequests, Code: true},
+	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},
 	CreateMergeRequestIn:    {SignedIn: true, Feature: MergeRequests, Code: true, Write: true},
 	CreateMergeRequestFrom:  {Min: Developer, Feature: Repository, Write: true},
 	UpdateMergeRequest:      {Min: Developer, Own: true, Feature: MergeRequests, Write: true},

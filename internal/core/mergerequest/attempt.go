@@ -1,0 +1,143 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// attempt is one merge on its way.
+type attempt struct {
+	as     authz.Actor
+	p      *project.Project
+	m      *MergeRequest
+	in     MergeInput
+	repo   *gitcmd.Repo
+	method string // of the project
+	squash bool
+	source *project.Project
+
+	messages messageData
+	merger   gitcmd.Signature
+	author   gitcmd.Signature
+	remove   bool // delete the source branch as well
+	closes   []int64
+
+	lease lease
+}
+
+// attempt gathers what a merge needs to know.
+func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) (*attempt, error) {
+	if in.Squash {
+		m.Squash = true
+	}
+	a := &attempt{as: as, p: p, m: m, in: in, method: p.MergeMethod, squash: m.SquashOnMerge(p)}
+	var err error
+	if a.repo, err = s.repos.Open(ctx, p); err != nil {
+		return nil, err
+	}
+	if a.source, err = s.source(ctx, p, m); err != nil {
+		return nil, err
+	}
+	if a.remove, err = s.removesSource(ctx, a); err != nil {
+		return nil, err
+	}
+	commits, err := s.commitsOf(ctx, a.repo, m, 100)
+	if err != nil {
+		return nil, err
+	}
+	if a.closes, err = s.closes(ctx, p, m, commits); err != nil {
+		return nil, err
+	}
+	people := []authz.UserID{as.UserID, m.AuthorID}
+	for _, r := range m.Reviewers {
+		people = append(people, r.UserID)
+	}
+	signatures, err := s.signatures(ctx, people)
+	if err != nil {
+		return nil, err
+	}
+	a.merger, a.author = signatures[as.UserID], signatures[m.AuthorID]
+	a.messages = messageData{
+		request: m, issues: a.closes, path: p.FullPath, url: s.baseURL + "/" + p.FullPath + "/-/merge_requests/" + decimal(int64(m.IID)),
+		author: a.author, merger: a.merger, commits: commits,
+	}
+	for _, r := range m.Reviewers {
+		if r.State != unreviewed {
+			a.messages.reviewers = append(a.messages.reviewers, signatures[r.UserID])
+		}
+	}
+	return a, nil
+}
+
+// removesSource decides whether the merge deletes the source branch: asked for, and the
+// actor may, and it is no branch that must stay.
+func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
+	wanted := a.m.ForceRemoveSource
+	if a.in.RemoveSource != nil {
+		wanted = a.in.RemoveSource
+	}
+	if wanted == nil || !*wanted || a.source == nil {
+		return false, nil
+	}
+	if a.source.DefaultBranch != nil && *a.source.DefaultBranch == a.m.SourceBranch {
+		return false, nil
+	}
+	access, err := s.repos.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
+	return access.Push && !access.Protected, err
+}
+
+// signatures gives names and commit addresses of users, with the present time.
+func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitcmd.Signature, error) {
+	users, err := s.accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[authz.UserID]gitcmd.Signature, len(users))
+	for id, u := range users {
+		out[id] = gitcmd.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now().UTC()}
+	}
+	return out, nil
+}
+
+// commitsOf reads the request's commits, oldest first, the newest max of them.
+func (s *Service) commitsOf(ctx context.Context, r *gitcmd.Repo, m *MergeRequest, limit int) ([]*gitcmd.Commit, error) {
+	if m.BaseSHA == "" {
+		return nil, nil
+	}
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
+		From: []gitcmd.ObjectID{idOf(m.HeadSHA)}, Not: []gitcmd.ObjectID{idOf(m.StartSHA)}, Limit: limit, Reverse: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list commits: %w", err)
+	}
+	return commits, nil
+}
+
+// closes lists the existing issues that the merge closes: those that title, description
+// and commits promise to close, where the target is the default branch.
+func (s *Service) closes(ctx context.Context, p *project.Project, m *MergeRequest, commits []*gitcmd.Commit) ([]int64, error) {
+	if p.DefaultBranch == nil || *p.DefaultBranch != m.TargetBranch || !p.AutocloseReferencedIssues {
+		return nil, nil
+	}
+	texts := []string{m.Title, m.Text()}
+	for _, c := range commits {
+		texts = append(texts, c.Message)
+	}
+	iids := closingIIDs(texts...)
+	if len(iids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.And("project_id = ?", p.ID)
+	w.In("iid", iids)
+	found, err := db.Select[int64](ctx, s.db, "SELECT iid FROM issues"+w.SQL()+" ORDER BY iid", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("look for issues to close: %w", err)
+	}
+	return found, nil
+}

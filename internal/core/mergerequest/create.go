@@ -1,0 +1,321 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+const (
+	maxTitle       = 255
+	maxDescription = 1 << 20 // characters
+	maxPeople      = 200     // assignees or reviewers
+)
+
+// Input is what a new merge request is made of.
+type Input struct {
+	Target       project.ID // zero is the source project itself
+	SourceBranch string
+	TargetBranch string
+	Title        string
+	Description  *string
+	Assignees    []authz.UserID // unknown ones are dropped, and those who may not read the request
+	Reviewers    []authz.UserID
+	Labels       []string
+
+	RemoveSource         *bool // nil says nothing about it
+	Squash               *bool // nil follows the project
+	AllowCollaboration   bool
+	ApprovalsBeforeMerge *int64
+}
+
+// Create opens a merge request from a branch of source. It requires the right to push
+// code there and the right to open merge requests in the target. Whether the branches
+// exist is not asked: a request may come before its first push.
+func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Project, in Input) (*MergeRequest, *project.Project, error) {
+	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
+		return nil, nil, err
+	}
+	target, err := s.target(ctx, as, source, in.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestIn, target.Subject()); err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkCreate(ctx, source, target, in); err != nil {
+		return nil, nil, err
+	}
+	m, labels, err := s.build(ctx, as, source, target, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.compare(ctx, target, source, m); err != nil {
+		return nil, nil, err
+	}
+	if err := s.insert(ctx, as, target, m, labels); err != nil {
+		return nil, nil, err
+	}
+	ctx = context.WithoutCancel(ctx) // the row is there: finish what belongs to it
+	if err := s.pinHead(ctx, target, m); err != nil {
+		return nil, nil, err
+	}
+	// A push that arrived between the look at the branches and the row found no request.
+	if err := s.refresh(ctx, target, m); err != nil {
+		return nil, nil, err
+	}
+	return m, target, nil
+}
+
+// target finds the project that shall be changed; one that the actor may not see is
+// not found.
+func (s *Service) target(ctx context.Context, as authz.Actor, source *project.Project, id project.ID) (*project.Project, error) {
+	if id == 0 || id == source.ID {
+		return source, nil
+	}
+	target, err := s.projects.FindByID(ctx, as, id)
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.Missing("")
+	}
+	return target, err
+}
+
+// checkCreate runs the checks of facts-1 section 5.6 in their order.
+func (s *Service) checkCreate(ctx context.Context, source, target *project.Project, in Input) error {
+	if source.ID == target.ID && in.SourceBranch == in.TargetBranch {
+		return errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")
+	}
+	if !related(source, target) {
+		return errs.Sentences(errs.Unprocessable, "Source project is not a fork of the target project")
+	}
+	if err := s.checkTwin(ctx, source.ID, in.SourceBranch, target.ID, in.TargetBranch); err != nil {
+		return err
+	}
+	var bad errs.Fields
+	_, badSource := gitcmd.BranchRef(in.SourceBranch)
+	_, badTarget := gitcmd.BranchRef(in.TargetBranch)
+	bad.Check(badSource == nil, "source_branch", "is invalid")
+	bad.Check(badTarget == nil, "target_branch", "is invalid")
+	checkText(&bad, &in.Title, in.Description)
+	bad.Check(len(in.Assignees) <= maxPeople, "assignees", "total must be less than or equal to 200")
+	bad.Check(len(in.Reviewers) <= maxPeople, "reviewers", "total must be less than or equal to 200")
+	return bad.Err()
+}
+
+// related reports whether both projects belong to one network of forks.
+func related(a, b *project.Project) bool {
+	switch {
+	case a.ID == b.ID:
+		return true
+	case a.ForkedFromID != nil && *a.ForkedFromID == b.ID, b.ForkedFromID != nil && *b.ForkedFromID == a.ID:
+		return true
+	}
+	return a.ForkedFromID != nil && b.ForkedFromID != nil && *a.ForkedFromID == *b.ForkedFromID
+}
+
+// checkTwin refuses a second open request from the same branch to the same branch.
+func (s *Service) checkTwin(ctx context.Context, source project.ID, from string, target project.ID, to string) error {
+	twin, err := db.Get[IID](ctx, s.db, `SELECT m.iid FROM merge_requests m WHERE m.source_project_id = ? AND m.source_branch = ?
+		AND m.target_project_id = ? AND m.target_branch = ? AND (m.state = 'opened' OR m.state = 'locked')`, source, from, target, to)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for an equal merge request: %w", err)
+	}
+	return errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: "+twin.Reference())
+}
+
+func checkText(bad *errs.Fields, title, description *string) {
+	if title != nil {
+		bad.Check(strings.TrimSpace(*title) != "", "title", "can't be blank")
+		bad.Check(utf8.RuneCountInString(*title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
+	}
+	if description != nil {
+		bad.Check(utf8.RuneCountInString(*description) <= maxDescription, "description", "is too long (maximum is 1048576 characters)")
+	}
+}
+
+// build makes the row of a new request, without number and version.
+func (s *Service) build(ctx context.Context, as authz.Actor, source, target *project.Project, in Input) (*MergeRequest, []label.Label, error) {
+	now := db.At(s.now())
+	m := &MergeRequest{
+		ProjectID: target.ID, SourceProjectID: &source.ID, TargetBranch: in.TargetBranch, SourceBranch: in.SourceBranch,
+		AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened, Draft: IsDraft(in.Title),
+		Squash:    target.SquashOption == project.SquashDefaultOn || target.SquashOption == project.SquashAlways,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if in.Squash != nil {
+		m.Squash = *in.Squash
+	}
+	if least := target.ApprovalsBeforeMerge; in.ApprovalsBeforeMerge != nil && least > 0 && *in.ApprovalsBeforeMerge > least {
+		m.ApprovalsBeforeMerge = in.ApprovalsBeforeMerge
+	}
+	m.AllowCollaboration = in.AllowCollaboration && m.Fork() && source.Visibility > authz.Private
+	if in.RemoveSource != nil {
+		may, err := s.policy.Can(ctx, as, authz.PushCode, source.Subject())
+		if err != nil {
+			return nil, nil, err
+		}
+		if may {
+			m.ForceRemoveSource = in.RemoveSource
+		}
+	}
+	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, target.Subject())
+	if err != nil || !may {
+		return m, nil, err
+	}
+	if m.Assignees, err = s.readers(ctx, target, in.Assignees); err != nil {
+		return nil, nil, err
+	}
+	reviewers, err := s.readers(ctx, target, in.Reviewers)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range reviewers {
+		m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: now})
+	}
+	labels, err := s.labels.EnsureByNames(ctx, as, label.In(target), in.Labels, true)
+	return m, labels, err
+}
+
+const unreviewed = "unreviewed"
+
+// readers keeps those of the users who exist, are active and may read p's requests,
+// sorted by id.
+func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.UserID) ([]authz.UserID, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id authz.UserID) bool { return id <= 0 })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("id", ids)
+	type user struct {
+		ID       authz.UserID `db:"id"`
+		Admin    bool         `db:"admin"`
+		Auditor  bool         `db:"auditor"`
+		External bool         `db:"external"`
+	}
+	users, err := db.Select[user](ctx, s.db, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" AND state = 'active' ORDER BY id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read users: %w", err)
+	}
+	subject := p.Subject()
+	subject.Known = false // that is the level of whoever asks
+	var out []authz.UserID
+	for _, u := range users {
+		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External},
+			authz.ReadMergeRequest, subject)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			out = append(out, u.ID)
+		}
+	}
+	return out, nil
+}
+
+// newRow is a request as it is first written.
+type newRow struct {
+	*MergeRequest
+	TitleFold       string `db:"title_fold"`
+	DescriptionFold string `db:"description_fold"`
+}
+
+// insert writes the request with its first version and publishes that it was created.
+func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, labels []label.Label) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindMergeRequest)
+		if err != nil {
+			return err
+		}
+		m.ID, m.IID, m.VersionID = 0, IID(iid), nil
+		id, err := db.Insert(ctx, s.db, "merge_requests", newRow{m, db.Fold(m.Title), db.Fold(m.Text())})
+		if err != nil {
+			return err
+		}
+		m.ID = ID(id)
+		if m.HeadSHA != "" {
+			if err := s.insertVersion(ctx, m, m.CreatedAt.Time); err != nil {
+				return err
+			}
+		}
+		if err := s.addPeople(ctx, m); err != nil {
+			return err
+		}
+		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: id}, labels); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Created{fact(as, p, m)})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		if twin := s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch); twin != nil {
+			return twin
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("create merge request: %w", err)
+	}
+	m.Labels = slices.SortedFunc(slices.Values(labels), func(a, b label.Label) int { return strings.Compare(a.Title, b.Title) })
+	return nil
+}
+
+// insertVersion records the version that m's fields describe as its newest.
+func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at time.Time) error {
+	v := Version{
+		MergeRequestID: m.ID, BaseSHA: m.BaseSHA, StartSHA: m.StartSHA, HeadSHA: m.HeadSHA,
+		CommitsCount: m.CommitsCount, CreatedAt: db.At(at),
+	}
+	if m.ChangesCount != nil {
+		v.ChangesCount = *m.ChangesCount
+	}
+	id, err := db.Insert(ctx, s.db, "merge_request_versions", v)
+	if err != nil {
+		return fmt.Errorf("record version: %w", err)
+	}
+	version := VersionID(id)
+	if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", version, m.ID); err != nil {
+		return fmt.Errorf("record version: %w", err)
+	}
+	m.VersionID = &version
+	return nil
+}
+
+// addPeople records m's assignees and reviewers; those who are recorded already keep
+// their rows.
+func (s *Service) addPeople(ctx context.Context, m *MergeRequest) error {
+	for _, id := range m.Assignees {
+		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_assignees (merge_request_id, user_id) VALUES (?, ?)
+			ON CONFLICT DO NOTHING`, m.ID, id); err != nil {
+			return fmt.Errorf("assign: %w", err)
+		}
+	}
+	for _, r := range m.Reviewers {
+		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_reviewers (merge_request_id, user_id, state, created_at)
+			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, r.UserID, r.State, r.CreatedAt); err != nil {
+			return fmt.Errorf("ask for review: %w", err)
+		}
+	}
+	return nil
+}
+
+// fact is what events say about m.
+func fact(as authz.Actor, p *project.Project, m *MergeRequest) Fact {
+	return Fact{By: as, ProjectID: p.ID, ProjectPath: p.FullPath, ID: m.ID, IID: m.IID, Title: m.Title, AuthorID: m.AuthorID}
+}

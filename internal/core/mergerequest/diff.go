@@ -1,0 +1,92 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// MaxChanges is the number of changed files beyond which they are no longer counted.
+const MaxChanges = 1000
+
+// changedFiles counts the files that differ, at most MaxChanges + 1.
+func changedFiles(ctx context.Context, r *gitcmd.Repo, base, head gitcmd.ObjectID) (int64, error) {
+	d, err := r.Diff(ctx, base, head, gitcmd.DiffOptions{NoPatch: true, MaxFiles: MaxChanges + 1})
+	if err != nil {
+		return 0, fmt.Errorf("count changed files: %w", err)
+	}
+	if d.Overflow {
+		return MaxChanges + 1, nil
+	}
+	return int64(len(d.Files)), nil
+}
+
+// Diff compares the base and the head of a version, or of the newest where v is nil.
+// Without a version it is empty.
+func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version) (*gitcmd.Diff, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, err
+	}
+	base, head := m.BaseSHA, m.HeadSHA
+	if v != nil {
+		base, head = v.BaseSHA, v.HeadSHA
+	}
+	if base == "" {
+		return &gitcmd.Diff{}, nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	set := s.settings.Current()
+	d, err := r.Diff(ctx, idOf(base), idOf(head), gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxFileBytes: set.DiffMaxPatchBytes})
+	if err != nil {
+		return nil, fmt.Errorf("diff merge request: %w", err)
+	}
+	return d, nil
+}
+
+// Commits lists a page of the commits of a version, newest first, or of the newest
+// version where v is nil, and says how many there are.
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, offset, limit int) ([]*gitcmd.Commit, int, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, 0, err
+	}
+	start, head, total := m.StartSHA, m.HeadSHA, m.CommitsCount
+	if v != nil {
+		start, head, total = v.StartSHA, v.HeadSHA, v.CommitsCount
+	}
+	if start == "" || total == 0 || limit <= 0 {
+		return nil, int(total), nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
+		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: offset, Limit: limit,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list commits of merge request: %w", err)
+	}
+	return commits, int(total), nil
+}
+
+// Diverged counts the commits of the target branch that the source branch lacks.
+func (s *Service) Diverged(ctx context.Context, p *project.Project, m *MergeRequest) (int, error) {
+	if m.TrialTargetSHA == "" || m.HeadSHA == "" {
+		return 0, nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{idOf(m.TrialTargetSHA)}, Not: []gitcmd.ObjectID{idOf(m.HeadSHA)}})
+	if err != nil {
+		return 0, fmt.Errorf("count diverged commits: %w", err)
+	}
+	return n, nil
+}

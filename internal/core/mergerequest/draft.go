@@ -1,0 +1,36 @@
+package mergerequest
+
+import "strings"
+
+// draftMarks are the prefixes that make a title a draft's, in lower case.
+var draftMarks = [...]string{"draft:", "[draft]", "(draft)"}
+
+// IsDraft reports whether a title marks its request as a draft.
+func IsDraft(title string) bool { return cutDraft(title) != title }
+
+// cutDraft takes the whole run of draft marks off a title; a title without one comes
+// back as it is.
+func cutDraft(title string) string {
+	rest := title
+	for {
+		trimmed := strings.TrimLeft(rest, " \t")
+		mark := draftMark(trimmed)
+		if mark == 0 {
+			if rest == title {
+				return title
+			}
+			return trimmed
+		}
+		rest = trimmed[mark:]
+	}
+}
+
+// draftMark gives the length of the draft mark a text begins with, 0 for none.
+func draftMark(text string) int {
+	for _, mark := range draftMarks {
+		if len(text) >= len(mark) && strings.EqualFold(text[:len(mark)], mark) {
+			return len(mark)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,199 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Find returns request iid of the project. Its Status is what the last trial merge
+// found; Read brings it up to date. It requires ReadMergeRequest and answers NotFound
+// to whoever may not read the project's requests.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		if errs.Is(err, errs.Forbidden) {
+			return nil, errs.Missing("")
+		}
+		return nil, err
+	}
+	m, err := s.load(ctx, "m.target_project_id = ? AND m.iid = ?", p.ID, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.complete(ctx, as, p, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Read is Find after a look at the branches: a source branch that has moved gets its
+// version, and a trial merge is made where the last one is out of date.
+func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.refresh(ctx, p, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// requireRead demands a signed-in actor before anything else, because every call on
+// merge requests does (facts-1 ruling 3).
+func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Project) error {
+	if !as.SignedIn() && !as.Admin {
+		return errs.New(errs.Unauthorized, "")
+	}
+	return s.policy.Require(ctx, as, authz.ReadMergeRequest, p.Subject())
+}
+
+// requireOn asks for an ability on one request that the actor could read.
+func (s *Service) requireOn(ctx context.Context, as authz.Actor, ability authz.Ability, p *project.Project, m *MergeRequest) error {
+	return s.policy.Require(ctx, as, ability, m.Subject(as, p))
+}
+
+// ByIDs returns the requests with these ids, without what hangs on them. It asks for no
+// permission: callers show only what they may.
+func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*MergeRequest, error) {
+	out := make(map[ID]*MergeRequest, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("m.id", ids)
+	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("merge requests by id: %w", err)
+	}
+	for _, m := range rows {
+		out[m.ID] = m
+	}
+	return out, nil
+}
+
+// load reads one bare row.
+func (s *Service) load(ctx context.Context, cond string, args ...any) (*MergeRequest, error) {
+	m, err := db.Get[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE "+cond, args...)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing("")
+	case err != nil:
+		return nil, fmt.Errorf("load merge request: %w", err)
+	}
+	return &m, nil
+}
+
+// complete fills what hangs on one request of p.
+func (s *Service) complete(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+	page := []*MergeRequest{m}
+	if err := s.attach(ctx, page); err != nil {
+		return err
+	}
+	if err := s.countNotes(ctx, as, p, page); err != nil {
+		return err
+	}
+	return s.readStatus(ctx, page, map[project.ID]*project.Project{p.ID: p})
+}
+
+// countNotes chooses the counter that the actor may know of, for requests of one project.
+func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Project, page []*MergeRequest) error {
+	all, err := s.policy.Can(ctx, as, authz.InternalNote, p.Subject())
+	if err != nil {
+		return err
+	}
+	for _, m := range page {
+		m.VisibleNotes = m.PublicNotesCount
+		if all {
+			m.VisibleNotes = m.NotesCount
+		}
+	}
+	return nil
+}
+
+// attach reads assignees, reviewers and labels of all rows in two statements.
+func (s *Service) attach(ctx context.Context, page []*MergeRequest) error {
+	if len(page) == 0 {
+		return nil
+	}
+	ids, byID := make([]ID, len(page)), make(map[ID]*MergeRequest, len(page))
+	for i, m := range page {
+		ids[i], byID[m.ID] = m.ID, m
+		m.Assignees, m.Reviewers, m.Labels = nil, nil, nil
+	}
+	marks, args := db.Marks(ids)
+	type row struct {
+		RequestID ID           `db:"merge_request_id"`
+		UserID    authz.UserID `db:"user_id"`
+		State     string       `db:"state"` // "" for an assignee
+		CreatedAt *db.Time     `db:"created_at"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id, '' AS state, NULL AS created_at
+			FROM merge_request_assignees WHERE merge_request_id IN (`+marks+`)
+		UNION ALL
+		SELECT merge_request_id, user_id, state, created_at
+			FROM merge_request_reviewers WHERE merge_request_id IN (`+marks+`)
+		ORDER BY merge_request_id, user_id`, append(args, args...)...)
+	if err != nil {
+		return fmt.Errorf("read assignees and reviewers: %w", err)
+	}
+	for _, r := range rows {
+		m := byID[r.RequestID]
+		if r.CreatedAt == nil {
+			m.Assignees = append(m.Assignees, r.UserID)
+			continue
+		}
+		m.Reviewers = append(m.Reviewers, Reviewer{UserID: r.UserID, State: r.State, CreatedAt: *r.CreatedAt})
+	}
+	return s.attachLabels(ctx, byID, ids)
+}
+
+func (s *Service) attachLabels(ctx context.Context, byID map[ID]*MergeRequest, ids []ID) error {
+	targets := make([]int64, len(ids))
+	for i, id := range ids {
+		targets[i] = int64(id)
+	}
+	labels, err := s.labels.ForTargets(ctx, noteable.MergeRequest, targets)
+	if err != nil {
+		return err
+	}
+	for id, list := range labels {
+		byID[ID(id)].Labels = list
+	}
+	return nil
+}
+
+// readStatus fills Status from the stored trial and the present tips of the target
+// branches, which costs no statement and no process: one look at a reference for each
+// branch.
+func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
+	type branch struct {
+		project project.ID
+		name    string
+	}
+	tips := map[branch]string{}
+	for _, m := range page {
+		if m.State == StateMerged || m.State == StateClosed {
+			m.Status = m.statusAt("")
+			continue
+		}
+		at := branch{m.ProjectID, m.TargetBranch}
+		tip, known := tips[at]
+		if p := projects[m.ProjectID]; p != nil && !known {
+			id, err := s.tip(ctx, p, m.TargetBranch)
+			if err != nil {
+				return err
+			}
+			tip = hexOf(id)
+			tips[at] = tip
+		}
+		m.Status = m.statusAt(tip)
+	}
+	return nil
+}

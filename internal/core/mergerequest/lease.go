@@ -1,0 +1,270 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// lease is a merge in flight: written before the target branch moves, gone when the
+// request's row says merged or open again.
+type lease struct {
+	RequestID       ID           `db:"merge_request_id"`
+	UserID          authz.UserID `db:"user_id"`
+	TargetOldSHA    string       `db:"target_old_sha"`
+	TargetNewSHA    string       `db:"target_new_sha"`
+	MergeCommitSHA  *string      `db:"merge_commit_sha"`
+	SquashCommitSHA *string      `db:"squash_commit_sha"`
+	RemoveSource    bool         `db:"remove_source"`
+	CreatedAt       db.Time      `db:"created_at"`
+}
+
+func (s *Service) stamp() db.Time { return db.At(s.now()) }
+
+// hold locks the request and records what the merge is about to move; a merge that
+// begins again, because the target has moved, replaces what it had recorded.
+func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		l := &a.lease
+		if held {
+			_, err := s.db.Exec(ctx, `UPDATE merge_leases SET target_old_sha = ?, target_new_sha = ?, merge_commit_sha = ?,
+				squash_commit_sha = ?, remove_source = ?, created_at = ? WHERE merge_request_id = ?`,
+				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
+			return err
+		}
+		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'locked', squash = ?, should_remove_source_branch = ?,
+			merge_error = NULL WHERE id = ? AND state = 'opened' AND head_sha = ? AND target_branch = ?`,
+			a.m.Squash, a.in.RemoveSource, a.m.ID, a.m.HeadSHA, a.m.TargetBranch)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.New(errs.NotAllowed, "405 Method Not Allowed - the merge request has changed meanwhile")
+		}
+		_, err = db.InsertRow(ctx, s.db, "merge_leases", l, "")
+		return err
+	})
+	var known *errs.Error
+	if err != nil && !errors.As(err, &known) {
+		return fmt.Errorf("lock merge request: %w", err)
+	}
+	return err
+}
+
+// finish records that the target branch holds the changes.
+func (s *Service) finish(ctx context.Context, a *attempt) error {
+	if err := s.record(ctx, a.as, a.p, a.m, &a.lease, a.closes); err != nil {
+		return err
+	}
+	if !a.remove || !a.m.Fork() {
+		return nil
+	}
+	return s.removeForkBranch(ctx, a)
+}
+
+// record writes that the lease's merge has happened, ends the lease and publishes Merged.
+// A lease that is gone was settled by somebody else.
+func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease, closes []int64) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", l.RequestID)
+		if err != nil || gone == 0 {
+			return err
+		}
+		return s.setMerged(ctx, as, p, m, l, closes, StateLocked)
+	})
+	if err != nil {
+		return fmt.Errorf("record merge: %w", err)
+	}
+	return nil
+}
+
+// setMerged writes the row of a merged request and publishes Merged, in the caller's
+// transaction. A request that is not in the state from is left alone.
+func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease, closes []int64, from State) error {
+	now := s.stamp()
+	var by *authz.UserID
+	if l.UserID != 0 {
+		by = &l.UserID
+	}
+	n, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'merged', merge_user_id = ?, merged_at = ?, merge_commit_sha = ?,
+		squash_commit_sha = ?, merge_error = NULL, merge_when_pipeline_succeeds = false, trial_result = ?, updated_at = ?
+		WHERE id = ? AND state = ?`,
+		by, now, l.MergeCommitSHA, l.SquashCommitSHA, CanBeMerged, now, l.RequestID, from)
+	if err != nil || n == 0 {
+		return err
+	}
+	e := Merged{Fact: fact(as, p, m), TargetBranch: m.TargetBranch, ClosesIssues: closes}
+	if l.MergeCommitSHA != nil {
+		e.MergeCommitSHA = *l.MergeCommitSHA
+	}
+	if l.SquashCommitSHA != nil {
+		e.SquashCommitSHA = *l.SquashCommitSHA
+	}
+	return s.bus.Publish(ctx, e)
+}
+
+// reopen ends a lease whose merge has not happened.
+func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", id)
+		if err != nil || gone == 0 {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "UPDATE merge_requests SET state = 'opened', merge_error = ? WHERE id = ? AND state = 'locked'", reason, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unlock merge request: %w", err)
+	}
+	return nil
+}
+
+// Settle ends the merges that a crash interrupted: where the target branch holds the
+// intended commit the request is merged, everywhere else it is open again. It runs at
+// start-up before anybody is served, and hourly; merges that run here are left alone.
+func (s *Service) Settle(ctx context.Context) error {
+	leases, err := db.Select[lease](ctx, s.db, "SELECT "+db.Columns[lease]("l")+" FROM merge_leases l ORDER BY l.merge_request_id")
+	if err != nil {
+		return fmt.Errorf("read merges in flight: %w", err)
+	}
+	var failures []error
+	for i := range leases {
+		if err := s.settleOne(ctx, &leases[i]); err != nil {
+			failures = append(failures, fmt.Errorf("settle merge request %d: %w", leases[i].RequestID, err))
+		}
+	}
+	return errors.Join(append(failures, s.pinRecent(ctx))...)
+}
+
+func (s *Service) settleOne(ctx context.Context, l *lease) error {
+	if _, running := s.merging.LoadOrStore(l.RequestID, struct{}{}); running {
+		return nil
+	}
+	defer s.merging.Delete(l.RequestID)
+	m, err := s.load(ctx, "m.id = ?", l.RequestID)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
+	if err != nil {
+		return err
+	}
+	p := projects[m.ProjectID]
+	if p == nil {
+		return nil // it is being deleted
+	}
+	merged, err := s.settle(ctx, p, l)
+	if err == nil {
+		s.log.Info("settled a merge that was interrupted", "merge_request_id", l.RequestID, "merged", merged)
+	}
+	return err
+}
+
+// settle asks the target branch how the merge of the lease has ended and records it.
+func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (merged bool, err error) {
+	m, err := s.load(ctx, "m.id = ?", l.RequestID)
+	if err != nil {
+		return false, err
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	tip, err := s.tip(ctx, p, m.TargetBranch)
+	if err != nil {
+		return false, err
+	}
+	if merged, err = contains(ctx, r, tip, idOf(l.TargetNewSHA)); err != nil {
+		return false, err
+	}
+	if !merged {
+		return false, s.reopen(ctx, l.RequestID, errorMerging)
+	}
+	by := authz.Actor{UserID: l.UserID}
+	users, err := s.accounts.ByIDs(ctx, []authz.UserID{l.UserID})
+	if err != nil {
+		return false, err
+	}
+	if u := users[l.UserID]; u != nil {
+		by.Username = u.Username
+	}
+	commits, err := s.commitsOf(ctx, r, m, 100)
+	if err != nil {
+		return false, err
+	}
+	closes, err := s.closes(ctx, p, m, commits)
+	if err != nil {
+		return false, err
+	}
+	return true, s.record(ctx, by, p, m, l, closes)
+}
+
+// contains reports whether a branch's tip has the commit in its history; a commit that
+// was never kept is in none.
+func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitcmd.ObjectID) (bool, error) {
+	if tip.IsZero() || commit.IsZero() {
+		return false, nil
+	}
+	yes, err := r.IsAncestor(ctx, commit, tip)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for commit: %w", err)
+	}
+	return yes, nil
+}
+
+// pinRecent makes sure that the references of requests with a recent version are there:
+// they are written after the rows.
+func (s *Service) pinRecent(ctx context.Context) error {
+	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+` FROM merge_requests m
+		JOIN merge_request_versions v ON v.id = m.version_id
+		WHERE m.state = 'opened' AND v.created_at > ? ORDER BY m.id DESC LIMIT 1000`, s.now().Add(-2*time.Hour))
+	if err != nil {
+		return fmt.Errorf("read recent versions: %w", err)
+	}
+	var ids []project.ID
+	for _, m := range rows {
+		ids = append(ids, m.ProjectID)
+	}
+	projects, err := s.projects.ByIDs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, m := range rows {
+		p := projects[m.ProjectID]
+		if p == nil {
+			continue
+		}
+		if err := s.pinHead(ctx, p, m); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeForkBranch deletes the source branch in the fork once the merge is recorded. A
+// branch that has moved meanwhile stays.
+func (s *Service) removeForkBranch(ctx context.Context, a *attempt) error {
+	ref, err := gitcmd.BranchRef(a.m.SourceBranch)
+	if err != nil {
+		return fmt.Errorf("remove source branch: %w", err)
+	}
+	err = s.repos.MoveRefs(ctx, a.as, a.source, repo.ByMerge, []repo.RefChange{{Ref: ref, Old: idOf(a.m.HeadSHA)}})
+	if errors.Is(err, repo.ErrMoved) {
+		return nil
+	}
+	return err
+}

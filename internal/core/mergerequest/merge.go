@@ -1,0 +1,284 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// MergeInput says how to merge.
+type MergeInput struct {
+	SHA           string // what the source branch must be at, "" for whatever it is
+	MergeMessage  string // "" follows the project's template
+	SquashMessage string // the same
+	Squash        bool   // false leaves it to the request and the project
+	RemoveSource  *bool  // nil does as the request says
+	WhenReady     bool   // merge once the pipeline has succeeded
+}
+
+// What merge_error says after a merge that failed.
+const (
+	errorNotForward = "Only fast-forward merge is allowed for your project. Please update your source branch"
+	errorSquash     = "Squashing failed: Squash the commits locally, resolve any conflicts, then push the branch."
+	errorMoved      = "Branch has been updated since the merge was requested. Please review the changes."
+	errorMerging    = "An error occurred while merging"
+)
+
+var errCannotMerge = errs.New(errs.Unprocessable, "Branch cannot be merged")
+
+// refusal is a reason why git cannot merge, worded for merge_error.
+type refusal struct{ reason string }
+
+// Error gives the reason.
+func (r *refusal) Error() string { return r.reason }
+
+// maxAttempts bounds how often a merge begins again because the target branch has moved.
+const maxAttempts = 8
+
+// Merge merges request iid and returns it as it is afterwards. The refusals come in the
+// order of facts-1 section 5.9: NotFound, Unauthorized for who may not merge into the target
+// branch, NotAllowed for a request that is not ready, Unprocessable for what git cannot
+// merge, Conflict where the source branch is not at in.SHA.
+func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project, iid IID, in MergeInput) (*MergeRequest, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireMerge(ctx, as, p, m); err != nil {
+		return nil, err
+	}
+	if _, running := s.merging.LoadOrStore(m.ID, struct{}{}); running {
+		return nil, notAllowed(reasonLocked)
+	}
+	defer s.merging.Delete(m.ID)
+	leave, err := s.enter(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// Another merge may have ended between the first look and our turn.
+	if err := s.reload(ctx, m); err != nil {
+		return nil, err
+	}
+	if err := s.checkMerge(ctx, p, m, in); err != nil {
+		return nil, err
+	}
+	a, err := s.attempt(ctx, as, p, m, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.run(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := s.reload(context.WithoutCancel(ctx), m); err != nil {
+		return nil, err
+	}
+	m.Status = m.statusAt("")
+	return m, nil
+}
+
+// enter waits until no other merge into the same branch runs here, so that merges do not
+// overtake one another for ever; branches that share a lane wait for each other as well.
+func (s *Service) enter(ctx context.Context, m *MergeRequest) (leave func(), err error) {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%d/%s", m.ProjectID, m.TargetBranch)
+	lane := s.lanes[h.Sum32()%uint32(len(s.lanes))]
+	select {
+	case lane <- struct{}{}:
+		return func() { <-lane }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// checkMerge brings the request up to date and judges it.
+func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRequest, in MergeInput) error {
+	if err := s.refresh(ctx, p, m); err != nil {
+		return err
+	}
+	if reason := notReady(p, m, in); reason != "" {
+		return notAllowed(reason)
+	}
+	if m.Status != CanBeMerged {
+		return errCannotMerge
+	}
+	if p.MergeMethod != project.MergeCommit {
+		r, err := s.repos.Open(ctx, p)
+		if err != nil {
+			return err
+		}
+		forward, err := contains(ctx, r, idOf(m.TrialSourceSHA), idOf(m.TrialTargetSHA))
+		if err != nil {
+			return err
+		}
+		if !forward {
+			return s.giveUp(ctx, m, false, &refusal{errorNotForward})
+		}
+	}
+	if in.SHA != "" && in.SHA != m.HeadSHA {
+		return errs.New(errs.Conflict, "SHA does not match HEAD of source branch: "+m.HeadSHA)
+	}
+	return nil
+}
+
+const reasonLocked = "the merge request is being merged"
+
+func notAllowed(reason string) error {
+	return errs.New(errs.NotAllowed, "405 Method Not Allowed - "+reason)
+}
+
+// requireMerge asks for the right to push to the target branch or to merge into it.
+// Without it the answer is Unauthorized (facts-1 section 5.9).
+func (s *Service) requireMerge(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+	if err := s.requireOn(ctx, as, authz.AcceptMergeRequest, p, m); err != nil {
+		if errs.Is(err, errs.Forbidden) {
+			return errs.New(errs.Unauthorized, "")
+		}
+		return err
+	}
+	may, err := s.CanMerge(ctx, as, p, m)
+	if err == nil && !may {
+		return errs.New(errs.Unauthorized, "")
+	}
+	return err
+}
+
+// CanMerge reports whether the actor may merge into the request's target branch.
+func (s *Service) CanMerge(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (bool, error) {
+	may, err := s.policy.Can(ctx, as, authz.AcceptMergeRequest, m.Subject(as, p))
+	if err != nil || !may {
+		return false, err
+	}
+	access, err := s.repos.BranchAccess(ctx, as, p, m.TargetBranch)
+	return access.Push || access.Merge, err
+}
+
+// notReady says what keeps the request from being merged, as far as it is not git; ""
+// for nothing.
+func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
+	switch {
+	case m.State == StateLocked:
+		return reasonLocked
+	case m.State != StateOpened:
+		return "the merge request is not open"
+	case m.Draft:
+		return "the merge request is a draft"
+	case m.TrialSourceSHA == "" || m.TrialTargetSHA == "":
+		return "the source or target branch does not exist"
+	case m.CommitsCount == 0:
+		return "the merge request has no commits"
+	case in.WhenReady:
+		return "no pipeline is running for the merge request"
+	case p.OnlyMergeIfPipelineSucceeds:
+		return "the pipeline must succeed"
+	}
+	return ""
+}
+
+// run makes the commits and moves the branches until it succeeds, until somebody else
+// was faster, or until it is clear that it cannot.
+func (s *Service) run(ctx context.Context, a *attempt) error {
+	tip, err := s.tip(ctx, a.p, a.m.TargetBranch)
+	if err != nil {
+		return err
+	}
+	held := false
+	for range maxAttempts {
+		a.lease, err = s.commits(ctx, a, tip)
+		if err != nil {
+			return s.giveUp(ctx, a.m, held, err)
+		}
+		if err := s.hold(ctx, a, held); err != nil {
+			return err
+		}
+		if !held {
+			// From here on a caller that goes away must not stop us half-way.
+			held, ctx = true, context.WithoutCancel(ctx)
+		}
+		err := s.repos.MoveRefs(ctx, a.as, a.p, repo.ByMerge, a.moves())
+		if err == nil {
+			return s.finish(ctx, a)
+		}
+		if !errors.Is(err, repo.ErrMoved) {
+			return s.afterFailure(ctx, a, err)
+		}
+		if tip, err = s.again(ctx, a); err != nil {
+			return s.giveUp(ctx, a.m, held, err)
+		}
+	}
+	return s.giveUp(ctx, a.m, held, &refusal{errorMerging})
+}
+
+// moves lists the references that the merge moves, in one transaction.
+func (a *attempt) moves() []repo.RefChange {
+	target, source := gitcmd.RefName(gitcmd.Branches+a.m.TargetBranch), gitcmd.RefName(gitcmd.Branches+a.m.SourceBranch)
+	out := []repo.RefChange{{Ref: target, Old: idOf(a.lease.TargetOldSHA), New: idOf(a.lease.TargetNewSHA)}}
+	if a.remove && !a.m.Fork() {
+		out = append(out, repo.RefChange{Ref: source, Old: idOf(a.m.HeadSHA)})
+	}
+	return out
+}
+
+// again looks why the references could not be moved. A source branch that has moved
+// ends the merge, or only keeps the branch where it is merely gone.
+func (s *Service) again(ctx context.Context, a *attempt) (gitcmd.ObjectID, error) {
+	if a.source != nil {
+		source, err := s.tip(ctx, a.source, a.m.SourceBranch)
+		if err != nil {
+			return source, err
+		}
+		if source.IsZero() {
+			a.remove = false
+		} else if hexOf(source) != a.m.HeadSHA {
+			return source, &refusal{errorMoved}
+		}
+	}
+	tip, err := s.tip(ctx, a.p, a.m.TargetBranch)
+	if err == nil && tip.IsZero() {
+		err = &refusal{errorMerging}
+	}
+	return tip, err
+}
+
+// afterFailure settles a merge whose move ended in an error that does not say whether
+// the branch has moved: the branch itself does.
+func (s *Service) afterFailure(ctx context.Context, a *attempt, cause error) error {
+	merged, err := s.settle(ctx, a.p, &a.lease)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	if merged {
+		s.log.Warn("merge ended in an error after the branch had moved", "merge_request_id", a.m.ID, "error", cause)
+		return nil
+	}
+	return fmt.Errorf("merge: %w", cause)
+}
+
+// giveUp ends a merge that cannot be done and records why.
+func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	var why *refusal
+	reason := errorMerging
+	known := errors.As(cause, &why)
+	if known {
+		reason = why.reason
+	}
+	if held {
+		if err := s.reopen(ctx, m.ID, reason); err != nil {
+			return errors.Join(cause, err)
+		}
+	} else if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", reason, m.ID); err != nil {
+		return errors.Join(cause, fmt.Errorf("store merge error: %w", err))
+	}
+	if known {
+		return errCannotMerge
+	}
+	return cause
+}

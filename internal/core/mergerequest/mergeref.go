@@ -1,0 +1,140 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// What MergeRef answers where there is nothing to show.
+const errNotMergeable = "Merge request is not mergeable"
+
+// MergeRef makes refs/merge-requests/:iid/merge name a trial merge of the present tips and
+// gives its commit. The target branch is not touched, and a trial merge that is still of
+// the present tips is kept. What cannot be merged is Invalid.
+func (s *Service) MergeRef(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (gitcmd.ObjectID, error) {
+	m, err := s.Read(ctx, as, p, iid)
+	if err != nil {
+		return gitcmd.ObjectID{}, err
+	}
+	if m.State != StateOpened || m.Status != CanBeMerged {
+		return gitcmd.ObjectID{}, errs.Plain(errNotMergeable)
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return gitcmd.ObjectID{}, err
+	}
+	target, source := idOf(m.TrialTargetSHA), idOf(m.TrialSourceSHA)
+	name := gitcmd.RefName(m.prefix() + "merge")
+	old, err := r.Ref(ctx, name)
+	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		return gitcmd.ObjectID{}, fmt.Errorf("read merge ref: %w", err)
+	}
+	if !old.IsZero() {
+		c, err := r.Commit(ctx, old)
+		if err != nil {
+			return gitcmd.ObjectID{}, fmt.Errorf("read merge ref: %w", err)
+		}
+		if len(c.Parents) == 2 && c.Parents[0] == target && c.Parents[1] == source {
+			return old, nil
+		}
+	}
+	id, err := s.writeMergeRef(ctx, as, r, target, source)
+	if err != nil {
+		return gitcmd.ObjectID{}, err
+	}
+	err = r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: name, Old: old, New: id}})
+	if errors.Is(err, gitcmd.ErrRefMoved) {
+		return gitcmd.ObjectID{}, errs.Plain("Merge ref cannot be updated")
+	}
+	if err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("update merge ref: %w", err)
+	}
+	return id, nil
+}
+
+func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.Repo, target, source gitcmd.ObjectID) (gitcmd.ObjectID, error) {
+	signatures, err := s.signatures(ctx, []authz.UserID{as.UserID})
+	if err != nil {
+		return gitcmd.ObjectID{}, err
+	}
+	q, err := r.Quarantine(ctx)
+	if err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("merge ref: %w", err)
+	}
+	defer q.Discard() //nolint:errcheck // does nothing after Commit; housekeeping deletes what stays
+	tree, err := merged(ctx, q, target, source)
+	if err != nil {
+		var why *refusal
+		if errors.As(err, &why) {
+			return gitcmd.ObjectID{}, errs.Plain(errNotMergeable)
+		}
+		return gitcmd.ObjectID{}, err
+	}
+	by := signatures[as.UserID]
+	id, err := q.CommitTree(ctx, gitcmd.CommitInput{
+		Tree: tree, Parents: []gitcmd.ObjectID{target, source}, Author: by, Committer: by,
+		Message: "Merge " + hexOf(source) + " into " + hexOf(target),
+	})
+	if err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("write merge ref: %w", err)
+	}
+	if err := q.Commit(ctx); err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("merge ref: %w", err)
+	}
+	return id, nil
+}
+
+// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. Whoever
+// may merge may, and the author; others are Unauthorized. A request that is no longer
+// open is NotAllowed, one without the wish NotAcceptable (facts-1 ruling 7).
+func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
+	m, err := s.Read(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	may, err := s.CanMerge(ctx, as, p, m)
+	if err != nil {
+		return nil, err
+	}
+	const cannot = "Can't cancel the automatic merge"
+	switch {
+	case !may && m.AuthorID != as.UserID:
+		return nil, errs.New(errs.Unauthorized, "")
+	case m.State != StateOpened:
+		return nil, errs.New(errs.NotAllowed, cannot)
+	case !m.MergeWhenPipelineSucceeds:
+		return nil, errs.New(errs.NotAcceptable, cannot)
+	}
+	_, err = s.db.Exec(ctx, `UPDATE merge_requests SET merge_when_pipeline_succeeds = false, merge_user_id = NULL,
+		should_remove_source_branch = NULL, updated_at = ? WHERE id = ? AND state = 'opened'`, s.stamp(), m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("cancel automatic merge: %w", err)
+	}
+	return s.Read(ctx, as, p, iid)
+}
+
+// Participants lists the users who take part: author, assignees, reviewers and whoever
+// commented for everybody to read, sorted by id.
+func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]authz.UserID, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	out, err := db.Select[authz.UserID](ctx, s.db, `SELECT u.id FROM users u WHERE u.id = ?
+			OR u.id IN (SELECT a.user_id FROM merge_request_assignees a WHERE a.merge_request_id = ?)
+			OR u.id IN (SELECT r.user_id FROM merge_request_reviewers r WHERE r.merge_request_id = ?)
+			OR u.id IN (SELECT n.author_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
+				AND NOT n.system AND NOT n.internal)
+		ORDER BY u.id`, m.AuthorID, m.ID, m.ID, m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list participants: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+// Package mergerequest holds merge requests: what is asked to be merged where, the
+// versions the source branch went through, whether it merges cleanly, and the merge.
+package mergerequest
+
+import (
+	"slices"
+	"strconv"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a merge request on the whole instance.
+type ID int64
+
+// IID is a merge request's number inside its target project.
+type IID int64
+
+// VersionID identifies one version of a merge request.
+type VersionID int64
+
+// State is where a merge request stands.
+type State string
+
+// The states of spec 1 section 3. StateLocked lasts as long as a merge is under way.
+const (
+	StateOpened State = "opened"
+	StateClosed State = "closed"
+	StateLocked State = "locked"
+	StateMerged State = "merged"
+)
+
+// MergeRequest is one merge request. It belongs to the project it asks to change.
+type MergeRequest struct {
+	ID              ID           `db:"id"`
+	IID             IID          `db:"iid"`
+	ProjectID       project.ID   `db:"target_project_id"`
+	SourceProjectID *project.ID  `db:"source_project_id"` // nil where the fork is gone
+	TargetBranch    string       `db:"target_branch"`
+	SourceBranch    string       `db:"source_branch"`
+	AuthorID        authz.UserID `db:"author_id"`
+	Title           string       `db:"title"`
+	Description     *string      `db:"description"`
+	State           State        `db:"state"`
+	Draft           bool         `db:"draft"`
+
+	MergeUserID *authz.UserID `db:"merge_user_id"`
+	MergedAt    *db.Time      `db:"merged_at"`
+	ClosedByID  *authz.UserID `db:"closed_by_id"`
+	ClosedAt    *db.Time      `db:"closed_at"`
+
+	// The newest version; the ids are "" while neither branch could be compared.
+	VersionID    *VersionID `db:"version_id"`
+	BaseSHA      string     `db:"base_sha"`
+	StartSHA     string     `db:"start_sha"`
+	HeadSHA      string     `db:"head_sha"`
+	CommitsCount int64      `db:"commits_count"`
+	ChangesCount *int64     `db:"changes_count"` // changed files
+
+	// The last trial merge and the two commits it was made for. See Status.
+	TrialResult    MergeStatus `db:"trial_result"`
+	TrialSourceSHA string      `db:"trial_source_sha"`
+	TrialTargetSHA string      `db:"trial_target_sha"`
+
+	MergeCommitSHA  *string `db:"merge_commit_sha"`
+	SquashCommitSHA *string `db:"squash_commit_sha"`
+	MergeError      *string `db:"merge_error"`
+
+	Squash                    bool   `db:"squash"`
+	DiscussionLocked          *bool  `db:"discussion_locked"`
+	ShouldRemoveSource        *bool  `db:"should_remove_source_branch"` // what the merge call asked for
+	ForceRemoveSource         *bool  `db:"force_remove_source_branch"`  // what the request itself says
+	AllowCollaboration        bool   `db:"allow_collaboration"`
+	MergeWhenPipelineSucceeds bool   `db:"merge_when_pipeline_succeeds"`
+	ApprovalsBeforeMerge      *int64 `db:"approvals_before_merge"`
+
+	NotesCount       int64 `db:"notes_count"`        // comments, system notes left out
+	PublicNotesCount int64 `db:"public_notes_count"` // the same without internal ones
+
+	CreatedAt db.Time `db:"created_at"`
+	UpdatedAt db.Time `db:"updated_at"`
+
+	// What hangs on the request; Find, List and the writing methods fill it.
+	Assignees []authz.UserID `db:"-"`
+	Reviewers []Reviewer     `db:"-"`
+	Labels    []label.Label  `db:"-"` // sorted by title
+
+	// Status is how the merge would go as far as it is known; see MergeStatus.
+	Status MergeStatus `db:"-"`
+	// VisibleNotes counts the comments that the actor may read.
+	VisibleNotes int64 `db:"-"`
+}
+
+// Fork reports whether the source branch stands in another project.
+func (m *MergeRequest) Fork() bool {
+	return m.SourceProjectID == nil || *m.SourceProjectID != m.ProjectID
+}
+
+// Text gives the description, "" for none.
+func (m *MergeRequest) Text() string {
+	if m.Description == nil {
+		return ""
+	}
+	return *m.Description
+}
+
+// Subject is what permissions on this request of project p are asked about.
+func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject {
+	s := p.Subject()
+	s.Own = as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
+	return s
+}
+
+// Reviewer is somebody asked to review.
+type Reviewer struct {
+	UserID    authz.UserID `db:"user_id"`
+	State     string       `db:"state"` // unreviewed, reviewed, approved, ...
+	CreatedAt db.Time      `db:"created_at"`
+}
+
+// Version is one state that the source branch had, and what it is compared with.
+type Version struct {
+	ID             VersionID `db:"id"`
+	MergeRequestID ID        `db:"merge_request_id"`
+	BaseSHA        string    `db:"base_sha"`  // merge base of source and target
+	StartSHA       string    `db:"start_sha"` // tip of the target branch at that time
+	HeadSHA        string    `db:"head_sha"`
+	CommitsCount   int64     `db:"commits_count"`
+	ChangesCount   int64     `db:"changes_count"`
+	CreatedAt      db.Time   `db:"created_at"`
+}
+
+// Reference is how the request is named inside its project, "!1".
+func (i IID) Reference() string { return "!" + decimal(int64(i)) }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

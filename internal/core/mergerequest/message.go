@@ -1,0 +1,178 @@
+package mergerequest
+
+import (
+	"strings"
+
+	"tenon/internal/base/gitcmd"
+)
+
+// The templates of projects that have none of their own.
+const (
+	defaultMergeTemplate = "Merge branch '%{source_branch}' into '%{target_branch}'\n\n%{title}\n\n%{issues}\n\n" +
+		"See merge request %{reference}"
+	defaultSquashTemplate = "%{title}"
+)
+
+// messageData is what templates of commit messages may show.
+type messageData struct {
+	request   *MergeRequest
+	issues    []int64 // that the merge closes
+	path      string  // of the target project
+	url       string
+	author    gitcmd.Signature // of the request
+	merger    gitcmd.Signature
+	reviewers []gitcmd.Signature // those that reviewed
+	commits   []*gitcmd.Commit   // of the request, oldest first, as far as they are listed
+}
+
+// message fills a template. Placeholders are written %{name}; unknown ones stay as they
+// are. A line that consists of one placeholder without a value goes away, and with it
+// the paragraph that it was.
+func (d *messageData) message(template string) string {
+	lines := strings.Split(strings.ReplaceAll(template, "\r\n", "\n"), "\n")
+	var out []string
+	dropped := false // the line before was taken out
+	for _, line := range lines {
+		name, alone := strings.CutPrefix(line, "%{")
+		name, closed := strings.CutSuffix(name, "}")
+		if value, known := d.value(name); alone && closed && known && value == "" {
+			dropped = true
+			continue
+		}
+		blank := line == ""
+		if blank && dropped && (len(out) == 0 || out[len(out)-1] == "") {
+			continue // the blank line that ended the paragraph taken out
+		}
+		dropped = false
+		out = append(out, d.fill(line))
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+}
+
+// fill replaces the placeholders of one line, none of them in a value again.
+func (d *messageData) fill(line string) string {
+	var b strings.Builder
+	for {
+		start := strings.Index(line, "%{")
+		if start < 0 {
+			break
+		}
+		end := strings.IndexByte(line[start:], '}')
+		if end < 0 {
+			break
+		}
+		value, known := d.value(line[start+2 : start+end])
+		b.WriteString(line[:start])
+		if known {
+			b.WriteString(value)
+		} else {
+			b.WriteString(line[start : start+end+1])
+		}
+		line = line[start+end+1:]
+	}
+	b.WriteString(line)
+	return b.String()
+}
+
+// value gives the text of a placeholder.
+func (d *messageData) value(name string) (string, bool) {
+	m := d.request
+	switch name {
+	case "source_branch":
+		return m.SourceBranch, true
+	case "target_branch":
+		return m.TargetBranch, true
+	case "title":
+		return m.Title, true
+	case "description":
+		return m.Text(), true
+	case "issues":
+		if len(d.issues) == 0 {
+			return "", true
+		}
+		return "Closes " + issueList(d.issues), true
+	case "reference":
+		return d.path + m.IID.Reference(), true
+	case "local_reference":
+		return m.IID.Reference(), true
+	case "url":
+		return d.url, true
+	case "source_project_id":
+		if m.SourceProjectID == nil {
+			return "", true
+		}
+		return decimal(int64(*m.SourceProjectID)), true
+	case "merged_by":
+		return mailbox(d.merger), true
+	case "merge_request_author":
+		return mailbox(d.author), true
+	}
+	return d.commitValue(name)
+}
+
+// commitValue gives the placeholders that are made of commits and reviews.
+func (d *messageData) commitValue(name string) (string, bool) {
+	switch name {
+	case "first_commit":
+		if len(d.commits) == 0 {
+			return "", true
+		}
+		return strings.TrimSpace(d.commits[0].Message), true
+	case "first_multiline_commit":
+		if c := d.firstMultiline(); c != "" {
+			return c, true
+		}
+		return d.request.Title, true
+	case "first_multiline_commit_description":
+		_, rest, _ := strings.Cut(d.firstMultiline(), "\n")
+		return strings.TrimSpace(rest), true
+	case "all_commits":
+		var parts []string
+		for _, c := range d.commits {
+			if len(c.Parents) < 2 {
+				parts = append(parts, "* "+strings.TrimSpace(c.Message))
+			}
+		}
+		return strings.Join(parts, "\n\n"), true
+	case "co_authored_by":
+		return d.coAuthors(), true
+	case "reviewed_by":
+		return trailers("Reviewed-by: ", d.reviewers), true
+	case "approved_by":
+		return "", true // nobody can approve yet
+	}
+	return "", false
+}
+
+func (d *messageData) firstMultiline() string {
+	for _, c := range d.commits {
+		text := strings.TrimSpace(c.Message)
+		if len(c.Parents) < 2 && strings.Contains(text, "\n") {
+			return text
+		}
+	}
+	return ""
+}
+
+// coAuthors lists who else wrote the commits, each address once.
+func (d *messageData) coAuthors() string {
+	seen := map[string]bool{strings.ToLower(d.author.Email): true}
+	var others []gitcmd.Signature
+	for _, c := range d.commits {
+		if key := strings.ToLower(c.Author.Email); !seen[key] {
+			seen[key] = true
+			others = append(others, c.Author)
+		}
+	}
+	return trailers("Co-authored-by: ", others)
+}
+
+func trailers(prefix string, people []gitcmd.Signature) string {
+	lines := make([]string, len(people))
+	for i, p := range people {
+		lines[i] = prefix + mailbox(p)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func mailbox(s gitcmd.Signature) string { return s.Name + " <" + s.Email + ">" }

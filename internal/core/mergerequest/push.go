@@ -1,0 +1,297 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// afterPush is the job that looks at the requests whose branches were pushed.
+type afterPush struct {
+	ProjectID project.ID       `json:"project_id"`
+	UserID    authz.UserID     `json:"user_id"`
+	Username  string           `json:"username"`
+	Changes   []repo.RefChange `json:"changes"` // of branches that open requests name
+}
+
+// Kind names the job.
+func (afterPush) Kind() string { return "merge_request_push" }
+
+// trials is the job that makes the trial merges of one target branch anew.
+type trials struct {
+	ProjectID project.ID `json:"project_id"`
+	Branch    string     `json:"branch"`
+}
+
+// Kind names the job.
+func (trials) Kind() string { return "merge_request_trials" }
+
+// RegisterJobs says how the jobs of merge requests are done.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.followPush)
+	job.Register(r, s.retry, job.Low(), job.Unique())
+}
+
+// OnPushed reacts to moved references: it records that the requests of these branches
+// are to be looked at. Its cost does not depend on how many there are.
+func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
+	var names []string
+	for _, c := range e.Changes {
+		if c.Ref.IsBranch() {
+			names = append(names, c.Ref.Short())
+		}
+	}
+	if len(names) == 0 || s.Enqueue == nil {
+		return nil
+	}
+	touched := map[string]bool{}
+	for chunk := range slices.Chunk(names, db.MaxArgs/4) {
+		marks, args := db.Marks(chunk)
+		args = slices.Concat([]any{e.ProjectID}, args, []any{e.ProjectID}, args)
+		found, err := db.Select[string](ctx, s.db, `SELECT m.source_branch FROM merge_requests m
+				WHERE m.source_project_id = ? AND m.state = 'opened' AND m.source_branch IN (`+marks+`)
+			UNION
+			SELECT m.target_branch FROM merge_requests m
+				WHERE m.target_project_id = ? AND m.state = 'opened' AND m.target_branch IN (`+marks+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("look for merge requests of branches: %w", err)
+		}
+		for _, name := range found {
+			touched[name] = true
+		}
+	}
+	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username}
+	for _, c := range e.Changes {
+		if c.Ref.IsBranch() && touched[c.Ref.Short()] {
+			work.Changes = append(work.Changes, c.RefChange)
+		}
+	}
+	if len(work.Changes) == 0 {
+		return nil
+	}
+	return s.Enqueue(ctx, work)
+}
+
+// followPush gives requests from the pushed branches their versions, marks those merged
+// that were merged by hand, and has trial merges made anew.
+func (s *Service) followPush(ctx context.Context, work afterPush) error {
+	by := authz.Actor{UserID: work.UserID, Username: work.Username}
+	for _, c := range work.Changes {
+		if err := s.followSource(ctx, by, work.ProjectID, c.Ref.Short()); err != nil {
+			return err
+		}
+		if c.Old.IsZero() || c.New.IsZero() {
+			continue
+		}
+		if err := s.followTarget(ctx, by, work.ProjectID, c); err != nil {
+			return err
+		}
+	}
+	for _, c := range work.Changes {
+		if err := s.Enqueue(ctx, trials{work.ProjectID, c.Ref.Short()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followSource refreshes the open requests from a branch.
+func (s *Service) followSource(ctx context.Context, by authz.Actor, id project.ID, branch string) error {
+	rows, projects, err := s.open(ctx, "m.source_project_id = ? AND m.source_branch = ?", id, branch)
+	if err != nil {
+		return err
+	}
+	for _, m := range rows {
+		if p := projects[m.ProjectID]; p != nil {
+			if err := s.refreshFor(ctx, by, p, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open reads the open requests that a condition selects, and their projects.
+func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeRequest, map[project.ID]*project.Project, error) {
+	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE "+cond+
+		" AND m.state = 'opened' ORDER BY m.id", args...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read open merge requests: %w", err)
+	}
+	var ids []project.ID
+	for _, m := range rows {
+		if !slices.Contains(ids, m.ProjectID) {
+			ids = append(ids, m.ProjectID)
+		}
+	}
+	projects, err := s.projects.ByIDs(ctx, ids)
+	return rows, projects, err
+}
+
+// maxPushed bounds the pushed commits that are searched for heads of requests.
+const maxPushed = 20_000
+
+// followTarget marks the requests merged whose last commit came into their target branch
+// with this push. A request without commits of its own has nothing to merge.
+func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.ID, c repo.RefChange) error {
+	rows, projects, err := s.open(ctx, "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0", id, c.Ref.Short())
+	p := projects[id]
+	if err != nil || len(rows) == 0 || p == nil {
+		return err
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	pushed, err := r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{c.Old}, Limit: maxPushed})
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return nil // pushed over since, and swept away
+	}
+	if err != nil {
+		return fmt.Errorf("list pushed commits: %w", err)
+	}
+	in := make(map[gitcmd.ObjectID]bool, len(pushed))
+	for _, commit := range pushed {
+		in[commit] = true
+	}
+	for _, m := range rows {
+		if !in[idOf(m.HeadSHA)] {
+			continue
+		}
+		if err := s.mergedByHand(ctx, by, p, m, r, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergedByHand records a merge that somebody pushed.
+func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, r *gitcmd.Repo, c repo.RefChange) error {
+	commit, err := bringing(ctx, r, idOf(m.HeadSHA), c)
+	if err != nil {
+		return err
+	}
+	commits, err := s.commitsOf(ctx, r, m, 100)
+	if err != nil {
+		return err
+	}
+	closes, err := s.closes(ctx, p, m, commits)
+	if err != nil {
+		return err
+	}
+	text := hexOf(commit)
+	l := lease{RequestID: m.ID, UserID: by.UserID, MergeCommitSHA: &text}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		return s.setMerged(ctx, by, p, m, &l, closes, StateOpened)
+	})
+	if err != nil {
+		return fmt.Errorf("record merge by hand: %w", err)
+	}
+	return nil
+}
+
+// bringing finds the first commit on the target's own line that has head in its history.
+func bringing(ctx context.Context, r *gitcmd.Repo, head gitcmd.ObjectID, c repo.RefChange) (gitcmd.ObjectID, error) {
+	line, err := r.Log(ctx, gitcmd.LogOptions{
+		From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{c.Old}, FirstParent: true, Reverse: true, Limit: maxPushed,
+	})
+	if err != nil {
+		return head, fmt.Errorf("list pushed commits: %w", err)
+	}
+	var failed error
+	at, _ := slices.BinarySearchFunc(line, true, func(commit gitcmd.ObjectID, _ bool) int {
+		has, err := r.IsAncestor(ctx, head, commit)
+		failed = errors.Join(failed, err)
+		if has {
+			return 1
+		}
+		return -1
+	})
+	if failed != nil {
+		return head, fmt.Errorf("look for merge: %w", failed)
+	}
+	if at == len(line) {
+		return head, nil
+	}
+	return line[at], nil
+}
+
+// retry makes the trial merges of all open requests into a branch that are out of date,
+// those that need git in one process.
+func (s *Service) retry(ctx context.Context, work trials) error {
+	rows, projects, err := s.open(ctx, "m.target_project_id = ? AND m.target_branch = ? AND m.head_sha <> ''", work.ProjectID, work.Branch)
+	p := projects[work.ProjectID]
+	if err != nil || len(rows) == 0 || p == nil {
+		return err
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	target, err := s.tip(ctx, p, work.Branch)
+	if err != nil {
+		return err
+	}
+	var stale []*MergeRequest
+	var pairs []gitcmd.MergePair
+	for _, m := range rows {
+		if m.statusAt(hexOf(target)) != m.TrialResult || m.TrialSourceSHA == "" {
+			stale = append(stale, m)
+			pairs = append(pairs, gitcmd.MergePair{Ours: target, Theirs: idOf(m.HeadSHA)})
+		}
+	}
+	if target.IsZero() || len(stale) < 3 {
+		return s.retryAlone(ctx, p, stale)
+	}
+	q, err := r.Quarantine(ctx)
+	if err != nil {
+		return fmt.Errorf("trial merges: %w", err)
+	}
+	results, err := q.MergeTrees(ctx, pairs)
+	if err := errors.Join(err, q.Discard()); err != nil {
+		return fmt.Errorf("trial merges: %w", err)
+	}
+	for i, m := range stale {
+		source, err := s.source(ctx, p, m)
+		if err != nil {
+			return err
+		}
+		l, err := s.look(ctx, p, source, m)
+		if err != nil {
+			return err
+		}
+		if hexOf(l.source) != m.HeadSHA || l.target != target {
+			continue // moved again: another job comes, or whoever reads the request next
+		}
+		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
+		base, err := r.MergeBase(ctx, target, l.source)
+		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+			return fmt.Errorf("merge base: %w", err)
+		}
+		if err == nil && results[i].Clean && base != l.source {
+			m.TrialResult = CanBeMerged
+		}
+		if err := s.storeTrial(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retryAlone refreshes requests one by one.
+func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*MergeRequest) error {
+	for _, m := range rows {
+		if err := s.refresh(ctx, p, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package mergerequest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+)
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Accounts *account.Service
+	Projects *project.Service
+	Repos    *repo.Service
+	Labels   *label.Service
+	Settings *setting.Store
+	Log      *slog.Logger
+	Now      func() time.Time
+	BaseURL  string // without a trailing slash; stands in commit messages
+}
+
+// Service reads, changes and merges merge requests. It is safe for concurrent use.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	accounts *account.Service
+	projects *project.Service
+	repos    *repo.Service
+	labels   *label.Service
+	settings *setting.Store
+	log      *slog.Logger
+	now      func() time.Time
+	baseURL  string
+	columns  string // of MergeRequest, under the alias m
+
+	// Enqueue, where set, records background work in the transaction of ctx; it is set
+	// once by the application before the first call. Without it the work is done when a
+	// request is next read alone.
+	Enqueue func(ctx context.Context, args job.Args, options ...job.Option) error
+
+	merging sync.Map          // ID of each request whose merge runs in this process
+	lanes   [64]chan struct{} // merges into one target branch follow one another
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	s := &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos,
+		labels: d.Labels, settings: d.Settings, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		columns: db.Columns[MergeRequest]("m"),
+	}
+	for i := range s.lanes {
+		s.lanes[i] = make(chan struct{}, 1)
+	}
+	return s
+}

@@ -1,0 +1,58 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/gitcmd"
+)
+
+// tried reports that the stored trial was made for the present tips. A source branch
+// that is gone counts as a tip of its own.
+func (l look) tried(m *MergeRequest) bool {
+	return m.TrialResult != "" && m.TrialSourceSHA == hexOf(l.source) && m.TrialTargetSHA == hexOf(l.target)
+}
+
+// trial merges both tips without keeping anything, and notes the result in m: it cannot
+// be merged where a branch is missing, where the source has nothing new, or on conflict.
+func (l look) trial(ctx context.Context, m *MergeRequest) error {
+	m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, hexOf(l.source), hexOf(l.target)
+	if l.source.IsZero() || l.target.IsZero() {
+		return nil
+	}
+	base, err := l.repo.MergeBase(ctx, l.target, l.source)
+	switch {
+	case errors.Is(err, gitcmd.ErrNotFound), err == nil && base == l.source:
+		return nil
+	case err != nil:
+		return fmt.Errorf("merge base: %w", err)
+	case base == l.target: // the source contains the target: nothing can be in conflict
+		m.TrialResult = CanBeMerged
+		return nil
+	}
+	q, err := l.repo.Quarantine(ctx)
+	if err != nil {
+		return fmt.Errorf("trial merge: %w", err)
+	}
+	result, err := q.MergeTree(ctx, l.target, l.source)
+	if err := errors.Join(err, q.Discard()); err != nil {
+		return fmt.Errorf("trial merge: %w", err)
+	}
+	if result.Clean {
+		m.TrialResult = CanBeMerged
+	}
+	return nil
+}
+
+// storeTrial records the result for the commits it was made for, unless the request has
+// got another version or is no longer open.
+func (s *Service) storeTrial(ctx context.Context, m *MergeRequest) error {
+	_, err := s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?
+		WHERE id = ? AND state = 'opened' AND head_sha = ?`,
+		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.ID, m.HeadSHA)
+	if err != nil {
+		return fmt.Errorf("store trial merge: %w", err)
+	}
+	return nil
+}

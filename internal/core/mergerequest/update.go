@@ -1,0 +1,336 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Changes are those of Update; nil leaves alone.
+type Changes struct {
+	Title              *string
+	Description        *string
+	TargetBranch       *string
+	Assignees          *[]authz.UserID
+	Reviewers          *[]authz.UserID
+	Labels             label.Assignment
+	DiscussionLocked   *bool
+	RemoveSource       *bool
+	Squash             *bool
+	AllowCollaboration *bool
+	Event              Event // "" for none
+}
+
+// Event asks for a change of state.
+type Event string
+
+// The events of state_event.
+const (
+	Close  Event = "close"
+	Reopen Event = "reopen"
+)
+
+// Update changes a request. It requires UpdateMergeRequest; labels, people and the lock
+// on discussions change only for those with SetMergeRequestMetadata and are left alone
+// for others. A change of state that is impossible is left out as well.
+func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*MergeRequest, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireOn(ctx, as, authz.UpdateMergeRequest, p, m); err != nil {
+		return nil, err
+	}
+	if err := s.checkUpdate(ctx, p, m, &c); err != nil {
+		return nil, err
+	}
+	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, p.Subject())
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		c.Assignees, c.Reviewers, c.DiscussionLocked, c.Labels = nil, nil, nil, label.Assignment{}
+	}
+	for _, people := range []*[]authz.UserID{c.Assignees, c.Reviewers} {
+		if people == nil {
+			continue
+		}
+		if *people, err = s.readers(ctx, p, *people); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.store(ctx, as, p, m, c); err != nil {
+		return nil, err
+	}
+	// Branches may have moved while the request was closed, or are others now.
+	return s.Read(ctx, as, p, iid)
+}
+
+// checkUpdate judges the changes before anything is written.
+func (s *Service) checkUpdate(ctx context.Context, p *project.Project, m *MergeRequest, c *Changes) error {
+	var bad errs.Fields
+	checkText(&bad, c.Title, c.Description)
+	if c.TargetBranch != nil {
+		_, err := gitcmd.BranchRef(*c.TargetBranch)
+		bad.Check(err == nil, "target_branch", "is invalid")
+		bad.Check(m.Fork() || *c.TargetBranch != m.SourceBranch, "branch_conflict", "You can't use same project/branch for source and target")
+	}
+	for name, people := range map[string]*[]authz.UserID{"assignees": c.Assignees, "reviewers": c.Reviewers} {
+		bad.Check(people == nil || len(*people) <= maxPeople, name, "total must be less than or equal to 200")
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if m.SourceProjectID == nil {
+		return nil
+	}
+	target := m.TargetBranch
+	if c.TargetBranch != nil {
+		target = *c.TargetBranch
+	}
+	reopens := c.Event == Reopen && m.State == StateClosed
+	if reopens || (m.State == StateOpened && target != m.TargetBranch) {
+		return s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, target)
+	}
+	return nil
+}
+
+// store writes the changes over the row as it is inside the transaction, so that two
+// updates at once keep both their changes.
+func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		now, err := db.Get[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE m.id = ?"+s.db.Dialect().ForUpdate(), m.ID)
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		changed, err := s.assign(ctx, as, p, &now, c)
+		if err != nil {
+			return err
+		}
+		fields := append(changed, s.set(&now, c)...)
+		state := now.move(c.Event, as)
+		if len(fields) == 0 && state == "" {
+			return nil
+		}
+		if err := s.write(ctx, as, &now); err != nil {
+			return err
+		}
+		return s.publishUpdate(ctx, fact(as, p, &now), fields, state)
+	})
+	var known *errs.Error
+	switch {
+	case errors.Is(err, db.ErrDuplicate):
+		return s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, m.TargetBranch)
+	case errors.As(err, &known):
+		return err
+	case err != nil:
+		return fmt.Errorf("update merge request: %w", err)
+	}
+	return nil
+}
+
+// set applies plain fields to m and names those that changed.
+func (s *Service) set(m *MergeRequest, c Changes) (fields []string) {
+	if c.Title != nil && *c.Title != m.Title {
+		m.Title, m.Draft = *c.Title, IsDraft(*c.Title)
+		fields = append(fields, "title")
+	}
+	if c.Description != nil && *c.Description != m.Text() {
+		m.Description = c.Description
+		fields = append(fields, "description")
+	}
+	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
+		// The newest version compares with another branch: the next look makes a new one.
+		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
+		fields = append(fields, "target_branch")
+	}
+	for _, b := range []struct {
+		name string
+		to   **bool
+		want *bool
+	}{
+		{"discussion_locked", &m.DiscussionLocked, c.DiscussionLocked},
+		{"remove_source_branch", &m.ForceRemoveSource, c.RemoveSource},
+	} {
+		if b.want != nil && (*b.to == nil || **b.to != *b.want) {
+			*b.to = b.want
+			fields = append(fields, b.name)
+		}
+	}
+	if c.Squash != nil && *c.Squash != m.Squash {
+		m.Squash = *c.Squash
+		fields = append(fields, "squash")
+	}
+	if c.AllowCollaboration != nil && m.Fork() && *c.AllowCollaboration != m.AllowCollaboration {
+		m.AllowCollaboration = *c.AllowCollaboration
+		fields = append(fields, "allow_collaboration")
+	}
+	return fields
+}
+
+// assign applies people and labels and names what changed.
+func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) (fields []string, err error) {
+	if c.Assignees != nil || c.Reviewers != nil {
+		if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+			return nil, err
+		}
+	}
+	if c.Assignees != nil && !slices.Equal(*c.Assignees, m.Assignees) {
+		fields = append(fields, "assignees")
+		if err := s.dropPeople(ctx, "merge_request_assignees", m.ID, *c.Assignees); err != nil {
+			return nil, err
+		}
+		m.Assignees = *c.Assignees
+	}
+	if c.Reviewers != nil && !slices.EqualFunc(*c.Reviewers, m.Reviewers, func(id authz.UserID, r Reviewer) bool { return id == r.UserID }) {
+		fields = append(fields, "reviewers")
+		if err := s.dropPeople(ctx, "merge_request_reviewers", m.ID, *c.Reviewers); err != nil {
+			return nil, err
+		}
+		m.Reviewers = nil
+		for _, id := range *c.Reviewers {
+			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
+		}
+	}
+	if len(fields) > 0 {
+		if err := s.addPeople(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, c.Labels)
+	if err != nil {
+		return nil, err
+	}
+	if len(added)+len(removed) > 0 {
+		fields = append(fields, "labels")
+	}
+	return fields, nil
+}
+
+// dropPeople removes everybody but those who stay from a table of people.
+func (s *Service) dropPeople(ctx context.Context, table string, id ID, stay []authz.UserID) error {
+	var w db.Where
+	w.And("merge_request_id = ?", id)
+	w.NotIn("user_id", stay)
+	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+w.SQL(), w.Args()...); err != nil {
+		return fmt.Errorf("drop people: %w", err)
+	}
+	return nil
+}
+
+// move applies a change of state where it is possible and returns it.
+func (m *MergeRequest) move(e Event, as authz.Actor) Event {
+	switch {
+	case e == Close && m.State == StateOpened:
+		m.State, m.MergeWhenPipelineSucceeds = StateClosed, false
+		m.ClosedByID = &as.UserID
+		if !as.SignedIn() {
+			m.ClosedByID = nil
+		}
+		return Close
+	case e == Reopen && m.State == StateClosed:
+		m.State, m.ClosedByID, m.ClosedAt = StateOpened, nil, nil
+		return Reopen
+	}
+	return ""
+}
+
+// write stores what Update may change.
+func (s *Service) write(ctx context.Context, as authz.Actor, m *MergeRequest) error {
+	now := db.At(s.now())
+	if m.State == StateClosed && m.ClosedAt == nil {
+		m.ClosedAt = &now
+	}
+	var set db.Set
+	set.Put("title", m.Title)
+	set.Put("title_fold", db.Fold(m.Title))
+	set.Put("description", m.Description)
+	set.Put("description_fold", db.Fold(m.Text()))
+	set.Put("draft", m.Draft)
+	set.Put("target_branch", m.TargetBranch)
+	set.Put("base_sha", m.BaseSHA)
+	set.Put("start_sha", m.StartSHA)
+	set.Put("trial_result", m.TrialResult)
+	set.Put("state", m.State)
+	set.Put("closed_by_id", m.ClosedByID)
+	set.Put("closed_at", m.ClosedAt)
+	set.Put("discussion_locked", m.DiscussionLocked)
+	set.Put("force_remove_source_branch", m.ForceRemoveSource)
+	set.Put("squash", m.Squash)
+	set.Put("allow_collaboration", m.AllowCollaboration)
+	set.Put("merge_when_pipeline_succeeds", m.MergeWhenPipelineSucceeds)
+	set.Put("updated_at", now)
+	_, err := s.db.Exec(ctx, "UPDATE merge_requests"+set.SQL()+" WHERE id = ?", append(set.Args(), m.ID)...)
+	return err
+}
+
+func (s *Service) publishUpdate(ctx context.Context, f Fact, fields []string, state Event) error {
+	if len(fields) > 0 {
+		if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields}); err != nil {
+			return err
+		}
+	}
+	switch state {
+	case Close:
+		return s.bus.Publish(ctx, Closed{f})
+	case Reopen:
+		return s.bus.Publish(ctx, Reopened{f})
+	}
+	return nil
+}
+
+// Delete removes a request with all that hangs on it. It requires DeleteMergeRequest.
+// The check, where given, may refuse after looking at the request.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID, check func(*MergeRequest) error) error {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return err
+	}
+	if err := s.requireOn(ctx, as, authz.DeleteMergeRequest, p, m); err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(m); err != nil {
+			return err
+		}
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ? AND state <> 'locked'", m.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.New(errs.Conflict, "409 Conflict: Resource lock")
+		}
+		if err := s.labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{fact(as, p, m)})
+	})
+	var known *errs.Error
+	if err != nil && !errors.As(err, &known) {
+		err = fmt.Errorf("delete merge request: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.unpin(context.WithoutCancel(ctx), p, m)
+}
+
+// prefix is where the references of one request live.
+func (m *MergeRequest) prefix() string {
+	return strings.Join([]string{"refs/merge-requests", decimal(int64(m.IID)), ""}, "/")
+}

@@ -1,0 +1,298 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// hexOf writes an object id as the rows keep it: "" where there is none.
+func hexOf(id gitcmd.ObjectID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return id.String()
+}
+
+// idOf reads what hexOf wrote.
+func idOf(text string) gitcmd.ObjectID {
+	id, err := gitcmd.ParseObjectID(text)
+	if err != nil {
+		return gitcmd.ObjectID{}
+	}
+	return id
+}
+
+// tip gives the commit of a branch of p, zero where there is no such branch.
+func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (gitcmd.ObjectID, error) {
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return gitcmd.ObjectID{}, err
+	}
+	id, err := r.Branch(ctx, branch)
+	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+		return gitcmd.ObjectID{}, nil
+	}
+	if err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("read branch: %w", err)
+	}
+	return id, nil
+}
+
+// source gives the project of m's source branch, nil where it is gone.
+func (s *Service) source(ctx context.Context, p *project.Project, m *MergeRequest) (*project.Project, error) {
+	switch {
+	case m.SourceProjectID == nil:
+		return nil, nil
+	case *m.SourceProjectID == p.ID:
+		return p, nil
+	}
+	found, err := s.projects.ByIDs(ctx, []project.ID{*m.SourceProjectID})
+	if err != nil {
+		return nil, err
+	}
+	return found[*m.SourceProjectID], nil
+}
+
+// look is what the repository says about a request at one moment.
+type look struct {
+	repo           *gitcmd.Repo    // of the target project
+	source, target gitcmd.ObjectID // tips, zero where there is no such branch
+}
+
+// look reads both tips and brings the source's commits into the target's repository.
+func (s *Service) look(ctx context.Context, p, source *project.Project, m *MergeRequest) (look, error) {
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return look{}, err
+	}
+	l := look{repo: r}
+	if l.target, err = s.tip(ctx, p, m.TargetBranch); err != nil {
+		return look{}, err
+	}
+	if source == nil {
+		return l, nil
+	}
+	if l.source, err = s.tip(ctx, source, m.SourceBranch); err != nil {
+		return look{}, err
+	}
+	return l, nil
+}
+
+// compare fills version and trial of a request that is not stored yet.
+func (s *Service) compare(ctx context.Context, p, source *project.Project, m *MergeRequest) error {
+	l, err := s.look(ctx, p, source, m)
+	if err != nil {
+		return err
+	}
+	if err := l.version(ctx, m); err != nil {
+		return err
+	}
+	return l.trial(ctx, m)
+}
+
+// refresh brings an open request up to date with its branches, in the row and in m: a
+// new version where the source has moved, a trial merge where the last one was made
+// for other commits. It costs a look at two references where nothing has happened.
+func (s *Service) refresh(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	return s.refreshFor(ctx, authz.Actor{}, p, m)
+}
+
+// refreshFor is refresh after a push of by.
+func (s *Service) refreshFor(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest) error {
+	if m.State != StateOpened {
+		return nil
+	}
+	source, err := s.source(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	l, err := s.look(ctx, p, source, m)
+	if err != nil {
+		return err
+	}
+	if l.outdated(m) {
+		if err := s.renew(ctx, by, l, p, m); err != nil {
+			return err
+		}
+	}
+	if m.State == StateOpened && !l.tried(m) {
+		if err := l.trial(ctx, m); err != nil {
+			return err
+		}
+		if err := s.storeTrial(ctx, m); err != nil {
+			return err
+		}
+	}
+	m.Status = m.statusAt(hexOf(l.target))
+	return nil
+}
+
+// outdated reports that the newest version is not of the source branch's tip, or was
+// made before there was something to compare it with.
+func (l look) outdated(m *MergeRequest) bool {
+	if l.source.IsZero() {
+		return false // the branch is gone: the last version stays
+	}
+	return hexOf(l.source) != m.HeadSHA || (m.BaseSHA == "" && !l.target.IsZero())
+}
+
+// version fills the fields of m that describe a version of the tips. Without a source
+// branch m keeps what it has; without a target there is a head and nothing to compare.
+func (l look) version(ctx context.Context, m *MergeRequest) error {
+	if l.source.IsZero() {
+		return nil
+	}
+	m.HeadSHA, m.BaseSHA, m.StartSHA, m.CommitsCount, m.ChangesCount = hexOf(l.source), "", "", 0, nil
+	if l.target.IsZero() {
+		return nil
+	}
+	base, err := l.repo.MergeBase(ctx, l.target, l.source)
+	switch {
+	case errors.Is(err, gitcmd.ErrNotFound):
+		base = l.target // no common history: compare with the target itself
+	case err != nil:
+		return fmt.Errorf("merge base: %w", err)
+	}
+	m.BaseSHA, m.StartSHA = hexOf(base), hexOf(l.target)
+	n, err := l.repo.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{l.source}, Not: []gitcmd.ObjectID{l.target}})
+	if err != nil {
+		return fmt.Errorf("count commits: %w", err)
+	}
+	m.CommitsCount = int64(n)
+	files, err := changedFiles(ctx, l.repo, base, l.source)
+	if err != nil {
+		return err
+	}
+	m.ChangesCount = &files
+	return nil
+}
+
+// renew stores a new version. When somebody else was faster, m becomes what the row says.
+func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.Project, m *MergeRequest) error {
+	old := m.HeadSHA
+	next := *m
+	if err := l.version(ctx, &next); err != nil {
+		return err
+	}
+	won := false
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		now := s.now()
+		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET base_sha = ?, start_sha = ?, head_sha = ?, commits_count = ?,
+			changes_count = ?, updated_at = ? WHERE id = ? AND state = 'opened' AND head_sha = ? AND base_sha = ?`,
+			next.BaseSHA, next.StartSHA, next.HeadSHA, next.CommitsCount, next.ChangesCount, now, m.ID, m.HeadSHA, m.BaseSHA)
+		if won = err == nil && n == 1; !won {
+			return err
+		}
+		next.UpdatedAt = db.At(now)
+		if next.BaseSHA != "" {
+			if err := s.insertVersion(ctx, &next, now); err != nil {
+				return err
+			}
+		}
+		if old == next.HeadSHA {
+			return nil
+		}
+		return s.bus.Publish(ctx, NewVersion{Fact: fact(by, p, m), OldSHA: old, NewSHA: next.HeadSHA})
+	})
+	if err != nil {
+		return fmt.Errorf("store version: %w", err)
+	}
+	if !won {
+		return s.reload(ctx, m)
+	}
+	*m = next
+	return s.pinHead(context.WithoutCancel(ctx), p, m)
+}
+
+// reload reads the row of m again and keeps what hangs on it.
+func (s *Service) reload(ctx context.Context, m *MergeRequest) error {
+	now, err := s.load(ctx, "m.id = ?", m.ID)
+	if err != nil {
+		return err
+	}
+	now.Assignees, now.Reviewers, now.Labels, now.VisibleNotes, now.Status = m.Assignees, m.Reviewers, m.Labels, m.VisibleNotes, m.Status
+	*m = *now
+	return nil
+}
+
+// pinHead makes refs/merge-requests/:iid/head name the newest version, so that its
+// commits stay and can be fetched.
+func (s *Service) pinHead(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	if m.HeadSHA == "" {
+		return nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	name := gitcmd.RefName(m.prefix() + "head")
+	now, err := r.Ref(ctx, name)
+	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		return fmt.Errorf("read head of merge request: %w", err)
+	}
+	if hexOf(now) == m.HeadSHA {
+		return nil
+	}
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: name, New: idOf(m.HeadSHA), AnyOld: true}}); err != nil {
+		return fmt.Errorf("keep head of merge request: %w", err)
+	}
+	return nil
+}
+
+// unpin drops the references of a request that was deleted.
+func (s *Service) unpin(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	refs, err := r.Refs(ctx, m.prefix())
+	if err != nil {
+		return fmt.Errorf("list references of merge request: %w", err)
+	}
+	var updates []gitcmd.RefUpdate
+	for _, ref := range refs {
+		updates = append(updates, gitcmd.RefUpdate{Ref: ref.Name, AnyOld: true})
+	}
+	if err := r.UpdateRefs(ctx, updates); err != nil {
+		return fmt.Errorf("drop references of merge request: %w", err)
+	}
+	return nil
+}
+
+// Versions lists the versions of a request, newest first.
+func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]Version, error) {
+	m, err := s.Read(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	out, err := db.Select[Version](ctx, s.db, "SELECT "+db.Columns[Version]("v")+
+		" FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.id DESC", m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	return out, nil
+}
+
+// Version gives one version of a request.
+func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Project, iid IID, id VersionID) (*Version, error) {
+	m, err := s.Read(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	v, err := db.Get[Version](ctx, s.db, "SELECT "+db.Columns[Version]("v")+
+		" FROM merge_request_versions v WHERE v.merge_request_id = ? AND v.id = ?", m.ID, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read version: %w", err)
+	}
+	return &v, nil
+}
