@@ -1,0 +1,190 @@
+package issue_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+)
+
+func TestService_List_filters(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.planner, f.id)
+		one := f.create(f.owner, issue.Input{
+			Title: "Login fails with 100%", Description: ptr("on \u00c4pfel"), Labels: []string{"bug", "p1"},
+			AssigneeIDs: []authz.UserID{f.guest.UserID, f.planner.UserID}, DueDate: ptr("2023-05-22"), Weight: ptr(int64(2)),
+		})
+		two := f.create(f.guest, issue.Input{Title: "logout is slow", Labels: []string{"bug"}, DueDate: ptr("2023-05-28"), Type: issue.Incident})
+		f.create(f.stranger, issue.Input{Title: "third", Confidential: true, DueDate: ptr("2023-01-01")})
+		if _, err := f.issues.Update(ctx, f.planner, p, two.IID, issue.Changes{StateEvent: "close"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name string
+			f    issue.Filter
+			want []issue.IID // newest first
+		}{
+			{"all", issue.Filter{}, []issue.IID{3, 2, 1}},
+			{"ascending", issue.Filter{Asc: true}, []issue.IID{1, 2, 3}},
+			{"by title", issue.Filter{OrderBy: "title", Asc: true}, []issue.IID{1, 2, 3}},
+			{"by change", issue.Filter{OrderBy: "updated_at"}, []issue.IID{2, 3, 1}},
+			{"by due date", issue.Filter{OrderBy: "due_date", Asc: true}, []issue.IID{3, 1, 2}},
+			{"by weight, none last", issue.Filter{OrderBy: "weight"}, []issue.IID{1, 3, 2}},
+			{"by label priority", issue.Filter{OrderBy: "label_priority", Asc: true}, []issue.IID{1, 2, 3}},
+			{"page", issue.Filter{Limit: 1, Offset: 1}, []issue.IID{2}},
+			{"open", issue.Filter{State: issue.StateOpened}, []issue.IID{3, 1}},
+			{"closed", issue.Filter{State: issue.StateClosed}, []issue.IID{2}},
+			{"numbers", issue.Filter{IIDs: []issue.IID{1, 3, 9}}, []issue.IID{3, 1}},
+			{"type", issue.Filter{Types: []issue.Type{issue.Incident}}, []issue.IID{2}},
+			{"label", issue.Filter{Labels: []string{"bug"}}, []issue.IID{2, 1}},
+			{"all labels", issue.Filter{Labels: []string{"bug", "p1"}}, []issue.IID{1}},
+			{"no label", issue.Filter{LabelWildcard: issue.None}, []issue.IID{3}},
+			{"any label", issue.Filter{LabelWildcard: issue.Any}, []issue.IID{2, 1}},
+			{"milestone", issue.Filter{Milestone: "v1"}, nil},
+			{"no milestone", issue.Filter{Milestone: "none"}, []issue.IID{3, 2, 1}},
+			{"author", issue.Filter{AuthorID: &f.guest.UserID}, []issue.IID{2}},
+			{"author by name", issue.Filter{AuthorUsername: "GUEST"}, []issue.IID{2}},
+			{"unknown author", issue.Filter{AuthorUsername: "who"}, nil},
+			{"assignee", issue.Filter{AssigneeID: &f.guest.UserID}, []issue.IID{1}},
+			{"assignees by name", issue.Filter{AssigneeUsernames: []string{"guest", "planner"}}, []issue.IID{1}},
+			{"nobody", issue.Filter{AssigneeWildcard: issue.None}, []issue.IID{3, 2}},
+			{"somebody", issue.Filter{AssigneeWildcard: issue.Any}, []issue.IID{1}},
+			{"mine", issue.Filter{AssignedToMe: true}, []issue.IID{1}},
+			{"by me", issue.Filter{CreatedByMe: true}, nil},
+			{"closed by", issue.Filter{ClosedByID: &f.planner.UserID}, []issue.IID{2}},
+			{"words", issue.Filter{Search: "LOG s"}, []issue.IID{2, 1}},
+			{"wildcard is a letter", issue.Filter{Search: "0%"}, []issue.IID{1}},
+			{"folded", issue.Filter{Search: "\u00e4PFEL"}, []issue.IID{1}},
+			{"in title", issue.Filter{Search: "\u00e4pfel", In: []string{"title"}}, nil},
+			{"in nothing", issue.Filter{Search: "x", In: []string{"body"}}, nil},
+			{"created after", issue.Filter{CreatedAfter: &two.CreatedAt.Time}, []issue.IID{3, 2}},
+			{"created before", issue.Filter{CreatedBefore: &one.CreatedAt.Time}, []issue.IID{1}},
+			{"updated after", issue.Filter{UpdatedAfter: ptr(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}, nil},
+			{"updated before", issue.Filter{UpdatedBefore: &one.UpdatedAt.Time}, []issue.IID{1}},
+			{"due today", issue.Filter{DueDate: "today"}, []issue.IID{1}},
+			{"overdue", issue.Filter{DueDate: "overdue"}, []issue.IID{3}},
+			{"due this week", issue.Filter{DueDate: "week"}, []issue.IID{2, 1}},
+			{"due this month", issue.Filter{DueDate: "month"}, []issue.IID{2, 1}},
+			{"due soon", issue.Filter{DueDate: "next_month_and_previous_two_weeks"}, []issue.IID{2, 1}},
+			{"due tomorrow", issue.Filter{DueDate: "tomorrow"}, nil},
+			{"never due", issue.Filter{DueDate: "0"}, nil},
+			{"due", issue.Filter{DueDate: "any"}, []issue.IID{3, 2, 1}},
+			{"confidential", issue.Filter{Confidential: ptr(true)}, []issue.IID{3}},
+			{"open to all", issue.Filter{Confidential: ptr(false)}, []issue.IID{2, 1}},
+			{"weight", issue.Filter{Weight: ptr(int64(2))}, []issue.IID{1}},
+			{"no weight", issue.Filter{WeightWildcard: issue.None}, []issue.IID{3, 2}},
+			{"not label", issue.Filter{Not: issue.Exclusion{Labels: []string{"p1"}}}, []issue.IID{3, 2}},
+			{"not numbers", issue.Filter{Not: issue.Exclusion{IIDs: []issue.IID{1}}}, []issue.IID{3, 2}},
+			{"not author", issue.Filter{Not: issue.Exclusion{AuthorID: &f.owner.UserID}}, []issue.IID{3, 2}},
+			{"not author by name", issue.Filter{Not: issue.Exclusion{AuthorUsername: "owner"}}, []issue.IID{3, 2}},
+			{"not assignee", issue.Filter{Not: issue.Exclusion{AssigneeID: &f.guest.UserID}}, []issue.IID{3, 2}},
+			{"not assignee by name", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"guest"}}}, []issue.IID{3, 2}},
+			{"no milestone excluded", issue.Filter{NotMilestone: "none"}, nil},
+		} {
+			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
+				list, total, err := f.issues.List(ctx, f.planner, in, tt.f)
+				if err != nil {
+					t.Fatalf("%s: %v", tt.name, err)
+				}
+				var got []issue.IID
+				for _, i := range list {
+					got = append(got, i.IID)
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("%s in %+v: numbers = %v, want %v", tt.name, in, got, tt.want)
+				}
+				if tt.f.Limit == 0 && total != len(tt.want) {
+					t.Errorf("%s: total = %d, want %d", tt.name, total, len(tt.want))
+				}
+			}
+		}
+		stats, err := f.issues.Statistics(ctx, f.planner, issue.Place{Project: p}, issue.Filter{State: issue.StateClosed, Labels: []string{"bug"}})
+		if err != nil || stats != (issue.Statistics{Opened: 1, Closed: 1}) {
+			t.Errorf("statistics = %+v, %v", stats, err)
+		}
+	})
+}
+
+func TestService_List_places(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		member := f.User("member")
+		closed := f.Group("closed", authz.Private, 0)
+		inner := f.Project("closed/inner", authz.Private, closed)
+		f.Member(closed, member, authz.Guest)
+		f.id, f.owner = inner, f.Admin("root")
+		f.create(f.owner, issue.Input{Title: "inside"})
+		f.create(f.owner, issue.Input{Title: "secret", Confidential: true})
+		titles := func(as authz.Actor, in issue.Place, filter issue.Filter) []string {
+			t.Helper()
+			filter.OrderBy = "title"
+			list, total, err := f.issues.List(ctx, as, in, filter)
+			if err != nil || total != len(list) {
+				t.Fatalf("list as %q: %d of %d, %v", as.Username, len(list), total, err)
+			}
+			out := []string{}
+			for _, i := range list {
+				out = append(out, i.Title)
+			}
+			return out
+		}
+		want := func(name string, got []string, want ...string) {
+			t.Helper()
+			if !slices.Equal(got, want) && len(got)+len(want) > 0 {
+				t.Errorf("%s sees %q, want %q", name, got, want)
+			}
+		}
+		want("a guest of the group", titles(member, issue.Place{}, issue.Filter{}), "inside")
+		want("a stranger", titles(f.stranger, issue.Place{}, issue.Filter{}))
+		want("an administrator", titles(f.owner, issue.Place{}, issue.Filter{}), "secret", "inside")
+		group := issue.Place{Group: authz.Subject{Namespace: closed, Visibility: authz.Private}}
+		want("a guest in the group", titles(member, group, issue.Filter{}), "inside")
+		if _, _, err := f.issues.List(ctx, f.stranger, group, issue.Filter{}); !errs.Is(err, errs.NotFound) {
+			t.Errorf("a stranger in the group: %v, want NotFound", err)
+		}
+		if _, _, err := f.issues.List(ctx, authz.Actor{}, issue.Place{}, issue.Filter{}); !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("nobody everywhere: %v, want Unauthorized", err)
+		}
+		f.set("UPDATE projects SET archived = true WHERE id = ?", inner)
+		want("a guest without archived projects", titles(member, issue.Place{}, issue.Filter{NonArchived: true}))
+		want("a guest with archived projects", titles(member, issue.Place{}, issue.Filter{}), "inside")
+		f.set("UPDATE projects SET issues_access = 0 WHERE id = ?", inner)
+		want("a guest where issues are off", titles(member, issue.Place{}, issue.Filter{}))
+		if _, _, err := f.issues.List(ctx, member, issue.Place{Project: f.Find(member, inner)}, issue.Filter{}); !errs.Is(err, errs.Forbidden) {
+			t.Errorf("issues are off: %v, want Forbidden", err)
+		}
+	})
+}
+
+func TestService_List_statements(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		for n := range 30 {
+			f.create(f.owner, issue.Input{Title: fmt.Sprint(n), Labels: []string{"a", fmt.Sprint(n % 3)}, AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		}
+		for _, as := range []authz.Actor{f.owner, f.stranger, {}} {
+			count := func(limit int) int {
+				return dbtest.Count(t, d, func() {
+					p := f.Find(as, f.id)
+					list, total, err := f.issues.List(ctx, as, issue.Place{Project: p}, issue.Filter{Limit: limit, CountThrough: 25})
+					if err != nil || len(list) != limit || total != 25 {
+						t.Errorf("list = %d rows of %d, %v", len(list), total, err)
+					}
+				})
+			}
+			if one, many := count(1), count(20); one != many || many > 5 {
+				t.Errorf("as %q: %d statements for one row, %d for twenty, want 5 at most", as.Username, one, many)
+			}
+		}
+	})
+}
