@@ -146,7 +146,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	}
 	if err != nil {
 		_ = tx.Rollback() // SQLite may have done so itself
-		if turns > 1 { // somebody else may be to blame
+		if turns > 1 {    // somebody else may be to blame
 			g.d.log.Warn("database batch undone, its transactions are run again one by one",
 				slog.Int("transactions", len(done)), slog.Any("error", err))
 			for _, r := range done {
