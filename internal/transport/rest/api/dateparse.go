@@ -47,7 +47,7 @@ func inRange(t time.Time) bool {
 var (
 	compactPattern = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)(.*)$`)
 	clockPattern   = regexp.MustCompile(`(?i)(?:\bat\s+|t|\b)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?\s*` +
-		`(z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?(?:\b|$)|[a-z]{3,4}\b|\d\d:?\d\d$)?|t(\d\d)(\d\d)(\d\d)?(z|[+-]\d\d:?\d\d)?$`)
+		`(z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?(?:\b|$)|[a-z]{3,4}\b|\d\d:\d\d$)?|t(\d\d)(\d\d)(\d\d)?(z|[+-]\d\d:?\d\d)?$`)
 	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
 	slashPattern   = regexp.MustCompile(`^(\d{4})[/.](\d{1,2})[/.](\d{1,2})$`)
 	plainPattern   = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)$`)
