@@ -17,10 +17,7 @@ import (
 // to whoever may not read the project's requests.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
-		if errs.Is(err, errs.Forbidden) {
-			return nil, errs.Missing("")
-		}
-		return nil, err
+		return nil, hidden(err)
 	}
 	m, err := s.load(ctx, "m.target_project_id = ? AND m.iid = ?", p.ID, iid)
 	if err != nil {
@@ -52,6 +49,14 @@ func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Pr
 		return errs.New(errs.Unauthorized, "")
 	}
 	return s.policy.Require(ctx, as, authz.ReadMergeRequest, p.Subject())
+}
+
+// hidden makes a single request that may not be read look absent.
+func hidden(err error) error {
+	if errs.Is(err, errs.Forbidden) {
+		return errs.Missing("")
+	}
+	return err
 }
 
 // requireOn asks for an ability on one request that the actor could read.

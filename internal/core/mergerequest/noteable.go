@@ -1,0 +1,63 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Locate finds the request with a number for those who comment on it. It requires
+// ReadMergeRequest.
+func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, iid int64) (noteable.Target, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return noteable.Target{}, hidden(err)
+	}
+	type row struct {
+		ID          int64        `db:"id"`
+		Title       string       `db:"title"`
+		AuthorID    authz.UserID `db:"author_id"`
+		Locked      bool         `db:"locked"`
+		Notes       int64        `db:"notes_count"`
+		PublicNotes int64        `db:"public_notes_count"`
+		Assigned    bool         `db:"assigned"`
+	}
+	r, err := db.Get[row](ctx, s.db, `SELECT m.id, m.title, m.author_id, COALESCE(m.discussion_locked, false) AS locked,
+			m.notes_count, m.public_notes_count,
+			EXISTS (SELECT 1 FROM merge_request_assignees a WHERE a.merge_request_id = m.id AND a.user_id = ?) AS assigned
+		FROM merge_requests m WHERE m.target_project_id = ? AND m.iid = ?`, as.UserID, p.ID, iid)
+	if errors.Is(err, db.ErrNotFound) {
+		return noteable.Target{}, errs.Missing("")
+	}
+	if err != nil {
+		return noteable.Target{}, fmt.Errorf("locate merge request: %w", err)
+	}
+	t := noteable.Target{
+		Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: r.ID}, IID: &iid, ProjectID: int64(p.ID), ProjectPath: p.FullPath,
+		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, HasInternal: true, Resolvable: true,
+		Notes: r.Notes, PublicNotes: r.PublicNotes,
+	}
+	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+	return t, nil
+}
+
+// CountNotes changes a request's counters of comments and the time of its last change in
+// the caller's transaction, and gives the new number of comments.
+func (s *Service) CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error) {
+	n, err := db.Get[int64](ctx, s.db, `UPDATE merge_requests SET notes_count = notes_count + ?,
+		public_notes_count = public_notes_count + ?, updated_at = ? WHERE id = ? RETURNING notes_count`,
+		by.Notes, by.PublicNotes, at, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, errs.Missing("")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count notes of merge request: %w", err)
+	}
+	return n, nil
+}
