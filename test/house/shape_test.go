@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"path"
 	"regexp"
@@ -94,6 +95,31 @@ func written(text string) []string {
 	return out
 }
 
+// literal gives the text of a string in the source, "" for anything else.
+func literal(n ast.Expr) string {
+	lit, ok := n.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// inserted gives the table of a call of db.Insert or db.InsertRow, "" for other calls.
+func inserted(call *ast.CallExpr) string {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !strings.HasPrefix(fun.Sel.Name, "Insert") || len(call.Args) < 3 {
+		return ""
+	}
+	if pkg, ok := fun.X.(*ast.Ident); !ok || pkg.Name != "db" {
+		return ""
+	}
+	return literal(call.Args[2])
+}
+
 // TestTables_oneWriter keeps the rule that only the owning package writes a table, so
 // that every change to a row passes the one place that knows its rules.
 func TestTables_oneWriter(t *testing.T) {
@@ -103,21 +129,23 @@ func TestTables_oneWriter(t *testing.T) {
 		if f.test || kit(f.dir()) || layer(f.dir()) != "core" {
 			continue
 		}
+		note := func(table string, at token.Pos) {
+			if writers[table] == nil {
+				writers[table] = map[string]token.Position{}
+			}
+			if _, ok := writers[table][below(f.dir())]; !ok {
+				writers[table][below(f.dir())] = f.fset.Position(at)
+			}
+		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if !ok || lit.Kind != token.STRING {
-				return true
-			}
-			text, err := strconv.Unquote(lit.Value)
-			if err != nil {
-				return true
-			}
-			for _, table := range written(text) {
-				if writers[table] == nil {
-					writers[table] = map[string]token.Position{}
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				for _, table := range written(literal(n)) {
+					note(table, n.Pos())
 				}
-				if _, ok := writers[table][below(f.dir())]; !ok {
-					writers[table][below(f.dir())] = f.fset.Position(lit.Pos())
+			case *ast.CallExpr:
+				if table := inserted(n); table != "" {
+					note(table, n.Pos())
 				}
 			}
 			return true
@@ -154,6 +182,32 @@ func TestWritten(t *testing.T) {
 			t.Parallel()
 			if got := written(tt.text); !slices.Equal(got, tt.want) {
 				t.Errorf("written(%q) = %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestInserted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, call, want string }{
+		{"insert", `db.Insert(ctx, s.DB, "notes", row)`, "notes"},
+		{"with a suffix", `db.InsertRow(ctx, s.DB, "todos", row, "")`, "todos"},
+		{"another package", `list.Insert(a, b, "notes")`, ""},
+		{"reading", `db.Get(ctx, s.DB, "notes")`, ""},
+		{"computed", `db.Insert(ctx, s.DB, table, row)`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			expr, err := parser.ParseExpr(tt.call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call, ok := expr.(*ast.CallExpr)
+			if !ok {
+				t.Fatalf("%s is no call", tt.call)
+			}
+			if got := inserted(call); got != tt.want {
+				t.Errorf("inserted(%s) = %q, want %q", tt.call, got, tt.want)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ import (
 // a kind over the limit.
 const Other = "other"
 
-// most is how many routes, git commands or kinds of jobs get series of their own.
+// most is how many routes or kinds of jobs get series of their own.
 const most = 2000
 
 // buckets of durations in seconds: from a warm read to a slow clone.
@@ -41,14 +41,11 @@ type Build struct {
 type Registry struct {
 	registry *prometheus.Registry
 	routes   *limited
-	commands *limited
 	kinds    *limited
 
-	requests   *prometheus.HistogramVec
-	inFlight   prometheus.Gauge
-	git        *prometheus.CounterVec
-	gitRunning prometheus.Gauge
-	jobs       *prometheus.HistogramVec
+	requests *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	jobs     *prometheus.HistogramVec
 }
 
 // New makes a registry with the metrics of the process, the Go runtime and the build.
@@ -56,19 +53,12 @@ func New(b Build) *Registry {
 	r := &Registry{
 		registry: prometheus.NewRegistry(),
 		routes:   newLimited(most),
-		commands: newLimited(most),
 		kinds:    newLimited(most),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tenon_http_request_duration_seconds", Help: "Time from the request line to the last byte of the answer.", Buckets: buckets,
 		}, []string{"route", "method", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tenon_http_requests_in_flight", Help: "Requests being answered.",
-		}),
-		git: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tenon_git_processes_total", Help: "Git processes started, by git command.",
-		}, []string{"command"}),
-		gitRunning: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tenon_git_processes_running", Help: "Git processes running, kept-open readers included.",
 		}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tenon_job_duration_seconds", Help: "Time a job took, by kind and outcome.", Buckets: buckets,
@@ -81,7 +71,7 @@ func New(b Build) *Registry {
 	info.Set(1)
 	r.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		r.requests, r.inFlight, r.git, r.gitRunning, r.jobs, info)
+		r.requests, r.inFlight, r.jobs, info)
 	return r
 }
 
@@ -107,14 +97,6 @@ func (r *Registry) RequestStarted() (done func()) {
 	return r.inFlight.Dec
 }
 
-// GitStarted counts a started git process by its git command, such as "upload-pack". Call
-// the returned function when the process has ended.
-func (r *Registry) GitStarted(command string) (ended func()) {
-	r.git.WithLabelValues(r.commands.value(command)).Inc()
-	r.gitRunning.Inc()
-	return r.gitRunning.Dec
-}
-
 // Outcome is how a job ended.
 type Outcome string
 
@@ -133,6 +115,14 @@ func (r *Registry) Job(kind string, outcome Outcome, took time.Duration) {
 // SQL publishes a count of SQL statements that the database kit keeps itself.
 func (r *Registry) SQL(statements func() uint64) error {
 	return r.Counter("tenon_sql_statements_total", "SQL statements run, transaction control left out.", statements)
+}
+
+// Git publishes the counts of git processes that the git kit keeps itself: started so far
+// and running now, kept-open readers included.
+func (r *Registry) Git(started, running func() int64) error {
+	return errors.Join(
+		r.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(started()) }),
+		r.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(running()) }))
 }
 
 // Counter publishes a count that somebody else keeps and that never falls. It fails where

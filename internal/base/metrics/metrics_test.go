@@ -36,8 +36,10 @@ func TestRegistry(t *testing.T) {
 	r.Request("/projects/:id", http.MethodGet, 200, 30*time.Millisecond)
 	r.Request("", "BREW", 4711, time.Millisecond)
 	done := r.RequestStarted()
-	ended := r.GitStarted("upload-pack")
-	r.GitStarted("upload-pack")()
+	running := int64(1)
+	if err := r.Git(func() int64 { return 2 }, func() int64 { return running }); err != nil {
+		t.Fatal(err)
+	}
 	r.Job("webhook", Retried, 2*time.Second)
 	if err := r.SQL(func() uint64 { return 42 }); err != nil {
 		t.Fatal(err)
@@ -51,7 +53,7 @@ func TestRegistry(t *testing.T) {
 		`tenon_http_request_duration_seconds_bucket{method="GET",route="/projects/:id",status="200",le="0.005"} 1`,
 		`tenon_http_request_duration_seconds_count{method="other",route="none",status="other"} 1`,
 		`tenon_http_requests_in_flight 1`,
-		`tenon_git_processes_total{command="upload-pack"} 2`,
+		`tenon_git_processes_started_total 2`,
 		`tenon_git_processes_running 1`,
 		`tenon_job_duration_seconds_count{kind="webhook",outcome="retried"} 1`,
 		`tenon_sql_statements_total 42`,
@@ -62,7 +64,7 @@ func TestRegistry(t *testing.T) {
 		t.Error("the metrics of the process are missing")
 	}
 	done()
-	ended()
+	running = 0
 	want(t, scrape(t, r), `tenon_http_requests_in_flight 0`, `tenon_git_processes_running 0`)
 	if err := r.SQL(func() uint64 { return 0 }); err == nil {
 		t.Error("a taken name passed")
