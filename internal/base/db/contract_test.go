@@ -56,7 +56,7 @@ CREATE TABLE tags (thing_id BIGINT NOT NULL REFERENCES things (id) ON DELETE RES
 CREATE TABLE engine (name TEXT NOT NULL); INSERT INTO engine VALUES ('sqlite');
 -- end
 -- only: postgres
-CREATE TABLE engine (name TEXT NOT NULL); INSERT INTO engine VALUES ('postgres');
+CREATE TABLE engine (name {{text}} NOT NULL); INSERT INTO engine VALUES ('postgres');
 -- end
 `
 

@@ -37,15 +37,21 @@ type applied struct {
 // numbered primary key, never used twice), {{time}}, {{bytes}} or {{text}} (text that
 // sorts by bytes), and lines between "-- only: sqlite" or "-- only: postgres" and
 // "-- end" are for one engine. It is an error when a file was changed after it was
-// applied, and when the database has steps that files does not know.
+// applied, when the database has steps that files does not know, and, on
+// PostgreSQL, when a column of text was declared without {{text}}.
 func (d *DB) Migrate(ctx context.Context, files fs.FS) error {
 	steps, err := d.migrations(files)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	_, err = d.Exec(ctx, d.dialect.words().Replace(`CREATE TABLE IF NOT EXISTS schema_migrations (
-		version BIGINT NOT NULL PRIMARY KEY, name {{text}} NOT NULL, checksum {{text}} NOT NULL, applied_at {{time}} NOT NULL)`))
-	if err != nil && !errors.Is(err, ErrDuplicate) { // PostgreSQL: somebody else is creating it this moment
+	if err := d.InTx(ctx, func(ctx context.Context) error {
+		if err := d.Lock(ctx, "schema_migrations"); err != nil {
+			return err
+		}
+		_, err := d.Exec(ctx, d.dialect.words().Replace(`CREATE TABLE IF NOT EXISTS schema_migrations (
+			version BIGINT NOT NULL PRIMARY KEY, name {{text}} NOT NULL, checksum {{text}} NOT NULL, applied_at {{time}} NOT NULL)`))
+		return err
+	}); err != nil {
 		return fmt.Errorf("create table of migrations: %w", err)
 	}
 	for _, step := range steps {
@@ -60,6 +66,25 @@ func (d *DB) Migrate(ctx context.Context, files fs.FS) error {
 	newer, err := Select[string](ctx, d, "SELECT name FROM schema_migrations WHERE version > ? ORDER BY version", last)
 	if err == nil && len(newer) > 0 {
 		err = fmt.Errorf("the database is newer than this program: it has %s", strings.Join(newer, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	return d.checkCollation(ctx)
+}
+
+// checkCollation refuses text columns that sort otherwise than on SQLite, whatever
+// the locale of the database is. The job queue's tables are its own affair.
+func (d *DB) checkCollation(ctx context.Context) error {
+	if d.dialect != Postgres {
+		return nil
+	}
+	wrong, err := Select[string](ctx, d, `SELECT c.relname || '.' || a.attname
+		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation o ON o.oid = a.attcollation
+		WHERE c.relnamespace = CAST(current_schema() AS REGNAMESPACE) AND c.relkind = 'r' AND a.attnum > 0
+			AND NOT a.attisdropped AND o.collname <> 'C' AND c.relname NOT LIKE 'river\_%' ORDER BY 1`)
+	if err == nil && len(wrong) > 0 {
+		err = fmt.Errorf("these columns must be declared {{text}}: %s", strings.Join(wrong, ", "))
 	}
 	return err
 }

@@ -70,6 +70,19 @@ func TestDB_Migrate(t *testing.T) {
 	})
 }
 
+func TestDB_Migrate_collation(t *testing.T) {
+	t.Parallel()
+	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
+		err := d.Migrate(t.Context(), files("0001_one.sql", "CREATE TABLE a (good {{text}}, bad TEXT)"))
+		if d.Dialect() == db.Postgres && (err == nil || !strings.HasSuffix(err.Error(), ": a.bad")) {
+			t.Errorf("got %v, want an error that names the column", err)
+		}
+		if d.Dialect() == db.SQLite && err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestDB_Migrate_undone(t *testing.T) {
 	t.Parallel()
 	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
