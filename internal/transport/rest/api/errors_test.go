@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,6 +47,7 @@ var failures = map[string]error{
 	"param":           api.BadParam("assignee_username allows one value, but found 2: a, b"),
 	"offset":          api.Page{Number: 2502, PerPage: 20}.CheckOffset("Project"),
 	"moved":           &api.Moved{ID: 42},
+	"cancelled":       fmt.Errorf("load: %w", context.Canceled),
 }
 
 func TestKit_errors(t *testing.T) {

@@ -1,12 +1,18 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
 )
 
 func TestKit_headers(t *testing.T) {
@@ -191,17 +197,57 @@ func TestKit_observe(t *testing.T) {
 	}
 }
 
-func TestKit_goneClient(t *testing.T) {
+// breaking is a stream that fails after a few bytes.
+type breaking struct{ sent bool }
+
+func (b *breaking) Read(p []byte) (int, error) {
+	if b.sent {
+		return 0, errors.New("disk on fire")
+	}
+	b.sent = true
+	return copy(p, "half"), nil
+}
+
+func (b *breaking) Close() error { return nil }
+
+func TestKit_brokenStream(t *testing.T) {
+	k := kitOf(api.Get("/p", func(context.Context, authz.Actor, struct{}) (api.Raw, error) {
+		return api.Raw{Stream: &breaking{}}, nil
+	}))
+	server := httptest.NewServer(k)
+	defer server.Close()
+	got, err := server.Client().Get(server.URL + "/api/v4/p")
+	if err == nil {
+		_, err = io.ReadAll(got.Body)
+		got.Body.Close()
+	}
+	if err == nil {
+		t.Error("a broken stream looks like a whole one")
+	}
+}
+
+func TestKit_clientGone(t *testing.T) {
 	s := &toy{}
 	k := s.kit()
-	failures := httptest.NewServer(k)
-	defer failures.Close()
-	got, err := failures.Client().Get(failures.URL + "/api/v4/version")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequest("GET", "/api/v4/things/cancelled/fail", nil).WithContext(ctx)
+	k.ServeHTTP(httptest.NewRecorder(), r)
+	if log := s.log.String(); strings.Contains(log, "ERROR") || !strings.Contains(log, `"status":499`) {
+		t.Errorf("a client that went away is logged as\n%s", log)
+	}
+}
+
+func TestKit_overTheWire(t *testing.T) {
+	server := httptest.NewServer((&toy{}).kit())
+	defer server.Close()
+	got, err := server.Client().Get(server.URL + "/api/v4/things/a%2Fb%252e")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	if got.StatusCode != 200 || got.ContentLength <= 0 {
-		t.Errorf("over the wire: got %d with length %d", got.StatusCode, got.ContentLength)
+	body, err := io.ReadAll(got.Body)
+	if want := `{"as":"","param":"a/b%2e"}`; err != nil || string(body) != want || got.ContentLength != int64(len(want)) {
+		t.Errorf("got %s with length %d, %v, want %s", body, got.ContentLength, err, want)
 	}
 }
