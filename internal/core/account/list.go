@@ -34,14 +34,14 @@ type Filter struct {
 	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match
 	Ascending                      bool
 	Limit                          int // 20 where zero
-	Offset                         int64
+	Offset                         int
 	CountNothing                   bool // leaves Total of the page at zero
 }
 
 // Page is a part of a list of users.
 type Page struct {
 	Users []*User
-	Total int64 // of all that match; 10,001 stands for more than 10,000
+	Total int // of all that match; 10,001 stands for more than 10,000
 }
 
 // hiddenStates are kept from the lists of everybody but administrators.
@@ -70,7 +70,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 	page := &Page{}
 	var err error
 	if !f.CountNothing {
-		page.Total, err = db.Get[int64](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM users u%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
+		page.Total, err = db.Get[int](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM users u%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("count users: %w", err)
 		}

@@ -87,7 +87,7 @@ func TestService_List(t *testing.T) {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			sameList(t, c.name, usernames(page.Users), c.want)
-			if c.f.Limit == 0 && page.Total != int64(len(c.want)) {
+			if c.f.Limit == 0 && page.Total != len(c.want) {
 				t.Errorf("%s: got total %d, want %d", c.name, page.Total, len(c.want))
 			}
 		}

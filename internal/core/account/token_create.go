@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
@@ -124,110 +123,4 @@ func sentence(parts []string) string {
 	default:
 		return strings.Join(parts[:n-1], ", ") + ", and " + parts[n-1]
 	}
-}
-
-// RotateToken replaces a token by a new one with the same rights and gives the new
-// secret. day is its last day, nil for a week. A token that was revoked is a
-// BadRequest; where it had been rotated before, somebody else holds it as well, and so
-// all of its successors are revoked.
-func (s *Service) RotateToken(ctx context.Context, as authz.Actor, id TokenID, day *string) (*Token, string, error) {
-	old, err := s.FindToken(ctx, as, id)
-	if err != nil {
-		return nil, "", err
-	}
-	if problem := s.checkExpiry(day); problem != "" {
-		return nil, "", errs.Bad(problem)
-	}
-	if old.Revoked {
-		return nil, "", s.reused(ctx, as, old)
-	}
-	next := s.token(old.Kind, old.UserID, old.Name, old.Scopes())
-	family := old.family()
-	next.Description, next.ExpiresOn, next.FamilyID = old.Description, day, &family
-	if day == nil {
-		next.ExpiresOn = s.lastDay(rotatedLife)
-	}
-	key := s.newSecret()
-	lost := false
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.revoke(ctx, as, old)
-		if err != nil {
-			return err
-		}
-		if lost = n == 0; lost {
-			return nil
-		}
-		kept, err := s.keep(ctx, as, next, key)
-		next.ID = kept.ID
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, "", fmt.Errorf("rotate token: %w", err)
-	case lost: // somebody else rotated it just now
-		return nil, "", s.reused(ctx, as, old)
-	}
-	return &next, key, nil
-}
-
-var errAlreadyRevoked = errs.Bad("Token already revoked")
-
-// reused answers a rotation of a revoked token.
-func (s *Service) reused(ctx context.Context, as authz.Actor, t *Token) error {
-	if err := s.revokeFamily(ctx, as, t.family(), t.ID); err != nil {
-		return err
-	}
-	return errAlreadyRevoked
-}
-
-// RevokeReused revokes all successors of the revoked token with this secret. The
-// transport calls it when somebody signs on with such a token in order to rotate it.
-func (s *Service) RevokeReused(ctx context.Context, key string) error {
-	if key == "" || len(key) > maxSecret {
-		return nil
-	}
-	b, err := s.bearer(ctx, secret.Digest(key))
-	if errs.Is(err, errs.Unauthorized) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !b.Revoked {
-		return nil
-	}
-	as := authz.Actor{UserID: b.UserID, Username: b.user.Username, TokenID: int64(b.ID)}
-	return s.revokeFamily(ctx, as, b.family(), b.ID)
-}
-
-// revokeFamily revokes what a token was rotated into: all younger tokens of its chain.
-func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, after TokenID) error {
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		younger, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+` FROM access_tokens t
-			WHERE t.family_id = ? AND t.id > ? AND NOT t.revoked ORDER BY t.id`, family, after)
-		if err != nil {
-			return err
-		}
-		for i := range younger {
-			if _, err := s.revoke(ctx, as, &younger[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("revoke token family: %w", err)
-	}
-	return nil
-}
-
-// revoke makes a token useless, in the caller's transaction, and says whether it was of
-// use until now.
-func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, error) {
-	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, s.Now(), t.ID)
-	if err != nil || n == 0 {
-		return n, err
-	}
-	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
-	return n, s.Bus.Publish(ctx, TokenRevoked{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, By: as})
 }

@@ -25,13 +25,13 @@ type TokenFilter struct {
 	Search           string // part of the name
 	Sort             string // see TokenSorts; "" is by id
 	Limit            int    // 20 where zero
-	Offset           int64
+	Offset           int
 }
 
 // TokenPage is a part of a list of tokens.
 type TokenPage struct {
 	Tokens []*Token
-	Total  int64
+	Total  int
 }
 
 // tokenSorts are the orders of a list of tokens.
@@ -64,7 +64,7 @@ func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter)
 		f.UserID = &as.UserID
 	}
 	w := f.where(s.Now())
-	total, err := db.Get[int64](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM access_tokens t%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
+	total, err := db.Get[int](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM access_tokens t%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count tokens: %w", err)
 	}
@@ -135,15 +135,36 @@ func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*T
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ?", id)
+	t, err := s.readToken(ctx, id)
 	missing := errors.Is(err, db.ErrNotFound)
 	switch {
 	case err != nil && !missing:
-		return nil, fmt.Errorf("read token: %w", err)
+		return nil, err
 	case !as.Admin && (missing || t.UserID != as.UserID):
 		return nil, errs.New(errs.Unauthorized, "")
 	case missing:
 		return nil, errNoToken
+	}
+	return t, nil
+}
+
+// OwnToken gives the token that the actor signed on with, under sudo too. Whoever came
+// without one is Unauthorized.
+func (s *Service) OwnToken(ctx context.Context, as authz.Actor) (*Token, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	t, err := s.readToken(ctx, TokenID(as.TokenID))
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.New(errs.Unauthorized, "")
+	}
+	return t, err
+}
+
+func (s *Service) readToken(ctx context.Context, id TokenID) (*Token, error) {
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("read token: %w", err)
 	}
 	return s.refreshed(&t), nil
 }
@@ -158,8 +179,21 @@ func (s *Service) RevokeToken(ctx context.Context, as authz.Actor, id TokenID) e
 	if err != nil {
 		return err
 	}
+	return s.revokeOne(ctx, as, t)
+}
+
+// RevokeOwnToken makes the token useless that the actor signed on with.
+func (s *Service) RevokeOwnToken(ctx context.Context, as authz.Actor) error {
+	t, err := s.OwnToken(ctx, as)
+	if err != nil {
+		return err
+	}
+	return s.revokeOne(ctx, as, t)
+}
+
+func (s *Service) revokeOne(ctx context.Context, as authz.Actor, t *Token) error {
 	revoked := false
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		n, err := s.revoke(ctx, as, t)
 		revoked = n > 0
 		return err

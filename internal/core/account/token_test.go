@@ -383,7 +383,7 @@ func TestService_ListTokens(t *testing.T) {
 				got = append(got, tok.Name)
 			}
 			sameList(t, c.name, got, c.want)
-			if c.f.Limit == 0 && page.Total != int64(len(c.want)) {
+			if c.f.Limit == 0 && page.Total != len(c.want) {
 				t.Errorf("%s: got total %d, want %d", c.name, page.Total, len(c.want))
 			}
 		}

@@ -103,6 +103,12 @@ type Identity struct {
 // Person reports whether a human stands behind the account.
 func (u *User) Person() bool { return u.Type == Human }
 
+// OpenTo reports whether the actor may see who follows the user and since when the user
+// is here: profiles that are private, blocked or not confirmed are closed to others.
+func (u *User) OpenTo(as authz.Actor) bool {
+	return as.Admin || as.UserID == u.ID || !u.PrivateProfile && u.State == Active && u.ConfirmedAt != nil
+}
+
 // CanCreateProject reports whether the user's own limit leaves room for one more
 // project in the personal namespace.
 func (u *User) CanCreateProject() bool { return u.PersonalProjects < u.ProjectsLimit }

@@ -1,0 +1,177 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) tokenRoutes() []*api.Route {
+	const path = "/personal_access_tokens"
+	return api.Scoped(nil,
+		api.Post("/users/:user_id"+path, s.createToken).Doc("Create an access token for a user").Needs(authz.AdminUsers),
+		api.Get(path, s.listTokens).Doc("List access tokens").Needs(authz.ManageOwnToken),
+		api.Get(path+"/self", s.ownToken).Doc("Get the token in use").Needs(authz.ManageOwnToken).AnyScope(),
+		api.Get(path+"/:id", s.getToken).Doc("Get an access token").Needs(authz.ManageOwnToken),
+		api.Delete(path+"/self", s.revokeOwnToken).Doc("Revoke the token in use").Needs(authz.ManageOwnToken).AnyScope(),
+		api.Delete(path+"/:id", s.revokeToken).Doc("Revoke an access token").Needs(authz.ManageOwnToken),
+		api.Post(path+"/self/rotate", s.rotateOwnToken).Doc("Replace the token in use by a new one").
+			Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
+		api.Post(path+"/:id/rotate", s.rotateToken).Doc("Replace an access token by a new one").
+			Needs(authz.ManageOwnToken).Status(http.StatusOK),
+	)
+}
+
+type tokenEntity struct {
+	ID          account.TokenID `json:"id"`
+	Name        string          `json:"name"`
+	Revoked     bool            `json:"revoked"`
+	CreatedAt   api.Time        `json:"created_at"`
+	Description *string         `json:"description"`
+	Scopes      []authz.Scope   `json:"scopes"`
+	UserID      authz.UserID    `json:"user_id"`
+	LastUsedAt  *api.Time       `json:"last_used_at"`
+	Active      bool            `json:"active"`
+	ExpiresAt   api.Date        `json:"expires_at"`
+	Token       string          `json:"token,omitempty"` // the secret, in the answer that made it only
+}
+
+func (s *Server) token(t *account.Token, key string) tokenEntity {
+	e := tokenEntity{
+		ID: t.ID, Name: t.Name, Revoked: t.Revoked, CreatedAt: api.Time(t.CreatedAt.Time), Description: t.Description,
+		Scopes: t.Scopes(), UserID: t.UserID, Active: t.Active(s.Now()), Token: key,
+	}
+	if t.LastUsedAt != nil {
+		e.LastUsedAt = api.TimePtr(&t.LastUsedAt.Time)
+	}
+	if t.ExpiresOn != nil {
+		e.ExpiresAt = api.Date(*t.ExpiresOn)
+	}
+	return e
+}
+
+type createTokenParams struct {
+	UserID      string      `param:"user_id" doc:"Number of the user"`
+	Name        string      `param:"name,required" doc:"What the token is for"`
+	Description *string     `param:"description" doc:"More about it"`
+	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,read_user,sudo,admin_mode,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate,read_service_ping" doc:"What the token permits"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+}
+
+func (s *Server) createToken(ctx context.Context, as authz.Actor, p createTokenParams) (tokenEntity, error) {
+	user, err := userNumber(p.UserID)
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	scopes := make(authz.Scopes, len(p.Scopes))
+	for i, name := range p.Scopes {
+		scopes[i] = authz.Scope(name)
+	}
+	t, key, err := s.Accounts.CreateToken(ctx, as, user, account.TokenInput{
+		Name: p.Name, Description: p.Description, Scopes: scopes, ExpiresOn: dayOf(p.ExpiresAt),
+	})
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, key), nil
+}
+
+func dayOf(d api.Date) *string {
+	if d == "" {
+		return nil
+	}
+	day := string(d)
+	return &day
+}
+
+type listTokensParams struct {
+	api.Page
+	UserID         *authz.UserID `param:"user_id" doc:"Whose tokens; somebody else's for administrators"`
+	Revoked        *bool         `param:"revoked" doc:"Revoked ones, or those that are not"`
+	State          string        `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
+	CreatedBefore  *time.Time    `param:"created_before" doc:"Made at this time or before"`
+	CreatedAfter   *time.Time    `param:"created_after" doc:"Made at this time or later"`
+	LastUsedBefore *time.Time    `param:"last_used_before" doc:"Last used at this time or before"`
+	LastUsedAfter  *time.Time    `param:"last_used_after" doc:"Last used at this time or later"`
+	ExpiresBefore  api.Date      `param:"expires_before" doc:"Of no use from this day or before"`
+	ExpiresAfter   api.Date      `param:"expires_after" doc:"Of no use from this day or later"`
+	Search         string        `param:"search" doc:"Part of the name"`
+	Sort           string        `param:"sort" values:"created_asc,created_desc,expires_asc,expires_desc,last_used_asc,last_used_desc,name_asc,name_desc" doc:"Order"`
+}
+
+func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensParams) (api.List[tokenEntity], error) {
+	if p.Keyset() {
+		return api.List[tokenEntity]{}, api.NoKeyset()
+	}
+	page, err := s.Accounts.ListTokens(ctx, as, account.TokenFilter{
+		UserID: p.UserID, Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked,
+		CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, LastUsedAfter: p.LastUsedAfter,
+		LastUsedBefore: p.LastUsedBefore, ExpiresAfter: string(p.ExpiresAfter), ExpiresBefore: string(p.ExpiresBefore),
+		Search: p.Search, Sort: p.Sort, Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return api.List[tokenEntity]{}, err
+	}
+	items := make([]tokenEntity, len(page.Tokens))
+	for i, t := range page.Tokens {
+		items[i] = s.token(t, "")
+	}
+	return api.Paged(items, page.Total), nil
+}
+
+type tokenPath struct {
+	ID account.TokenID `param:"id" doc:"Number of the token"`
+}
+
+func (s *Server) getToken(ctx context.Context, as authz.Actor, p tokenPath) (tokenEntity, error) {
+	t, err := s.Accounts.FindToken(ctx, as, p.ID)
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, ""), nil
+}
+
+func (s *Server) ownToken(ctx context.Context, as authz.Actor, _ struct{}) (tokenEntity, error) {
+	t, err := s.Accounts.OwnToken(ctx, as)
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, ""), nil
+}
+
+func (s *Server) revokeToken(ctx context.Context, as authz.Actor, p tokenPath) (api.None, error) {
+	return api.None{}, s.Accounts.RevokeToken(ctx, as, p.ID)
+}
+
+func (s *Server) revokeOwnToken(ctx context.Context, as authz.Actor, _ struct{}) (api.None, error) {
+	return api.None{}, s.Accounts.RevokeOwnToken(ctx, as)
+}
+
+type rotateTokenParams struct {
+	tokenPath
+	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+}
+
+func (s *Server) rotateToken(ctx context.Context, as authz.Actor, p rotateTokenParams) (tokenEntity, error) {
+	t, key, err := s.Accounts.RotateToken(ctx, as, p.ID, dayOf(p.ExpiresAt))
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, key), nil
+}
+
+type rotateOwnTokenParams struct {
+	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+}
+
+func (s *Server) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnTokenParams) (tokenEntity, error) {
+	t, key, err := s.Accounts.RotateOwnToken(ctx, as, dayOf(p.ExpiresAt))
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, key), nil
+}

@@ -1,0 +1,201 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) userRoutes() []*api.Route {
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
+		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
+		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
+		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
+		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
+	)
+}
+
+// userPath names a user by its number; anything else leads nowhere.
+type userPath struct {
+	ID string `param:"id" doc:"Number of the user"`
+}
+
+func (p userPath) id() (authz.UserID, error) { return userNumber(p.ID) }
+
+func userNumber(text string) (authz.UserID, error) {
+	n, ok := api.NumericID(text)
+	if !ok {
+		return 0, &api.Refusal{Status: http.StatusNotFound, Text: "404 Not Found"}
+	}
+	return authz.UserID(n), nil
+}
+
+// currentUser answers with the form for administrators or that for users themselves.
+func (s *Server) currentUser(ctx context.Context, as authz.Actor, _ struct{}) (userEntity, error) {
+	u, err := s.Accounts.Current(ctx, as)
+	if err != nil {
+		return userEntity{}, err
+	}
+	if as.Admin {
+		return s.adminForm(ctx, as, u)
+	}
+	identities, err := s.Accounts.Identities(ctx, []authz.UserID{u.ID})
+	if err != nil {
+		return userEntity{}, err
+	}
+	return s.ownForm(as, u, identities[u.ID]), nil
+}
+
+type listUsersParams struct {
+	api.Page
+	Search             *string  `param:"search" doc:"Part of a name or username, or a whole address"`
+	Username           *string  `param:"username" doc:"Exactly this username, whatever its case"`
+	PublicEmail        *string  `param:"public_email" doc:"Exactly this public address"`
+	ExternUID          string   `param:"extern_uid" doc:"Id with another provider; for administrators"`
+	Provider           string   `param:"provider" doc:"The provider of extern_uid"`
+	_                  struct{} `allornone:"extern_uid,provider"`
+	Active             bool     `param:"active" doc:"Those who may act"`
+	Blocked            bool     `param:"blocked" doc:"Those who are blocked"`
+	External           bool     `param:"external" doc:"Those from outside"`
+	Humans             bool     `param:"humans" doc:"People, no bots"`
+	ExcludeActive      bool     `param:"exclude_active" doc:"Those who may not act"`
+	ExcludeExternal    bool     `param:"exclude_external" doc:"No one from outside"`
+	ExcludeHumans      bool     `param:"exclude_humans" doc:"Bots, no people"`
+	ExcludeInternal    bool     `param:"exclude_internal" doc:"No accounts of the server's own"`
+	WithoutProjectBots bool     `param:"without_project_bots" doc:"No bots of projects and groups"`
+
+	Admins          bool       `param:"admins" doc:"Administrators; this and what follows is for administrators"`
+	Auditors        bool       `param:"auditors" doc:"Auditors"`
+	TwoFactor       string     `param:"two_factor" values:"enabled,disabled" doc:"By second factor"`
+	WithoutProjects bool       `param:"without_projects" doc:"Members of no project"`
+	CreatedAfter    *time.Time `param:"created_after" doc:"Made at this time or later"`
+	CreatedBefore   *time.Time `param:"created_before" doc:"Made at this time or before"`
+	OrderBy         string     `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to sort by, id if not given"`
+	Sort            string     `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
+}
+
+// listUsers answers with summaries, or with the form for administrators.
+func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParams) (api.List[userEntity], error) {
+	if p.Keyset() {
+		return api.List[userEntity]{}, api.NoKeyset()
+	}
+	if err := p.CheckOffset("User"); err != nil {
+		return api.List[userEntity]{}, err
+	}
+	page, err := s.Accounts.List(ctx, as, account.Filter{
+		Search: p.Search, Username: p.Username, PublicEmail: p.PublicEmail, ExternUID: p.ExternUID, Provider: p.Provider,
+		Active: p.Active, Blocked: p.Blocked, External: p.External, Humans: p.Humans, ExcludeActive: p.ExcludeActive,
+		ExcludeExternal: p.ExcludeExternal, ExcludeHumans: p.ExcludeHumans, ExcludeInternal: p.ExcludeInternal,
+		WithoutProjectBots: p.WithoutProjectBots, Admins: p.Admins, Auditors: p.Auditors, TwoFactor: p.TwoFactor,
+		WithoutProjects: p.WithoutProjects, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
+		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return api.List[userEntity]{}, err
+	}
+	if as.Admin {
+		items, err := s.adminForms(ctx, as, page.Users...)
+		return api.Paged(items, page.Total), err
+	}
+	items := make([]userEntity, len(page.Users))
+	for i, u := range page.Users {
+		items[i] = userEntity{userBasic: s.basic(u)}
+	}
+	return api.Paged(items, page.Total), nil
+}
+
+// getUser answers with the form for everybody, or with everything for administrators.
+func (s *Server) getUser(ctx context.Context, as authz.Actor, p userPath) (userEntity, error) {
+	id, err := p.id()
+	if err != nil {
+		return userEntity{}, err
+	}
+	u, err := s.Accounts.Find(ctx, as, id)
+	if err != nil {
+		return userEntity{}, err
+	}
+	if !as.Admin {
+		return s.profileOf(as, u), nil
+	}
+	e, err := s.adminForm(ctx, as, u)
+	e.userDetails = &userDetails{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
+	return e, err
+}
+
+// userTexts are the parameters of a user's profile.
+type userTexts struct {
+	Bio          *string `param:"bio" doc:"About the user, 255 characters at most"`
+	Location     *string `param:"location" doc:"Where the user is"`
+	Skype        *string `param:"skype" doc:"Skype name"`
+	LinkedIn     *string `param:"linkedin" doc:"LinkedIn name"`
+	Twitter      *string `param:"twitter" doc:"Twitter name"`
+	Discord      *string `param:"discord" doc:"Discord id"`
+	WebsiteURL   *string `param:"website_url" doc:"The user's website"`
+	Organization *string `param:"organization" doc:"Where the user works"`
+	JobTitle     *string `param:"job_title" doc:"What the user does there"`
+	Pronouns     *string `param:"pronouns" doc:"How the user is spoken of"`
+	Note         *string `param:"note" doc:"What administrators remark"`
+}
+
+// userSwitches are the parameters of a user's rights and limits.
+type userSwitches struct {
+	Admin          *bool  `param:"admin" doc:"Is an administrator"`
+	Auditor        *bool  `param:"auditor" doc:"Reads everything"`
+	External       *bool  `param:"external" doc:"Sees internal projects as private ones"`
+	PrivateProfile *bool  `param:"private_profile" doc:"Keeps the profile closed"`
+	CanCreateGroup *bool  `param:"can_create_group" doc:"May make top-level groups"`
+	ProjectsLimit  *int64 `param:"projects_limit" doc:"How many personal projects there may be"`
+	ThemeID        *int64 `param:"theme_id" doc:"Colours of the pages"`
+	ColorSchemeID  *int64 `param:"color_scheme_id" doc:"Colours of code"`
+	FileByFile     *bool  `param:"view_diffs_file_by_file" doc:"Shows diffs one file at a time"`
+	RunnerMinutes  *int64 `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
+	ExtraMinutes   *int64 `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
+}
+
+type createUserParams struct {
+	Email               string   `param:"email,required" doc:"Primary address"`
+	Password            string   `param:"password" doc:"Password"`
+	ResetPassword       bool     `param:"reset_password" doc:"Send the user a link to choose a password"`
+	ForceRandomPassword bool     `param:"force_random_password" doc:"Set a password that nobody knows"`
+	_                   struct{} `atleastone:"password,reset_password,force_random_password"`
+	Name                string   `param:"name,required" doc:"Name"`
+	Username            string   `param:"username,required" doc:"Username, the path of the user's namespace"`
+	SkipConfirmation    bool     `param:"skip_confirmation" doc:"Take the address for confirmed"`
+	userTexts
+	userSwitches
+	Provider  string   `param:"provider" doc:"Provider of an account elsewhere"`
+	ExternUID string   `param:"extern_uid" doc:"Id of the account elsewhere"`
+	_         struct{} `allornone:"extern_uid,provider"`
+}
+
+func (s *Server) createUser(ctx context.Context, as authz.Actor, p createUserParams) (userEntity, error) {
+	u, err := s.Accounts.Create(ctx, as, account.Input{
+		Email: p.Email, Username: p.Username, Name: p.Name, Password: p.Password, ResetPassword: p.ResetPassword,
+		ForceRandomPassword: p.ForceRandomPassword, Admin: isTrue(p.Admin), Auditor: isTrue(p.Auditor), External: p.External,
+		SkipConfirmation: p.SkipConfirmation, PrivateProfile: p.PrivateProfile, CanCreateGroup: p.CanCreateGroup,
+		ProjectsLimit: p.ProjectsLimit, ThemeID: p.ThemeID, ColorSchemeID: p.ColorSchemeID, FileByFile: p.FileByFile,
+		RunnerMinutes: p.RunnerMinutes, ExtraMinutes: p.ExtraMinutes, Provider: p.Provider, ExternUID: p.ExternUID,
+		Details: account.Details{
+			Bio: textOf(p.Bio), Location: p.Location, Skype: textOf(p.Skype), LinkedIn: textOf(p.LinkedIn),
+			Twitter: textOf(p.Twitter), Discord: textOf(p.Discord), WebsiteURL: textOf(p.WebsiteURL),
+			Organization: textOf(p.Organization), JobTitle: textOf(p.JobTitle), Pronouns: p.Pronouns, Note: p.Note,
+		},
+	})
+	if err != nil {
+		return userEntity{}, err
+	}
+	return s.adminForm(ctx, as, u)
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
