@@ -163,18 +163,18 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 // one gives r its turn in the batch's transaction. It says whether r's answer hangs
 // on the commit; an error means that the transaction is lost.
 func (g *group) one(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
-	if _, err := tx.Exec("SAVEPOINT turn"); err != nil {
+	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT turn"); err != nil {
 		return true, err
 	}
 	if failure := g.turn(tx, r, watchdog); failure != nil {
-		_, err := tx.Exec("ROLLBACK TO turn")
+		_, err := tx.ExecContext(context.Background(), "ROLLBACK TO turn")
 		if err == nil {
-			_, err = tx.Exec("RELEASE turn")
+			_, err = tx.ExecContext(context.Background(), "RELEASE turn")
 		}
 		r.next <- step{err: failure}
 		return false, err
 	}
-	_, err := tx.Exec("RELEASE turn")
+	_, err := tx.ExecContext(context.Background(), "RELEASE turn")
 	return true, err
 }
 

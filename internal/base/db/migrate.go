@@ -109,7 +109,7 @@ func (d *DB) apply(ctx context.Context, step migration) error {
 		if _, err := t.pg.Conn().PgConn().Exec(ctx, step.sql).ReadAll(); err != nil {
 			return err
 		}
-	} else if _, err := t.sql.Exec(step.sql); err != nil {
+	} else if _, err := t.sql.ExecContext(ctx, step.sql); err != nil {
 		return err
 	}
 	_, err = InsertRow(ctx, d, "schema_migrations", applied{step.number, step.name, step.checksum, At(time.Now())}, "")

@@ -77,7 +77,7 @@ func benchmarkNote(b *testing.B, callers int, working bool) {
 		if err := q.Start(ctx); err != nil {
 			b.Fatal(err)
 		}
-		b.Cleanup(func() { _ = q.Stop(context.Background()) })
+		b.Cleanup(func() { _ = q.Stop(context.WithoutCancel(ctx)) })
 	}
 	var bus event.Bus
 	event.On(&bus, "activity", func(ctx context.Context, e noteCreated) error {

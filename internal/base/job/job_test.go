@@ -237,7 +237,7 @@ func TestQueue_Start(t *testing.T) {
 		}
 		<-began
 		stopped := make(chan error)
-		go func() { stopped <- q.Stop(context.Background()) }()
+		go func() { stopped <- q.Stop(t.Context()) }()
 		close(finish)
 		if err := <-stopped; err != nil {
 			t.Errorf("stop: %v", err)

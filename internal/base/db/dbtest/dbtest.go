@@ -165,7 +165,7 @@ func open(tb testing.TB, cfg db.Config) *db.DB {
 	tb.Helper()
 	cfg.Logger = slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	cfg.Stall = 3 * time.Second
-	d, err := db.Open(context.Background(), cfg)
+	d, err := db.Open(context.WithoutCancel(tb.Context()), cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func openPostgres(tb testing.TB, s *schema) *db.DB {
 		tb.Fatalf("PostgreSQL template: %v", err)
 	}
 	name := "tenon_test_" + strings.ToLower(rand.Text()[:12])
-	ctx := context.Background()
+	ctx := context.WithoutCancel(tb.Context()) // cleaning up comes after its end
 	if err := asAdmin(ctx, server, func(conn *pgx.Conn) error {
 		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" TEMPLATE "+plate)
 	}); err != nil {

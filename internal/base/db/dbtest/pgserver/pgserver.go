@@ -5,6 +5,7 @@ package pgserver
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard := exec.Command("/bin/sh", "-c", script, "sh", dir, bin)
+	guard := exec.CommandContext(context.Background(), "/bin/sh", "-c", script, "sh", dir, bin)
 	guard.Dir = dir
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tests
 	if os.Geteuid() == 0 {
