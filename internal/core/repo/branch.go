@@ -312,3 +312,22 @@ func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.P
 	}
 	return s.MoveRefs(ctx, as, p, ByAPI, changes)
 }
+
+// SetHead makes a branch the one that HEAD names; NotFound where there is no such branch.
+func (s *Service) SetHead(ctx context.Context, p *project.Project, branch string) error {
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Branch(ctx, branch); err != nil {
+		return missing(err, "Branch")
+	}
+	ref, err := gitcmd.BranchRef(branch)
+	if err != nil {
+		return errs.Missing("Branch")
+	}
+	if err := r.SetHead(ctx, ref); err != nil {
+		return fmt.Errorf("set default branch: %w", err)
+	}
+	return nil
+}

@@ -52,7 +52,7 @@ const textBranchPush = "You are not allowed to push into this branch"
 // Commit makes one commit of all actions, without a work tree, and moves the branch to
 // it; either everything happens or nothing. The commit is on the branch when it returns.
 func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
-	if err := s.mayCommit(ctx, as, p, in.Branch); err != nil {
+	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
 		return nil, err
 	}
 	if err := in.validate(); err != nil {
@@ -76,8 +76,8 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 	}
 }
 
-// mayCommit requires the right to push to the branch.
-func (s *Service) mayCommit(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
+// MayCommit requires the right to push to the branch.
+func (s *Service) MayCommit(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		if errs.Is(err, errs.Forbidden) {
 			return errs.Denied(textBranchPush)

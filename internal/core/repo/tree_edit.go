@@ -168,6 +168,12 @@ func (t *treeEdit) stored(ctx context.Context, path string) (staged, error) {
 	return staged{mode: entry.Mode, id: entry.ID}, nil
 }
 
+var errStale = errors.New("file changed meanwhile")
+
+// IsStale reports whether a commit was refused because a file has changed since the
+// commit that the caller named.
+func IsStale(err error) bool { return errors.Is(err, errStale) }
+
 // unchangedSince refuses when another commit than the one named touched the file last.
 func (t *treeEdit) unchangedSince(ctx context.Context, path, commit string) error {
 	last, err := lastCommit(ctx, t.repo, t.parent, path)
@@ -175,7 +181,9 @@ func (t *treeEdit) unchangedSince(ctx context.Context, path, commit string) erro
 		return err
 	}
 	if last.String() != commit {
-		return errs.Plain("The file has changed since you started editing it: " + path)
+		return &errs.Error{
+			Kind: errs.Invalid, Message: "The file has changed since you started editing it: " + path, Err: errStale,
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -32,6 +33,7 @@ type Server struct {
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Notes      *note.Service
+	Awards     *award.Service
 	Policy     *authz.Policy
 	Settings   *setting.Store
 	Now        func() time.Time

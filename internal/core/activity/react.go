@@ -1,0 +1,174 @@
+package activity
+
+import (
+	"context"
+	"strings"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// ProjectCreated records a new project.
+func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {
+	return r.Record(ctx, Entry{
+		ProjectID: e.ProjectID, AuthorID: e.By.UserID, Action: Created, TargetType: "Project",
+		TargetID: int64(e.ProjectID), TargetTitle: e.Name,
+	})
+}
+
+// MemberAdded records that somebody joined.
+func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
+	return r.member(ctx, e.Place, e.UserID, Joined)
+}
+
+// MemberRemoved records that somebody left.
+func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
+	return r.member(ctx, e.Place, e.UserID, Left)
+}
+
+func (r *Recorder) member(ctx context.Context, at namespace.Place, user authz.UserID, action string) error {
+	e := Entry{AuthorID: user, Action: action}
+	if at.Group {
+		e.GroupID = at.Namespace
+	} else {
+		e.ProjectID = project.ID(at.ID)
+	}
+	return r.Record(ctx, e)
+}
+
+func (r *Recorder) issue(ctx context.Context, i issue.Ref, by authz.Actor, action string) error {
+	return r.Record(ctx, Entry{
+		ProjectID: i.ProjectID, AuthorID: by.UserID, Action: action, TargetType: "Issue",
+		TargetID: int64(i.ID), TargetIID: int64(i.IID), TargetTitle: i.Title,
+	})
+}
+
+// IssueCreated records a new issue.
+func (r *Recorder) IssueCreated(ctx context.Context, e issue.Created) error {
+	return r.issue(ctx, e.Issue, e.By, Created)
+}
+
+// IssueClosed records that an issue was closed.
+func (r *Recorder) IssueClosed(ctx context.Context, e issue.Closed) error {
+	return r.issue(ctx, e.Issue, e.By, Closed)
+}
+
+// IssueReopened records that an issue was opened again.
+func (r *Recorder) IssueReopened(ctx context.Context, e issue.Reopened) error {
+	return r.issue(ctx, e.Issue, e.By, Reopened)
+}
+
+// maxShown is how much of a comment stands in the feed, in bytes.
+const maxShown = 200
+
+// NoteCreated records a comment.
+func (r *Recorder) NoteCreated(ctx context.Context, e note.Created) error {
+	body := e.Note.Body
+	if len(body) > maxShown {
+		body = strings.ToValidUTF8(body[:maxShown], "")
+	}
+	out := Entry{
+		AuthorID: e.By.UserID, Action: Commented, TargetType: "Note", TargetID: int64(e.Note.ID), TargetTitle: body,
+	}
+	if e.Note.ProjectID != nil {
+		out.ProjectID = *e.Note.ProjectID
+	}
+	return r.Record(ctx, out)
+}
+
+func (r *Recorder) request(ctx context.Context, f mergerequest.Fact, action string) error {
+	return r.Record(ctx, Entry{
+		ProjectID: f.ProjectID, AuthorID: f.By.UserID, Action: action, TargetType: "MergeRequest",
+		TargetID: int64(f.ID), TargetIID: int64(f.IID), TargetTitle: f.Title,
+	})
+}
+
+// RequestCreated records a new merge request.
+func (r *Recorder) RequestCreated(ctx context.Context, e mergerequest.Created) error {
+	return r.request(ctx, e.Fact, Created)
+}
+
+// RequestClosed records that a merge request was closed.
+func (r *Recorder) RequestClosed(ctx context.Context, e mergerequest.Closed) error {
+	return r.request(ctx, e.Fact, Closed)
+}
+
+// RequestReopened records that a merge request was opened again.
+func (r *Recorder) RequestReopened(ctx context.Context, e mergerequest.Reopened) error {
+	return r.request(ctx, e.Fact, Reopened)
+}
+
+// RequestMerged records a merge.
+func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) error {
+	return r.request(ctx, e.Fact, Merged)
+}
+
+// push is the payload of a pushed reference.
+type push struct {
+	CommitCount int64   `json:"commit_count"`
+	Action      string  `json:"action"` // created, removed, pushed
+	RefType     string  `json:"ref_type"`
+	CommitFrom  *string `json:"commit_from"`
+	CommitTo    *string `json:"commit_to"`
+	Ref         string  `json:"ref"`
+	CommitTitle *string `json:"commit_title"`
+	RefCount    *int    `json:"ref_count"` // of a push of many references, which is one entry
+}
+
+// maxRefs is how many references of one push have entries of their own.
+const maxRefs = 3
+
+// Pushed records moved branches and tags.
+func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
+	var changes []repo.PushedRef
+	for _, c := range e.Changes {
+		if c.Ref.IsBranch() || c.Ref.IsTag() {
+			changes = append(changes, c)
+		}
+	}
+	if len(changes) > maxRefs {
+		n := len(changes)
+		return r.pushed(ctx, e, push{Action: Pushed, RefType: "branch", RefCount: &n})
+	}
+	for _, c := range changes {
+		p := push{
+			Action: Pushed, RefType: "branch", Ref: c.Ref.Short(), CommitCount: c.CommitCount,
+			CommitFrom: id(c.Old), CommitTo: id(c.New), CommitTitle: some(c.CommitTitle),
+		}
+		if c.Ref.IsTag() {
+			p.RefType = "tag"
+		}
+		switch {
+		case c.Created():
+			p.Action = Created
+		case c.Deleted():
+			p.Action = "removed"
+		}
+		if err := r.pushed(ctx, e, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Recorder) pushed(ctx context.Context, e repo.Pushed, p push) error {
+	action := Pushed
+	if p.Action == "removed" {
+		action = Destroyed
+	}
+	return r.Record(ctx, Entry{ProjectID: e.ProjectID, AuthorID: e.By.UserID, Action: action, Payload: p})
+}
+
+func id(o gitcmd.ObjectID) *string {
+	if o.IsZero() {
+		return nil
+	}
+	text := o.String()
+	return &text
+}

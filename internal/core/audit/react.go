@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// UserCreated records a new account.
+func (r *Recorder) UserCreated(ctx context.Context, e account.UserCreated) error {
+	return r.Record(ctx, Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username, Event: "user_created",
+		Message: "User " + e.Username + " created", TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Name,
+		Details: map[string]any{"add": "user"},
+	})
+}
+
+// UserStateChanged records that an account may act again or no more.
+func (r *Recorder) UserStateChanged(ctx context.Context, e account.UserStateChanged) error {
+	out := Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username,
+		TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Username,
+	}
+	switch {
+	case e.To == account.Blocked:
+		out.Event, out.Message = "user_blocked", "Blocked user"
+	case e.To == account.Deactivated:
+		out.Event, out.Message = "user_deactivate", "Deactivated user"
+	case e.To == account.Active && e.From == account.Blocked:
+		out.Event, out.Message = "user_unblocked", "Unblocked user"
+	case e.To == account.Active && e.From == account.PendingApproval:
+		out.Event, out.Message = "user_approved", "Instance access request approved"
+	case e.To == account.Active:
+		out.Event, out.Message = "user_activate", "Activated user"
+	default:
+		out.Event = "user_state_updated"
+		out.Message = fmt.Sprintf("Changed state from %s to %s", e.From, e.To)
+	}
+	return r.Record(ctx, out)
+}
+
+// TokenCreated records a new access token.
+func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) error {
+	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_created",
+		fmt.Sprintf("Created personal access token with id %d", e.TokenID))
+}
+
+// TokenRevoked records that a token is useless now.
+func (r *Recorder) TokenRevoked(ctx context.Context, e account.TokenRevoked) error {
+	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_revoked",
+		fmt.Sprintf("Revoked personal access token with id %d", e.TokenID))
+}
+
+func (r *Recorder) token(ctx context.Context, by authz.Actor, user authz.UserID, token int64, event, message string) error {
+	return r.Record(ctx, Entry{
+		By: by, EntityType: User, EntityID: int64(user), Event: event, Message: message,
+		TargetType: "PersonalAccessToken", TargetID: token,
+	})
+}
+
+func at(p namespace.Place) Entry {
+	e := Entry{EntityType: Project, EntityID: p.ID, EntityPath: p.Path, TargetType: User}
+	if p.Group {
+		e.EntityType = Group
+	}
+	return e
+}
+
+// MemberAdded records a new membership.
+func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
+	out := at(e.Place)
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_created", "Membership created", int64(e.UserID)
+	out.Details = map[string]any{"add": "user_access", "as": e.Level.Name()}
+	return r.Record(ctx, out)
+}
+
+// MemberChanged records another level or date of expiry.
+func (r *Recorder) MemberChanged(ctx context.Context, e namespace.MemberChanged) error {
+	out := at(e.Place)
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_updated", "Membership updated", int64(e.UserID)
+	out.Details = map[string]any{
+		"change": "access_level", "from": e.Old.Name(), "to": e.New.Name(), "as": e.New.Name(), "expiry_to": e.Expiry,
+	}
+	return r.Record(ctx, out)
+}
+
+// MemberRemoved records the end of a membership.
+func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
+	out := at(e.Place)
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_destroyed", "Membership destroyed", int64(e.UserID)
+	out.Details = map[string]any{"remove": "user_access"}
+	return r.Record(ctx, out)
+}
+
+func group(by authz.Actor, id namespace.ID, name, path, event, message string) Entry {
+	return Entry{
+		By: by, EntityType: Group, EntityID: int64(id), EntityPath: path, Event: event, Message: message,
+		TargetType: Group, TargetID: int64(id), TargetDetails: name,
+	}
+}
+
+// GroupCreated records a new group.
+func (r *Recorder) GroupCreated(ctx context.Context, e namespace.GroupCreated) error {
+	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_created", "Added group"))
+}
+
+// GroupMarked records that a group will be deleted, or that it will not.
+func (r *Recorder) GroupMarked(ctx context.Context, e namespace.GroupMarked) error {
+	if e.Restored {
+		return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_restored", "Group restored"))
+	}
+	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_deletion_marked", "Group marked for deletion"))
+}
+
+// GroupDeleted records that a group is gone.
+func (r *Recorder) GroupDeleted(ctx context.Context, e namespace.GroupDeleted) error {
+	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_destroyed", "Group destroyed"))
+}
+
+func aboutProject(by authz.Actor, id project.ID, name, path, event, message string) Entry {
+	return Entry{
+		By: by, EntityType: Project, EntityID: int64(id), EntityPath: path, Event: event, Message: message,
+		TargetType: Project, TargetID: int64(id), TargetDetails: name,
+	}
+}
+
+// ProjectCreated records a new project.
+func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {
+	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_created", "Added project"))
+}
+
+// ProjectUpdated records each attribute that changed.
+func (r *Recorder) ProjectUpdated(ctx context.Context, e project.Updated) error {
+	for _, name := range e.Changed {
+		out := aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_"+name+"_updated", "Changed "+name)
+		out.Details = map[string]any{"change": name}
+		if err := r.Record(ctx, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ProjectArchived records that a project was made read-only, or writable again.
+func (r *Recorder) ProjectArchived(ctx context.Context, e project.Archived) error {
+	event, message := "project_archived", "Project archived"
+	if e.Undone {
+		event, message = "project_unarchived", "Project unarchived"
+	}
+	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, event, message))
+}
+
+// ProjectDeleted records that a project is gone.
+func (r *Recorder) ProjectDeleted(ctx context.Context, e project.Deleted) error {
+	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_destroyed",
+		"Project '"+e.FullPath+"' was deleted"))
+}
+
+// RequestMerged records a merge.
+func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) error {
+	out := aboutProject(e.By, e.ProjectID, e.Title, e.ProjectPath, "merge_request_merged", "Merge request merged")
+	out.TargetType, out.TargetID = "MergeRequest", int64(e.ID)
+	return r.Record(ctx, out)
+}

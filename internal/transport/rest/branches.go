@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) branchRoutes() []*api.Route {
+	const path = "/projects/:id/repository/branches"
+	return api.Scoped(nil,
+		api.Get(path, s.branches).Doc("List branches").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:branch", s.branch).Doc("Show a branch").Public().Needs(authz.ReadCode),
+		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode),
+		api.Delete(path+"/:branch", s.deleteBranch).Doc("Delete a branch").Needs(authz.PushCode),
+		api.Delete("/projects/:id/repository/merged_branches", s.deleteMergedBranches).
+			Doc("Delete the branches that the default branch holds").Status(http.StatusAccepted).Needs(authz.PushCode),
+	)
+}
+
+type branchEntity struct {
+	Name               string       `json:"name"`
+	Commit             commitEntity `json:"commit"`
+	Merged             bool         `json:"merged"`
+	Protected          bool         `json:"protected"`
+	DevelopersCanPush  bool         `json:"developers_can_push"`
+	DevelopersCanMerge bool         `json:"developers_can_merge"`
+	CanPush            bool         `json:"can_push"`
+	Default            bool         `json:"default"`
+	WebURL             string       `json:"web_url"`
+}
+
+func (s *Server) branchEntity(p *project.Project, b *repo.Branch) branchEntity {
+	return branchEntity{
+		Name: b.Name, Commit: s.commitEntity(p, b.Tip), Merged: b.Merged, Protected: b.Protected,
+		DevelopersCanPush: b.DevelopersCanPush, DevelopersCanMerge: b.DevelopersCanMerge, CanPush: b.CanPush,
+		Default: b.Default, WebURL: s.BaseURL + "/" + p.FullPath + "/-/tree/" + (&url.URL{Path: b.Name}).EscapedPath(),
+	}
+}
+
+type listBranchesParams struct {
+	projectPath
+	Search    string   `param:"search" doc:"Part of the name; ^ and $ anchor it, * stands for anything"`
+	Regex     string   `param:"regex" doc:"Regular expression (RE2) for the name"`
+	Sort      string   `param:"sort" values:"name_asc,updated_asc,updated_desc" default:"name_asc" doc:"Order"`
+	PageToken string   `param:"page_token" doc:"Name of the branch after which the page starts, with pagination=keyset"`
+	_         struct{} `exclusive:"search,regex"`
+	api.Page
+}
+
+func (s *Server) branches(ctx context.Context, as authz.Actor, in listBranchesParams) (api.List[branchEntity], error) {
+	var none api.List[branchEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	f := repo.BranchFilter{Search: in.Search, Regex: in.Regex, Sort: in.Sort, Offset: in.Offset(), Limit: in.Limit()}
+	if in.Keyset() {
+		f.Offset, f.Limit, f.After = 0, in.Limit()+1, in.PageToken
+	}
+	list, total, err := s.Repos.Branches(ctx, as, p, f)
+	if err != nil {
+		return none, err
+	}
+	more := in.Keyset() && len(list) > in.Limit()
+	if more {
+		list = list[:in.Limit()]
+	}
+	out := make([]branchEntity, len(list))
+	for i, b := range list {
+		out[i] = s.branchEntity(p, b)
+	}
+	switch {
+	case !in.Keyset():
+		return api.Paged(out, total), nil
+	case more:
+		return api.Keyset(out, map[string]string{"page_token": out[len(out)-1].Name}), nil
+	}
+	return api.Keyset(out, nil), nil
+}
+
+type branchParams struct {
+	projectPath
+	Branch string `param:"branch,required,free" doc:"Name of the branch"`
+}
+
+func (s *Server) branch(ctx context.Context, as authz.Actor, in branchParams) (branchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	b, err := s.Repos.FindBranch(ctx, as, p, in.Branch)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	return s.branchEntity(p, b), nil
+}
+
+type createBranchParams struct {
+	projectPath
+	Branch string `param:"branch,required" doc:"Name of the new branch"`
+	Ref    string `param:"ref,required" doc:"Branch, tag or commit to start from"`
+}
+
+func (s *Server) createBranch(ctx context.Context, as authz.Actor, in createBranchParams) (branchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	b, err := s.Repos.CreateBranch(ctx, as, p, in.Branch, in.Ref)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	return s.branchEntity(p, b), nil
+}
+
+func (s *Server) deleteBranch(ctx context.Context, as authz.Actor, in branchParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Repos.DeleteBranch(ctx, as, p, in.Branch)
+}
+
+type messageEntity struct {
+	Message string `json:"message"`
+}
+
+func (s *Server) deleteMergedBranches(ctx context.Context, as authz.Actor, in projectPath) (messageEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return messageEntity{}, err
+	}
+	return messageEntity{"202 Accepted"}, s.Repos.DeleteMerged(ctx, as, p)
+}

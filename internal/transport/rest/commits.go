@@ -1,0 +1,230 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) commitRoutes() []*api.Route {
+	const path = "/projects/:id/repository/commits"
+	return api.Scoped(nil,
+		api.Get(path, s.commits).Doc("List commits").Public().Needs(authz.ReadCode),
+		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Get(path+"/:sha", s.commit).Doc("Show a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Show what a commit changes").Public().Needs(authz.ReadCode),
+	)
+}
+
+// maxFileBody bounds a request that carries files.
+const maxFileBody = 100 << 20
+
+type listCommitsParams struct {
+	projectPath
+	RefName     string    `param:"ref_name" doc:"Branch, tag or commit, or a range a..b; the default branch if absent"`
+	Since       time.Time `param:"since" doc:"Only commits made at this time or later"`
+	Until       time.Time `param:"until" doc:"Only commits made at this time or before"`
+	Path        string    `param:"path" doc:"Only commits that change this file or folder"`
+	Author      string    `param:"author" doc:"Only commits whose author contains this text"`
+	All         bool      `param:"all" doc:"Commits of every branch and tag"`
+	WithStats   bool      `param:"with_stats" doc:"Count lines added and deleted"`
+	FirstParent bool      `param:"first_parent" doc:"Follow only the first parent of merges"`
+	Order       string    `param:"order" values:"default,topo" default:"default" doc:"Order of the commits"`
+	Trailers    bool      `param:"trailers" doc:"Read the trailers of the messages"`
+	api.Page
+}
+
+func (s *Server) commits(ctx context.Context, as authz.Actor, in listCommitsParams) (api.List[commitEntity], error) {
+	var none api.List[commitEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	list, more, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
+		Ref: in.RefName, Path: strings.Trim(in.Path, "/"), Author: in.Author, Since: in.Since, Until: in.Until, All: in.All,
+		FirstParent: in.FirstParent, Topo: in.Order == "topo", Offset: in.Offset(), Limit: in.Limit(),
+	})
+	if err != nil {
+		return none, err
+	}
+	out := s.commitEntities(p, list)
+	for i, c := range list {
+		if in.Trailers {
+			out[i] = out[i].withTrailers()
+		}
+		if in.WithStats {
+			if out[i].Stats, err = s.stats(ctx, as, p, c); err != nil {
+				return none, err
+			}
+		}
+	}
+	return api.Uncounted(out, more), nil
+}
+
+func (s *Server) stats(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit) (*statsEntity, error) {
+	stats, err := s.Repos.CommitStats(ctx, as, p, c)
+	if err != nil {
+		return nil, err
+	}
+	return &statsEntity{stats.Additions, stats.Deletions, stats.Additions + stats.Deletions}, nil
+}
+
+type commitParams struct {
+	projectPath
+	SHA string `param:"sha,required,free" doc:"Commit, branch or tag"`
+}
+
+type getCommitParams struct {
+	commitParams
+	Stats bool `param:"stats" default:"true" doc:"Count lines added and deleted"`
+}
+
+func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams) (commitDetailEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return commitDetailEntity{}, err
+	}
+	c, err := s.Repos.FindCommit(ctx, as, p, in.SHA)
+	if err != nil {
+		return commitDetailEntity{}, err
+	}
+	return s.commitDetail(ctx, as, p, c, in.Stats)
+}
+
+func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, stats bool) (commitDetailEntity, error) {
+	out := commitDetailEntity{commitEntity: s.commitEntity(p, c).withTrailers(), ProjectID: p.ID}
+	var err error
+	if stats {
+		out.Stats, err = s.stats(ctx, as, p, c)
+	}
+	return out, err
+}
+
+type commitDiffParams struct {
+	commitParams
+	api.Page
+}
+
+func (s *Server) commitDiff(ctx context.Context, as authz.Actor, in commitDiffParams) (api.List[diffEntity], error) {
+	var none api.List[diffEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	c, err := s.Repos.FindCommit(ctx, as, p, in.SHA)
+	if err != nil {
+		return none, err
+	}
+	d, err := s.Repos.CommitDiff(ctx, as, p, c)
+	if err != nil {
+		return none, err
+	}
+	all := diffEntities(d)
+	from := min(in.Offset(), len(all))
+	return api.Paged(all[from:min(from+in.Limit(), len(all))], len(all)), nil
+}
+
+// commitAction is one action of a commit. Its rules are checked by hand, because their
+// messages name the place in the list.
+type commitAction struct {
+	Action          string  `param:"action" doc:"create, update, move, delete or chmod"`
+	FilePath        string  `param:"file_path" doc:"Path of the file"`
+	PreviousPath    string  `param:"previous_path" doc:"Path that a moved file had"`
+	Content         *string `param:"content" doc:"New content"`
+	Encoding        string  `param:"encoding" doc:"text or base64"`
+	LastCommitID    string  `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
+	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Whether the file is executable, for chmod"`
+}
+
+type createCommitParams struct {
+	projectPath
+	Branch        string         `param:"branch" doc:"Branch to commit to"`
+	CommitMessage string         `param:"commit_message" doc:"Message"`
+	StartBranch   string         `param:"start_branch" doc:"Branch that a new branch starts from"`
+	StartSHA      string         `param:"start_sha" doc:"Commit that a new branch starts from"`
+	Actions       []commitAction `param:"actions" doc:"What to do with which files"`
+	AuthorName    string         `param:"author_name" doc:"Name of the author, the caller if absent"`
+	AuthorEmail   string         `param:"author_email" doc:"Address of the author"`
+	Stats         bool           `param:"stats" default:"true" doc:"Count lines added and deleted"`
+	Force         bool           `param:"force" doc:"Start the branch anew although it exists"`
+	AllowEmpty    bool           `param:"allow_empty" doc:"Allow a commit without actions"`
+}
+
+func (s *Server) createCommit(ctx context.Context, as authz.Actor, in createCommitParams) (commitDetailEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return commitDetailEntity{}, err
+	}
+	input := repo.CommitInput{
+		Branch: in.Branch, Message: in.CommitMessage, StartBranch: in.StartBranch, StartSHA: in.StartSHA,
+		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail, Force: in.Force, AllowEmpty: in.AllowEmpty,
+	}
+	for _, a := range in.Actions {
+		input.Actions = append(input.Actions, repo.Action{
+			Kind: a.Action, Path: a.FilePath, PreviousPath: a.PreviousPath, Content: a.Content, Encoding: a.Encoding,
+			LastCommitID: a.LastCommitID, Executable: a.ExecuteFilemode,
+		})
+	}
+	if err := in.check(); err != nil {
+		// The right to push comes before the shape of the commit (facts-3 §13.3).
+		if denied := s.Repos.MayCommit(ctx, as, p, in.Branch); denied != nil {
+			return commitDetailEntity{}, denied
+		}
+		return commitDetailEntity{}, err
+	}
+	c, err := s.Repos.Commit(ctx, as, p, input)
+	if err != nil {
+		return commitDetailEntity{}, err
+	}
+	return s.commitDetail(ctx, as, p, c, in.Stats)
+}
+
+func (in *createCommitParams) check() error {
+	switch {
+	case in.Branch == "":
+		return errs.Bad("branch is required")
+	case in.CommitMessage == "":
+		return errs.Bad("commit_message is required")
+	case len(in.Actions) == 0 && !in.AllowEmpty:
+		return errs.Bad("Provide at least one action, or set allow_empty to true")
+	case in.StartBranch != "" && in.StartSHA != "":
+		return errs.Bad("start_branch, start_sha are mutually exclusive")
+	}
+	for i := range in.Actions {
+		if problem := in.Actions[i].problem(); problem != "" {
+			return errs.Bad(fmt.Sprintf("actions[%d]%s", i, problem))
+		}
+	}
+	return nil
+}
+
+func (a *commitAction) problem() string {
+	switch a.Action {
+	case "":
+		return "[action] is required"
+	case repo.ActionCreate, repo.ActionUpdate, repo.ActionMove, repo.ActionDelete, repo.ActionChmod:
+	default:
+		return "[action] must be one of: create, update, move, delete, chmod"
+	}
+	switch {
+	case a.FilePath == "":
+		return "[file_path] is required"
+	case a.Encoding != "" && a.Encoding != "text" && a.Encoding != "base64":
+		return "[encoding] must be text or base64"
+	case a.Action == repo.ActionUpdate && a.Content == nil:
+		return "[content] is required for update action"
+	case a.Action == repo.ActionMove && a.PreviousPath == "":
+		return "[previous_path] is required for move action"
+	case a.Action == repo.ActionChmod && a.ExecuteFilemode == nil:
+		return "[execute_filemode] is required for chmod action"
+	}
+	return ""
+}

@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"strings"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// commitEntity is a commit as lists show it (facts-1 §6.4).
+type commitEntity struct {
+	ID               string              `json:"id"`
+	ShortID          string              `json:"short_id"`
+	CreatedAt        api.CommitTime      `json:"created_at"`
+	ParentIDs        []string            `json:"parent_ids"`
+	Title            string              `json:"title"`
+	Message          string              `json:"message"`
+	AuthorName       string              `json:"author_name"`
+	AuthorEmail      string              `json:"author_email"`
+	AuthoredDate     api.CommitTime      `json:"authored_date"`
+	CommitterName    string              `json:"committer_name"`
+	CommitterEmail   string              `json:"committer_email"`
+	CommittedDate    api.CommitTime      `json:"committed_date"`
+	Trailers         map[string]string   `json:"trailers"`
+	ExtendedTrailers map[string][]string `json:"extended_trailers"`
+	WebURL           string              `json:"web_url"`
+	Stats            *statsEntity        `json:"stats,omitempty"`
+}
+
+type statsEntity struct {
+	Additions int `json:"additions"`
+	Deletions int `json:"deletions"`
+	Total     int `json:"total"`
+}
+
+// commitDetailEntity is a commit read by itself.
+type commitDetailEntity struct {
+	commitEntity
+	Status       *string         `json:"status" later:"ci"`
+	ProjectID    project.ID      `json:"project_id"`
+	LastPipeline *pipelineEntity `json:"last_pipeline" later:"ci"`
+}
+
+// pipelineEntity is the short form of a pipeline, of which there is none yet.
+type pipelineEntity struct{}
+
+// noMessage is the title of a commit without a message.
+const noMessage = "--no commit message"
+
+func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity {
+	e := commitEntity{
+		ID: c.ID.String(), ShortID: c.ID.Short(), CreatedAt: api.CommitTime(c.Committer.When),
+		ParentIDs: make([]string, len(c.Parents)), Title: c.Title(), Message: c.Message,
+		AuthorName: c.Author.Name, AuthorEmail: c.Author.Email, AuthoredDate: api.CommitTime(c.Author.When),
+		CommitterName: c.Committer.Name, CommitterEmail: c.Committer.Email, CommittedDate: api.CommitTime(c.Committer.When),
+		Trailers: map[string]string{}, ExtendedTrailers: map[string][]string{},
+		WebURL: s.BaseURL + "/" + p.FullPath + "/-/commit/" + c.ID.String(),
+	}
+	for i, id := range c.Parents {
+		e.ParentIDs[i] = id.String()
+	}
+	if e.Title == "" {
+		e.Title = noMessage
+	}
+	return e
+}
+
+// withTrailers fills the trailers from the last paragraph of the message.
+func (e commitEntity) withTrailers() commitEntity {
+	for _, t := range trailers(e.Message) {
+		e.Trailers[t[0]] = t[1]
+		e.ExtendedTrailers[t[0]] = append(e.ExtendedTrailers[t[0]], t[1])
+	}
+	return e
+}
+
+// trailers reads "Key: value" lines from the last paragraph of a message, when every
+// line of it has that form.
+func trailers(message string) [][2]string {
+	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")
+	if len(paragraphs) < 2 {
+		return nil
+	}
+	var out [][2]string
+	for line := range strings.SplitSeq(paragraphs[len(paragraphs)-1], "\n") {
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || key == "" || strings.ContainsAny(key, " \t") {
+			return nil
+		}
+		out = append(out, [2]string{key, strings.TrimSpace(value)})
+	}
+	return out
+}
+
+func (s *Server) commitEntities(p *project.Project, list []*gitcmd.Commit) []commitEntity {
+	out := make([]commitEntity, len(list))
+	for i, c := range list {
+		out[i] = s.commitEntity(p, c)
+	}
+	return out
+}
+
+// diffEntity is the change of one file (facts-1 §5.12).
+type diffEntity struct {
+	Diff        string `json:"diff"`
+	NewPath     string `json:"new_path"`
+	OldPath     string `json:"old_path"`
+	AMode       string `json:"a_mode"`
+	BMode       string `json:"b_mode"`
+	NewFile     bool   `json:"new_file"`
+	RenamedFile bool   `json:"renamed_file"`
+	DeletedFile bool   `json:"deleted_file"`
+}
+
+func newDiffEntity(f *gitcmd.FileDiff) diffEntity {
+	e := diffEntity{
+		Diff:    strings.ToValidUTF8(string(f.Patch), "\uFFFD"),
+		NewPath: strings.ToValidUTF8(f.NewPath, "\uFFFD"), OldPath: strings.ToValidUTF8(f.OldPath, "\uFFFD"),
+		AMode: f.OldMode.String(), BMode: f.NewMode.String(),
+		NewFile: f.New(), RenamedFile: f.Renamed(), DeletedFile: f.Deleted(),
+	}
+	if f.Binary {
+		e.Diff = "Binary files a/" + e.OldPath + " and b/" + e.NewPath + " differ\n"
+		switch {
+		case f.New():
+			e.Diff = "Binary files /dev/null and b/" + e.NewPath + " differ\n"
+		case f.Deleted():
+			e.Diff = "Binary files a/" + e.OldPath + " and /dev/null differ\n"
+		}
+	}
+	if f.New() {
+		e.AMode = "0"
+	}
+	if f.Deleted() {
+		e.BMode = "0"
+	}
+	return e
+}
+
+func diffEntities(d *gitcmd.Diff) []diffEntity {
+	out := make([]diffEntity, len(d.Files))
+	for i := range d.Files {
+		out[i] = newDiffEntity(&d.Files[i])
+	}
+	return out
+}

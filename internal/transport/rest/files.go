@@ -1,0 +1,267 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) fileRoutes() []*api.Route {
+	const path = "/projects/:id/repository/files/:file_path"
+	return api.Scoped(nil,
+		api.Get(path, s.file).Doc("Show a file with its content").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Get(path+"/raw", s.rawFile).Doc("Give a file as it is").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Post(path, s.createFile).Doc("Create a file").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Put(path, s.updateFile).Doc("Change a file").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Delete(path, s.deleteFile).Doc("Delete a file").Needs(authz.PushCode),
+	)
+}
+
+type filePath struct {
+	projectPath
+	FilePath string `param:"file_path,required,free" doc:"Path of the file, with %2F for slashes"`
+}
+
+type fileParams struct {
+	filePath
+	Ref string `param:"ref,required,nonempty" doc:"Branch, tag or commit; HEAD is the default branch"`
+}
+
+type fileEntity struct {
+	FileName        string `json:"file_name"`
+	FilePath        string `json:"file_path"`
+	Size            int64  `json:"size"`
+	Encoding        string `json:"encoding"`
+	ContentSHA256   string `json:"content_sha256"`
+	Ref             string `json:"ref"`
+	BlobID          string `json:"blob_id"`
+	CommitID        string `json:"commit_id"`
+	LastCommitID    string `json:"last_commit_id"`
+	ExecuteFilemode bool   `json:"execute_filemode"`
+	Content         string `json:"content"`
+}
+
+// maxShownFile bounds a file that is sent inside JSON.
+const maxShownFile = 200 << 20
+
+// file answers HEAD as well: the headers say all but the content.
+func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.Reply[fileEntity], error) {
+	var none api.Reply[fileEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	f, err := s.Repos.File(ctx, as, p, in.FilePath, in.Ref, repo.WithLastCommit)
+	if err != nil {
+		return none, err
+	}
+	defer f.Blob.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	if f.Blob.Size > maxShownFile {
+		return none, errs.New(errs.TooLarge, "")
+	}
+	content, err := io.ReadAll(f.Blob)
+	if err != nil {
+		return none, fmt.Errorf("read file: %w", err)
+	}
+	sum := sha256.Sum256(content)
+	e := fileEntity{
+		FileName: f.Name(), FilePath: f.Path, Size: f.Blob.Size, Encoding: "base64",
+		ContentSHA256: hex.EncodeToString(sum[:]), Ref: in.Ref, BlobID: f.BlobID.String(), CommitID: f.CommitID.String(),
+		LastCommitID: f.LastCommit.String(), ExecuteFilemode: f.Mode == gitcmd.ModeExecutable,
+		Content: base64.StdEncoding.EncodeToString(content),
+	}
+	return api.Reply[fileEntity]{Header: e.headers(), Body: e}, nil
+}
+
+// headers gives the X-Gitlab headers of a file.
+func (e *fileEntity) headers() http.Header {
+	h := http.Header{}
+	h.Set("X-Gitlab-Blob-Id", e.BlobID)
+	h.Set("X-Gitlab-Commit-Id", e.CommitID)
+	h.Set("X-Gitlab-Content-Sha256", e.ContentSHA256)
+	h.Set("X-Gitlab-Encoding", e.Encoding)
+	h.Set("X-Gitlab-Execute-Filemode", strconv.FormatBool(e.ExecuteFilemode))
+	h.Set("X-Gitlab-File-Name", headerText(e.FileName))
+	h.Set("X-Gitlab-File-Path", headerText(e.FilePath))
+	h.Set("X-Gitlab-Last-Commit-Id", e.LastCommitID)
+	h.Set("X-Gitlab-Ref", headerText(e.Ref))
+	h.Set("X-Gitlab-Size", strconv.FormatInt(e.Size, 10))
+	return h
+}
+
+// headerText drops what may not stand in a header, which would split it.
+func headerText(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if s[i] >= ' ' && s[i] != 0x7f {
+			out = append(out, s[i])
+		}
+	}
+	return string(out)
+}
+
+type rawFileParams struct {
+	filePath
+	Ref string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
+	LFS bool   `param:"lfs" doc:"Give what an LFS pointer stands for"`
+}
+
+func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) (api.Raw, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.Raw{}, err
+	}
+	f, err := s.Repos.File(ctx, as, p, in.FilePath, in.Ref, repo.WithoutHistory)
+	if err != nil {
+		return api.Raw{}, err
+	}
+	raw, err := rawBlob(f.Blob, f.Blob.Size, f.Blob.Close)
+	if err != nil {
+		return api.Raw{}, err
+	}
+	raw.Header.Set("X-Gitlab-Blob-Id", f.BlobID.String())
+	raw.Header.Set("X-Gitlab-Commit-Id", f.CommitID.String())
+	raw.Header.Set("X-Gitlab-File-Name", headerText(f.Name()))
+	raw.Header.Set("X-Gitlab-File-Path", headerText(f.Path))
+	raw.Header.Set("X-Gitlab-Ref", headerText(f.Ref))
+	raw.Header.Set("X-Gitlab-Size", strconv.FormatInt(f.Blob.Size, 10))
+	return raw, nil
+}
+
+// sniffed is how much of a file decides whether it is text.
+const sniffed = 8000
+
+// rawBlob sends bytes as they are. Text is shown, anything else is offered as a
+// download, so that no browser runs what somebody pushed.
+func rawBlob(from io.Reader, size int64, closer func() error) (api.Raw, error) {
+	head := make([]byte, min(size, sniffed))
+	if _, err := io.ReadFull(from, head); err != nil {
+		return api.Raw{}, fmt.Errorf("read blob: %w", err)
+	}
+	raw := api.Raw{Type: "text/plain; charset=utf-8", Header: http.Header{}, Length: size}
+	raw.Header.Set("Content-Disposition", "inline")
+	raw.Header.Set("Cache-Control", "max-age=0, private, must-revalidate, no-store, no-cache")
+	raw.Header.Set("Expires", "Fri, 01 Jan 1990 00:00:00 GMT")
+	if !looksLikeText(head, int64(len(head)) < size) {
+		raw.Type = "application/octet-stream"
+		raw.Header.Set("Content-Disposition", "attachment")
+	}
+	if int64(len(head)) == size {
+		raw.Bytes = head
+		return raw, closer()
+	}
+	raw.Stream = &joined{Reader: io.MultiReader(bytes.NewReader(head), from), close: closer}
+	return raw, nil
+}
+
+// looksLikeText reports whether bytes are UTF-8 without NUL; cut says that they may end
+// within a character.
+func looksLikeText(head []byte, cut bool) bool {
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		switch {
+		case r == 0:
+			return false
+		case r == utf8.RuneError && n == 1:
+			return cut && len(head) < utf8.UTFMax && !utf8.FullRune(head)
+		}
+		head = head[n:]
+	}
+	return true
+}
+
+type writeFileParams struct {
+	filePath
+	Branch          string  `param:"branch,required" doc:"Branch to commit to"`
+	CommitMessage   string  `param:"commit_message,required" doc:"Message"`
+	StartBranch     string  `param:"start_branch" doc:"Branch that a new branch starts from"`
+	AuthorEmail     string  `param:"author_email" doc:"Address of the author"`
+	AuthorName      string  `param:"author_name" doc:"Name of the author, the caller if absent"`
+	Content         *string `param:"content,required" doc:"Content"`
+	Encoding        string  `param:"encoding" values:"text,base64" default:"text" doc:"How the content is written"`
+	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Whether the file is executable"`
+}
+
+type updateFileParams struct {
+	writeFileParams
+	LastCommitID string `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
+}
+
+type deleteFileParams struct {
+	filePath
+	Branch        string `param:"branch,required" doc:"Branch to commit to"`
+	CommitMessage string `param:"commit_message,required" doc:"Message"`
+	StartBranch   string `param:"start_branch" doc:"Branch that a new branch starts from"`
+	AuthorEmail   string `param:"author_email" doc:"Address of the author"`
+	AuthorName    string `param:"author_name" doc:"Name of the author, the caller if absent"`
+	LastCommitID  string `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
+}
+
+type fileInfoEntity struct {
+	FilePath string `json:"file_path"`
+	Branch   string `json:"branch"`
+}
+
+func (s *Server) createFile(ctx context.Context, as authz.Actor, in writeFileParams) (fileInfoEntity, error) {
+	return s.writeFile(ctx, as, in, repo.Action{Kind: repo.ActionCreate})
+}
+
+func (s *Server) updateFile(ctx context.Context, as authz.Actor, in updateFileParams) (fileInfoEntity, error) {
+	return s.writeFile(ctx, as, in.writeFileParams, repo.Action{Kind: repo.ActionUpdate, LastCommitID: in.LastCommitID})
+}
+
+func (s *Server) writeFile(ctx context.Context, as authz.Actor, in writeFileParams, a repo.Action) (fileInfoEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return fileInfoEntity{}, err
+	}
+	empty := ""
+	a.Path, a.Content, a.Encoding, a.Executable = in.FilePath, in.Content, in.Encoding, in.ExecuteFilemode
+	if a.Content == nil {
+		a.Content = &empty
+	}
+	err = s.commitFile(ctx, as, p, repo.CommitInput{
+		Branch: in.Branch, StartBranch: in.StartBranch, Message: in.CommitMessage,
+		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail, Actions: []repo.Action{a},
+	}, "You are attempting to update a file that has changed since you started editing it.")
+	return fileInfoEntity{FilePath: in.FilePath, Branch: in.Branch}, err
+}
+
+func (s *Server) deleteFile(ctx context.Context, as authz.Actor, in deleteFileParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.commitFile(ctx, as, p, repo.CommitInput{
+		Branch: in.Branch, StartBranch: in.StartBranch, Message: in.CommitMessage,
+		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail,
+		Actions: []repo.Action{{Kind: repo.ActionDelete, Path: in.FilePath, LastCommitID: in.LastCommitID}},
+	}, "You are attempting to delete a file that has been previously updated.")
+}
+
+// commitFile makes a commit of one file; stale is the text for a file that was changed
+// meanwhile. A start branch that is the branch itself is none.
+func (s *Server) commitFile(ctx context.Context, as authz.Actor, p *project.Project, in repo.CommitInput, stale string) error {
+	if in.StartBranch == in.Branch {
+		in.StartBranch = ""
+	}
+	_, err := s.Repos.Commit(ctx, as, p, in)
+	if repo.IsStale(err) {
+		return errs.Plain(stale)
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package rest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) repositoryRoutes() []*api.Route {
+	const path = "/projects/:id/repository"
+	return api.Scoped([]authz.Scope{authz.ScopeReadRepository},
+		api.Get(path+"/tree", s.tree).Doc("List files and folders").Public().Needs(authz.ReadCode),
+		api.Get(path+"/blobs/:sha", s.blob).Doc("Show a blob").Public().Needs(authz.ReadCode),
+		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
+		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
+		api.Get(path+"/merge_base", s.mergeBase).Doc("Find the common ancestor").Public().Needs(authz.ReadCode),
+	)
+}
+
+type treeParams struct {
+	projectPath
+	Ref       string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
+	Path      string `param:"path" doc:"Folder inside the repository"`
+	Recursive bool   `param:"recursive" doc:"List everything below"`
+	PageToken string `param:"page_token" doc:"Entry after which the page starts, with pagination=keyset"`
+	api.Page
+}
+
+type treeEntity struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Path string `json:"path"`
+	Mode string `json:"mode"`
+}
+
+func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.List[treeEntity], error) {
+	var none api.List[treeEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	page, err := s.Repos.Tree(ctx, as, p, repo.TreeFilter{
+		Ref: in.Ref, Path: in.Path, Recursive: in.Recursive, Offset: in.Offset(), Limit: in.Limit(),
+		Keyset: in.Keyset(), After: in.PageToken,
+	})
+	if err != nil {
+		return none, err
+	}
+	out := make([]treeEntity, len(page.Entries))
+	for i, e := range page.Entries {
+		out[i] = treeEntity{
+			ID: e.ID.String(), Name: strings.ToValidUTF8(e.Name, "\uFFFD"), Type: string(e.Kind()),
+			Path: strings.ToValidUTF8(e.Path, "\uFFFD"), Mode: e.Mode.String(),
+		}
+	}
+	switch {
+	case !in.Keyset():
+		return api.Paged(out, page.Total), nil
+	case page.Next != "":
+		return api.Keyset(out, map[string]string{"page_token": page.Next}), nil
+	}
+	return api.Keyset(out, nil), nil
+}
+
+type blobParams struct {
+	projectPath
+	SHA string `param:"sha,required" doc:"Id of the blob"`
+}
+
+type blobEntity struct {
+	Size     int64  `json:"size"`
+	Encoding string `json:"encoding"`
+	Content  string `json:"content"`
+	SHA      string `json:"sha"`
+}
+
+func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (blobEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return blobEntity{}, err
+	}
+	b, err := s.Repos.Blob(ctx, as, p, in.SHA)
+	if err != nil {
+		return blobEntity{}, err
+	}
+	defer b.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	if b.Size > maxShownFile {
+		return blobEntity{}, errs.New(errs.TooLarge, "")
+	}
+	content, err := io.ReadAll(b)
+	if err != nil {
+		return blobEntity{}, fmt.Errorf("read blob: %w", err)
+	}
+	return blobEntity{Size: b.Size, Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content), SHA: b.ID.String()}, nil
+}
+
+func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (api.Raw, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.Raw{}, err
+	}
+	b, err := s.Repos.Blob(ctx, as, p, in.SHA)
+	if err != nil {
+		return api.Raw{}, err
+	}
+	return rawBlob(b, b.Size, b.Close)
+}
+
+type compareParams struct {
+	projectPath
+	From     string `param:"from,required" doc:"Branch, tag or commit to compare from"`
+	To       string `param:"to,required" doc:"Branch, tag or commit to compare to"`
+	Straight bool   `param:"straight" doc:"Compare directly instead of from the merge base"`
+}
+
+type compareEntity struct {
+	Commit         *commitEntity  `json:"commit"`
+	Commits        []commitEntity `json:"commits"`
+	Diffs          []diffEntity   `json:"diffs"`
+	CompareTimeout bool           `json:"compare_timeout"`
+	CompareSameRef bool           `json:"compare_same_ref"`
+	WebURL         string         `json:"web_url"`
+}
+
+func (s *Server) compare(ctx context.Context, as authz.Actor, in compareParams) (compareEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return compareEntity{}, err
+	}
+	c, err := s.Repos.Compare(ctx, as, p, in.From, in.To, in.Straight)
+	if err != nil {
+		return compareEntity{}, err
+	}
+	dots := "..."
+	if in.Straight {
+		dots = ".."
+	}
+	out := compareEntity{
+		Commits: s.commitEntities(p, c.Commits), Diffs: diffEntities(c.Diff), CompareTimeout: c.Diff.Overflow,
+		CompareSameRef: c.SameRef,
+		WebURL:         s.BaseURL + "/" + p.FullPath + "/-/compare/" + c.From.String() + dots + c.To.String(),
+	}
+	if n := len(out.Commits); n > 0 {
+		out.Commit = &out.Commits[n-1]
+	}
+	return out, nil
+}
+
+type mergeBaseParams struct {
+	projectPath
+	Refs api.Strings `param:"refs,required" doc:"Two or more branches, tags or commits"`
+}
+
+func (s *Server) mergeBase(ctx context.Context, as authz.Actor, in mergeBaseParams) (commitEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return commitEntity{}, err
+	}
+	c, err := s.Repos.MergeBase(ctx, as, p, in.Refs)
+	if err != nil {
+		return commitEntity{}, err
+	}
+	return s.commitEntity(p, c), nil
+}
+
+// joined is a reader put together from parts, with the end of one of them.
+type joined struct {
+	io.Reader
+	close func() error
+}
+
+// Close ends the part that needs an end.
+func (j *joined) Close() error { return j.close() }

@@ -1,0 +1,113 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) tagRoutes() []*api.Route {
+	const path = "/projects/:id/repository/tags"
+	return api.Scoped(nil,
+		api.Get(path, s.tags).Doc("List tags").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:tag_name", s.tag).Doc("Show a tag").Public().Needs(authz.ReadCode),
+		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode),
+		api.Delete(path+"/:tag_name", s.deleteTag).Doc("Delete a tag").Needs(authz.DeleteTag),
+	)
+}
+
+type tagEntity struct {
+	Name      string         `json:"name"`
+	Message   *string        `json:"message"`
+	Target    string         `json:"target"`
+	Commit    commitEntity   `json:"commit"`
+	Release   *releaseEntity `json:"release" later:"releases"`
+	Protected bool           `json:"protected" later:"protected tags"`
+	CreatedAt *api.Time      `json:"created_at"`
+}
+
+// releaseEntity is what a tag says of its release, of which there is none yet.
+type releaseEntity struct {
+	TagName     string `json:"tag_name"`
+	Description string `json:"description"`
+}
+
+func (s *Server) tagEntity(p *project.Project, t *repo.Tag) tagEntity {
+	return tagEntity{
+		Name: t.Name, Message: t.Message, Target: t.Target.String(), Commit: s.commitEntity(p, t.Commit),
+		CreatedAt: api.TimePtr(t.CreatedAt),
+	}
+}
+
+type listTagsParams struct {
+	projectPath
+	OrderBy string `param:"order_by" values:"updated,name,version" default:"updated" doc:"What to order by"`
+	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
+	Search  string `param:"search" doc:"Part of the name; ^ and $ anchor it, * stands for anything"`
+	api.Page
+}
+
+func (s *Server) tags(ctx context.Context, as authz.Actor, in listTagsParams) (api.List[tagEntity], error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.List[tagEntity]{}, err
+	}
+	list, total, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{
+		Search: in.Search, OrderBy: in.OrderBy, Asc: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit(),
+	})
+	if err != nil {
+		return api.List[tagEntity]{}, err
+	}
+	out := make([]tagEntity, len(list))
+	for i, t := range list {
+		out[i] = s.tagEntity(p, t)
+	}
+	return api.Paged(out, total), nil
+}
+
+type tagParams struct {
+	projectPath
+	TagName string `param:"tag_name,required,free" doc:"Name of the tag"`
+}
+
+func (s *Server) tag(ctx context.Context, as authz.Actor, in tagParams) (tagEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return tagEntity{}, err
+	}
+	t, err := s.Repos.FindTag(ctx, as, p, in.TagName)
+	if err != nil {
+		return tagEntity{}, err
+	}
+	return s.tagEntity(p, t), nil
+}
+
+type createTagParams struct {
+	projectPath
+	TagName string `param:"tag_name,required" doc:"Name of the new tag"`
+	Ref     string `param:"ref,required" doc:"Branch, tag or commit that the tag names"`
+	Message string `param:"message" doc:"Makes an annotated tag with this message"`
+}
+
+func (s *Server) createTag(ctx context.Context, as authz.Actor, in createTagParams) (tagEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return tagEntity{}, err
+	}
+	t, err := s.Repos.CreateTag(ctx, as, p, in.TagName, in.Ref, in.Message)
+	if err != nil {
+		return tagEntity{}, err
+	}
+	return s.tagEntity(p, t), nil
+}
+
+func (s *Server) deleteTag(ctx context.Context, as authz.Actor, in tagParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Repos.DeleteTag(ctx, as, p, in.TagName)
+}
