@@ -44,6 +44,7 @@ type Filter struct {
 	ClosedByID                *authz.UserID
 	Weight                    *int64
 	WeightWildcard            Wildcard
+	Reaction                  string // the actor's own; None or Any in any case. Ignored without an actor
 
 	Search string   // words that all stand in one of the fields of In
 	In     []string // title, description; empty means both
@@ -150,6 +151,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.And("i.weight = ?", *f.Weight)
 	}
 	wildcard(w, f.WeightWildcard, "i.weight IS NOT NULL")
+	f.reaction(w, as)
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
 	}
@@ -163,6 +165,20 @@ func wildcard(w *db.Where, which Wildcard, exists string) {
 		w.Raw(exists)
 	case None:
 		w.Raw("NOT (" + exists + ")")
+	}
+}
+
+// reaction adds that the actor reacted with an emoji, with any or with none.
+func (f Filter) reaction(w *db.Where, as authz.Actor) {
+	const reacted = `EXISTS (SELECT 1 FROM award_emoji e WHERE e.awardable_type = 'Issue' AND e.awardable_id = i.id AND e.user_id = ?`
+	switch name := strings.ToLower(f.Reaction); {
+	case name == "" || !as.SignedIn():
+	case name == string(None):
+		w.And("NOT "+reacted+")", as.UserID)
+	case name == string(Any):
+		w.And(reacted+")", as.UserID)
+	default:
+		w.And(reacted+" AND e.name = ?)", as.UserID, f.Reaction)
 	}
 }
 

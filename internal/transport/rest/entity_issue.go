@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/markdown"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// issueEntity is an issue.
+type issueEntity struct {
+	ID                   issue.ID        `json:"id"`
+	IID                  issue.IID       `json:"iid"`
+	ProjectID            project.ID      `json:"project_id"`
+	Title                string          `json:"title"`
+	Description          *string         `json:"description"`
+	State                issue.State     `json:"state"`
+	CreatedAt            api.Time        `json:"created_at"`
+	UpdatedAt            api.Time        `json:"updated_at"`
+	ClosedAt             *api.Time       `json:"closed_at"`
+	ClosedBy             *userBasic      `json:"closed_by"`
+	Labels               any             `json:"labels"` // titles, or labels where that was asked for
+	Milestone            *struct{}       `json:"milestone" later:"milestones"`
+	Assignees            []userBasic     `json:"assignees"`
+	Author               *userBasic      `json:"author"`
+	Type                 string          `json:"type"`
+	Assignee             *userBasic      `json:"assignee"` // the first of them
+	UserNotesCount       int64           `json:"user_notes_count"`
+	MergeRequestsCount   int64           `json:"merge_requests_count" later:"related merge requests"`
+	Upvotes              int64           `json:"upvotes"`
+	Downvotes            int64           `json:"downvotes"`
+	StartDate            *api.Date       `json:"start_date" later:"milestones"`
+	DueDate              *string         `json:"due_date"`
+	Confidential         bool            `json:"confidential"`
+	DiscussionLocked     *bool           `json:"discussion_locked"`
+	IssueType            issue.Type      `json:"issue_type"`
+	WebURL               string          `json:"web_url"`
+	TimeStats            timeStats       `json:"time_stats" later:"time tracking"`
+	TaskCompletionStatus taskStatus      `json:"task_completion_status"`
+	Weight               *int64          `json:"weight"`
+	BlockingIssuesCount  int64           `json:"blocking_issues_count" later:"issue links"`
+	HasTasks             bool            `json:"has_tasks"`
+	TaskStatus           string          `json:"task_status,omitempty"` // left out where there are no tasks
+	Links                issueLinks      `json:"_links"`
+	References           issueReferences `json:"references"`
+	Severity             string          `json:"severity" later:"incidents"`
+	Subscribed           *bool           `json:"subscribed,omitempty" later:"subscriptions"` // left out of lists
+	MovedToID            *issue.ID       `json:"moved_to_id" later:"moving issues"`
+	Imported             bool            `json:"imported" later:"import"`
+	ImportedFrom         string          `json:"imported_from" later:"import"`
+	ServiceDeskReplyTo   *string         `json:"service_desk_reply_to" later:"service desk"`
+	EpicIID              *int64          `json:"epic_iid" later:"epics"`
+	Epic                 *struct{}       `json:"epic" later:"epics"`
+	Iteration            *struct{}       `json:"iteration" later:"iterations"`
+	HealthStatus         *string         `json:"health_status" later:"health status"`
+}
+
+type timeStats struct {
+	Estimate      int64   `json:"time_estimate"`
+	Spent         int64   `json:"total_time_spent"`
+	HumanEstimate *string `json:"human_time_estimate"`
+	HumanSpent    *string `json:"human_total_time_spent"`
+}
+
+type taskStatus struct {
+	Count     int `json:"count"`
+	Completed int `json:"completed_count"`
+}
+
+type issueLinks struct {
+	Self                string  `json:"self"`
+	Notes               string  `json:"notes"`
+	AwardEmoji          string  `json:"award_emoji"`
+	Project             string  `json:"project"`
+	ClosedAsDuplicateOf *string `json:"closed_as_duplicate_of" later:"duplicates"`
+}
+
+type issueReferences struct {
+	Short    string `json:"short"`
+	Relative string `json:"relative"`
+	Full     string `json:"full"`
+}
+
+// issueView says how issues are shown.
+type issueView struct {
+	projects map[project.ID]*project.Project
+	from     string // full path of the project or group that asks, "" for none
+	details  bool   // labels with all they have
+	single   bool   // the answer is about one issue
+}
+
+// issueEntities renders issues with one look at each related subject.
+func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView, issues ...issue.Issue) ([]issueEntity, error) {
+	var users []authz.UserID
+	ids := make([]int64, len(issues))
+	for i := range issues {
+		ids[i] = int64(issues[i].ID)
+		users = append(append(users, issues[i].AuthorID), issues[i].Assignees...)
+		if by := issues[i].ClosedByID; by != nil {
+			users = append(users, *by)
+		}
+	}
+	people, err := s.Accounts.ByIDs(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	votes, err := s.Awards.ForTargets(ctx, noteable.Issue, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]issueEntity, 0, len(issues))
+	for i := range issues {
+		if p := v.projects[issues[i].ProjectID]; p != nil {
+			e := s.issueEntity(&issues[i], p, v, people, votes[ids[i]])
+			if v.single {
+				subscribed := as.SignedIn() && (issues[i].AuthorID == as.UserID || slices.Contains(issues[i].Assignees, as.UserID))
+				e.Subscribed = &subscribed
+			}
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.User, votes award.Votes) issueEntity {
+	e := issueEntity{
+		ID: i.ID, IID: i.IID, ProjectID: i.ProjectID, Title: i.Title, Description: i.Description, State: i.State,
+		CreatedAt: api.Time(i.CreatedAt.Time), UpdatedAt: api.Time(i.UpdatedAt.Time), Labels: labelList(i.Labels, v.details),
+		Assignees: make([]userBasic, 0, len(i.Assignees)), Author: s.user(people[i.AuthorID]), Type: strings.ToUpper(string(i.Type)),
+		UserNotesCount: i.UserNotes, Upvotes: votes.Up, Downvotes: votes.Down, DueDate: i.DueDate,
+		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: s.issueURL(p, i),
+		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
+		Severity: "UNKNOWN", ImportedFrom: "none",
+	}
+	if i.ClosedAt != nil {
+		e.ClosedAt = api.TimePtr(&i.ClosedAt.Time)
+	}
+	if i.ClosedByID != nil {
+		e.ClosedBy = s.user(people[*i.ClosedByID])
+	}
+	for _, id := range i.Assignees {
+		if u := people[id]; u != nil {
+			e.Assignees = append(e.Assignees, s.basic(u))
+		}
+	}
+	if len(e.Assignees) > 0 {
+		e.Assignee = &e.Assignees[0]
+	}
+	if i.Description != nil {
+		e.tasks(*i.Description)
+	}
+	at := s.BaseURL + api.Prefix + "/projects/" + strconv.FormatInt(int64(p.ID), 10)
+	self := at + "/issues/" + strconv.FormatInt(int64(i.IID), 10)
+	e.Links = issueLinks{Self: self, Notes: self + "/notes", AwardEmoji: self + "/award_emoji", Project: at}
+	return e
+}
+
+// tasks counts the items of checklists in a description.
+func (e *issueEntity) tasks(description string) {
+	for _, t := range markdown.Tasks(description) {
+		e.HasTasks = true
+		e.TaskCompletionStatus.Count++
+		if t.Done {
+			e.TaskCompletionStatus.Completed++
+		}
+	}
+	if e.HasTasks {
+		noun := "items"
+		if e.TaskCompletionStatus.Count == 1 {
+			noun = "item"
+		}
+		e.TaskStatus = fmt.Sprintf("%d of %d checklist %s completed", e.TaskCompletionStatus.Completed, e.TaskCompletionStatus.Count, noun)
+	}
+}
+
+// issueURL is the page of an issue; tasks have pages of their own.
+func (s *Server) issueURL(p *project.Project, i *issue.Issue) string {
+	kind := "/-/issues/"
+	if i.Type == issue.Task {
+		kind = "/-/work_items/"
+	}
+	return s.BaseURL + "/" + p.FullPath + kind + strconv.FormatInt(int64(i.IID), 10)
+}
+
+// references gives the forms of a reference such as "#1": short, as seen from the
+// project or group at path from, and full.
+func references(p *project.Project, from, short string) issueReferences {
+	r := issueReferences{Short: short, Relative: p.FullPath + short, Full: p.FullPath + short}
+	switch {
+	case strings.EqualFold(from, p.FullPath):
+		r.Relative = short
+	case from != "" && len(p.FullPath) == len(from)+1+len(p.Path) && strings.EqualFold(p.FullPath[:len(from)], from):
+		r.Relative = p.Path + short
+	}
+	return r
+}

@@ -1,0 +1,320 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) issueRoutes() []*api.Route {
+	const path = "/projects/:id/issues"
+	return api.Scoped(nil,
+		api.Get("/issues", s.allIssues).Doc("List issues of all projects").Needs(authz.ListOwnIssues),
+		api.Get("/issues/:id", s.anyIssue).Doc("Show the issue with an id").Needs(authz.ReadAnyIssue),
+		api.Get("/issues_statistics", s.allIssueStatistics).Doc("Count issues of all projects").Needs(authz.ListOwnIssues),
+		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup),
+		api.Get("/groups/:id/issues_statistics", s.groupIssueStatistics).Doc("Count issues of a group").Public().Needs(authz.ReadGroup),
+		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue),
+		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Count issues of a project").Public().Needs(authz.ReadIssue),
+		api.Get(path+"/:issue_iid", s.issue).Doc("Show an issue").Public().Needs(authz.ReadIssue),
+		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate("issues_create"),
+		api.Put(path+"/:issue_iid", s.updateIssue).Doc("Change an issue").Needs(authz.UpdateIssue),
+		api.Delete(path+"/:issue_iid", s.deleteIssue).Doc("Delete an issue").Needs(authz.DeleteIssue),
+	)
+}
+
+// issueListParams are what all lists of issues take.
+type issueListParams struct {
+	issueFilterParams
+	OrderBy string `param:"order_by" values:"created_at,due_date,label_priority,milestone_due,popularity,priority,relative_position,title,updated_at,weight" default:"created_at" doc:"Sort by this"`
+	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
+	Details bool   `param:"with_labels_details" default:"false" doc:"Show labels with all they have"`
+	api.Page
+}
+
+// list reads a page of a place's issues; the projects are looked up where the caller
+// does not know them.
+func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place, in issueListParams, f issue.Filter, from string) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
+	f.OrderBy, f.Asc, f.Limit, f.Offset = in.OrderBy, in.Sort == "asc", in.Limit(), in.Offset()
+	issues, total, err := s.Issues.List(ctx, as, at, f)
+	if err != nil {
+		return none, err
+	}
+	view := issueView{from: from, details: in.Details}
+	if view.projects, err = s.issueProjects(ctx, at.Project, issues...); err != nil {
+		return none, err
+	}
+	out, err := s.issueEntities(ctx, as, view, issues...)
+	if err != nil {
+		return none, err
+	}
+	return api.Paged(out, total), nil
+}
+
+// issueProjects gives the projects that issues are in: the one known, or those read.
+func (s *Server) issueProjects(ctx context.Context, known *project.Project, issues ...issue.Issue) (map[project.ID]*project.Project, error) {
+	if known != nil {
+		return map[project.ID]*project.Project{known.ID: known}, nil
+	}
+	ids := make([]project.ID, len(issues))
+	for i := range issues {
+		ids[i] = issues[i].ProjectID
+	}
+	return s.Projects.ByIDs(ctx, ids)
+}
+
+func (s *Server) allIssues(ctx context.Context, as authz.Actor, in issueListParams) (api.List[issueEntity], error) {
+	f, err := in.filter("created_by_me", true)
+	if err != nil {
+		return api.List[issueEntity]{}, err
+	}
+	return s.listIssues(ctx, as, issue.Place{}, in, f, "")
+}
+
+type groupIssuesParams struct {
+	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	issueListParams
+}
+
+func (s *Server) groupIssues(ctx context.Context, as authz.Actor, in groupIssuesParams) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
+	g, err := s.Namespaces.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	f, err := in.filter("all", true)
+	if err != nil {
+		return none, err
+	}
+	return s.listIssues(ctx, as, issue.Place{Group: g.Subject()}, in.issueListParams, f, g.FullPath)
+}
+
+type projectIssuesParams struct {
+	projectPath
+	issueListParams
+}
+
+func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIssuesParams) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	f, err := in.filter("all", false)
+	if err != nil {
+		return none, err
+	}
+	return s.listIssues(ctx, as, issue.Place{Project: p}, in.issueListParams, f, p.FullPath)
+}
+
+type statisticsEntity struct {
+	Statistics struct {
+		Counts issueCounts `json:"counts"`
+	} `json:"statistics"`
+}
+
+type issueCounts struct {
+	All    int64 `json:"all"`
+	Closed int64 `json:"closed"`
+	Opened int64 `json:"opened"`
+}
+
+func (s *Server) issueStatistics(ctx context.Context, as authz.Actor, at issue.Place, f issue.Filter) (statisticsEntity, error) {
+	var out statisticsEntity
+	counts, err := s.Issues.Statistics(ctx, as, at, f)
+	out.Statistics.Counts = issueCounts{All: counts.Opened + counts.Closed, Closed: counts.Closed, Opened: counts.Opened}
+	return out, err
+}
+
+func (s *Server) allIssueStatistics(ctx context.Context, as authz.Actor, in issueFilterParams) (statisticsEntity, error) {
+	f, err := in.filter("created_by_me", false)
+	if err != nil {
+		return statisticsEntity{}, err
+	}
+	return s.issueStatistics(ctx, as, issue.Place{}, f)
+}
+
+type groupStatisticsParams struct {
+	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	issueFilterParams
+}
+
+func (s *Server) groupIssueStatistics(ctx context.Context, as authz.Actor, in groupStatisticsParams) (statisticsEntity, error) {
+	g, err := s.Namespaces.Find(ctx, as, in.ID)
+	if err != nil {
+		return statisticsEntity{}, err
+	}
+	f, err := in.filter("all", false)
+	if err != nil {
+		return statisticsEntity{}, err
+	}
+	return s.issueStatistics(ctx, as, issue.Place{Group: g.Subject()}, f)
+}
+
+type projectStatisticsParams struct {
+	projectPath
+	issueFilterParams
+}
+
+func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in projectStatisticsParams) (statisticsEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return statisticsEntity{}, err
+	}
+	f, err := in.filter("all", false)
+	if err != nil {
+		return statisticsEntity{}, err
+	}
+	return s.issueStatistics(ctx, as, issue.Place{Project: p}, f)
+}
+
+// oneIssue renders an issue that its caller has just read or written.
+func (s *Server) oneIssue(ctx context.Context, as authz.Actor, p *project.Project, i *issue.Issue, err error) (issueEntity, error) {
+	if err != nil {
+		return issueEntity{}, err
+	}
+	view := issueView{projects: map[project.ID]*project.Project{p.ID: p}, from: p.FullPath, single: true}
+	out, err := s.issueEntities(ctx, as, view, *i)
+	if err != nil {
+		return issueEntity{}, err
+	}
+	return out[0], nil
+}
+
+type anyIssueParams struct {
+	ID issue.ID `param:"id,required" doc:"Id of the issue among all"`
+}
+
+func (s *Server) anyIssue(ctx context.Context, as authz.Actor, in anyIssueParams) (issueEntity, error) {
+	i, err := s.Issues.FindAny(ctx, as, in.ID)
+	if err != nil {
+		return issueEntity{}, err
+	}
+	p, err := s.Projects.Find(ctx, as, strconv.FormatInt(int64(i.ProjectID), 10))
+	return s.oneIssue(ctx, as, p, i, err)
+}
+
+type issuePath struct {
+	projectPath
+	IID issue.IID `param:"issue_iid,required" doc:"Number of the issue in the project"`
+}
+
+func (s *Server) issue(ctx context.Context, as authz.Actor, in issuePath) (issueEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return issueEntity{}, err
+	}
+	i, err := s.Issues.Find(ctx, as, p, in.IID)
+	return s.oneIssue(ctx, as, p, i, err)
+}
+
+// issueFields are what both creation and change take.
+type issueFields struct {
+	Description      *string           `param:"description" doc:"Text in Markdown"`
+	AssigneeID       *int64            `param:"assignee_id" doc:"Who works on it; 0 for nobody"`
+	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"Who works on it; 0 or nothing for nobody"`
+	MilestoneID      *int64            `param:"milestone_id" doc:"Milestone"`
+	DueDate          api.Opt[api.Date] `param:"due_date" doc:"Day on which it is due, YYYY-MM-DD"`
+	Confidential     *bool             `param:"confidential" doc:"Show it to planners, author and assignees only"`
+	DiscussionLocked *bool             `param:"discussion_locked" doc:"Let only members discuss it"`
+	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Type"`
+	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
+	CreatedAt        *time.Time        `param:"created_at" doc:"When it was made; for administrators and owners"`
+}
+
+// assignees joins the two parameters; nil where neither was sent.
+func (in *issueFields) assignees() *[]authz.UserID {
+	switch {
+	case in.AssigneeIDs != nil:
+		ids := numbers[authz.UserID](in.AssigneeIDs)
+		return &ids
+	case in.AssigneeID != nil:
+		return &[]authz.UserID{authz.UserID(*in.AssigneeID)}
+	}
+	return nil
+}
+
+type createIssueParams struct {
+	projectPath
+	Title  string      `param:"title,required" doc:"Title"`
+	IID    int64       `param:"iid" doc:"Number in the project; for administrators and owners"`
+	Labels api.Strings `param:"labels" doc:"Titles of labels; unknown ones are made"`
+	issueFields
+}
+
+func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssueParams) (issueEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return issueEntity{}, err
+	}
+	input := issue.Input{
+		Title: in.Title, Description: in.Description, Confidential: isTrue(in.Confidential), DiscussionLocked: in.DiscussionLocked,
+		Weight: in.Weight.Ptr(), Labels: in.Labels, IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Type: issue.Type(textOf(in.IssueType)),
+	}
+	if due := in.DueDate.Ptr(); due != nil {
+		input.DueDate = dayOf(*due)
+	}
+	if ids := in.assignees(); ids != nil {
+		input.AssigneeIDs = *ids
+	}
+	i, err := s.Issues.Create(ctx, as, p, input)
+	return s.oneIssue(ctx, as, p, i, err)
+}
+
+type updateIssueParams struct {
+	issuePath
+	Title        *string     `param:"title" doc:"Title"`
+	StateEvent   string      `param:"state_event" values:"reopen,close" doc:"Open or close it"`
+	Labels       api.Strings `param:"labels" doc:"Titles of all labels; empty for none"`
+	AddLabels    api.Strings `param:"add_labels" doc:"Titles of labels to add"`
+	RemoveLabels api.Strings `param:"remove_labels" doc:"Titles of labels to take away"`
+	UpdatedAt    *time.Time  `param:"updated_at" doc:"When it was changed; for administrators and owners"`
+	issueFields
+	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight"`
+}
+
+func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssueParams) (issueEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return issueEntity{}, err
+	}
+	c := issue.Changes{
+		Title: in.Title, Description: in.Description, StateEvent: in.StateEvent, Confidential: in.Confidential,
+		DiscussionLocked: in.DiscussionLocked, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null,
+		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels}, AssigneeIDs: in.assignees(), UpdatedAt: in.UpdatedAt,
+	}
+	if in.Labels != nil {
+		titles := []string(in.Labels)
+		c.Labels.Set = &titles
+	}
+	if due := in.DueDate.OrZero(); due != nil {
+		day := string(*due)
+		c.DueDate = &day
+	}
+	if in.IssueType != nil {
+		kind := issue.Type(*in.IssueType)
+		c.Type = &kind
+	}
+	i, err := s.Issues.Update(ctx, as, p, in.IID, c)
+	return s.oneIssue(ctx, as, p, i, err)
+}
+
+type deleteIssueParams struct {
+	issuePath
+	api.Unmodified
+}
+
+func (s *Server) deleteIssue(ctx context.Context, as authz.Actor, in deleteIssueParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Issues.Delete(ctx, as, p, in.IID, since(in.Unmodified))
+}

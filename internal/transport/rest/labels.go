@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/transport/rest/api"
+)
+
+// labelHandlers are the label endpoints of projects or of groups.
+type labelHandlers struct {
+	*Server
+	place func(ctx context.Context, as authz.Actor, id string) (label.Place, error)
+}
+
+func (s *Server) labelRoutes() []*api.Route {
+	project := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
+		p, err := s.Projects.Find(ctx, as, id)
+		if err != nil {
+			return label.Place{}, err
+		}
+		return label.In(p), nil
+	}}
+	group := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
+		g, err := s.Namespaces.Find(ctx, as, id)
+		if err != nil {
+			return label.Place{}, err
+		}
+		return label.Place{Namespace: g.ID, Subject: g.Subject()}, nil
+	}}
+	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"))...)
+}
+
+func (h labelHandlers) routes(path, of string) []*api.Route {
+	return []*api.Route{
+		api.Get(path, h.list).Doc("List the labels of a " + of).Public().Needs(authz.ReadLabel),
+		api.Get(path+"/:name", h.get).Doc("Show a label of a " + of).Public().Needs(authz.ReadLabel),
+		api.Post(path, h.create).Doc("Create a label in a " + of).Needs(authz.AdminLabel),
+		api.Put(path+"/:name", h.update).Doc("Change a label of a " + of).Needs(authz.AdminLabel),
+		api.Put(path, h.updateNamed).Doc("Change the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+		api.Delete(path+"/:name", h.delete).Doc("Delete a label of a " + of).Needs(authz.AdminLabel),
+		api.Delete(path, h.deleteNamed).Doc("Delete the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+	}
+}
+
+type labelOwner struct {
+	ID string `param:"id,required" doc:"Id of the project or group, or its path with %2F for slashes"`
+}
+
+type labelPath struct {
+	labelOwner
+	Name string `param:"name,required,free" doc:"Id or title of the label"`
+}
+
+type listLabelsParams struct {
+	labelOwner
+	WithCounts    bool   `param:"with_counts" default:"false" doc:"Say how often each label is used"`
+	WithAncestors bool   `param:"include_ancestor_groups" default:"true" doc:"Include the labels of groups above"`
+	Search        string `param:"search" doc:"Part of title or description"`
+	api.Page
+}
+
+func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsParams) (api.List[labelEntity], error) {
+	var none api.List[labelEntity]
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	labels, total, err := h.Labels.List(ctx, as, at, label.Filter{
+		Search: in.Search, OwnOnly: !in.WithAncestors, Limit: in.Limit(), Offset: in.Offset(), CountThrough: counted,
+	})
+	if err != nil {
+		return none, err
+	}
+	out := make([]labelEntity, len(labels))
+	ids := make([]label.ID, len(labels))
+	for i := range labels {
+		out[i], ids[i] = newLabelEntity(at, &labels[i]), labels[i].ID
+	}
+	if in.WithCounts {
+		uses, err := h.Labels.Usages(ctx, as, at, ids)
+		if err != nil {
+			return none, err
+		}
+		for i, id := range ids {
+			u := uses[id]
+			out[i].labelCounts = &labelCounts{OpenIssues: u.OpenIssues, ClosedIssues: u.ClosedIssues, OpenRequests: u.OpenRequests}
+		}
+	}
+	return api.Paged(out, total), nil
+}
+
+// counted is how far lists are counted: one more than a client is told.
+const counted = 10_001
+
+func (h labelHandlers) get(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	l, err := h.Labels.Find(ctx, as, at, in.Name)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	return newLabelEntity(at, l), nil
+}
+
+type createLabelParams struct {
+	labelOwner
+	Name        string  `param:"name,required" doc:"Title"`
+	Color       string  `param:"color,required" doc:"Colour as #RRGGBB or by its CSS name"`
+	Description *string `param:"description" doc:"What the label is for"`
+	Priority    *int64  `param:"priority" min:"0" doc:"Rank among the project's labels, the lowest first"`
+}
+
+func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabelParams) (labelEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	if at.ProjectID == 0 {
+		in.Priority = nil // groups' labels have none
+	}
+	l, err := h.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority})
+	if err != nil {
+		return labelEntity{}, err
+	}
+	return newLabelEntity(at, l), nil
+}
+
+type labelChanges struct {
+	NewName     *string        `param:"new_name" doc:"New title"`
+	Color       *string        `param:"color" doc:"New colour"`
+	Description *string        `param:"description" doc:"New description"`
+	Priority    api.Opt[int64] `param:"priority" min:"0" doc:"New rank; null takes it away"`
+	_           struct{}       `atleastone:"new_name,color,description,priority"`
+}
+
+func (c labelChanges) changes(at label.Place) label.Changes {
+	out := label.Changes{Title: c.NewName, Color: c.Color, Description: c.Description}
+	if at.ProjectID != 0 {
+		out.Priority, out.ClearPriority = c.Priority.Ptr(), c.Priority.Null
+	}
+	return out
+}
+
+type updateLabelParams struct {
+	labelPath
+	labelChanges
+}
+
+func (h labelHandlers) update(ctx context.Context, as authz.Actor, in updateLabelParams) (labelEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	l, err := h.Labels.Update(ctx, as, at, in.Name, in.changes(at))
+	if err != nil {
+		return labelEntity{}, err
+	}
+	return newLabelEntity(at, l), nil
+}
+
+// namedLabel names a label beside the other parameters.
+type namedLabel struct {
+	LabelID *int64   `param:"label_id" doc:"Id of the label"`
+	Name    *string  `param:"name" doc:"Title of the label"`
+	_       struct{} `exactlyone:"label_id,name"`
+}
+
+func (n namedLabel) ref() string {
+	if n.LabelID != nil {
+		return strconv.FormatInt(*n.LabelID, 10)
+	}
+	return textOf(n.Name)
+}
+
+type updateNamedLabelParams struct {
+	labelOwner
+	namedLabel
+	labelChanges
+}
+
+func (h labelHandlers) updateNamed(ctx context.Context, as authz.Actor, in updateNamedLabelParams) (labelEntity, error) {
+	return h.update(ctx, as, updateLabelParams{labelPath{in.labelOwner, in.ref()}, in.labelChanges})
+}
+
+func (h labelHandlers) delete(ctx context.Context, as authz.Actor, in labelPath) (api.None, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, h.Labels.Delete(ctx, as, at, in.Name)
+}
+
+type deleteNamedLabelParams struct {
+	labelOwner
+	namedLabel
+}
+
+func (h labelHandlers) deleteNamed(ctx context.Context, as authz.Actor, in deleteNamedLabelParams) (api.None, error) {
+	return h.delete(ctx, as, labelPath{in.labelOwner, in.ref()})
+}

@@ -1,0 +1,162 @@
+package rest
+
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/transport/rest/api"
+)
+
+// noteHandlers are the endpoints of notes on things of one kind.
+type noteHandlers struct {
+	*Server
+	kind noteable.Kind
+}
+
+func (s *Server) noteRoutes() []*api.Route {
+	return api.Scoped(nil, slices.Concat(
+		noteHandlers{s, noteable.Issue}.routes("/projects/:id/issues/:noteable_id/notes", "an issue"),
+		noteHandlers{s, noteable.MergeRequest}.routes("/projects/:id/merge_requests/:noteable_id/notes", "a merge request"),
+	)...)
+}
+
+func (h noteHandlers) routes(path, on string) []*api.Route {
+	return []*api.Route{
+		api.Get(path, h.list).Doc("List the notes on " + on).Needs(authz.ReadNote),
+		api.Get(path+"/:note_id", h.get).Doc("Show a note on " + on).Needs(authz.ReadNote),
+		api.Post(path, h.create).Doc("Add a note to " + on).Needs(authz.CreateNote).Rate("notes_create"),
+		api.Put(path+"/:note_id", h.update).Doc("Change a note on " + on).Needs(authz.AdminNote),
+		api.Delete(path+"/:note_id", h.delete).Doc("Delete a note on " + on).Needs(authz.AdminNote),
+	}
+}
+
+type noteablePath struct {
+	projectPath
+	Number int64 `param:"noteable_id,required" doc:"Number in the project of what is commented on"`
+}
+
+type notePath struct {
+	noteablePath
+	NoteID note.ID `param:"note_id,required" doc:"Id of the note"`
+}
+
+// on finds the project and says what in it is commented on.
+func (h noteHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
+	p, err := h.Projects.Find(ctx, as, in.ID)
+	return note.On{Project: p, Kind: h.kind, Number: in.Number}, err
+}
+
+type listNotesParams struct {
+	noteablePath
+	OrderBy  string `param:"order_by" values:"created_at,updated_at" default:"created_at" doc:"Sort by this"`
+	Sort     string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
+	Activity string `param:"activity_filter" values:"all_notes,only_comments,only_activity" default:"all_notes" doc:"Comments, history or both"`
+	api.Page
+}
+
+func (h noteHandlers) list(ctx context.Context, as authz.Actor, in listNotesParams) (api.List[noteEntity], error) {
+	var none api.List[noteEntity]
+	on, err := h.on(ctx, as, in.noteablePath)
+	if err != nil {
+		return none, err
+	}
+	activity := note.Activity(in.Activity)
+	if in.Activity == "all_notes" {
+		activity = note.Everything
+	}
+	notes, target, total, err := h.Notes.List(ctx, as, on, note.Filter{
+		Activity: activity, ByUpdate: in.OrderBy == "updated_at", Asc: in.Sort == "asc",
+		Limit: in.Limit(), Offset: in.Offset(), CountThrough: counted,
+	})
+	if err != nil {
+		return none, err
+	}
+	out, err := h.noteEntities(ctx, target, notes...)
+	if err != nil {
+		return none, err
+	}
+	return api.Paged(out, total), nil
+}
+
+// rendered is a note just read or written as its caller sees it.
+func (h noteHandlers) rendered(ctx context.Context, n *note.Note, t noteable.Target) (noteEntity, error) {
+	out, err := h.noteEntities(ctx, t, *n)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return out[0], nil
+}
+
+func (h noteHandlers) get(ctx context.Context, as authz.Actor, in notePath) (noteEntity, error) {
+	on, err := h.on(ctx, as, in.noteablePath)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	n, target, err := h.Notes.Find(ctx, as, on, in.NoteID)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return h.rendered(ctx, n, target)
+}
+
+type createNoteParams struct {
+	noteablePath
+	Body         string `param:"body,required" doc:"Text of the note, in Markdown; one emoji alone becomes a reaction"`
+	Confidential *bool  `param:"confidential" doc:"Older name of internal"`
+	Internal     *bool  `param:"internal" doc:"Show the note to planners and above only"`
+	CreatedAt    string `param:"created_at" doc:"When it was written; for administrators and owners"`
+	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"Head that a /merge in the text is meant for"`
+}
+
+func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (any, error) {
+	on, err := h.on(ctx, as, in.noteablePath)
+	if err != nil {
+		return nil, err
+	}
+	input := note.Input{Body: in.Body, Internal: isTrue(in.Internal) || isTrue(in.Confidential)}
+	if at, ok := api.ParseTime(in.CreatedAt); ok {
+		input.CreatedAt = &at
+	}
+	made, target, err := h.Notes.Create(ctx, as, on, input)
+	switch {
+	case err != nil:
+		return nil, err
+	case made.Award != nil:
+		return h.awardEntity(ctx, made.Award)
+	}
+	return h.rendered(ctx, made.Note, target)
+}
+
+type updateNoteParams struct {
+	notePath
+	Body         *string `param:"body,nonempty" doc:"New text"`
+	Confidential *bool   `param:"confidential" doc:"Cannot be changed"`
+}
+
+func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (noteEntity, error) {
+	on, err := h.on(ctx, as, in.noteablePath)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	n, target, err := h.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return h.rendered(ctx, n, target)
+}
+
+type deleteNoteParams struct {
+	notePath
+	api.Unmodified
+}
+
+func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in deleteNoteParams) (api.None, error) {
+	on, err := h.on(ctx, as, in.noteablePath)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID, since(in.Unmodified))
+}
