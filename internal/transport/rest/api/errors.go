@@ -102,6 +102,8 @@ func (x *exchange) fail(err error) {
 		scope     *scopeError
 		moved     *Moved
 		throttled *Throttled
+		answer    *Answer
+		mover     interface{ MovedTo() int64 }
 	)
 	switch {
 	case errors.Is(err, errMalformed):
@@ -120,6 +122,10 @@ func (x *exchange) fail(err error) {
 			`"Both Authorization header and payload includes access token."`)
 	case errors.As(err, &moved):
 		x.moved(moved.ID)
+	case errors.As(err, &mover):
+		x.moved(mover.MovedTo())
+	case errors.As(err, &answer):
+		x.answer(answer)
 	case errors.As(err, &throttled):
 		x.throttled(throttled)
 	case errors.As(err, &known) && known.Kind != errs.Internal:
