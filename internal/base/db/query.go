@@ -37,7 +37,7 @@ func (s sqlSession) exec(ctx context.Context, query string, args []any) (int64, 
 }
 
 func (s sqlSession) query(ctx context.Context, query string, args []any) (dbscan.Rows, error) {
-	return s.q.QueryContext(ctx, query, args...)
+	return s.q.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Get and Select check and close what they get
 }
 
 // pgSession is a *pgxpool.Pool or pgx.Tx.

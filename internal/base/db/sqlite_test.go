@@ -123,6 +123,7 @@ func TestCachingConn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer rows.Close()
 	for rows.Next() {
 		var a, b int
 		if err := rows.Scan(&a); err != nil {
@@ -151,10 +152,13 @@ func TestCachingConn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer two.Close()
 	if cols, err := two.Columns(); err != nil || len(cols) != 2 {
 		t.Errorf("got columns %v (%v), want both", cols, err)
 	}
-	_ = two.Close()
+	if err := two.Close(); err != nil || two.Err() != nil {
+		t.Errorf("close: %v, %v", err, two.Err())
+	}
 	for i := range cachedStatements + 50 {
 		run(fmt.Sprintf("SELECT %d", i))
 	}

@@ -132,7 +132,7 @@ func (s *schema) file() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder of the system's temp at worst
+	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "template.db")
 	if err := s.build(context.Background(), path); err != nil {
 		return nil, err

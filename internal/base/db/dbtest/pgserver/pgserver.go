@@ -83,7 +83,10 @@ func Start() (*Server, error) {
 		why, _ := io.ReadAll(said)
 		_ = hold.Close()
 		_ = guard.Wait()
-		return nil, fmt.Errorf("start PostgreSQL: %s: %w", strings.TrimSpace(string(why)), errors.Join(err, errors.New("see above")))
+		if err != nil {
+			return nil, fmt.Errorf("start PostgreSQL: %w", err)
+		}
+		return nil, fmt.Errorf("start PostgreSQL: %s", strings.TrimSpace(string(why)))
 	}
 	address := url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"tenon"}}.Encode()}
 	return &Server{URL: address.String(), hold: hold, guard: guard}, nil
