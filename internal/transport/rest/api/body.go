@@ -86,6 +86,9 @@ func (x *exchange) readBody(limit int64) error {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
 	}
+	if r.ContentLength > limit {
+		return errs.New(errs.TooLarge, "")
+	}
 	r.Body = http.MaxBytesReader(x.w, r.Body, limit)
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil && kind == "" {

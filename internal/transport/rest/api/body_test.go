@@ -49,6 +49,7 @@ func TestKit_bodyTypes(t *testing.T) {
 		{"json on GET is not read", "GET /things/1\nContent-Type: application/json\n\n{", 200, `{"as":"","param":"1"}`},
 		{"path wins over query", "GET /things/1?id=2", 200, `{"as":"","param":"1"}`},
 		{"path wins over form on GET", "GET /things/1\nContent-Type: application/x-www-form-urlencoded\n\nid=2", 200, `{"as":"","param":"1"}`},
+		{"raw and too large", "PUT /upload?whole=1\nPRIVATE-TOKEN: ann\n\nhello hello hello", 413, `{"message":"413 Request Entity Too Large"}`},
 		{"raw", "PUT /upload\nPRIVATE-TOKEN: ann\nContent-Type: text/plain\n\nhello", 201, `hello`},
 	}
 	for _, tt := range tests {
@@ -151,8 +152,16 @@ func TestNumericID(t *testing.T) {
 		id int64
 		ok bool
 	}{
-		{"42", 42, true}, {"-1", -1, true}, {"007", 7, true}, {"99999999999999999999", 0, true},
-		{"", 0, false}, {"-", 0, false}, {"a", 0, false}, {"1a", 0, false}, {"g/p", 0, false}, {"+1", 0, false},
+		{"42", 42, true},
+		{"-1", -1, true},
+		{"007", 7, true},
+		{"99999999999999999999", 0, true},
+		{"", 0, false},
+		{"-", 0, false},
+		{"a", 0, false},
+		{"1a", 0, false},
+		{"g/p", 0, false},
+		{"+1", 0, false},
 	} {
 		if id, ok := api.NumericID(tt.in); id != tt.id || ok != tt.ok {
 			t.Errorf("NumericID(%q) = %d, %t, want %d, %t", tt.in, id, ok, tt.id, tt.ok)

@@ -26,7 +26,6 @@ type setter func(to reflect.Value, raw any, d *decoding, name string) outcome
 var (
 	optType     = reflect.TypeFor[interface{ optional() }]()
 	unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
-	emptyObject = &object{}
 	rawBodyType = reflect.TypeFor[RawBody]()
 	special     = map[reflect.Type]setter{
 		reflect.TypeFor[time.Time](): setTime,

@@ -185,7 +185,7 @@ func TestKit_Document(t *testing.T) {
 		t.Errorf("the list answers %v", items)
 	}
 	create := doc.Paths["/things"]["post"]
-	body := create.RequestBody.Content["application/json"].Schema
+	body := create.RequestBody.Content["multipart/form-data"].Schema
 	if fmt.Sprint(body["required"]) != "[name]" || len(create.Security) != 2 {
 		t.Errorf("create takes %v with %v", body, create.Security)
 	}

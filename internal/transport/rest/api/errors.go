@@ -105,6 +105,9 @@ func (x *exchange) fail(err error) {
 		answer    *Answer
 		mover     interface{ MovedTo() int64 }
 	)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) { // met by an endpoint that reads the body itself
+		err = errs.New(errs.TooLarge, "")
+	}
 	switch {
 	case errors.Is(err, errMalformed):
 		x.text(http.StatusBadRequest, "Bad Request")

@@ -10,9 +10,7 @@ import (
 // maps and interfaces.
 type filler func(v reflect.Value)
 
-var (
-	marshaler = reflect.TypeFor[json.Marshaler]()
-)
+var marshaler = reflect.TypeFor[json.Marshaler]()
 
 // fillerOf compiles the filler of a type; it is nil where nothing is to be done.
 func fillerOf(t reflect.Type) filler {

@@ -253,7 +253,7 @@ func requestID(given string) string {
 		return given
 	}
 	var b [13]byte
-	rand.Read(b[:]) //nolint:errcheck // never fails, says its documentation
+	rand.Read(b[:]) // never fails
 	return strings.ToUpper(hex.EncodeToString(b[:]))
 }
 

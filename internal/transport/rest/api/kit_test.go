@@ -146,7 +146,8 @@ func (s *toy) routes() []*api.Route {
 		api.Delete("/things/:id", func(_ context.Context, _ authz.Actor, p struct {
 			thingPath
 			api.Unmodified
-		}) (api.None, error) {
+		},
+		) (api.None, error) {
 			return api.None{}, p.Check(born)
 		}).Doc("delete").Alias("/old_things/:id"),
 		api.Post("/things", func(_ context.Context, _ authz.Actor, p createThing) (thingEntity, error) {
@@ -201,7 +202,16 @@ func (s *toy) routes() []*api.Route {
 		api.Get("/self", func(_ context.Context, as authz.Actor, p struct{}) (api.Reply[echo], error) {
 			return api.Reply[echo]{Status: 202, Header: http.Header{"X-Own": {"1"}}, Body: echo{as.Username, nil}}, nil
 		}).Doc("self").AnyScope(),
-		api.Put("/upload", func(_ context.Context, _ authz.Actor, p struct{ Body api.RawBody }) (api.Raw, error) {
+		api.Put("/upload", func(_ context.Context, _ authz.Actor, p struct {
+			Body  api.RawBody
+			Whole bool `param:"whole"`
+		},
+		) (api.Raw, error) {
+			if p.Whole {
+				if _, err := io.ReadAll(p.Body); err != nil {
+					return api.Raw{}, fmt.Errorf("read upload: %w", err)
+				}
+			}
 			return api.Raw{Status: 201, Type: "text/x", Stream: io.NopCloser(p.Body), Length: p.Body.Length}, nil
 		}).Doc("upload").MaxBody(10),
 		api.Post("/limited", show[struct{}]).Doc("limited").Rate("notes"),

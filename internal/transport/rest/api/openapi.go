@@ -121,9 +121,26 @@ func operation(s *schemas, r *Route, captures []string, alias bool) dict {
 		if len(required) > 0 {
 			schema["required"] = required
 		}
-		op["requestBody"] = dict{"required": len(required) > 0, "content": dict{"application/json": dict{"schema": schema}}}
+		kind := "application/json"
+		if slices.ContainsFunc(r.plan.fields, func(f field) bool { return takesFile(f.typ) }) {
+			kind = "multipart/form-data"
+		}
+		op["requestBody"] = dict{"required": len(required) > 0, "content": dict{kind: dict{"schema": schema}}}
 	}
 	return op
+}
+
+// takesFile reports whether a parameter is a file, below Opt and pointers.
+func takesFile(t reflect.Type) bool {
+	switch {
+	case t == nil:
+		return false
+	case t.Implements(optType):
+		return takesFile(t.Field(0).Type)
+	case t.Kind() == reflect.Pointer:
+		return takesFile(t.Elem())
+	}
+	return t == reflect.TypeFor[File]()
 }
 
 func parameter(s *schemas, f *field, where string) dict {

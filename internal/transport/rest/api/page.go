@@ -122,7 +122,7 @@ func (l List[T]) render(x *exchange, params any) error {
 	switch l.kind {
 	case keyset:
 		if l.next != nil {
-			h.Set("Link", "<"+x.link(l.next)+`>; rel="next"`)
+			h.Set("Link", "<"+x.linker(l.next).to(l.next)+`>; rel="next"`)
 		}
 		for i, name := range []string{"X-Next-Cursor", "X-Prev-Cursor"} {
 			if l.cursor[i] != "" {
@@ -162,22 +162,25 @@ func (p Page) page() Page { return p }
 func (x *exchange) offsetHeaders(page Page, s span) {
 	h := x.w.Header()
 	per := strconv.Itoa(page.PerPage)
-	at := func(number int) string {
-		return "<" + x.link(map[string]string{"page": strconv.Itoa(number), "per_page": per}) + ">"
+	fixed := map[string]string{"per_page": per, "page": ""}
+	links := make([]string, 0, 4)
+	base := x.linker(fixed)
+	add := func(number int, rel string) {
+		fixed["page"] = strconv.Itoa(number)
+		links = append(links, "<"+base.to(fixed)+`>; rel="`+rel+`"`)
 	}
-	var links []string
 	next, prev := "", ""
 	if s.leads {
 		prev = strconv.Itoa(page.Number - 1)
-		links = append(links, at(page.Number-1)+`; rel="prev"`)
+		add(page.Number-1, "prev")
 	}
 	if s.follows {
 		next = strconv.Itoa(page.Number + 1)
-		links = append(links, at(page.Number+1)+`; rel="next"`)
+		add(page.Number+1, "next")
 	}
-	links = append(links, at(1)+`; rel="first"`)
+	add(1, "first")
 	if s.counted {
-		links = append(links, at(s.pages)+`; rel="last"`)
+		add(s.pages, "last")
 		h["X-Total"] = []string{strconv.Itoa(s.total)}
 		h["X-Total-Pages"] = []string{strconv.Itoa(s.pages)}
 	}
@@ -191,14 +194,23 @@ func (x *exchange) offsetHeaders(page Page, s span) {
 // secretParams never go into a link: the client that follows it signs in again.
 var secretParams = []string{"private_token", "access_token", "bearer_token", "job_token"}
 
-// link gives the absolute URL of the request with all its parameters, those
-// captured by the path and those with declared defaults too, sorted, with some of
-// them replaced.
-func (x *exchange) link(replace map[string]string) string {
-	var pairs []string
+// linker makes the links of one answer.
+type linker struct {
+	base  string
+	pairs []string
+}
+
+// linker takes the absolute URL of the request with all its parameters, those
+// captured by the path and those with declared defaults too, but for the ones that
+// each link sets itself.
+func (x *exchange) linker(without map[string]string) linker {
+	l := linker{
+		base:  x.kit.config.ExternalURL + x.r.URL.EscapedPath() + "?",
+		pairs: make([]string, 0, len(x.params.keys)+4),
+	}
 	for i, key := range x.params.keys {
-		if _, ok := replace[key]; !ok && !slices.Contains(secretParams, key) {
-			pairs = appendQuery(pairs, key, x.params.vals[i])
+		if _, ok := without[key]; !ok && !slices.Contains(secretParams, key) {
+			l.pairs = appendQuery(l.pairs, key, x.params.vals[i])
 		}
 	}
 	for i := range x.route.plan.fields {
@@ -206,16 +218,22 @@ func (x *exchange) link(replace map[string]string) string {
 		if f.fallback == nil {
 			continue
 		}
-		_, replaced := replace[f.name]
-		if v, sent := x.params.get(f.name); !replaced && (!sent || v == nil) {
-			pairs = appendQuery(pairs, f.name, f.fallback)
+		_, set := without[f.name]
+		if v, sent := x.params.get(f.name); !set && (!sent || v == nil) {
+			l.pairs = appendQuery(l.pairs, f.name, f.fallback)
 		}
 	}
-	for key, value := range replace {
+	return l
+}
+
+// to gives the link with these parameters, all of them sorted.
+func (l linker) to(params map[string]string) string {
+	pairs := append(make([]string, 0, len(l.pairs)+len(params)), l.pairs...)
+	for key, value := range params {
 		pairs = appendQuery(pairs, key, value)
 	}
 	slices.Sort(pairs)
-	return x.kit.config.ExternalURL + x.r.URL.EscapedPath() + "?" + strings.Join(pairs, "&")
+	return l.base + strings.Join(pairs, "&")
 }
 
 // appendQuery writes a value as it would stand in a query.

@@ -82,7 +82,7 @@ func (r Raw) render(x *exchange, _ any) error {
 		x.bytes(status, r.Bytes)
 		return nil
 	}
-	defer r.Stream.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	defer r.Stream.Close()
 	if r.Length > 0 {
 		h.Set("Content-Length", strconv.FormatInt(r.Length, 10))
 	}
