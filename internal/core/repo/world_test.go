@@ -1,0 +1,113 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+)
+
+// world is a private project with a repository and people of every role.
+type world struct {
+	*coretest.World
+	repos  *repo.Service
+	git    *gitcmd.Git
+	id     project.ID
+	pushed []repo.Pushed
+
+	owner, maintainer, developer, reporter, guest, stranger authz.Actor
+}
+
+func each(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) { fn(t, newWorld(t, d)) })
+}
+
+func newWorld(t *testing.T, d *db.DB) *world {
+	t.Helper()
+	w := &world{World: coretest.New(t, d)}
+	var err error
+	w.git, err = gitcmd.New(t.Context(), gitcmd.Config{Root: t.TempDir()})
+	check(t, err)
+	t.Cleanup(func() { check(t, w.git.Close()) })
+	settings := setting.New(d, w.Now)
+	w.repos = repo.New(repo.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects,
+		Accounts: account.New(account.Config{
+			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
+		}),
+		Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+	})
+	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
+		w.pushed = append(w.pushed, e)
+		return nil
+	})
+	w.owner, w.maintainer, w.developer = w.User("olga"), w.User("mary"), w.User("dave")
+	w.reporter, w.guest, w.stranger = w.User("rita"), w.User("gus"), w.User("stan")
+	w.id = w.Project("group/shop", authz.Private, w.Group("group", authz.Private, 0))
+	for who, level := range map[*authz.Actor]authz.Level{
+		&w.owner: authz.Owner, &w.maintainer: authz.Maintainer, &w.developer: authz.Developer,
+		&w.reporter: authz.Reporter, &w.guest: authz.Guest,
+	} {
+		w.Join(w.id, *who, level)
+	}
+	return w
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// as gives the project for an actor, as it is now.
+func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
+
+// open gives the repository.
+func (w *world) open() *gitcmd.Repo {
+	w.T.Helper()
+	r, err := w.repos.Open(w.T.Context(), w.as(w.owner))
+	check(w.T, err)
+	return r
+}
+
+// put writes a file onto a branch as the owner and gives the commit.
+func (w *world) put(branch, path, content string) *gitcmd.Commit {
+	w.T.Helper()
+	in := repo.CommitInput{
+		Branch: branch, Message: "Put " + path,
+		Actions: []repo.Action{{Kind: repo.ActionCreate, Path: path, Content: &content}},
+	}
+	p := w.as(w.owner)
+	if p.DefaultBranch != nil && *p.DefaultBranch != branch {
+		if _, err := w.open().Branch(w.T.Context(), branch); errors.Is(err, gitcmd.ErrNotFound) {
+			in.StartBranch = *p.DefaultBranch
+		}
+	}
+	c, err := w.repos.Commit(w.T.Context(), w.owner, p, in)
+	check(w.T, err)
+	return c
+}
+
+// wants fails the test unless err is of the kind and says the text.
+func wants(t *testing.T, err error, kind errs.Kind, text string) {
+	t.Helper()
+	if errs.KindOf(err) != kind || err == nil || text != "" && err.Error() != text {
+		t.Errorf("got %v (%v), want %v %q", err, errs.KindOf(err), kind, text)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
