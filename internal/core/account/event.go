@@ -18,8 +18,10 @@ type UserUpdated struct {
 	UserID   authz.UserID
 	Username string // the new one
 	Was      string // the username before
-	Fields   []string
 	By       authz.Actor
+
+	Promoted, Demoted bool // to administrator, from there
+	NewPassword       bool
 }
 
 // UserStateChanged is published when an account may act again or no more.

@@ -13,11 +13,14 @@ import (
 	"tenon/internal/core/setting"
 )
 
-// Places makes the namespace that belongs to a person.
+// Places makes and renames the namespace that belongs to a person.
 type Places interface {
 	// CreatePersonal makes the namespace in the transaction of ctx, with its route and
 	// with the owner as its member. A path that is taken is db.ErrDuplicate.
 	CreatePersonal(ctx context.Context, owner authz.UserID, path, name string) (authz.NamespaceID, error)
+	// Rename gives it another path and name in the transaction of ctx. The old path
+	// leads to the new one. A path that is taken is db.ErrDuplicate.
+	Rename(ctx context.Context, id authz.NamespaceID, path, name string) error
 }
 
 // Config is what a Service is made of.

@@ -56,6 +56,15 @@ func (u *usage) take() (map[TokenID]time.Time, map[authz.UserID]time.Time) {
 	return tokens, users
 }
 
+// giveBack takes what could not be written down, unless there is something newer.
+func (u *usage) giveBack(tokens map[TokenID]time.Time, users map[authz.UserID]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.Copy(tokens, u.tokens)
+	maps.Copy(users, u.users)
+	u.tokens, u.users = tokens, users
+}
+
 // Start begins to write down once a minute when tokens were used. Stop ends it.
 func (s *Service) Start() {
 	s.usage.stop, s.usage.done = make(chan struct{}), make(chan struct{})
@@ -109,6 +118,7 @@ func (s *Service) Flush(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
+		s.usage.giveBack(tokens, users)
 		return fmt.Errorf("flush token use: %w", err)
 	}
 	return nil

@@ -11,12 +11,12 @@ import (
 )
 
 func (s *Server) userRoutes() []*api.Route {
-	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
+	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
-	)
+	), s.userChangeRoutes()...)
 }
 
 // userPath names a user by its number; anything else leads nowhere.
@@ -152,8 +152,6 @@ type userSwitches struct {
 	ThemeID        *int64 `param:"theme_id" doc:"Colours of the pages"`
 	ColorSchemeID  *int64 `param:"color_scheme_id" doc:"Colours of code"`
 	FileByFile     *bool  `param:"view_diffs_file_by_file" doc:"Shows diffs one file at a time"`
-	RunnerMinutes  *int64 `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
-	ExtraMinutes   *int64 `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
 }
 
 type createUserParams struct {
@@ -167,9 +165,11 @@ type createUserParams struct {
 	SkipConfirmation    bool     `param:"skip_confirmation" doc:"Take the address for confirmed"`
 	userTexts
 	userSwitches
-	Provider  string   `param:"provider" doc:"Provider of an account elsewhere"`
-	ExternUID string   `param:"extern_uid" doc:"Id of the account elsewhere"`
-	_         struct{} `allornone:"extern_uid,provider"`
+	RunnerMinutes *int64   `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
+	ExtraMinutes  *int64   `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
+	Provider      string   `param:"provider" doc:"Provider of an account elsewhere"`
+	ExternUID     string   `param:"extern_uid" doc:"Id of the account elsewhere"`
+	_             struct{} `allornone:"extern_uid,provider"`
 }
 
 func (s *Server) createUser(ctx context.Context, as authz.Actor, p createUserParams) (userEntity, error) {

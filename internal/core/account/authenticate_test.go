@@ -1,0 +1,169 @@
+package account_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+func TestService_Authenticate(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		u, _ := h.user("mona", func(in *account.Input) { in.External = ptr(true) })
+		tok, key := h.token(u.ID, "ci", authz.ScopeReadAPI, authz.ScopeReadUser)
+		if !strings.HasPrefix(key, "glpat-") || len(key) != 26 {
+			t.Errorf("got secret %q, want glpat- and 20 characters", key)
+		}
+		as, got, err := h.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as.UserID != u.ID || as.Username != "mona" || as.Admin || !as.External || as.TokenID != int64(tok.ID) {
+			t.Errorf("got actor %+v", as)
+		}
+		if got.ID != tok.ID || got.Scopes().String() != "read_api read_user" {
+			t.Errorf("got token %+v", got)
+		}
+		if n := dbtest.Count(t, d, func() {
+			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		}); n != 0 {
+			t.Errorf("got %d statements the second time, want none", n)
+		}
+		h.pass(10 * time.Second)
+		if n := dbtest.Count(t, d, func() {
+			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		}); n != 1 {
+			t.Errorf("got %d statements after ten seconds, want 1", n)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM access_tokens WHERE digest = ?", key); err != nil || n != 0 {
+			t.Errorf("got %d rows with the secret itself, %v, want none", n, err)
+		}
+	})
+}
+
+func TestService_Authenticate_refused(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		u, as := h.user("mona")
+		for _, key := range []string{"", "nothing", "glpat-00000000000000000000", strings.Repeat("x", 10_000)} {
+			if _, _, err := h.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
+				t.Errorf("%.30q: got %v, want Unauthorized", key, err)
+			}
+		}
+
+		revoked, key := h.token(u.ID, "revoked")
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenRevoked) || !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("revoked: got %v", err)
+		}
+
+		_, key, err := h.CreateToken(t.Context(), h.root, u.ID, account.TokenInput{
+			Name: "short", Scopes: authz.Scopes{authz.ScopeAPI}, ExpiresOn: ptr("2026-05-05"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.pass(13*time.Hour + 29*time.Minute + 55*time.Second) // 23:59:55
+		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			t.Errorf("on its last evening: got %v", err)
+		}
+		h.pass(5 * time.Second) // within the ten seconds of the cache
+		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenExpired) {
+			t.Errorf("expired: got %v", err)
+		}
+	})
+}
+
+func TestService_Authenticate_states(t *testing.T) {
+	t.Parallel()
+	const blocked = "Your account has been blocked."
+	for state, want := range map[account.State]string{
+		account.Blocked:         blocked,
+		account.LDAPBlocked:     blocked,
+		account.Banned:          blocked,
+		account.PendingApproval: "Your account is pending approval from your administrator and hence blocked.",
+		account.Deactivated: "Your account has been deactivated by your administrator. " +
+			"Please log back in from a web browser to reactivate your account at https://tenon.example",
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, dbtest.Open(t, false))
+			u, _ := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+			_, key := h.token(u.ID, "ci")
+			if _, err := h.d.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", state, u.ID); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := h.Authenticate(t.Context(), key)
+			wantErr(t, err, errs.Forbidden, want)
+			_, _, err = h.AuthenticateGit(t.Context(), "any", key)
+			wantErr(t, err, errs.Forbidden, want)
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42")
+			wantErr(t, err, errs.Forbidden, want)
+			_, err = h.AuthenticatePassword(t.Context(), "mona", "wrong")
+			wantErr(t, err, errs.Unauthorized, "unauthorized")
+		})
+	}
+}
+
+func TestService_AuthenticateGit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	u, as := h.user("mona", func(in *account.Input) { in.ForceRandomPassword = false; in.Password = "zebra-crossing-42" })
+	key := func(name string, scopes ...authz.Scope) string {
+		_, k := h.token(u.ID, name, scopes...)
+		return k
+	}
+	revoked, revokedKey := h.token(u.ID, "revoked")
+	if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, login, password string
+		read, write           bool
+	}{
+		{"api", "oauth2", key("a", authz.ScopeAPI), true, true},
+		{"read_api", "mona", key("b", authz.ScopeReadAPI), true, false},
+		{"read_repository", "x", key("c", authz.ScopeReadRepository), true, false},
+		{"write_repository", "x", key("d", authz.ScopeWriteRepository), true, true},
+		{"read_user", "x", key("e", authz.ScopeReadUser), false, false},
+		{"no name", "", key("f", authz.ScopeAPI), false, false},
+		{"password", "mona", "zebra-crossing-42", true, true},
+		{"password by address", "Mona@example.com", "zebra-crossing-42", true, true},
+		{"wrong password", "mona", "zebra-crossing-43", false, false},
+		{"empty password", "mona", "", false, false},
+		{"stranger", "nobody", "zebra-crossing-42", false, false},
+		{"revoked", "mona", revokedKey, false, false},
+	} {
+		who, got, err := h.AuthenticateGit(t.Context(), c.login, c.password)
+		if want := (account.GitAccess{Read: c.read, Write: c.write}); got != want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
+		}
+		if c.read && (err != nil || who.UserID != u.ID) || !c.read && !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("%s: got %+v, %v", c.name, who, err)
+		}
+	}
+	if err := h.Settings.Set(t.Context(), "password_authentication_enabled_for_git", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
+		t.Errorf("passwords switched off: got %v", err)
+	}
+}

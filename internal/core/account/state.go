@@ -1,0 +1,146 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// dormant is how many days without activity let an account be deactivated.
+const dormant = 90
+
+// Block bars a user from everything. Only administrators may, and not themselves. It
+// reports whether the user was not blocked before.
+func (s *Service) Block(ctx context.Context, as authz.Actor, id authz.UserID) (bool, error) {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return false, err
+	case u.State == LDAPBlocked:
+		return false, errs.Denied("LDAP blocked users cannot be modified by the API")
+	case u.ID == as.UserID:
+		return false, errs.Denied("The API initiating user cannot be blocked by the API")
+	case u.State == Blocked:
+		return false, nil
+	case u.Type == Internal || u.Type == Ghost:
+		return false, denied("An internal user cannot be blocked")
+	}
+	return s.become(ctx, as, u, Blocked, Active, Deactivated, PendingApproval)
+}
+
+// Unblock lets a blocked user act again. It reports whether the user was blocked.
+func (s *Service) Unblock(ctx context.Context, as authz.Actor, id authz.UserID) (bool, error) {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return false, err
+	case u.State == LDAPBlocked:
+		return false, errs.Denied("LDAP blocked users cannot be unblocked by the API")
+	case u.State == Deactivated:
+		return false, errs.Denied("Deactivated users cannot be unblocked by the API")
+	}
+	return s.become(ctx, as, u, Active, Blocked, PendingApproval, Banned)
+}
+
+// Activate wakes a deactivated user.
+func (s *Service) Activate(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return err
+	case u.State != Active && u.State != Deactivated:
+		return denied("Error occurred. A blocked user must be unblocked to be activated")
+	}
+	_, err = s.become(ctx, as, u, Active, Deactivated)
+	return err
+}
+
+// Deactivate puts a user to sleep who has done nothing for a while. It reports whether
+// the user was awake.
+func (s *Service) Deactivate(ctx context.Context, as authz.Actor, id authz.UserID) (bool, error) {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return false, err
+	case u.State == Deactivated:
+		return false, nil
+	case u.State != Active:
+		return false, denied("Error occurred. A blocked user cannot be deactivated")
+	case u.Type == Internal || u.Type == Ghost:
+		return false, denied("Internal users cannot be deactivated")
+	case u.activeSince(s.Now().AddDate(0, 0, -dormant)):
+		return false, denied(fmt.Sprintf("The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormant))
+	}
+	return s.become(ctx, as, u, Deactivated, Active)
+}
+
+// activeSince reports whether the user did anything on that day or later.
+func (u *User) activeSince(t time.Time) bool {
+	day := t.UTC().Format(time.DateOnly)
+	return u.LastActivityOn != nil && *u.LastActivityOn > day || u.CurrentSignInAt != nil && u.CurrentSignInAt.After(t)
+}
+
+// Ban bars an active user and hides what the user made.
+func (s *Service) Ban(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return err
+	case u.ID == as.UserID:
+		return errs.Denied("The API initiating user cannot be banned by the API")
+	case u.State != Active:
+		return denied("You cannot ban " + string(u.State) + " users.")
+	}
+	_, err = s.become(ctx, as, u, Banned, Active)
+	return err
+}
+
+// Unban undoes Ban.
+func (s *Service) Unban(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return err
+	case u.State != Banned:
+		return denied("You cannot unban " + string(u.State) + " users.")
+	}
+	_, err = s.become(ctx, as, u, Active, Banned)
+	return err
+}
+
+// denied refuses with a sentence that stands alone.
+func denied(sentence string) error {
+	return &errs.Error{Kind: errs.Forbidden, Message: sentence, Bare: true}
+}
+
+// moderated reads the user whose state an administrator wants to change.
+func (s *Service) moderated(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "u.id = ?", id)
+}
+
+// become moves a user from one of some states to another, and reports whether it did.
+func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State, from ...State) (bool, error) {
+	if !slices.Contains(from, u.State) {
+		return false, nil
+	}
+	moved := false
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND state = ?", to, s.Now(), u.ID, u.State)
+		if moved = n > 0; err != nil || !moved {
+			return err
+		}
+		s.DB.AfterCommit(ctx, func() { s.cache.evictUser(u.ID) })
+		return s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: u.State, To: to, By: as})
+	})
+	if err != nil {
+		return false, fmt.Errorf("change state of user: %w", err)
+	}
+	return moved, nil
+}

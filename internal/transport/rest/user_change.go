@@ -1,0 +1,123 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) userChangeRoutes() []*api.Route {
+	moderate := func(verb, doc string, h api.Handler[userPath, *bool]) *api.Route {
+		return api.Post("/users/:id/"+verb, h).Doc(doc).Needs(authz.AdminUsers)
+	}
+	return api.Scoped(nil,
+		api.Put("/users/:id", s.updateUser).Doc("Change a user").Needs(authz.AdminUsers),
+		moderate("block", "Block a user", s.blockUser),
+		moderate("unblock", "Let a blocked user act again", s.unblockUser),
+		moderate("activate", "Wake a deactivated user", s.activateUser),
+		moderate("deactivate", "Put a dormant user to sleep", s.deactivateUser),
+		moderate("ban", "Ban a user", s.banUser),
+		moderate("unban", "Undo a ban", s.unbanUser),
+	)
+}
+
+type updateUserParams struct {
+	userPath
+	Email              *string `param:"email" doc:"Primary address; pending until it is confirmed"`
+	SkipReconfirmation bool    `param:"skip_reconfirmation" doc:"Take the new address for confirmed"`
+	Username           *string `param:"username" doc:"Username; the old one redirects to it"`
+	Name               *string `param:"name" doc:"Name"`
+	Password           *string `param:"password" doc:"Password; the user must choose another one at the next sign-on"`
+	PublicEmail        *string `param:"public_email" doc:"Address that everybody sees, one that is confirmed"`
+	CommitEmail        *string `param:"commit_email" doc:"Address in commits, one that is confirmed or _private"`
+	userTexts
+	userSwitches
+	RunnerMinutes api.Opt[int64] `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
+	ExtraMinutes  api.Opt[int64] `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
+	Provider      string         `param:"provider" doc:"Provider of an account elsewhere"`
+	ExternUID     string         `param:"extern_uid" doc:"Id of the account elsewhere"`
+	_             struct{}       `allornone:"extern_uid,provider"`
+}
+
+func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserParams) (userEntity, error) {
+	id, err := p.id()
+	if err != nil {
+		return userEntity{}, err
+	}
+	u, err := s.Accounts.Update(ctx, as, id, account.Changes{
+		Email: p.Email, SkipReconfirmation: p.SkipReconfirmation, Username: p.Username, Name: p.Name, Password: p.Password,
+		PublicEmail: p.PublicEmail, CommitEmail: p.CommitEmail, Admin: p.Admin, Auditor: p.Auditor, External: p.External,
+		PrivateProfile: p.PrivateProfile, CanCreateGroup: p.CanCreateGroup, FileByFile: p.FileByFile,
+		ProjectsLimit: p.ProjectsLimit, ThemeID: p.ThemeID, ColorSchemeID: p.ColorSchemeID,
+		RunnerMinutes: account.Limit{Set: p.RunnerMinutes.Set, Value: p.RunnerMinutes.Ptr()},
+		ExtraMinutes:  account.Limit{Set: p.ExtraMinutes.Set, Value: p.ExtraMinutes.Ptr()},
+		Bio:           p.Bio, Location: p.Location, Skype: p.Skype, LinkedIn: p.LinkedIn, Twitter: p.Twitter, Discord: p.Discord,
+		WebsiteURL: p.WebsiteURL, Organization: p.Organization, JobTitle: p.JobTitle, Pronouns: p.Pronouns, Note: p.Note,
+		Provider: p.Provider, ExternUID: p.ExternUID,
+	})
+	if err != nil {
+		return userEntity{}, err
+	}
+	return s.adminForm(ctx, as, u)
+}
+
+// The answer of a moderation is true; what had been so before is null or false, verb by verb.
+func moderated(done bool, otherwise *bool, err error) (*bool, error) {
+	if err != nil || !done {
+		return otherwise, err
+	}
+	return &done, nil
+}
+
+func (s *Server) blockUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Accounts.Block(ctx, as, id)
+	return moderated(done, nil, err)
+}
+
+func (s *Server) unblockUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Accounts.Unblock(ctx, as, id)
+	return moderated(done, new(bool), err)
+}
+
+func (s *Server) activateUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	return moderated(true, nil, s.Accounts.Activate(ctx, as, id))
+}
+
+func (s *Server) deactivateUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Accounts.Deactivate(ctx, as, id)
+	return moderated(done, nil, err)
+}
+
+func (s *Server) banUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	return moderated(true, nil, s.Accounts.Ban(ctx, as, id))
+}
+
+func (s *Server) unbanUser(ctx context.Context, as authz.Actor, p userPath) (*bool, error) {
+	id, err := p.id()
+	if err != nil {
+		return nil, err
+	}
+	return moderated(true, nil, s.Accounts.Unban(ctx, as, id))
+}
