@@ -222,3 +222,28 @@ func byRef(ref string) (cond string, arg any) {
 	}
 	return "n.id = ?", id
 }
+
+// Personal gives the namespace of the user that ref names, by number or username.
+func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID, error) {
+	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+		return 0, err
+	}
+	cond, arg := "username_fold = ?", any(db.Fold(ref))
+	if digits := strings.TrimPrefix(ref, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
+		id, err := strconv.ParseInt(ref, 10, 64)
+		if err != nil {
+			return 0, errs.Missing("User")
+		}
+		cond, arg = "id = ?", id
+	}
+	id, err := db.Get[*ID](ctx, s.db, "SELECT namespace_id FROM users WHERE "+cond, arg)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return 0, errs.Missing("User")
+	case err != nil:
+		return 0, fmt.Errorf("namespace of user: %w", err)
+	case id == nil:
+		return 0, nil // a bot has none, and so no projects
+	}
+	return *id, nil
+}

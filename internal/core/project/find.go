@@ -13,7 +13,7 @@ import (
 )
 
 // Moved is the cause of a NotFound error where the path once belonged to a project that
-// the actor may see. Transports answer with a redirect to the project's id instead.
+// the actor may see. Transports redirect readers to the project's id instead.
 type Moved struct {
 	ID   ID
 	Path string // where the project stands now
@@ -21,6 +21,9 @@ type Moved struct {
 
 // Error says where the project went.
 func (m *Moved) Error() string { return fmt.Sprintf("project moved to %q", m.Path) }
+
+// MovedTo gives the id for transports, which know the method rather than the type.
+func (m *Moved) MovedTo() int64 { return int64(m.ID) }
 
 // Find returns the project that ref names, an id in digits or a full path, with the
 // actor's level. It requires ReadProject. A path that the project had earlier gives a

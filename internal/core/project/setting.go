@@ -71,47 +71,52 @@ type ExpirationPolicy struct {
 
 // SettingsChanges are those of Settings that a call sets; nil leaves one alone.
 type SettingsChanges struct {
-	RunnersEnabled                     *bool             `json:"shared_runners_enabled,omitempty"`
-	PackagesEnabled                    *bool             `json:"packages_enabled,omitempty"`
-	GroupRunnersEnabled                *bool             `json:"group_runners_enabled,omitempty"`
-	PublicJobs                         *bool             `json:"public_jobs,omitempty"`
-	ResolveOutdatedDiffDiscussions     *bool             `json:"resolve_outdated_diff_discussions,omitempty"`
-	AutoDevopsEnabled                  *bool             `json:"auto_devops_enabled,omitempty"`
-	AutoDevopsDeployStrategy           *string           `json:"auto_devops_deploy_strategy,omitempty"`
-	MRDefaultTargetSelf                *bool             `json:"mr_default_target_self,omitempty"`
-	BuildGitStrategy                   *string           `json:"build_git_strategy,omitempty"`
-	BuildTimeout                       *int64            `json:"build_timeout,omitempty"`
-	AutoCancelPendingPipelines         *string           `json:"auto_cancel_pending_pipelines,omitempty"`
-	CIConfigPath                       *string           `json:"ci_config_path,omitempty"`
-	MergeRequestTitleRegex             *string           `json:"merge_request_title_regex,omitempty"`
-	MergeRequestTitleRegexDescription  *string           `json:"merge_request_title_regex_description,omitempty"`
-	ServiceDeskEnabled                 *bool             `json:"service_desk_enabled,omitempty"`
-	ShowDiffPreviewInEmail             *bool             `json:"show_diff_preview_in_email,omitempty"`
-	EnforceAuthChecksOnUploads         *bool             `json:"enforce_auth_checks_on_uploads,omitempty"`
-	WarnAboutUnwantedCharacters        *bool             `json:"warn_about_potentially_unwanted_characters,omitempty"`
-	MaxArtifactsSize                   *int64            `json:"max_artifacts_size,omitempty"`
-	CIDefaultGitDepth                  *int64            `json:"ci_default_git_depth,omitempty"`
-	CIDeletePipelinesInSeconds         *int64            `json:"ci_delete_pipelines_in_seconds,omitempty"`
-	CIForwardDeploymentEnabled         *bool             `json:"ci_forward_deployment_enabled,omitempty"`
-	CIForwardDeploymentRollbackAllowed *bool             `json:"ci_forward_deployment_rollback_allowed,omitempty"`
-	CISeparatedCaches                  *bool             `json:"ci_separated_caches,omitempty"`
-	CIAllowForkPipelinesInParent       *bool             `json:"ci_allow_fork_pipelines_to_run_in_parent_project,omitempty"`
-	CIIDTokenSubClaimComponents        *[]string         `json:"ci_id_token_sub_claim_components,omitempty"`
-	CIPushRepositoryForJobToken        *bool             `json:"ci_push_repository_for_job_token_allowed,omitempty"`
-	CIPipelineVariablesMinimumRole     *string           `json:"ci_pipeline_variables_minimum_override_role,omitempty"`
-	KeepLatestArtifact                 *bool             `json:"keep_latest_artifact,omitempty"`
-	RestrictUserDefinedVariables       *bool             `json:"restrict_user_defined_variables,omitempty"`
-	ResourceGroupDefaultProcessMode    *string           `json:"resource_group_default_process_mode,omitempty"`
-	IssuesTemplate                     *string           `json:"issues_template,omitempty"`
-	MergeRequestsTemplate              *string           `json:"merge_requests_template,omitempty"`
-	ExternalAuthorizationLabel         *string           `json:"external_authorization_classification_label,omitempty"`
-	MergePipelinesEnabled              *bool             `json:"merge_pipelines_enabled,omitempty"`
-	MergeTrainsEnabled                 *bool             `json:"merge_trains_enabled,omitempty"`
-	MergeTrainsSkipTrainAllowed        *bool             `json:"merge_trains_skip_train_allowed,omitempty"`
-	OnlyMergeIfAllStatusChecksPassed   *bool             `json:"only_allow_merge_if_all_status_checks_passed,omitempty"`
-	AllowPipelineTriggerApproveDeploy  *bool             `json:"allow_pipeline_trigger_approve_deployment,omitempty"`
-	PreventMergeWithoutJiraIssue       *bool             `json:"prevent_merge_without_jira_issue,omitempty"`
-	ContainerExpirationPolicy          *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
+	PlainSettings
+	ContainerExpirationPolicy *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
+}
+
+// PlainSettings are the SettingsChanges that are one value each.
+type PlainSettings struct {
+	RunnersEnabled                     *bool     `json:"shared_runners_enabled,omitempty"`
+	PackagesEnabled                    *bool     `json:"packages_enabled,omitempty"`
+	GroupRunnersEnabled                *bool     `json:"group_runners_enabled,omitempty"`
+	PublicJobs                         *bool     `json:"public_jobs,omitempty"`
+	ResolveOutdatedDiffDiscussions     *bool     `json:"resolve_outdated_diff_discussions,omitempty"`
+	AutoDevopsEnabled                  *bool     `json:"auto_devops_enabled,omitempty"`
+	AutoDevopsDeployStrategy           *string   `json:"auto_devops_deploy_strategy,omitempty"`
+	MRDefaultTargetSelf                *bool     `json:"mr_default_target_self,omitempty"`
+	BuildGitStrategy                   *string   `json:"build_git_strategy,omitempty"`
+	BuildTimeout                       *int64    `json:"build_timeout,omitempty"`
+	AutoCancelPendingPipelines         *string   `json:"auto_cancel_pending_pipelines,omitempty"`
+	CIConfigPath                       *string   `json:"ci_config_path,omitempty"`
+	MergeRequestTitleRegex             *string   `json:"merge_request_title_regex,omitempty"`
+	MergeRequestTitleRegexDescription  *string   `json:"merge_request_title_regex_description,omitempty"`
+	ServiceDeskEnabled                 *bool     `json:"service_desk_enabled,omitempty"`
+	ShowDiffPreviewInEmail             *bool     `json:"show_diff_preview_in_email,omitempty"`
+	EnforceAuthChecksOnUploads         *bool     `json:"enforce_auth_checks_on_uploads,omitempty"`
+	WarnAboutUnwantedCharacters        *bool     `json:"warn_about_potentially_unwanted_characters,omitempty"`
+	MaxArtifactsSize                   *int64    `json:"max_artifacts_size,omitempty"`
+	CIDefaultGitDepth                  *int64    `json:"ci_default_git_depth,omitempty"`
+	CIDeletePipelinesInSeconds         *int64    `json:"ci_delete_pipelines_in_seconds,omitempty"`
+	CIForwardDeploymentEnabled         *bool     `json:"ci_forward_deployment_enabled,omitempty"`
+	CIForwardDeploymentRollbackAllowed *bool     `json:"ci_forward_deployment_rollback_allowed,omitempty"`
+	CISeparatedCaches                  *bool     `json:"ci_separated_caches,omitempty"`
+	CIAllowForkPipelinesInParent       *bool     `json:"ci_allow_fork_pipelines_to_run_in_parent_project,omitempty"`
+	CIIDTokenSubClaimComponents        *[]string `json:"ci_id_token_sub_claim_components,omitempty"`
+	CIPushRepositoryForJobToken        *bool     `json:"ci_push_repository_for_job_token_allowed,omitempty"`
+	CIPipelineVariablesMinimumRole     *string   `json:"ci_pipeline_variables_minimum_override_role,omitempty"`
+	KeepLatestArtifact                 *bool     `json:"keep_latest_artifact,omitempty"`
+	RestrictUserDefinedVariables       *bool     `json:"restrict_user_defined_variables,omitempty"`
+	ResourceGroupDefaultProcessMode    *string   `json:"resource_group_default_process_mode,omitempty"`
+	IssuesTemplate                     *string   `json:"issues_template,omitempty"`
+	MergeRequestsTemplate              *string   `json:"merge_requests_template,omitempty"`
+	ExternalAuthorizationLabel         *string   `json:"external_authorization_classification_label,omitempty"`
+	MergePipelinesEnabled              *bool     `json:"merge_pipelines_enabled,omitempty"`
+	MergeTrainsEnabled                 *bool     `json:"merge_trains_enabled,omitempty"`
+	MergeTrainsSkipTrainAllowed        *bool     `json:"merge_trains_skip_train_allowed,omitempty"`
+	OnlyMergeIfAllStatusChecksPassed   *bool     `json:"only_allow_merge_if_all_status_checks_passed,omitempty"`
+	AllowPipelineTriggerApproveDeploy  *bool     `json:"allow_pipeline_trigger_approve_deployment,omitempty"`
+	PreventMergeWithoutJiraIssue       *bool     `json:"prevent_merge_without_jira_issue,omitempty"`
 }
 
 // ExpirationChange are those of ExpirationPolicy that a call sets.
