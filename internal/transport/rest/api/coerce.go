@@ -327,12 +327,19 @@ func splitCommas(s string) []string {
 }
 
 func setStrings(to reflect.Value, raw any, _ *decoding, _ string) outcome {
-	to.Set(reflect.ValueOf(Strings(commaItems(raw, splitCommas))))
+	items := commaItems(raw, splitCommas)
+	if len(items) > maxEntries {
+		return refused
+	}
+	to.Set(reflect.ValueOf(Strings(items)))
 	return taken
 }
 
 func setInts(to reflect.Value, raw any, _ *decoding, _ string) outcome {
 	items := commaItems(raw, func(s string) []string { return []string{s} })
+	if len(items) > maxEntries {
+		return refused
+	}
 	out := make(Ints, len(items))
 	for i, item := range items {
 		out[i] = leadingInt(item)

@@ -14,8 +14,12 @@ type decoding struct {
 	problems []string
 }
 
+// maxProblems bounds what one answer complains of: an array of fifty thousand wrong
+// elements is not worth fifty thousand sentences.
+const maxProblems = 100
+
 func (d *decoding) report(sentence string) {
-	if !slices.Contains(d.problems, sentence) {
+	if len(d.problems) < maxProblems && !slices.Contains(d.problems, sentence) {
 		d.problems = append(d.problems, sentence)
 	}
 }

@@ -47,6 +47,8 @@ var failures = map[string]error{
 	"param":           api.BadParam("assignee_username allows one value, but found 2: a, b"),
 	"offset":          api.Page{Number: 2502, PerPage: 20}.CheckOffset("Project"),
 	"moved":           &api.Moved{ID: 42},
+	"answer":          fmt.Errorf("fork: %w", &api.Answer{Status: 403, Body: map[string][]string{"error": {"a"}}}),
+	"answer-broken":   &api.Answer{Status: 403, Body: func() {}},
 	"cancelled":       fmt.Errorf("load: %w", context.Canceled),
 }
 
@@ -86,6 +88,8 @@ func TestKit_errors(t *testing.T) {
 		{"hidden", 500, `{"message":"500 Internal Server Error"}`},
 		{"unknown", 500, `{"message":"500 Internal Server Error"}`},
 		{"panic", 500, `{"message":"500 Internal Server Error"}`},
+		{"answer", 403, `{"error":["a"]}`},
+		{"answer-broken", 500, `{"message":"500 Internal Server Error"}`},
 		{"param", 400, `{"error":"assignee_username allows one value, but found 2: a, b"}`},
 		{"offset", 405, `{"error":"Offset pagination has a maximum allowed offset of 50000 for requests that return objects of type Project. Remaining records can be retrieved using keyset pagination."}`},
 		{"moved", 301, `This resource has been moved permanently to https://git.example.com/api/v4/things/42/fail?a=1`},

@@ -131,6 +131,10 @@ func TestKit_verbs(t *testing.T) {
 	if got.Code != 204 || got.Body.Len() > 0 || got.Header().Get("Content-Type") != "" {
 		t.Errorf("DELETE: got %d %q with Content-Type %q", got.Code, got.Body, got.Header().Get("Content-Type"))
 	}
+	patch := kitOf(api.Patch("/p", nothing[struct{}]).Status(202).Deprecated())
+	if got := call(t, patch, "PATCH /p"); got.Code != 202 || !patch.Routes()[0].Deprecated {
+		t.Errorf("PATCH: got %d, want 202 of a deprecated route", got.Code)
+	}
 	got = call(t, k, "GET /self\nPRIVATE-TOKEN: ann")
 	if got.Code != 202 || got.Header().Get("X-Own") != "1" {
 		t.Errorf("Reply: got %d with X-Own %q", got.Code, got.Header().Get("X-Own"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,7 @@ type every struct {
 	Month   int                          `param:"month" min:"1" max:"12" json:",omitempty"`
 	New     string                       `param:"new_name" alias:"old_name" json:",omitempty"`
 	Header  string                       `header:"X-Thing" json:",omitempty"`
+	Text    netip.Addr                   `param:"text" json:",omitzero"`
 	Deep    map[string]map[string]string `param:"deep" json:",omitempty"`
 }
 
@@ -157,6 +159,20 @@ func TestKit_coercion(t *testing.T) {
 		{"posns[0][base_sha]=a&posns[1][base_sha]=b", `{"Posns":[{"BaseSHA":"a"},{"BaseSHA":"b"}]}`},
 		{"posns[][line]=1", `posns[0][base_sha] is missing`},
 		{"posns=x", `posns is invalid`},
+		{"text=127.0.0.1", `{"Text":"127.0.0.1"}`},
+		{"text=", `{}`},
+		{"text=x", `text is invalid`},
+		{"text[]=x", `text is invalid`},
+		{"strings=" + strings.Repeat("a,", 60_000), `strings is invalid`},
+		{"ints=" + strings.Repeat("1,", 60_000), `ints is invalid`},
+		{"a[b][c]=1&a[b][c][d]=2", `Bad Request`},
+		{"any[][b][c]=1&any[][b][d]=2&any[][b][c]=3", `{"Any":[{"b":{"c":"1","d":"2"}},{"b":{"c":"3"}}]}`},
+		{"any[][b][]=1&any[][b][]=2", `{"Any":[{"b":["1","2"]}]}`},
+		{"any[a]b=1", `{"Any":{"a":{"b":"1"}}}`},
+		{
+			"map[a]=1&map[b]=2&map[c]=3&map[d]=4&map[e]=5&map[f]=6&map[g]=7&map[h]=8&map[i]=9&map[j]=10&map[k]=11&map[l]=12&map[m]=13&map[a]=14",
+			`{"Map":{"a":"14","b":"2","c":"3","d":"4","e":"5","f":"6","g":"7","h":"8","i":"9","j":"10","k":"11","l":"12","m":"13"}}`,
+		},
 		{"state=opened", `{"State":"opened"}`},
 		{"state=Opened", `state does not have a valid value`},
 		{"state=", `state does not have a valid value`},
@@ -245,6 +261,21 @@ func TestKit_jsonBody(t *testing.T) {
 		{`{}`, `{}`},
 		{` `, `{}`},
 		{`[1]`, `{}`},
+		{`{"string":"\"\\\/\b\f\n\r\t\u00E9"}`, `{"String":"\"\\/\b\f\n\r\té"}`},
+		{`{"string":"\ud800x\udc00"}`, `{"String":"�x�"}`},
+		{`{"string":"\x"}`, `Bad Request`},
+		{`{"string":"\u12"}`, `Bad Request`},
+		{`{"string":"\ud800\u12"}`, `Bad Request`},
+		{`{"string":"\`, `Bad Request`},
+		{`{"string":"\n`, `Bad Request`},
+		{`{"string"}`, `Bad Request`},
+		{`{1:2}`, `Bad Request`},
+		{`[1 2]`, `Bad Request`},
+		{`{"int":-}`, `Bad Request`},
+		{`{"float":1.}`, `Bad Request`},
+		{`{"float":1e}`, `Bad Request`},
+		{`{"float":-1.5e-1}`, `{"Float":-0.15}`},
+		{`nil`, `Bad Request`},
 		{`"x"`, `{}`},
 		{`{"int":42,"bool":true,"string":"\u00e4\n\ud83d\ude00\/"}`, `{"Int":42,"Bool":true,"String":"ä\n😀/"}`},
 		{`{"int":"42","bool":1,"string":4.20}`, `{"Int":42,"Bool":true,"String":"4.20"}`},
@@ -299,6 +330,32 @@ func TestKit_jsonBody(t *testing.T) {
 			got := call(t, k, "POST /p\nContent-Type: application/json; charset=utf-8\n\n"+tt.body)
 			check(t, got.Code, got.Body.String(), tt.want)
 		})
+	}
+}
+
+func TestKit_manyProblems(t *testing.T) {
+	k := kitOf(api.Post("/p", decoded[every]))
+	got := call(t, k, "POST /p\nContent-Type: application/json\n\n{\"posns\":["+strings.Repeat("{},", 40_000)+"{}]}")
+	if n := strings.Count(got.Body.String(), "is missing"); got.Code != 400 || n != 100 {
+		t.Errorf("got %d with %d sentences, want 400 with 100", got.Code, n)
+	}
+}
+
+func TestOpt(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		opt         api.Opt[int]
+		ptr, orZero string
+	}{
+		{"absent", api.Opt[int]{}, "null", "null"},
+		{"null", api.Opt[int]{Set: true, Null: true}, "null", "0"},
+		{"value", api.Some(5), "5", "5"},
+	} {
+		ptr, _ := json.Marshal(tt.opt.Ptr())
+		orZero, _ := json.Marshal(tt.opt.OrZero())
+		if string(ptr) != tt.ptr || string(orZero) != tt.orZero {
+			t.Errorf("%s: Ptr is %s and OrZero is %s, want %s and %s", tt.name, ptr, orZero, tt.ptr, tt.orZero)
+		}
 	}
 }
 
