@@ -67,7 +67,7 @@ func (e *riverEngine[T]) insert(ctx context.Context, d *db.DB, jobs []river.Inse
 func (q *Queue) newEngine(eager bool) (engine, error) {
 	conf := &river.Config{
 		CompletedJobRetentionPeriod: 15 * time.Minute,
-		ErrorHandler:                failureLog{q.config.Logger},
+		ErrorHandler:                q.failures,
 		Logger:                      slog.New(quiet{q.config.Logger.Handler()}),
 		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
 		PeriodicJobs:                q.registry.periodic,
@@ -112,7 +112,7 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 	err := work(ctx)
 	var last *river.JobCancelError
 	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
-		failureLog{q.config.Logger}.write(ctx, j, slog.Any("error", err))
+		q.failures.write(ctx, j, err, slog.Any("error", err))
 	}
 	return err
 }
@@ -169,31 +169,28 @@ func (q *Queue) Drain(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	events, cancel := c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
+	ended, cancel := c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
 	defer cancel()
+	failures := q.failures.watch()
+	defer func() { err = errors.Join(failures(), err) }()
 	if !q.running {
 		if err := c.Start(ctx); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, stop(ctx, c)) }()
 	}
-	var failures []error
 	again := time.NewTicker(50 * time.Millisecond) // events may be dropped
 	defer again.Stop()
 	for {
 		due, err := q.due(ctx)
-		if err != nil {
+		if err != nil || !due {
 			return err
 		}
-		if !due {
-			return errors.Join(append(failures, failed(events)...)...)
-		}
 		select {
-		case e := <-events:
-			failures = append(failures, failure(e)...)
+		case <-ended:
 		case <-again.C:
 		case <-ctx.Done():
-			return errors.Join(append(failures, ctx.Err())...)
+			return ctx.Err()
 		}
 	}
 }
@@ -207,24 +204,4 @@ func (q *Queue) due(ctx context.Context) (bool, error) {
 	}
 	return db.Get[bool](ctx, q.d, `SELECT EXISTS (SELECT 1 FROM river_job
 		WHERE state = 'running' OR (state = 'available' AND scheduled_at <= ?))`, now)
-}
-
-// failed reads what events there are.
-func failed(events <-chan *river.Event) []error {
-	var out []error
-	for {
-		select {
-		case e := <-events:
-			out = append(out, failure(e)...)
-		default:
-			return out
-		}
-	}
-}
-
-func failure(e *river.Event) []error {
-	if e == nil || e.Job == nil || len(e.Job.Errors) == 0 || e.Kind == river.EventKindJobCompleted {
-		return nil
-	}
-	return []error{fmt.Errorf("job %s: %s", e.Job.Kind, e.Job.Errors[len(e.Job.Errors)-1].Error)}
 }

@@ -138,6 +138,7 @@ type Queue struct {
 	registry *Registry
 	config   Config
 	engine   engine
+	failures *failureLog
 	running  bool // between Start and Stop, which the app calls one after the other
 }
 
@@ -152,7 +153,7 @@ func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
 	if r.workers == nil {
 		r.workers = river.NewWorkers()
 	}
-	q := &Queue{d: d, registry: r, config: config}
+	q := &Queue{d: d, registry: r, config: config, failures: &failureLog{log: config.Logger}}
 	var err error
 	q.engine, err = q.newEngine(false)
 	if err != nil {

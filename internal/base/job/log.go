@@ -2,29 +2,61 @@ package job
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 )
 
-// failureLog logs each failed attempt once.
-type failureLog struct{ log *slog.Logger }
+// failureLog logs each failed attempt once, and remembers it for those who drain the
+// queue. It hears of a failure before the job's row does.
+type failureLog struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	watched int // how many drain the queue
+	seen    []error
+}
+
+// watch begins to remember failures; the result ends it and joins those seen.
+func (l *failureLog) watch() (end func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watched++
+	first := len(l.seen)
+	return func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		err := errors.Join(l.seen[first:]...)
+		if l.watched--; l.watched == 0 {
+			l.seen = nil
+		}
+		return err
+	}
+}
 
 // HandleError logs an attempt that gave an error.
-func (l failureLog) HandleError(ctx context.Context, j *rivertype.JobRow, err error) *river.ErrorHandlerResult {
-	l.write(ctx, j, slog.Any("error", err))
+func (l *failureLog) HandleError(ctx context.Context, j *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	l.write(ctx, j, err, slog.Any("error", err))
 	return nil
 }
 
 // HandlePanic logs an attempt that panicked; the job is tried again like any other.
-func (l failureLog) HandlePanic(ctx context.Context, j *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
-	l.write(ctx, j, slog.Any("panic", value), slog.String("stack", trace))
+func (l *failureLog) HandlePanic(ctx context.Context, j *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+	l.write(ctx, j, fmt.Errorf("panic: %v", value), slog.Any("panic", value), slog.String("stack", trace))
 	return nil
 }
 
-func (l failureLog) write(ctx context.Context, j *rivertype.JobRow, more ...slog.Attr) {
+func (l *failureLog) write(ctx context.Context, j *rivertype.JobRow, err error, more ...slog.Attr) {
+	l.mu.Lock()
+	if l.watched > 0 {
+		l.seen = append(l.seen, fmt.Errorf("job %s: %w", j.Kind, err))
+	}
+	l.mu.Unlock()
 	level := slog.LevelWarn
 	if j.Attempt >= j.MaxAttempts {
 		level = slog.LevelError
