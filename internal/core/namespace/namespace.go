@@ -247,3 +247,38 @@ func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID,
 	}
 	return *id, nil
 }
+
+// Counts says how much is in a group.
+type Counts struct {
+	ID       ID    `db:"id"`
+	Members  int64 `db:"members"`  // different users, with those of subgroups and projects
+	Projects int64 `db:"projects"` // with those of subgroups
+}
+
+// OwnCounts counts in those groups of ids that the actor owns.
+func (s *Service) OwnCounts(ctx context.Context, as authz.Actor, ids []ID) (map[ID]Counts, error) {
+	out := map[ID]Counts{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.Raw("n.kind = 'group'")
+	w.In("n.id", ids)
+	if !as.Admin {
+		own, args := s.policy.ReachSQL(as, authz.Owner)
+		w.And("n.id IN ("+own+")", args...)
+	}
+	rows, err := db.Select[Counts](ctx, s.db, `SELECT n.id,
+		(SELECT COUNT(DISTINCT m.user_id) FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.namespace_id
+			WHERE a.ancestor_id = n.id) AS members,
+		(SELECT COUNT(*) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS projects
+		FROM namespaces n`+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("count in groups: %w", err)
+	}
+	for _, c := range rows {
+		out[c.ID] = c
+	}
+	return out, nil
+}

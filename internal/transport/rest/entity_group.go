@@ -1,0 +1,183 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// groupEntity is what everybody sees of a group.
+type groupEntity struct {
+	ID                       namespace.ID     `json:"id"`
+	WebURL                   string           `json:"web_url"`
+	Name                     string           `json:"name"`
+	Path                     string           `json:"path"`
+	Description              *string          `json:"description"`
+	Visibility               string           `json:"visibility"`
+	ShareWithGroupLock       bool             `json:"share_with_group_lock"`
+	RequireTwoFactor         bool             `json:"require_two_factor_authentication"`
+	TwoFactorGracePeriod     int64            `json:"two_factor_grace_period"`
+	ProjectCreationLevel     string           `json:"project_creation_level"`
+	AutoDevopsEnabled        *bool            `json:"auto_devops_enabled"`
+	SubgroupCreationLevel    string           `json:"subgroup_creation_level"`
+	EmailsDisabled           bool             `json:"emails_disabled"`
+	EmailsEnabled            bool             `json:"emails_enabled"`
+	ShowDiffPreviewInEmail   bool             `json:"show_diff_preview_in_email"`
+	MentionsDisabled         *bool            `json:"mentions_disabled"`
+	LFSEnabled               bool             `json:"lfs_enabled"`
+	Archived                 bool             `json:"archived"`
+	MathLimits               bool             `json:"math_rendering_limits_enabled"`
+	LockMathLimits           bool             `json:"lock_math_rendering_limits_enabled"`
+	DefaultBranch            *string          `json:"default_branch"`
+	DefaultBranchProtection  int64            `json:"default_branch_protection"`
+	DefaultBranchProtections json.RawMessage  `json:"default_branch_protection_defaults"`
+	AvatarURL                *string          `json:"avatar_url"`
+	RequestAccessEnabled     bool             `json:"request_access_enabled"`
+	FullName                 string           `json:"full_name"`
+	FullPath                 string           `json:"full_path"`
+	CreatedAt                api.Time         `json:"created_at"`
+	ParentID                 *namespace.ID    `json:"parent_id"`
+	OrganizationID           int64            `json:"organization_id"`
+	SharedRunnersSetting     string           `json:"shared_runners_setting"`
+	MaxArtifactsSize         *int64           `json:"max_artifacts_size"`
+	CustomAttributes         *[]struct{}      `json:"custom_attributes,omitempty" later:"custom attributes"`
+	Statistics               *groupStatistics `json:"statistics,omitempty"`
+	MarkedForDeletionOn      *string          `json:"marked_for_deletion_on"`
+	LDAPCN                   *string          `json:"ldap_cn" later:"LDAP"`
+	LDAPAccess               *int             `json:"ldap_access" later:"LDAP"`
+	FileTemplateProjectID    *int64           `json:"file_template_project_id"`
+	WikiAccessLevel          string           `json:"wiki_access_level"`
+}
+
+type groupStatistics struct {
+	StorageSize           int64 `json:"storage_size" later:"statistics"`
+	RepositorySize        int64 `json:"repository_size" later:"statistics"`
+	WikiSize              int64 `json:"wiki_size" later:"statistics"`
+	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"statistics"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"statistics"`
+	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"statistics"`
+	PackagesSize          int64 `json:"packages_size" later:"statistics"`
+	SnippetsSize          int64 `json:"snippets_size" later:"statistics"`
+	UploadsSize           int64 `json:"uploads_size" later:"statistics"`
+}
+
+// groupDetails is the answer for one group.
+type groupDetails struct {
+	groupEntity
+	SharedWithGroups    []sharedGroup `json:"shared_with_groups"`
+	*groupOwned                       // for owners
+	PreventSharing      bool          `json:"prevent_sharing_groups_outside_hierarchy"`
+	Projects            *[]any        `json:"projects,omitempty"`
+	SharedProjects      *[]any        `json:"shared_projects,omitempty"`
+	RunnersMinutes      *int64        `json:"shared_runners_minutes_limit"`
+	ExtraRunnersMinutes *int64        `json:"extra_shared_runners_minutes_limit"`
+	PreventForking      *bool         `json:"prevent_forking_outside_group"`
+	MembershipLock      bool          `json:"membership_lock"`
+	IPRanges            *string       `json:"ip_restriction_ranges"`
+	EmailDomains        *string       `json:"allowed_email_domains_list"`
+}
+
+type groupOwned struct {
+	RunnersToken *string `json:"runners_token" later:"runners"`
+	GitProtocol  *string `json:"enabled_git_access_protocol"`
+}
+
+// protections are the hashes that stand for the numbers of default_branch_protection.
+var protections = map[int64]string{
+	0: `{"allowed_to_push":[{"access_level":30}],"allow_force_push":true,"allowed_to_merge":[{"access_level":30}]}`,
+	1: `{"allowed_to_push":[{"access_level":30}],"allow_force_push":false,"allowed_to_merge":[{"access_level":40}]}`,
+	2: `{"allowed_to_push":[{"access_level":40}],"allow_force_push":false,"allowed_to_merge":[{"access_level":40}]}`,
+	3: `{"allowed_to_push":[{"access_level":40}],"allow_force_push":false,"allowed_to_merge":[{"access_level":30}]}`,
+	4: `{"allowed_to_push":[{"access_level":40}],"allow_force_push":false,"allowed_to_merge":[{"access_level":40}],` +
+		`"developer_can_initial_push":true}`,
+}
+
+// groupView says what a caller wants to know of groups.
+type groupView struct {
+	statistics bool
+	custom     bool // for administrators
+	projects   bool // with the projects of a single group
+}
+
+func (s *Server) group(as authz.Actor, g *namespace.Group, view groupView) groupEntity {
+	set := g.Settings()
+	e := groupEntity{
+		ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, Path: g.Path, Description: g.Description,
+		Visibility: g.Visibility.String(), ShareWithGroupLock: g.ShareWithGroupLock, RequireTwoFactor: g.RequireTwoFactor,
+		TwoFactorGracePeriod: g.TwoFactorGracePeriod, ProjectCreationLevel: g.ProjectCreationLevel,
+		AutoDevopsEnabled: g.AutoDevopsEnabled, SubgroupCreationLevel: g.SubgroupCreationLevel, EmailsDisabled: !g.EmailsEnabled,
+		EmailsEnabled: g.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail == nil || *set.ShowDiffPreviewInEmail,
+		MentionsDisabled: g.MentionsDisabled, LFSEnabled: g.LFSEnabled, Archived: g.Archived,
+		MathLimits:     set.MathRenderingLimitsEnabled == nil || *set.MathRenderingLimitsEnabled,
+		LockMathLimits: set.LockMathRenderingLimitsEnabled, DefaultBranch: g.DefaultBranch,
+		DefaultBranchProtection: int64(s.Settings.Current().DefaultBranchProtection), DefaultBranchProtections: set.DefaultBranchProtectionDefaults,
+		AvatarURL: s.upload("group", int64(g.ID), g.Avatar), RequestAccessEnabled: g.RequestAccessEnabled, FullName: g.FullName,
+		FullPath: g.FullPath, CreatedAt: api.Time(g.CreatedAt.Time), ParentID: g.ParentID, OrganizationID: 1,
+		SharedRunnersSetting: g.SharedRunnersSetting, MaxArtifactsSize: set.MaxArtifactsSize,
+		MarkedForDeletionOn: g.MarkedForDeletionOn, FileTemplateProjectID: set.FileTemplateProjectID, WikiAccessLevel: set.WikiAccessLevel,
+	}
+	if g.DefaultBranchProtection != nil {
+		e.DefaultBranchProtection = *g.DefaultBranchProtection
+	}
+	if e.DefaultBranchProtections == nil {
+		e.DefaultBranchProtections = json.RawMessage(protections[e.DefaultBranchProtection])
+	}
+	if e.DefaultBranchProtections == nil || string(e.DefaultBranchProtections) == "" {
+		e.DefaultBranchProtections = json.RawMessage("{}")
+	}
+	if e.WikiAccessLevel == "" {
+		e.WikiAccessLevel = "enabled"
+	}
+	if view.statistics {
+		e.Statistics = &groupStatistics{}
+	}
+	if view.custom && as.Admin {
+		e.CustomAttributes = &[]struct{}{}
+	}
+	return e
+}
+
+// groupProjects is how many projects stand in the answer for one group.
+const groupProjects = 100
+
+func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.Group, view groupView) (*groupDetails, error) {
+	shares, err := s.Namespaces.Shares(ctx, as, []namespace.ID{g.ID})
+	if err != nil {
+		return nil, err
+	}
+	set := g.Settings()
+	e := &groupDetails{
+		groupEntity: s.group(as, g, view), SharedWithGroups: sharedGroups(shares[g.ID]),
+		PreventSharing: set.PreventSharingGroupsOutsideHierarchy, RunnersMinutes: set.SharedRunnersMinutesLimit,
+		ExtraRunnersMinutes: set.ExtraSharedRunnersMinutesLimit, PreventForking: set.PreventForkingOutsideGroup,
+		MembershipLock: set.MembershipLock, IPRanges: set.IPRestrictionRanges, EmailDomains: set.AllowedEmailDomainsList,
+	}
+	if g.Level >= authz.Owner || as.Admin {
+		e.groupOwned = &groupOwned{GitProtocol: set.EnabledGitAccessProtocol}
+	}
+	if !view.projects {
+		return e, nil
+	}
+	for _, part := range []struct {
+		into   **[]any
+		filter project.Filter
+	}{
+		{&e.Projects, project.Filter{Parent: &g.ID, Limit: groupProjects, Uncounted: true}},
+		{&e.SharedProjects, project.Filter{Parent: &g.ID, OnlyShared: true, Limit: groupProjects, Uncounted: true}},
+	} {
+		list, _, err := s.Projects.List(ctx, as, part.filter)
+		if err != nil {
+			return nil, err
+		}
+		items, err := s.projects(ctx, as, list, projectView{})
+		if err != nil {
+			return nil, err
+		}
+		*part.into = &items
+	}
+	return e, nil
+}

@@ -1,0 +1,295 @@
+package rest
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// projectBasic is what everybody sees of a project, and what short lists show.
+type projectBasic struct {
+	ID                project.ID `json:"id"`
+	Description       *string    `json:"description"`
+	Name              string     `json:"name"`
+	NameWithNamespace string     `json:"name_with_namespace"`
+	Path              string     `json:"path"`
+	PathWithNamespace string     `json:"path_with_namespace"`
+	CreatedAt         api.Time   `json:"created_at"`
+	DefaultBranch     *string    `json:"default_branch"`
+	TagList           []string   `json:"tag_list"`
+	Topics            []string   `json:"topics"`
+	SSHURL            string     `json:"ssh_url_to_repo"`
+	HTTPURL           string     `json:"http_url_to_repo"`
+	WebURL            string     `json:"web_url"`
+	*projectCode                 // for those who may read code
+	AvatarURL         *string    `json:"avatar_url"`
+	StarCount         int64      `json:"star_count"`
+	LastActivityAt    api.Time   `json:"last_activity_at"`
+	Visibility        string     `json:"visibility"`
+
+	Namespace         projectNamespace `json:"namespace"`
+	RepositoryStorage string           `json:"repository_storage,omitempty"` // for administrators
+	CustomAttributes  *[]struct{}      `json:"custom_attributes,omitempty" later:"custom attributes"`
+}
+
+type projectCode struct {
+	ReadmeURL  *string `json:"readme_url" later:"readme look-up"`
+	ForksCount int64   `json:"forks_count"`
+}
+
+// projectNamespace is where a project stands.
+type projectNamespace struct {
+	ID        namespace.ID   `json:"id"`
+	Name      string         `json:"name"`
+	Path      string         `json:"path"`
+	Kind      namespace.Kind `json:"kind"`
+	FullPath  string         `json:"full_path"`
+	ParentID  *namespace.ID  `json:"parent_id"`
+	AvatarURL *string        `json:"avatar_url"`
+	WebURL    string         `json:"web_url"`
+}
+
+// projectLinks are addresses in this API.
+type projectLinks struct {
+	Self          string `json:"self"`
+	Issues        string `json:"issues,omitempty"`
+	MergeRequests string `json:"merge_requests,omitempty"`
+	Branches      string `json:"repo_branches"`
+	Labels        string `json:"labels"`
+	Events        string `json:"events"`
+	Members       string `json:"members"`
+	ClusterAgents string `json:"cluster_agents"`
+}
+
+type expirationPolicy struct {
+	Cadence       string    `json:"cadence"`
+	Enabled       bool      `json:"enabled"`
+	KeepN         *int64    `json:"keep_n"`
+	OlderThan     *string   `json:"older_than"`
+	NameRegex     *string   `json:"name_regex"`
+	NameRegexKeep *string   `json:"name_regex_keep"`
+	NextRunAt     *api.Time `json:"next_run_at" later:"container registry"`
+}
+
+type sharedGroup struct {
+	ID       namespace.ID `json:"group_id"`
+	Name     string       `json:"group_name"`
+	FullPath string       `json:"group_full_path"`
+	Level    authz.Level  `json:"group_access_level"`
+	Expires  *string      `json:"expires_at"`
+}
+
+type projectAccess struct {
+	Level        authz.Level `json:"access_level"`
+	Notification int         `json:"notification_level"`
+}
+
+type projectPermissions struct {
+	Project *projectAccess `json:"project_access"`
+	Group   *projectAccess `json:"group_access"`
+}
+
+type projectStatistics struct {
+	CommitCount           int64 `json:"commit_count" later:"statistics"`
+	StorageSize           int64 `json:"storage_size" later:"statistics"`
+	RepositorySize        int64 `json:"repository_size" later:"statistics"`
+	WikiSize              int64 `json:"wiki_size" later:"statistics"`
+	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"statistics"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"statistics"`
+	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"statistics"`
+	PackagesSize          int64 `json:"packages_size" later:"statistics"`
+	SnippetsSize          int64 `json:"snippets_size" later:"statistics"`
+	UploadsSize           int64 `json:"uploads_size" later:"statistics"`
+	ContainerRegistrySize int64 `json:"container_registry_size" later:"statistics"`
+}
+
+// projectView says which form of a project a caller gets.
+type projectView struct {
+	simple      bool // the basic form
+	permissions bool
+	statistics  bool
+	custom      bool // custom attributes, for administrators
+	license     bool
+}
+
+// projects gives the entities of some projects in as many statements for many as for
+// one. Callers who are not signed in get the basic form.
+func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, view projectView) ([]any, error) {
+	places, twins := make([]namespace.ID, len(list)), make([]namespace.ID, len(list))
+	for i, p := range list {
+		places[i], twins[i] = p.ParentID, p.NamespaceID
+	}
+	parents, err := s.Namespaces.ByIDs(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	var people []authz.UserID
+	for _, n := range parents {
+		if n.OwnerID != nil {
+			people = append(people, *n.OwnerID)
+		}
+	}
+	owners, err := s.Accounts.ByIDs(ctx, people)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, len(list))
+	if view.simple || !as.SignedIn() && !as.Admin {
+		for i, p := range list {
+			out[i] = s.projectBasic(ctx, as, p, parents[p.ParentID], owners)
+		}
+		return out, nil
+	}
+	shares, err := s.Namespaces.Shares(ctx, as, twins)
+	if err != nil {
+		return nil, err
+	}
+	var direct, above map[namespace.ID]authz.Level
+	if view.permissions {
+		if direct, above, err = s.Namespaces.Direct(ctx, as, twins); err != nil {
+			return nil, err
+		}
+	}
+	for i, p := range list {
+		e := s.projectFull(ctx, as, p, parents[p.ParentID], owners)
+		e.SharedWithGroups = sharedGroups(shares[p.NamespaceID])
+		if view.permissions {
+			e.Permissions = &projectPermissions{access(direct[p.NamespaceID]), access(above[p.NamespaceID])}
+		}
+		if view.statistics && (p.Level >= authz.Reporter || as.Admin) {
+			e.Statistics = &projectStatistics{}
+		}
+		if view.custom && as.Admin {
+			e.CustomAttributes = &[]struct{}{}
+		}
+		if view.license {
+			e.projectLicense = &projectLicense{}
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project, view projectView) (any, error) {
+	list, err := s.projects(ctx, as, []*project.Project{p}, view)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func access(level authz.Level) *projectAccess {
+	if level == authz.NoAccess {
+		return nil
+	}
+	return &projectAccess{Level: level, Notification: 3}
+}
+
+func sharedGroups(shares []namespace.Share) []sharedGroup {
+	out := make([]sharedGroup, len(shares))
+	for i, share := range shares {
+		out[i] = sharedGroup{share.GroupID, share.Name, share.FullPath, share.Level, share.ExpiresOn}
+	}
+	return out
+}
+
+// can asks for a permission whose level was read with the project, so that it costs no
+// statement.
+func (s *Server) can(ctx context.Context, as authz.Actor, ability authz.Ability, p *project.Project) bool {
+	ok, err := s.Policy.Can(ctx, as, ability, p.Subject())
+	return ok && err == nil
+}
+
+func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Project, parent *namespace.Namespace,
+	owners map[authz.UserID]*account.User,
+) *projectBasic {
+	topics := p.Topics()
+	e := &projectBasic{
+		ID: p.ID, Description: p.Description, Name: p.Name, NameWithNamespace: p.FullName, Path: p.Path,
+		PathWithNamespace: p.FullPath, CreatedAt: api.Time(p.CreatedAt.Time), DefaultBranch: s.defaultBranch(p),
+		TagList: topics, Topics: topics, SSHURL: s.sshURL(p.FullPath), HTTPURL: s.BaseURL + "/" + p.FullPath + ".git",
+		WebURL: s.BaseURL + "/" + p.FullPath, AvatarURL: s.upload("project", int64(p.ID), p.Avatar), StarCount: p.StarCount,
+		LastActivityAt: api.Time(p.LastActivityAt.Time), Visibility: p.Visibility.String(),
+	}
+	if parent != nil {
+		e.Namespace = s.projectNamespace(parent, owners)
+	}
+	if s.can(ctx, as, authz.ReadCode, p) {
+		e.projectCode = &projectCode{ForksCount: p.ForksCount}
+	}
+	if as.Admin {
+		e.RepositoryStorage = p.Storage
+	}
+	return e
+}
+
+func (s *Server) projectNamespace(n *namespace.Namespace, owners map[authz.UserID]*account.User) projectNamespace {
+	e := projectNamespace{
+		ID: n.ID, Name: n.Name, Path: n.Path, Kind: n.Kind, FullPath: n.FullPath, ParentID: n.ParentID,
+		AvatarURL: s.upload("group", int64(n.ID), n.Avatar), WebURL: s.namespaceURL(n),
+	}
+	if n.Kind == namespace.UserKind {
+		e.AvatarURL = nil
+		if n.OwnerID != nil && owners[*n.OwnerID] != nil {
+			e.AvatarURL = s.avatar(owners[*n.OwnerID])
+		}
+	}
+	return e
+}
+
+func (s *Server) namespaceURL(n *namespace.Namespace) string {
+	if n.Kind == namespace.GroupKind {
+		return s.BaseURL + "/groups/" + n.FullPath
+	}
+	return s.BaseURL + "/" + n.FullPath
+}
+
+// upload gives the address of a stored picture, nil for none.
+func (s *Server) upload(kind string, id int64, file string) *string {
+	if file == "" {
+		return nil
+	}
+	address := s.BaseURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + file
+	return &address
+}
+
+// defaultBranch is the branch of the repository's HEAD; before the first push, the name
+// that the first branch is expected to have.
+func (s *Server) defaultBranch(p *project.Project) *string {
+	if p.DefaultBranch != nil {
+		return p.DefaultBranch
+	}
+	name := p.InitialBranch()
+	if name == "" {
+		name = s.Settings.Current().Branch()
+	}
+	return &name
+}
+
+// sshURL is the address for git over SSH: in the short form on the usual port.
+func (s *Server) sshURL(path string) string {
+	host, port, ok := strings.Cut(s.SSH, ":")
+	switch {
+	case host == "":
+		return "git@" + s.host() + ":" + path + ".git"
+	case !ok || port == "22":
+		return "git@" + host + ":" + path + ".git"
+	}
+	return "ssh://git@" + s.SSH + "/" + path + ".git"
+}
+
+// host is the host name of the external URL.
+func (s *Server) host() string {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return "localhost"
+	}
+	return u.Hostname()
+}

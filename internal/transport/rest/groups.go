@@ -1,0 +1,300 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) groupRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public(),
+		api.Post("/groups", s.createGroup).Doc("Create a group").Needs(authz.CreateTopGroup, authz.CreateSubgroup),
+		api.Get("/groups/:id", s.getGroup).Doc("Get a group").Needs(authz.ReadGroup).Public(),
+		api.Put("/groups/:id", s.updateGroup).Doc("Change a group").Needs(authz.AdminGroup),
+		api.Delete("/groups/:id", s.deleteGroup).Doc("Delete a group").Needs(authz.DeleteGroup).Status(http.StatusAccepted),
+		api.Post("/groups/:id/restore", s.restoreGroup).Doc("Take back the deletion of a group").Needs(authz.DeleteGroup),
+		api.Get("/groups/:id/projects", s.listGroupProjects).Doc("List the projects of a group").Needs(authz.ListProjects).Public(),
+		api.Get("/groups/:id/subgroups", s.listSubgroups).Doc("List the groups directly in a group").Needs(authz.ListGroups).Public(),
+		api.Get("/groups/:id/descendant_groups", s.listDescendants).Doc("List all groups inside a group").Needs(authz.ListGroups).Public(),
+	)
+}
+
+// groupPath names a group by its number or its full path.
+type groupPath struct {
+	ID string `param:"id" doc:"Number or full path of the group"`
+}
+
+// groupFilter are the parameters of every list of groups.
+type groupFilter struct {
+	Statistics     bool     `param:"statistics" doc:"With statistics"`
+	Archived       *bool    `param:"archived" doc:"Only archived groups, or none"`
+	Active         *bool    `param:"active" doc:"Only groups neither archived nor marked for deletion, or only the others"`
+	SkipGroups     api.Ints `param:"skip_groups" doc:"Numbers of groups to leave out"`
+	AllAvailable   *bool    `param:"all_available" doc:"With groups the current user sees without being a member"`
+	Visibility     *string  `param:"visibility" values:"private,internal,public" doc:"By visibility"`
+	Search         string   `param:"search" doc:"Part of a name or path"`
+	Owned          bool     `param:"owned" doc:"Owned by the current user"`
+	OrderBy        string   `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to sort by"`
+	Sort           string   `param:"sort" default:"asc" values:"asc,desc" doc:"Direction"`
+	MinAccessLevel *int     `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Least level of the current user"`
+	MarkedOn       api.Date `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
+	Custom         bool     `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+}
+
+func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
+	f := namespace.GroupFilter{
+		Search: p.Search, Visibility: visibilityOf(p.Visibility), Archived: p.Archived, Active: p.Active, MarkedOn: string(p.MarkedOn),
+		OrderBy: p.OrderBy, Desc: p.Sort == "desc", Limit: page.Limit(), Offset: page.Offset(),
+	}
+	for _, id := range p.SkipGroups {
+		f.Skip = append(f.Skip, namespace.ID(id))
+	}
+	if p.MinAccessLevel != nil {
+		f.MinLevel = authz.Level(*p.MinAccessLevel)
+	}
+	if p.Owned {
+		f.MinLevel = authz.Owner
+	}
+	return f
+}
+
+type listGroupsParams struct {
+	api.Page
+	groupFilter
+	TopLevelOnly bool `param:"top_level_only" doc:"Only groups that stand in no other"`
+}
+
+func (s *Server) listGroups(ctx context.Context, as authz.Actor, p listGroupsParams) (api.List[groupEntity], error) {
+	f := p.filter(p.Page)
+	f.TopLevel = p.TopLevelOnly
+	f.MemberOnly = !as.Admin && !as.Auditor
+	if p.AllAvailable != nil {
+		f.MemberOnly = !*p.AllAvailable
+	}
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
+}
+
+func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page, p *groupFilter, f namespace.GroupFilter,
+) (api.List[groupEntity], error) {
+	if page.Keyset() {
+		return api.List[groupEntity]{}, api.NoKeyset()
+	}
+	if err := page.CheckOffset("Group"); err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	list, total, err := s.Namespaces.List(ctx, as, f)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	items := make([]groupEntity, len(list))
+	for i := range list {
+		items[i] = s.group(as, &list[i], groupView{statistics: p.Statistics, custom: p.Custom})
+	}
+	return api.Paged(items, total), nil
+}
+
+type listSubgroupsParams struct {
+	groupPath
+	api.Page
+	groupFilter
+}
+
+func (s *Server) listSubgroups(ctx context.Context, as authz.Actor, p listSubgroupsParams) (api.List[groupEntity], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	f := p.filter(p.Page)
+	f.Parent = &g.ID
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
+}
+
+func (s *Server) listDescendants(ctx context.Context, as authz.Actor, p listSubgroupsParams) (api.List[groupEntity], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	f := p.filter(p.Page)
+	f.Ancestor = &g.ID
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
+}
+
+// groupParams are what both creating and changing a group take.
+type groupParams struct {
+	Description             *string           `param:"description" doc:"Description, 2000 characters at most"`
+	Visibility              *string           `param:"visibility" values:"private,internal,public" doc:"Who sees the group"`
+	ShareWithGroupLock      *bool             `param:"share_with_group_lock" doc:"Do not share its projects with other groups"`
+	RequireTwoFactor        *bool             `param:"require_two_factor_authentication" doc:"Members need a second factor"`
+	TwoFactorGracePeriod    *int64            `param:"two_factor_grace_period" doc:"Hours until they do"`
+	ProjectCreationLevel    *string           `param:"project_creation_level" values:"noone,owner,maintainer,developer,administrator" doc:"Who may create projects"`
+	SubgroupCreationLevel   *string           `param:"subgroup_creation_level" values:"owner,maintainer" doc:"Who may create subgroups"`
+	AutoDevopsEnabled       *bool             `param:"auto_devops_enabled" doc:"Default of its projects"`
+	EmailsEnabled           *bool             `param:"emails_enabled" doc:"Send mail notifications"`
+	EmailsDisabled          *bool             `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
+	MentionsDisabled        *bool             `param:"mentions_disabled" doc:"Tell nobody when the group is mentioned"`
+	LFSEnabled              *bool             `param:"lfs_enabled" doc:"Allow large files in Git LFS"`
+	RequestAccessEnabled    *bool             `param:"request_access_enabled" doc:"Let users ask for membership"`
+	DefaultBranch           *string           `param:"default_branch" doc:"Name of the first branch of new projects"`
+	DefaultBranchProtection *int64            `param:"default_branch_protection" values:"0,1,2,3,4" doc:"How the default branches of new projects are protected"`
+	Protections             *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
+	SharedRunnersSetting    *string           `param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
+
+	PreventSharing      *bool   `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
+	PreventForking      *bool   `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
+	MembershipLock      *bool   `param:"membership_lock" doc:"No members of single projects"`
+	MaxArtifactsSize    *int64  `param:"max_artifacts_size" doc:"Megabytes the artifacts of a job may have"`
+	RunnersMinutes      *int64  `param:"shared_runners_minutes_limit" doc:"Minutes of runners a month; for administrators"`
+	ExtraRunnersMinutes *int64  `param:"extra_shared_runners_minutes_limit" doc:"Minutes beyond that; for administrators"`
+	FileTemplateProject *int64  `param:"file_template_project_id" doc:"Project with templates of files"`
+	WikiAccessLevel     *string `param:"wiki_access_level" values:"disabled,private,enabled" doc:"Who may use the wiki"`
+	IPRanges            *string `param:"ip_restriction_ranges" doc:"Addresses the group may be reached from"`
+	EmailDomains        *string `param:"allowed_email_domains_list" doc:"Domains of members' addresses"`
+	GitProtocol         *string `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Protocols of git"`
+	ShowDiffPreview     *bool   `param:"show_diff_preview_in_email" doc:"Show code in mail about reviews"`
+	MathLimits          *bool   `param:"math_rendering_limits_enabled" doc:"Limit the size of formulas"`
+	LockMathLimits      *bool   `param:"lock_math_rendering_limits_enabled" doc:"For everything inside as well"`
+}
+
+// branchProtection says how default branches are protected.
+type branchProtection struct {
+	Push  []protectionLevel `param:"allowed_to_push" json:"allowed_to_push" doc:"Who may push"`
+	Force *bool             `param:"allow_force_push" json:"allow_force_push" doc:"Whether by force"`
+	Merge []protectionLevel `param:"allowed_to_merge" json:"allowed_to_merge" doc:"Who may merge"`
+	First *bool             `param:"developer_can_initial_push" json:"developer_can_initial_push,omitempty" doc:"Let developers push the first commits"`
+}
+
+type protectionLevel struct {
+	Level int64 `param:"access_level" json:"access_level" doc:"Least access level"`
+}
+
+func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
+	c := namespace.GroupChanges{
+		Description: p.Description, Visibility: visibilityOf(p.Visibility), ShareWithGroupLock: p.ShareWithGroupLock,
+		RequireTwoFactor: p.RequireTwoFactor, TwoFactorGracePeriod: p.TwoFactorGracePeriod,
+		ProjectCreationLevel: p.ProjectCreationLevel, SubgroupCreationLevel: p.SubgroupCreationLevel,
+		AutoDevopsEnabled: p.AutoDevopsEnabled, EmailsEnabled: p.EmailsEnabled, MentionsDisabled: p.MentionsDisabled,
+		LFSEnabled: p.LFSEnabled, RequestAccessEnabled: p.RequestAccessEnabled, DefaultBranch: p.DefaultBranch,
+		DefaultBranchProtection: p.DefaultBranchProtection, SharedRunnersSetting: p.SharedRunnersSetting,
+		Settings: namespace.GroupSettingsChanges{
+			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
+			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject,
+			WikiAccessLevel: p.WikiAccessLevel, IPRestrictionRanges: p.IPRanges, AllowedEmailDomainsList: p.EmailDomains,
+			EnabledGitAccessProtocol: p.GitProtocol, ShowDiffPreviewInEmail: p.ShowDiffPreview,
+			MathRenderingLimitsEnabled: p.MathLimits, LockMathRenderingLimitsEnabled: p.LockMathLimits,
+		},
+	}
+	if c.EmailsEnabled == nil && p.EmailsDisabled != nil {
+		on := !*p.EmailsDisabled
+		c.EmailsEnabled = &on
+	}
+	if admin {
+		c.Settings.SharedRunnersMinutesLimit, c.Settings.ExtraSharedRunnersMinutesLimit = p.RunnersMinutes, p.ExtraRunnersMinutes
+	}
+	if p.Protections != nil {
+		text, err := json.Marshal(p.Protections)
+		if err != nil {
+			return c, err
+		}
+		c.Settings.DefaultBranchProtectionDefaults = text
+	}
+	return c, nil
+}
+
+type createGroupParams struct {
+	Name     string        `param:"name,required" doc:"Name of the group"`
+	Path     string        `param:"path,required" doc:"Last part of its path"`
+	ParentID *namespace.ID `param:"parent_id" doc:"Group it stands in, none for a top-level group"`
+	groupParams
+}
+
+func (s *Server) createGroup(ctx context.Context, as authz.Actor, p createGroupParams) (*groupDetails, error) {
+	c, err := p.changes(as.Admin)
+	if err != nil {
+		return nil, err
+	}
+	c.Name, c.Path = &p.Name, &p.Path
+	g, err := s.Namespaces.Create(ctx, as, namespace.GroupInput{ParentID: p.ParentID, GroupChanges: c})
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+type getGroupParams struct {
+	groupPath
+	Custom   bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	Projects bool `param:"with_projects" default:"true" doc:"With its projects, 100 at most"`
+}
+
+func (s *Server) getGroup(ctx context.Context, as authz.Actor, p getGroupParams) (*groupDetails, error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{custom: p.Custom, projects: p.Projects})
+}
+
+type updateGroupParams struct {
+	groupPath
+	Name *string `param:"name" doc:"Name of the group"`
+	Path *string `param:"path" doc:"Last part of its path"`
+	groupParams
+}
+
+func (s *Server) updateGroup(ctx context.Context, as authz.Actor, p updateGroupParams) (*groupDetails, error) {
+	c, err := p.changes(as.Admin)
+	if err != nil {
+		return nil, err
+	}
+	c.Name, c.Path = p.Name, p.Path
+	g, err := s.Namespaces.Update(ctx, as, p.ID, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+type deleteGroupParams struct {
+	groupPath
+	Permanently bool   `param:"permanently_remove" doc:"Delete a marked subgroup now"`
+	FullPath    string `param:"full_path" doc:"Path of the group, with permanently_remove"`
+}
+
+func (s *Server) deleteGroup(ctx context.Context, as authz.Actor, p deleteGroupParams) (accepted, error) {
+	if p.Permanently {
+		return accepted{"202 Accepted"}, s.Projects.DeleteGroup(ctx, as, p.ID, p.FullPath)
+	}
+	return accepted{"202 Accepted"}, s.Projects.MarkGroup(ctx, as, p.ID)
+}
+
+func (s *Server) restoreGroup(ctx context.Context, as authz.Actor, p groupPath) (*groupDetails, error) {
+	g, err := s.Namespaces.Restore(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+type listGroupProjectsParams struct {
+	groupPath
+	api.Page
+	projectFilter
+	WithShared       bool `param:"with_shared" default:"true" doc:"With projects the group is invited to"`
+	IncludeSubgroups bool `param:"include_subgroups" doc:"With projects of subgroups"`
+	IncludeAncestors bool `param:"include_ancestor_groups" doc:"With projects of the groups above"`
+}
+
+func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGroupProjectsParams) (api.List[any], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.Parent, f.Shared, f.Subgroups, f.Ancestors = &g.ID, p.WithShared, p.IncludeSubgroups, p.IncludeAncestors
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}

@@ -1,0 +1,277 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+// memberSource is one of the two kinds of places that have members.
+type memberSource struct {
+	s     *Server
+	group bool
+}
+
+func (s *Server) memberRoutes() []*api.Route {
+	var out []*api.Route
+	for _, kind := range []struct {
+		prefix, noun string
+		source       memberSource
+		read, admin  authz.Ability
+	}{
+		{"/groups/:id/members", "a group", memberSource{s, true}, authz.ReadGroupMembers, authz.AdminGroupMembers},
+		{"/projects/:id/members", "a project", memberSource{s, false}, authz.ReadMembers, authz.AdminMembers},
+	} {
+		m := kind.source
+		out = append(out,
+			api.Get(kind.prefix, m.list).Doc("List the direct members of "+kind.noun).Needs(kind.read).Public(),
+			api.Get(kind.prefix+"/all", m.listAll).Doc("List everybody who belongs to "+kind.noun).Needs(kind.read).Public(),
+			api.Get(kind.prefix+"/:user_id", m.get).Doc("Get a direct member of "+kind.noun).Needs(kind.read).Public(),
+			api.Get(kind.prefix+"/all/:user_id", m.getAll).Doc("Get somebody who belongs to "+kind.noun).Needs(kind.read).Public(),
+			api.Post(kind.prefix, m.add).Doc("Add a member to "+kind.noun).Needs(kind.admin),
+			api.Put(kind.prefix+"/:user_id", m.change).Doc("Change a member of "+kind.noun).Needs(kind.admin),
+			api.Delete(kind.prefix+"/:user_id", m.remove).Doc("Remove a member from "+kind.noun).Needs(kind.admin, kind.read),
+		)
+	}
+	return api.Scoped(nil, out...)
+}
+
+// place finds the group or project.
+func (m memberSource) place(ctx context.Context, as authz.Actor, ref string) (namespace.Place, error) {
+	if m.group {
+		g, err := m.s.Namespaces.Find(ctx, as, ref)
+		if err != nil {
+			return namespace.Place{}, err
+		}
+		return g.Place(), nil
+	}
+	p, err := m.s.Projects.Find(ctx, as, ref)
+	if err != nil {
+		return namespace.Place{}, err
+	}
+	return p.Place(), nil
+}
+
+type listMembersParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+	Query        string   `param:"query" doc:"Part of a name or username"`
+	UserIDs      api.Ints `param:"user_ids" doc:"Only these users"`
+	SkipUsers    api.Ints `param:"skip_users" doc:"None of these users"`
+	ShowSeatInfo bool     `param:"show_seat_info" doc:"Say who uses a seat"`
+}
+
+func (m memberSource) list(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
+	return m.page(ctx, as, p, namespace.MemberFilter{})
+}
+
+func (m memberSource) listAll(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
+	return m.page(ctx, as, p, namespace.MemberFilter{Inherited: true})
+}
+
+func (m memberSource) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {
+	none := api.List[memberEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	f.Query, f.Limit, f.Offset = p.Query, p.Limit(), p.Offset()
+	if len(p.UserIDs) > 0 {
+		f.UserIDs = memberIDs(p.UserIDs)
+	}
+	f.Skip = memberIDs(p.SkipUsers)
+	list, total, err := m.s.Namespaces.Members(ctx, as, at, f)
+	if err != nil {
+		return none, err
+	}
+	items, err := m.s.members(ctx, list, p.ShowSeatInfo)
+	if err != nil {
+		return none, err
+	}
+	return api.Paged(items, total), nil
+}
+
+func memberIDs(list api.Ints) []authz.UserID {
+	out := make([]authz.UserID, len(list))
+	for i, id := range list {
+		out[i] = authz.UserID(id)
+	}
+	return out
+}
+
+// memberPath names a member by place and number.
+type memberPath struct {
+	ID     string       `param:"id" doc:"Number or full path"`
+	UserID authz.UserID `param:"user_id" doc:"Number of the user"`
+}
+
+func (m memberSource) get(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
+	return m.one(ctx, as, p, namespace.MemberFilter{})
+}
+
+func (m memberSource) getAll(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
+	return m.one(ctx, as, p, namespace.MemberFilter{Inherited: true})
+}
+
+func (m memberSource) one(ctx context.Context, as authz.Actor, p memberPath, f namespace.MemberFilter) (memberEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return memberEntity{}, err
+	}
+	found, err := m.s.Namespaces.Member(ctx, as, at, p.UserID, f)
+	if err != nil {
+		return memberEntity{}, err
+	}
+	return m.s.member(ctx, found, false)
+}
+
+type addMemberParams struct {
+	ID       string   `param:"id" doc:"Number or full path"`
+	Level    int      `param:"access_level,required" doc:"Role"`
+	UserID   *string  `param:"user_id" doc:"Number of the user, or several with commas"`
+	Username *string  `param:"username" doc:"Username, or several with commas"`
+	_        struct{} `exclusive:"user_id,username"`
+	_        struct{} `atleastone:"user_id,username"`
+	Expires  api.Date `param:"expires_at" doc:"Last day of the membership"`
+	Source   string   `param:"invite_source" doc:"Where the invitation was made"`
+}
+
+// outcome is the answer for several members at once.
+type memberOutcome struct {
+	Status  string            `json:"status"`
+	Message map[string]string `json:"message,omitempty"`
+}
+
+func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams) (any, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	in := namespace.MemberInput{Level: authz.Level(p.Level)}
+	if p.Expires != "" {
+		in.ExpiresOn = (*string)(&p.Expires)
+	}
+	if many := p.several(); many != nil {
+		return m.addMany(ctx, as, at, in, many)
+	}
+	if p.Username != nil {
+		in.Username = *p.Username
+	} else if in.UserID = memberID(*p.UserID); in.UserID == 0 {
+		return nil, errs.Missing("User")
+	}
+	added, err := m.s.Namespaces.Add(ctx, as, at, in)
+	var high *namespace.TooHigh
+	if errors.As(err, &high) {
+		return nil, &api.Answer{Status: http.StatusBadRequest, Body: map[string]string{"status": "error", "message": high.Error()}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.s.member(ctx, added, false)
+}
+
+// several gives the items of a list with commas, nil for one user.
+func (p *addMemberParams) several() []string {
+	text := p.UserID
+	if text == nil {
+		text = p.Username
+	}
+	if text == nil || !strings.Contains(*text, ",") {
+		return nil
+	}
+	return strings.Split(*text, ",")
+}
+
+func memberID(text string) authz.UserID {
+	id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return authz.UserID(id)
+}
+
+// addMany adds each user on its own and reports those it could not add.
+func (m memberSource) addMany(ctx context.Context, as authz.Actor, at namespace.Place, in namespace.MemberInput, many []string) (any, error) {
+	out := memberOutcome{Status: "success"}
+	for _, item := range many {
+		item = strings.TrimSpace(item)
+		one := in
+		if one.UserID = memberID(item); one.UserID == 0 {
+			one.Username = item
+		}
+		_, err := m.s.Namespaces.Add(ctx, as, at, one)
+		var e *errs.Error
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &e), e.Kind == errs.Internal:
+			return nil, err
+		case e.Kind == errs.Forbidden, e.Kind == errs.Unauthorized, e.Kind == errs.NotFound && e.Message != "User":
+			return nil, err
+		}
+		if out.Message == nil {
+			out.Status, out.Message = "error", map[string]string{}
+		}
+		out.Message[item] = reason(e)
+	}
+	return out, nil
+}
+
+// reason is an error as one sentence beside a user's name.
+func reason(e *errs.Error) string {
+	if len(e.Fields) > 0 {
+		return strings.ToUpper(e.Fields[0].Name[:1]) + strings.ReplaceAll(e.Fields[0].Name[1:], "_", " ") + " " + e.Fields[0].Messages[0]
+	}
+	return e.Error()
+}
+
+type changeMemberParams struct {
+	memberPath
+	Level   int               `param:"access_level,required" doc:"Role"`
+	Expires api.Opt[api.Date] `param:"expires_at" doc:"Last day of the membership"`
+	RoleID  *int64            `param:"member_role_id" doc:"Custom role"`
+}
+
+func (m memberSource) change(ctx context.Context, as authz.Actor, p changeMemberParams) (memberEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return memberEntity{}, err
+	}
+	c := namespace.MemberChanges{Level: authz.Level(p.Level)}
+	if p.Expires.Set {
+		day := (*string)(p.Expires.Ptr())
+		if day != nil && *day == "" {
+			day = nil
+		}
+		c.ExpiresOn = &day
+	}
+	changed, err := m.s.Namespaces.Change(ctx, as, at, p.UserID, c)
+	if err != nil {
+		return memberEntity{}, err
+	}
+	return m.s.member(ctx, changed, false)
+}
+
+type removeMemberParams struct {
+	memberPath
+	SkipSubresources  bool `param:"skip_subresources" doc:"Keep memberships inside the group"`
+	UnassignIssuables bool `param:"unassign_issuables" doc:"Take the user off issues and merge requests"`
+}
+
+func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMemberParams) (api.None, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, m.s.Namespaces.Delete(ctx, as, at, p.UserID, namespace.Below(!p.SkipSubresources))
+}

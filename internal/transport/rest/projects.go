@@ -1,0 +1,267 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) projectRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public(),
+		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject),
+		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers),
+		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
+		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
+		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject),
+		api.Delete("/projects/:id", s.deleteProject).Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
+		api.Post("/projects/:id/archive", s.archiveProject).Doc("Make a project read-only").Needs(authz.ArchiveProject),
+		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Make a project writable again").Needs(authz.ArchiveProject),
+	)
+}
+
+// projectPath names a project by its number or its full path.
+type projectPath struct {
+	ID string `param:"id" doc:"Number or full path of the project"`
+}
+
+type listProjectsParams struct {
+	api.Page
+	projectFilter
+}
+
+// projectFilter are the parameters of every list of projects.
+type projectFilter struct {
+	OrderBy            string      `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count" doc:"Column to sort by"`
+	Sort               string      `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
+	Archived           *bool       `param:"archived" doc:"Only archived projects, or none"`
+	Active             *bool       `param:"active" doc:"Only projects neither archived nor marked for deletion, or only the others"`
+	Visibility         *string     `param:"visibility" values:"private,internal,public" doc:"By visibility"`
+	Search             string      `param:"search" doc:"Part of a name, path or description"`
+	SearchNamespaces   bool        `param:"search_namespaces" doc:"Search in the paths of groups as well"`
+	Owned              bool        `param:"owned" doc:"Owned by the current user"`
+	Starred            bool        `param:"starred" doc:"Starred by the current user"`
+	Imported           bool        `param:"imported" doc:"Imported by the current user"`
+	Membership         bool        `param:"membership" doc:"With the current user as a member"`
+	WithIssues         bool        `param:"with_issues_enabled" doc:"With issues"`
+	WithMergeRequests  bool        `param:"with_merge_requests_enabled" doc:"With merge requests"`
+	Language           string      `param:"with_programming_language" doc:"Written in this language"`
+	MinAccessLevel     *int        `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Least level of the current user"`
+	IDAfter            int64       `param:"id_after" doc:"With ids greater than this"`
+	IDBefore           int64       `param:"id_before" doc:"With ids less than this"`
+	LastActivityAfter  *time.Time  `param:"last_activity_after" doc:"Used after this time"`
+	LastActivityBefore *time.Time  `param:"last_activity_before" doc:"Used before this time"`
+	UpdatedAfter       *time.Time  `param:"updated_after" doc:"Changed after this time; sort by updated_at"`
+	UpdatedBefore      *time.Time  `param:"updated_before" doc:"Changed before this time; sort by updated_at"`
+	Topic              api.Strings `param:"topic" doc:"With all of these topics"`
+	RepositoryStorage  string      `param:"repository_storage" doc:"On this storage; for administrators"`
+	PendingDelete      bool        `param:"include_pending_delete" doc:"With those that are being deleted; for administrators"`
+	MarkedOn           api.Date    `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
+	Simple             bool        `param:"simple" doc:"Answer with a few fields only"`
+	Statistics         bool        `param:"statistics" doc:"With statistics"`
+	Custom             bool        `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+}
+
+func (p *projectFilter) filter() project.Filter {
+	f := project.Filter{
+		Search: p.Search, SearchNamespaces: p.SearchNamespaces, Visibility: visibilityOf(p.Visibility), Archived: p.Archived,
+		Active: p.Active, Owned: p.Owned, Membership: p.Membership, Starred: p.Starred, Imported: p.Imported, Language: p.Language,
+		Issues: p.WithIssues, MergeRequests: p.WithMergeRequests, Topics: p.Topic, MarkedOn: string(p.MarkedOn),
+		PendingDelete: p.PendingDelete, Storage: p.RepositoryStorage, IDAfter: project.ID(p.IDAfter), IDBefore: project.ID(p.IDBefore),
+		ActiveAfter: p.LastActivityAfter, ActiveBefore: p.LastActivityBefore, UpdatedAfter: p.UpdatedAfter,
+		UpdatedBefore: p.UpdatedBefore, OrderBy: p.OrderBy, Ascending: p.Sort == "asc",
+	}
+	if p.MinAccessLevel != nil {
+		f.MinLevel = authz.Level(*p.MinAccessLevel)
+	}
+	return f
+}
+
+func (p *projectFilter) view() projectView {
+	return projectView{simple: p.Simple, permissions: true, statistics: p.Statistics, custom: p.Custom}
+}
+
+func (s *Server) listProjects(ctx context.Context, as authz.Actor, p listProjectsParams) (api.List[any], error) {
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, p.filter())
+}
+
+// pageOfProjects answers every list of projects, by offset or by id.
+func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Page, p *projectFilter, f project.Filter) (api.List[any], error) {
+	none := api.List[any]{}
+	if err := page.CheckOffset("Project"); err != nil {
+		return none, err
+	}
+	f.Limit, f.Offset = page.Limit(), page.Offset()
+	if page.Keyset() {
+		if p.OrderBy != "id" {
+			return none, api.NoKeyset()
+		}
+		f.Limit, f.Offset, f.Uncounted = page.Limit()+1, 0, true
+	}
+	list, total, err := s.Projects.List(ctx, as, f)
+	if err != nil {
+		return none, err
+	}
+	var next map[string]string
+	if page.Keyset() && len(list) > page.Limit() {
+		list = list[:page.Limit()]
+		last := strconv.FormatInt(int64(list[len(list)-1].ID), 10)
+		next = map[string]string{"id_before": last}
+		if f.Ascending {
+			next = map[string]string{"id_after": last}
+		}
+	}
+	items, err := s.projects(ctx, as, list, p.view())
+	if err != nil {
+		return none, err
+	}
+	if page.Keyset() {
+		return api.Keyset(items, next), nil
+	}
+	return api.Paged(items, total), nil
+}
+
+type listUserProjectsParams struct {
+	UserID string `param:"user_id" doc:"Number or username of the user"`
+	api.Page
+	projectFilter
+}
+
+func (s *Server) listUserProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+	place, err := s.Namespaces.Personal(ctx, as, p.UserID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.Parent = &place
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}
+
+type getProjectParams struct {
+	projectPath
+	Statistics bool `param:"statistics" doc:"With statistics"`
+	License    bool `param:"license" doc:"With the license of the code"`
+	Custom     bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+}
+
+func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectParams) (any, error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, found, projectView{permissions: true, statistics: p.Statistics, custom: p.Custom, license: p.License})
+}
+
+type createProjectParams struct {
+	projectParams
+	newProject
+	NamespaceID *namespace.ID `param:"namespace_id" doc:"Where it stands, the current user's namespace if not given"`
+	_           struct{}      `atleastone:"name,path"`
+}
+
+// newProject are the parameters that count only when a project is made.
+type newProject struct {
+	Readme            bool     `param:"initialize_with_readme" doc:"Start with a README.md"`
+	ObjectFormat      string   `param:"repository_object_format" values:"sha1,sha256" doc:"Hash of git's objects"`
+	ImportURL         string   `param:"import_url" doc:"Address to import from"`
+	TemplateName      string   `param:"template_name" doc:"Template to start with"`
+	TemplateProjectID *int64   `param:"template_project_id" doc:"Project to take as a template"`
+	RepositoryStorage string   `param:"repository_storage" doc:"Storage of the repository; for administrators"`
+	_                 struct{} `exclusive:"import_url,template_name,template_project_id"`
+}
+
+func (p *newProject) input(c project.Changes) project.Input {
+	return project.Input{
+		Readme: p.Readme, ObjectFormat: p.ObjectFormat, ImportURL: p.ImportURL, Storage: p.RepositoryStorage, Changes: c,
+	}
+}
+
+func (s *Server) createProject(ctx context.Context, as authz.Actor, p createProjectParams) (any, error) {
+	in := p.input(p.changes())
+	in.NamespaceID = p.NamespaceID
+	return s.makeProject(ctx, as, in)
+}
+
+type createProjectForParams struct {
+	UserID string `param:"user_id" doc:"Number of the user"`
+	projectParams
+	newProject
+	NamespaceID *namespace.ID `param:"namespace_id" doc:"Where it stands, the user's namespace if not given"`
+}
+
+func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createProjectForParams) (any, error) {
+	owner, err := userNumber(p.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if p.Name == nil {
+		return nil, api.BadParam("name is missing")
+	}
+	in := p.input(p.changes())
+	in.Owner, in.NamespaceID = owner, p.NamespaceID
+	return s.makeProject(ctx, as, in)
+}
+
+func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Input) (any, error) {
+	made, err := s.Projects.Create(ctx, as, in)
+	var e *errs.Error
+	if errors.As(err, &e) && e.Kind == errs.Forbidden && len(e.List) > 0 {
+		return nil, &api.Answer{Status: http.StatusForbidden, Body: map[string][]string{"error": e.List}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, made, projectView{})
+}
+
+type updateProjectParams struct {
+	projectPath
+	projectParams
+}
+
+func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (any, error) {
+	changed, err := s.Projects.Update(ctx, as, p.ID, p.changes())
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, changed, projectView{})
+}
+
+// accepted is the answer for what goes on in the background.
+type accepted struct {
+	Message string `json:"message"`
+}
+
+type deleteProjectParams struct {
+	projectPath
+	Permanently bool   `param:"permanently_remove" doc:"Leave no time to undo it"`
+	FullPath    string `param:"full_path" doc:"Path of the project, with permanently_remove"`
+}
+
+func (s *Server) deleteProject(ctx context.Context, as authz.Actor, p deleteProjectParams) (accepted, error) {
+	return accepted{"202 Accepted"}, s.Projects.Delete(ctx, as, p.ID)
+}
+
+func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+	archived, err := s.Projects.Archive(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, archived, projectView{})
+}
+
+func (s *Server) unarchiveProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+	back, err := s.Projects.Unarchive(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, back, projectView{})
+}
