@@ -1,0 +1,480 @@
+package note_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/systemnote"
+)
+
+// fixture is a public project with an issue and somebody at each level.
+type fixture struct {
+	*coretest.World
+	issues *issue.Service
+	notes  *note.Service
+	awards *award.Service
+	id     project.ID
+	iid    issue.IID
+
+	owner, maintainer, planner, guest, author, stranger authz.Actor
+}
+
+var ctx = context.Background()
+
+func setUp(t *testing.T, d *db.DB) *fixture {
+	t.Helper()
+	w := coretest.New(t, d)
+	f := &fixture{World: w}
+	labels := label.New(d, w.Policy, w.Bus, w.Now)
+	f.issues = issue.New(d, w.Policy, w.Bus, labels, w.Now)
+	f.awards = award.New(d, w.Policy, w.Bus, w.Now)
+	f.notes = note.New(note.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
+		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues},
+	})
+	f.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
+	f.owner, f.maintainer, f.planner = w.User("owner"), w.User("maintainer"), w.User("planner")
+	f.guest, f.author, f.stranger = w.User("guest"), w.User("author"), w.User("stranger")
+	w.Join(f.id, f.owner, authz.Owner)
+	w.Join(f.id, f.maintainer, authz.Maintainer)
+	w.Join(f.id, f.planner, authz.Planner)
+	w.Join(f.id, f.guest, authz.Guest)
+	f.iid = f.issue(issue.Input{Title: "An issue"}).IID
+	return f
+}
+
+func (f *fixture) issue(in issue.Input) *issue.Issue {
+	f.T.Helper()
+	i, err := f.issues.Create(ctx, f.author, f.Find(f.author, f.id), in)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return i
+}
+
+func (f *fixture) on(as authz.Actor) note.On {
+	f.T.Helper()
+	return note.On{Project: f.Find(as, f.id), Kind: noteable.Issue, Number: int64(f.iid)}
+}
+
+func (f *fixture) add(as authz.Actor, in note.Input) *note.Note {
+	f.T.Helper()
+	made, _, err := f.notes.Create(ctx, as, f.on(as), in)
+	if err != nil || made.Note == nil {
+		f.T.Fatalf("note of %s: %+v, %v", as.Username, made, err)
+	}
+	return made.Note
+}
+
+func (f *fixture) set(query string, args ...any) {
+	f.T.Helper()
+	if _, err := f.DB.Exec(ctx, query, args...); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// counters reads the two counters of the issue.
+func (f *fixture) counters() string {
+	f.T.Helper()
+	i, err := f.issues.Find(ctx, f.owner, f.Find(f.owner, f.id), f.iid)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return fmt.Sprint(i.NotesCount, i.PublicNotesCount)
+}
+
+func TestService_Create(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		var events []string
+		event.On(f.Bus, "test", func(_ context.Context, e note.Created) error {
+			events = append(events, fmt.Sprint(e.Note.Body, " by ", e.By.Username, " on ", e.Target.Title))
+			return nil
+		})
+		before := f.Now()
+		n := f.add(f.stranger, note.Input{Body: "hello"})
+		if n.Body != "hello" || n.System || n.Internal || n.Kind != noteable.Issue || *n.ProjectID != f.id || len(n.DiscussionID) != 40 {
+			t.Errorf("created %+v", n)
+		}
+		got, target, err := f.notes.Find(ctx, f.guest, f.on(f.guest), n.ID)
+		if err != nil || got.Body != "hello" || *target.IID != int64(f.iid) {
+			t.Errorf("found %+v on %+v, %v", got, target, err)
+		}
+		if !slices.Equal(events, []string{"hello by stranger on An issue"}) {
+			t.Errorf("events = %q", events)
+		}
+		i, err := f.issues.Find(ctx, f.guest, f.Find(f.guest, f.id), f.iid)
+		if err != nil || i.UserNotes != 1 || i.UpdatedAt.Before(before) {
+			t.Errorf("issue after the note: %+v, %v", i, err)
+		}
+
+		// Internal notes are for planners; others make a public one without being told.
+		f.add(f.planner, note.Input{Body: "inside", Internal: true})
+		if n := f.add(f.guest, note.Input{Body: "not inside", Internal: true}); n.Internal {
+			t.Error("a guest wrote an internal note")
+		}
+		if got := f.counters(); got != "3 2" {
+			t.Errorf("counters = %s, want 3 2", got)
+		}
+
+		// Owners choose the time, others are not heard.
+		past := time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
+		if n := f.add(f.owner, note.Input{Body: "old", CreatedAt: &past}); !n.CreatedAt.Equal(past) || !n.UpdatedAt.Equal(past) {
+			t.Errorf("owner's time = %v, %v", n.CreatedAt, n.UpdatedAt)
+		}
+		if n := f.add(f.maintainer, note.Input{Body: "new", CreatedAt: &past}); n.CreatedAt.Year() == 2001 {
+			t.Error("a maintainer chose the time")
+		}
+	})
+}
+
+func TestService_Create_refused(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		ancient := time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC)
+		for _, tt := range []struct {
+			name string
+			as   authz.Actor
+			in   note.Input
+			want string
+		}{
+			{"nobody", authz.Actor{}, note.Input{Body: "x"}, "unauthorized"},
+			{"blank", f.owner, note.Input{Body: " \n"}, `Note {:note=>["can't be blank"]}`},
+			{"long", f.owner, note.Input{Body: strings.Repeat("\u00e9", 1_000_001)}, `Note {:note=>["is too long (maximum is 1000000 characters)"]}`},
+			{"ancient", f.owner, note.Input{Body: "x", CreatedAt: &ancient}, `Note {:created_at=>["The created date provided is too far in the past."]}`},
+		} {
+			_, _, err := f.notes.Create(ctx, tt.as, f.on(tt.as), tt.in)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("%s: error = %v, want %s", tt.name, err, tt.want)
+			}
+		}
+		f.add(f.owner, note.Input{Body: strings.Repeat("\u00e9", 1_000_000)})
+		f.set("UPDATE issues SET notes_count = 4999")
+		f.add(f.owner, note.Input{Body: "the last"})
+		_, _, err := f.notes.Create(ctx, f.owner, f.on(f.owner), note.Input{Body: "one too many"})
+		if err == nil || !strings.HasSuffix(err.Error(), `Note {:base=>["Maximum number of comments exceeded"]}`) || !errs.Is(err, errs.BadRequest) {
+			t.Errorf("too many: %v", err)
+		}
+		if got := f.counters(); !strings.HasPrefix(got, "5000 ") {
+			t.Errorf("counters after a refusal = %s", got)
+		}
+		f.iid = 99
+		_, _, err = f.notes.Create(ctx, f.owner, f.on(f.owner), note.Input{Body: "x"})
+		if !errs.Is(err, errs.NotFound) {
+			t.Errorf("no issue: %v", err)
+		}
+	})
+}
+
+func TestService_locked(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		mine := f.add(f.stranger, note.Input{Body: "before"})
+		f.set("UPDATE issues SET discussion_locked = true")
+		f.add(f.guest, note.Input{Body: "a member goes on"})
+		body := "changed"
+		_, _, create := f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: "x"})
+		_, _, react := f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: ":tada:"})
+		_, _, update := f.notes.Update(ctx, f.stranger, f.on(f.stranger), mine.ID, note.Changes{Body: &body})
+		remove := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), mine.ID, nil)
+		for what, err := range map[string]error{"create": create, "react": react, "update": update, "delete": remove} {
+			if !errs.Is(err, errs.Forbidden) {
+				t.Errorf("%s as a stranger: %v, want Forbidden", what, err)
+			}
+		}
+	})
+}
+
+func TestService_Create_emoji(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		made, target, err := f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: " :+1:\n"})
+		if err != nil || made.Note != nil || made.Award.Name != "thumbsup" || made.Award.TargetID != target.ID || made.Award.Kind != noteable.Issue {
+			t.Fatalf("reaction = %+v, %v", made, err)
+		}
+		if _, total, err := list(f, f.owner, note.Filter{}); err != nil || total != 0 || f.counters() != "0 0" {
+			t.Errorf("%d notes, counters %s, %v; want none", total, f.counters(), err)
+		}
+		_, _, err = f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: ":thumbsup:"})
+		if !errs.Is(err, errs.NotFound) || err.Error() != "Award Emoji Name has already been taken not found" {
+			t.Errorf("twice: %v", err)
+		}
+		if _, _, err := f.notes.Create(ctx, f.guest, f.on(f.guest), note.Input{Body: ":-1:"}); err != nil {
+			t.Error(err)
+		}
+		votes, err := f.awards.ForTargets(ctx, noteable.Issue, []int64{target.ID, 77})
+		if err != nil || len(votes) != 1 || votes[target.ID].Up != 1 || votes[target.ID].Down != 1 {
+			t.Errorf("votes = %+v, %v", votes, err)
+		}
+		for _, body := range []string{":nonesuch:", ":tada: yes", "tada", "::", ":+1: :-1:"} {
+			f.add(f.stranger, note.Input{Body: body})
+		}
+		f.add(f.planner, note.Input{Body: ":eyes:", Internal: true}) // a reaction would be seen by all
+	})
+}
+
+// list reads notes and gives their bodies.
+func list(f *fixture, as authz.Actor, filter note.Filter) (bodies []string, total int, err error) {
+	notes, _, total, err := f.notes.List(ctx, as, f.on(as), filter)
+	for _, n := range notes {
+		bodies = append(bodies, n.Body)
+	}
+	return bodies, total, err
+}
+
+func TestService_List(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		first := f.add(f.guest, note.Input{Body: "1"})
+		f.add(f.planner, note.Input{Body: "2", Internal: true})
+		past := time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
+		f.add(f.owner, note.Input{Body: "3", CreatedAt: &past})
+		err := f.notes.Record(ctx, note.System{On: noteable.Ref{Kind: noteable.Issue, ID: first.TargetID}, ProjectID: f.id, AuthorID: f.owner.UserID, At: f.Now()}, "s1", "s2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name string
+			as   authz.Actor
+			f    note.Filter
+			want string
+		}{
+			{"newest first, by id", f.planner, note.Filter{}, "s2 s1 3 2 1"},
+			{"oldest first", f.planner, note.Filter{Asc: true}, "1 2 3 s1 s2"},
+			{"by change", f.planner, note.Filter{ByUpdate: true}, "s2 s1 2 1 3"},
+			{"comments", f.planner, note.Filter{Activity: note.Comments}, "3 2 1"},
+			{"history", f.planner, note.Filter{Activity: note.History}, "s2 s1"},
+			{"guest", f.guest, note.Filter{}, "s2 s1 3 1"},
+			{"author of the issue", f.author, note.Filter{}, "s2 s1 3 1"},
+			{"page of a guest is full", f.guest, note.Filter{Limit: 2, Offset: 2}, "3 1"},
+		} {
+			bodies, total, err := list(f, tt.as, tt.f)
+			if got := strings.Join(bodies, " "); err != nil || got != tt.want {
+				t.Errorf("%s: %s, %v, want %s", tt.name, got, err, tt.want)
+			}
+			if want := len(strings.Fields(tt.want)); tt.f.Limit == 0 && total != want {
+				t.Errorf("%s: total = %d, want %d", tt.name, total, want)
+			}
+		}
+		if _, _, err := list(f, authz.Actor{}, note.Filter{}); !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("nobody: %v, want Unauthorized", err)
+		}
+		if got := f.counters(); got != "3 2" {
+			t.Errorf("counters = %s, want 3 2", got)
+		}
+	})
+}
+
+func TestService_hidden(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		inside := f.add(f.planner, note.Input{Body: "inside", Internal: true})
+		open := f.add(f.planner, note.Input{Body: "open"})
+		if _, _, err := f.notes.Find(ctx, f.author, f.on(f.author), inside.ID); !errs.Is(err, errs.NotFound) {
+			t.Errorf("internal note for the author of the issue: %v, want NotFound", err)
+		}
+		if _, _, err := f.notes.Find(ctx, f.maintainer, f.on(f.maintainer), inside.ID); err != nil {
+			t.Errorf("internal note for a maintainer: %v", err)
+		}
+		secret := f.issue(issue.Input{Title: "secret", Confidential: true})
+		f.iid = secret.IID
+		body := "x"
+		for what, err := range map[string]error{
+			"list":          second(list(f, f.stranger, note.Filter{})),
+			"create":        last(f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: "x"})),
+			"another issue": last(f.notes.Find(ctx, f.owner, f.on(f.owner), open.ID)),
+			"update there":  last(f.notes.Update(ctx, f.owner, f.on(f.owner), open.ID, note.Changes{Body: &body})),
+			"delete there":  f.notes.Delete(ctx, f.owner, f.on(f.owner), open.ID, nil),
+		} {
+			if !errs.Is(err, errs.NotFound) {
+				t.Errorf("%s: %v, want NotFound", what, err)
+			}
+		}
+		f.add(f.author, note.Input{Body: "my own secret"})
+		f.set("UPDATE projects SET archived = true")
+		if err := last(f.notes.Create(ctx, f.author, f.on(f.author), note.Input{Body: "x"})); !errs.Is(err, errs.Forbidden) {
+			t.Errorf("archived: %v, want Forbidden", err)
+		}
+	})
+}
+
+func last[A, B any](_ A, _ B, err error) error { return err }
+
+func second[A, B any](_ A, _ B, err error) error { return err }
+
+func TestService_Update_Delete(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		body, blank, yes, no := "changed", " ", true, false
+		n := f.add(f.stranger, note.Input{Body: "mine"})
+		for _, tt := range []struct {
+			name string
+			as   authz.Actor
+			want errs.Kind
+		}{
+			{"author", f.stranger, 0},
+			{"maintainer", f.maintainer, 0},
+			{"administrator", f.Admin("root"), 0},
+			{"planner", f.planner, errs.Forbidden},
+			{"author of the issue", f.author, errs.Forbidden},
+			{"nobody", authz.Actor{}, errs.Unauthorized},
+		} {
+			_, _, err := f.notes.Update(ctx, tt.as, f.on(tt.as), n.ID, note.Changes{Body: &body})
+			if tt.want == 0 && err != nil || tt.want != 0 && errs.KindOf(err) != tt.want {
+				t.Errorf("update as %s: %v, want %v", tt.name, err, tt.want)
+			}
+			if err := f.notes.Delete(ctx, tt.as, f.on(tt.as), n.ID, nil); tt.want != 0 && errs.KindOf(err) != tt.want {
+				t.Errorf("delete as %s: %v, want %v", tt.name, err, tt.want)
+			} else if tt.want == 0 {
+				if err != nil {
+					t.Errorf("delete as %s: %v", tt.name, err)
+				}
+				n = f.add(f.stranger, note.Input{Body: "mine"})
+			}
+		}
+		if got := f.counters(); got != "1 1" {
+			t.Errorf("counters = %s, want 1 1", got)
+		}
+		got, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body, Internal: &no})
+		if err != nil || got.Body != body || !got.UpdatedAt.After(n.UpdatedAt.Time) {
+			t.Errorf("updated %+v, %v", got, err)
+		}
+		same, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, note.Changes{Body: &body})
+		if err != nil || !same.UpdatedAt.Equal(got.UpdatedAt.Time) {
+			t.Errorf("an update without a change moved the time: %v, %v", same.UpdatedAt, err)
+		}
+		for want, c := range map[string]note.Changes{
+			`Note {:confidential=>["can not be changed for existing notes"]}`: {Internal: &yes},
+			`Note {:note=>["can't be blank"]}`:                                {Body: &blank},
+		} {
+			if _, _, err := f.notes.Update(ctx, f.stranger, f.on(f.stranger), n.ID, c); err == nil || err.Error() != want {
+				t.Errorf("error = %v, want %s", err, want)
+			}
+		}
+		before := got.UpdatedAt.Add(-time.Minute)
+		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, &before); !errs.Is(err, errs.PreconditionFailed) {
+			t.Errorf("delete what changed since: %v", err)
+		}
+		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, &got.UpdatedAt.Time); err != nil {
+			t.Error(err)
+		}
+		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, nil); !errs.Is(err, errs.NotFound) {
+			t.Errorf("delete twice: %v", err)
+		}
+	})
+}
+
+// names gives usernames without the package of accounts behind it.
+type names map[authz.UserID]string
+
+func (n names) ByIDs(_ context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error) {
+	out := map[authz.UserID]*account.User{}
+	for _, id := range ids {
+		out[id] = &account.User{ID: id, Username: n[id]}
+	}
+	return out, nil
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		history := systemnote.New(f.notes, names{f.guest.UserID: "guest", f.owner.UserID: "owner"})
+		event.On(f.Bus, "system notes", history.IssueCreated)
+		event.On(f.Bus, "system notes", history.IssueUpdated)
+		event.On(f.Bus, "notes", func(ctx context.Context, e issue.Deleted) error {
+			return f.notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+		})
+		i := f.issue(issue.Input{Title: "Old", AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		f.iid = i.IID
+		title, text, yes, due := "New", "text", true, "2023-05-22"
+		_, err := f.issues.Update(ctx, f.owner, f.Find(f.owner, f.id), i.IID, issue.Changes{
+			Title: &title, Description: &text, Confidential: &yes, DiscussionLocked: &yes, DueDate: &due, StateEvent: "close",
+			AssigneeIDs: &[]authz.UserID{f.owner.UserID}, Labels: label.Assignment{Add: []string{"x"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.add(f.owner, note.Input{Body: "said"})
+		bodies, _, err := list(f, f.owner, note.Filter{Asc: true})
+		want := []string{
+			"assigned to @guest", "changed title from **{-Old-}** to **{+New+}**", "changed the description",
+			"assigned to @owner and unassigned @guest", "made the issue confidential", "locked the discussion in this issue",
+			"changed due date to May 22, 2023", "said",
+		}
+		if err != nil || !slices.Equal(bodies, want) {
+			t.Errorf("history = %q, %v\nwant %q", bodies, err, want)
+		}
+		if got := f.counters(); got != "1 1" {
+			t.Errorf("counters = %s, want 1 1: history is not counted", got)
+		}
+		notes, _, _, err := f.notes.List(ctx, f.owner, f.on(f.owner), note.Filter{Activity: note.History, Limit: 1})
+		if err != nil || !notes[0].System || notes[0].AuthorID != f.owner.UserID {
+			t.Fatalf("history = %+v, %v", notes, err)
+		}
+		body := "rewritten"
+		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner), notes[0].ID, note.Changes{Body: &body}); !errs.Is(err, errs.Forbidden) {
+			t.Errorf("history was rewritten: %v", err)
+		}
+		if err := f.notes.Delete(ctx, f.Admin("root"), f.on(f.owner), notes[0].ID, nil); !errs.Is(err, errs.Forbidden) {
+			t.Errorf("history was deleted: %v", err)
+		}
+		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, nil); err != nil {
+			t.Fatal(err)
+		}
+		left, err := db.Get[int](ctx, d, "SELECT count(*) FROM notes WHERE noteable_id = ?", i.ID)
+		if err != nil || left != 0 {
+			t.Errorf("%d notes outlived their issue, %v", left, err)
+		}
+	})
+}
+
+func TestService_statements(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		for n := range 30 {
+			f.add(f.guest, note.Input{Body: fmt.Sprint(n)})
+		}
+		for _, as := range []authz.Actor{f.owner, f.stranger} {
+			count := func(limit int) int {
+				return dbtest.Count(t, d, func() {
+					if _, total, err := list(f, as, note.Filter{Limit: limit, CountThrough: 10}); err != nil || total != 10 {
+						t.Errorf("total = %d, %v", total, err)
+					}
+				})
+			}
+			if one, many := count(1), count(20); one != many || many > 4 {
+				t.Errorf("as %s: %d statements for one row, %d for twenty, want 4 at most", as.Username, one, many)
+			}
+		}
+		made := dbtest.Count(t, d, func() { f.add(f.guest, note.Input{Body: "x"}) })
+		if made > 4 { // project, issue, counter, note
+			t.Errorf("creating a note took %d statements, want 4", made)
+		}
+	})
+}
