@@ -72,25 +72,25 @@ const (
 )
 
 // normalize trims names and addresses and folds the case of the address.
-func (in *Input) normalize() {
-	in.Email = strings.ToLower(strings.TrimSpace(in.Email))
-	in.Username = strings.TrimSpace(in.Username)
-	in.Name = strings.TrimSpace(in.Name)
+func (i *Input) normalize() {
+	i.Email = strings.ToLower(strings.TrimSpace(i.Email))
+	i.Username = strings.TrimSpace(i.Username)
+	i.Name = strings.TrimSpace(i.Name)
 }
 
 // validate collects everything that is wrong with the form of the input.
-func (in *Input) validate(set *setting.Settings) error {
+func (i *Input) validate(set *setting.Settings) error {
 	var f errs.Fields
-	checkEmail(&f, "email", in.Email)
-	checkName(&f, in.Name)
-	for _, problem := range usernameProblems(in.Username) {
+	checkEmail(&f, "email", i.Email)
+	checkName(&f, i.Name)
+	for _, problem := range usernameProblems(i.Username) {
 		f.Add("username", problem)
 	}
-	if !in.ForceRandomPassword && !in.ResetPassword {
-		checkPassword(&f, set, in.Password, in.Username, in.Name, in.Email)
+	if !i.ForceRandomPassword && !i.ResetPassword {
+		checkPassword(&f, set, i.Password, i.Username, i.Name, i.Email)
 	}
-	in.check(&f)
-	checkNumbers(&f, in.ProjectsLimit, in.ThemeID, in.ColorSchemeID)
+	i.check(&f)
+	checkNumbers(&f, i.ProjectsLimit, i.ThemeID, i.ColorSchemeID)
 	return f.Err()
 }
 
@@ -213,12 +213,12 @@ func guessable(password string, about []string) bool {
 
 // external says whether a new user is one from outside, by the instance's rule: where a
 // pattern of internal addresses is set, all others are external.
-func (in *Input) external(set *setting.Settings) bool {
-	if in.External != nil {
-		return *in.External
+func (i *Input) external(set *setting.Settings) bool {
+	if i.External != nil {
+		return *i.External
 	}
 	if pattern := set.UserDefaultInternalRegex; pattern != nil && *pattern != "" && set.UserDefaultExternal {
-		if re, err := regexp.Compile("(?i)" + *pattern); err == nil && re.MatchString(in.Email) {
+		if re, err := regexp.Compile("(?i)" + *pattern); err == nil && re.MatchString(i.Email) {
 			return false
 		}
 	}

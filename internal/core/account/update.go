@@ -233,9 +233,17 @@ func (c *Changes) set(next *User) *db.Set {
 		column string
 		value  *string
 	}{
-		{"bio", c.Bio}, {"location", c.Location}, {"skype", c.Skype}, {"linkedin", c.LinkedIn}, {"twitter", c.Twitter},
-		{"discord", c.Discord}, {"website_url", c.WebsiteURL}, {"organization", c.Organization}, {"job_title", c.JobTitle},
-		{"pronouns", c.Pronouns}, {"note", c.Note},
+		{"bio", c.Bio},
+		{"location", c.Location},
+		{"skype", c.Skype},
+		{"linkedin", c.LinkedIn},
+		{"twitter", c.Twitter},
+		{"discord", c.Discord},
+		{"website_url", c.WebsiteURL},
+		{"organization", c.Organization},
+		{"job_title", c.JobTitle},
+		{"pronouns", c.Pronouns},
+		{"note", c.Note},
 	} {
 		put(set, text.column, text.value)
 	}
