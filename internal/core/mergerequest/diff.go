@@ -76,7 +76,10 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 }
 
 // Diverged counts the commits of the target branch that the source branch lacks.
-func (s *Service) Diverged(ctx context.Context, p *project.Project, m *MergeRequest) (int, error) {
+func (s *Service) Diverged(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (int, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return 0, err
+	}
 	if m.TrialTargetSHA == "" || m.HeadSHA == "" {
 		return 0, nil
 	}

@@ -45,9 +45,12 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 	return f.unborn(as)
 }
 
-// unborn judges filters over what nothing in the instance can have yet: milestones and
-// reactions. Only their absence matches.
+// unborn judges filters over what nothing in the instance can have yet: milestones,
+// reactions, deployments, approvals. Only their absence matches.
 func (f Filter) unborn(as authz.Actor) bool {
+	if f.Deployed || f.Approved {
+		return false
+	}
 	if f.Milestone != "" && !strings.EqualFold(f.Milestone, wordNone) {
 		return false
 	}
@@ -59,16 +62,17 @@ func (f Filter) unborn(as authz.Actor) bool {
 }
 
 func (f Filter) people(w *db.Where) {
-	f.Author.where(w, "", "m.author_id = ?")
+	f.Author.where(w, "", "m.author_id")
+	f.MergeUser.where(w, "", "m.merge_user_id")
 	f.Assignee.where(w, "merge_request_assignees", "")
 	f.Reviewer.where(w, "merge_request_reviewers", "")
-	f.Not.Author.whereNot(w, "", "m.author_id = ?")
+	f.Not.Author.whereNot(w, "", "m.author_id")
 	f.Not.Assignee.whereNot(w, "merge_request_assignees", "")
 	f.Not.Reviewer.whereNot(w, "merge_request_reviewers", "")
 }
 
-// where adds the condition that the person has this part: a row in table, or what the
-// condition own says of the request itself.
+// where adds the condition that the person has this part: a row in table, or the column
+// own of the request itself.
 func (p Person) where(w *db.Where, table, own string) {
 	cond, args := p.condition(table, own)
 	if cond != "" {
@@ -94,11 +98,11 @@ func (p Person) condition(table, own string) (string, []any) {
 	case p.Any:
 		return exists + ")", nil
 	case p.ID != 0 && table == "":
-		return own, []any{p.ID}
+		return own + " = ?", []any{p.ID}
 	case p.ID != 0:
 		return exists + " AND x.user_id = ?)", []any{p.ID}
 	case p.Username != "" && table == "":
-		return "m.author_id IN (SELECT u.id FROM users u WHERE u.username_fold = ?)", []any{db.Fold(p.Username)}
+		return own + " IN (SELECT u.id FROM users u WHERE u.username_fold = ?)", []any{db.Fold(p.Username)}
 	case p.Username != "":
 		return exists + " AND x.user_id IN (SELECT u.id FROM users u WHERE u.username_fold = ?))", []any{db.Fold(p.Username)}
 	}
@@ -151,12 +155,6 @@ func (f Filter) times(w *db.Where) {
 	}
 	if f.UpdatedBefore != nil {
 		w.And("m.updated_at <= ?", *f.UpdatedBefore)
-	}
-	if f.MergedAfter != nil {
-		w.And("m.merged_at >= ?", *f.MergedAfter)
-	}
-	if f.MergedBefore != nil {
-		w.And("m.merged_at <= ?", *f.MergedBefore)
 	}
 }
 

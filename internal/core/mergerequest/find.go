@@ -202,3 +202,23 @@ func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects
 	}
 	return nil
 }
+
+// FirstContribution reports whether nothing of the author's was merged into the project
+// before. Members of the project are no first contributors.
+func (s *Service) FirstContribution(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (bool, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return false, err
+	}
+	subject := p.Subject()
+	subject.Known = false
+	level, err := s.policy.Level(ctx, authz.Actor{UserID: m.AuthorID}, subject)
+	if err != nil || level >= authz.Reporter {
+		return false, err
+	}
+	before, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests o
+		WHERE o.target_project_id = ? AND o.author_id = ? AND o.state = 'merged' AND o.id <> ?)`, p.ID, m.AuthorID, m.ID)
+	if err != nil {
+		return false, fmt.Errorf("look for earlier merges: %w", err)
+	}
+	return !before, nil
+}

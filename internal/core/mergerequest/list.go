@@ -19,6 +19,9 @@ type Filter struct {
 	Author        Person
 	Assignee      Person
 	Reviewer      Person
+	MergeUser     Person
+	Deployed      bool     // only what was deployed, which nothing is yet
+	Approved      bool     // only what somebody approved, which nobody can yet
 	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
 	Milestone     string   // title, "None", "Any" or ""
 	Reaction      string   // name of an award, "None", "Any" or ""

@@ -295,3 +295,23 @@ func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*Me
 	}
 	return nil
 }
+
+// Recheck has trial merges made anew, some time soon, for those requests of a page whose
+// last one is out of date.
+func (s *Service) Recheck(ctx context.Context, page *Page) error {
+	if s.Enqueue == nil {
+		return nil
+	}
+	asked := map[trials]bool{}
+	for _, m := range page.Items {
+		work := trials{m.ProjectID, m.TargetBranch}
+		if m.State != StateOpened || asked[work] || (m.Status != Unchecked && m.Status != CannotBeMergedRecheck) {
+			continue
+		}
+		asked[work] = true
+		if err := s.Enqueue(ctx, work); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -281,9 +281,8 @@ func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // Version gives one version of a request.
-func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Project, iid IID, id VersionID) (*Version, error) {
-	m, err := s.Read(ctx, as, p, iid)
-	if err != nil {
+func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, id VersionID) (*Version, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
 	}
 	v, err := db.Get[Version](ctx, s.db, "SELECT "+db.Columns[Version]("v")+

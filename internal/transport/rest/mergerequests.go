@@ -1,0 +1,280 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// mergeRequestRoutes are the endpoints of merge requests. None of them is public: every
+// call on merge requests needs authentication, and 401 comes before 404 (facts-1 ruling 3).
+func (s *Server) mergeRequestRoutes() []*api.Route {
+	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
+	return api.Scoped(nil,
+		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ReadMergeRequest),
+		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup),
+		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest),
+		api.Get(one, s.getRequest).Doc("Show a merge request").Needs(authz.ReadMergeRequest),
+		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
+		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest),
+		api.Delete(one, s.deleteRequest).Doc("Delete a merge request").Needs(authz.DeleteMergeRequest),
+		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest),
+		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
+			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/participants", s.requestParticipants).Doc("List who takes part").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/reviewers", s.requestReviewers).Doc("List who is asked to review").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/commits", s.requestCommits).Doc("List the commits of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/changes", s.requestChanges).Doc("Show a merge request with its changes").Needs(authz.ReadMergeRequest).Deprecated(),
+		api.Get(one+"/diffs", s.requestDiffs).Doc("List the changed files of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/versions", s.requestVersions).Doc("List the versions of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/versions/:version_id", s.requestVersion).Doc("Show a version of a merge request").Needs(authz.ReadMergeRequest),
+	)
+}
+
+type requestPath struct {
+	projectPath
+	IID mergerequest.IID `param:"merge_request_iid,required" doc:"Number of the merge request in its project"`
+}
+
+type getRequestParams struct {
+	requestPath
+	RenderHTML     bool `param:"render_html" doc:"Show title and description as HTML as well"`
+	WithDiverged   bool `param:"include_diverged_commits_count" doc:"Count the commits by which the source branch is behind"`
+	WithRebaseFlag bool `param:"include_rebase_in_progress" doc:"Say whether a rebase is running"`
+}
+
+func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestParams) (mergeRequestFull, error) {
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
+	out, err := s.requestFull(ctx, as, p, m)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
+	none := false
+	if in.WithRebaseFlag {
+		out.RebaseInProgress = &none
+	}
+	if in.WithDiverged {
+		n, err := s.Requests.Diverged(ctx, as, p, m)
+		if err != nil {
+			return mergeRequestFull{}, err
+		}
+		out.DivergedCommits = &n
+	}
+	first, err := s.Requests.FirstContribution(ctx, as, p, m)
+	out.FirstContribution = &first
+	return out, err
+}
+
+// readRequest finds a request, brought up to date with its branches.
+func (s *Server) readRequest(ctx context.Context, as authz.Actor, in requestPath) (*project.Project, *mergerequest.MergeRequest, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := s.Requests.Read(ctx, as, p, in.IID)
+	return p, m, err
+}
+
+type mergeRefEntity struct {
+	CommitID string `json:"commit_id"`
+}
+
+func (s *Server) mergeRef(ctx context.Context, as authz.Actor, in requestPath) (mergeRefEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return mergeRefEntity{}, err
+	}
+	id, err := s.Requests.MergeRef(ctx, as, p, in.IID)
+	return mergeRefEntity{id.String()}, err
+}
+
+type requestListParams struct {
+	requestPath
+	api.Page
+}
+
+func (s *Server) requestParticipants(ctx context.Context, as authz.Actor, in requestListParams) (api.List[userBasic], error) {
+	var none api.List[userBasic]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	ids, err := s.Requests.Participants(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	page := slicePage(in.Page, ids)
+	people, err := s.Accounts.ByIDs(ctx, page)
+	if err != nil {
+		return none, err
+	}
+	out := make([]userBasic, 0, len(page))
+	for _, id := range page {
+		if u := people[id]; u != nil {
+			out = append(out, s.basic(u))
+		}
+	}
+	return api.Paged(out, len(ids)), nil
+}
+
+type reviewerEntity struct {
+	User      *userBasic `json:"user"`
+	State     string     `json:"state"`
+	CreatedAt api.Time   `json:"created_at"`
+}
+
+func (s *Server) requestReviewers(ctx context.Context, as authz.Actor, in requestPath) ([]reviewerEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Requests.Find(ctx, as, p, in.IID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]authz.UserID, len(m.Reviewers))
+	for i, r := range m.Reviewers {
+		ids[i] = r.UserID
+	}
+	people, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]reviewerEntity, len(m.Reviewers))
+	for i, r := range m.Reviewers {
+		out[i] = reviewerEntity{User: s.user(people[r.UserID]), State: r.State, CreatedAt: api.Time(r.CreatedAt.Time)}
+	}
+	return out, nil
+}
+
+func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestListParams) (api.List[commitEntity], error) {
+	var none api.List[commitEntity]
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return none, err
+	}
+	commits, total, err := s.Requests.Commits(ctx, as, p, m, nil, in.Offset(), in.Limit())
+	if err != nil {
+		return none, err
+	}
+	return api.Paged(s.commitEntities(p, commits), total), nil
+}
+
+type changesParams struct {
+	requestPath
+	RawDiffs bool `param:"access_raw_diffs" doc:"Read the changes from git; they always are"`
+}
+
+func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesParams) (mergeRequestFull, error) {
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
+	d, err := s.Requests.Diff(ctx, as, p, m, nil)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
+	out, err := s.requestFull(ctx, as, p, m)
+	changes := diffEntities(d)
+	out.Changes, out.Overflow = &changes, &d.Overflow
+	return out, err
+}
+
+func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestListParams) (api.List[diffEntity], error) {
+	var none api.List[diffEntity]
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return none, err
+	}
+	d, err := s.Requests.Diff(ctx, as, p, m, nil)
+	if err != nil {
+		return none, err
+	}
+	all := diffEntities(d)
+	return api.Paged(slicePage(in.Page, all), len(all)), nil
+}
+
+type versionOfRequest struct {
+	ID             mergerequest.VersionID `json:"id"`
+	HeadCommitSHA  string                 `json:"head_commit_sha"`
+	BaseCommitSHA  string                 `json:"base_commit_sha"`
+	StartCommitSHA string                 `json:"start_commit_sha"`
+	CreatedAt      api.Time               `json:"created_at"`
+	RequestID      mergerequest.ID        `json:"merge_request_id"`
+	State          string                 `json:"state"`
+	RealSize       string                 `json:"real_size"`
+	PatchIDSHA     *string                `json:"patch_id_sha" later:"diff discussions"`
+}
+
+func newVersionOfRequest(v *mergerequest.Version) versionOfRequest {
+	return versionOfRequest{
+		ID: v.ID, HeadCommitSHA: v.HeadSHA, BaseCommitSHA: v.BaseSHA, StartCommitSHA: v.StartSHA,
+		CreatedAt: api.Time(v.CreatedAt.Time), RequestID: v.MergeRequestID, State: "collected", RealSize: filesCount(v.ChangesCount),
+	}
+}
+
+func (s *Server) requestVersions(ctx context.Context, as authz.Actor, in requestListParams) (api.List[versionOfRequest], error) {
+	var none api.List[versionOfRequest]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	versions, err := s.Requests.Versions(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	page := slicePage(in.Page, versions)
+	out := make([]versionOfRequest, len(page))
+	for i := range page {
+		out[i] = newVersionOfRequest(&page[i])
+	}
+	return api.Paged(out, len(versions)), nil
+}
+
+type requestVersionParams struct {
+	requestPath
+	VersionID mergerequest.VersionID `param:"version_id,required" doc:"Id of the version"`
+}
+
+type versionWithChanges struct {
+	versionOfRequest
+	Commits []commitEntity `json:"commits"`
+	Diffs   []diffEntity   `json:"diffs"`
+}
+
+// maxVersionCommits bounds the commits that one version shows.
+const maxVersionCommits = 1000
+
+func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestVersionParams) (versionWithChanges, error) {
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return versionWithChanges{}, err
+	}
+	v, err := s.Requests.Version(ctx, as, p, m, in.VersionID)
+	if err != nil {
+		return versionWithChanges{}, err
+	}
+	commits, _, err := s.Requests.Commits(ctx, as, p, m, v, 0, maxVersionCommits)
+	if err != nil {
+		return versionWithChanges{}, err
+	}
+	var d *gitcmd.Diff
+	if d, err = s.Requests.Diff(ctx, as, p, m, v); err != nil {
+		return versionWithChanges{}, err
+	}
+	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits), Diffs: diffEntities(d)}, nil
+}
+
+// slicePage cuts a page out of a list that is there as a whole.
+func slicePage[T any](page api.Page, all []T) []T {
+	from := min(page.Offset(), len(all))
+	return all[from:min(from+page.Limit(), len(all))]
+}

@@ -1,0 +1,261 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// requestFilterParams are the parameters of every list of merge requests.
+type requestFilterParams struct {
+	State          string       `param:"state" values:"opened,closed,locked,merged,all" default:"all" doc:"State"`
+	AuthorID       int64        `param:"author_id" doc:"Id of the author"`
+	AuthorUsername string       `param:"author_username" doc:"Username of the author"`
+	_              struct{}     `exclusive:"author_id,author_username"`
+	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Id of an assignee, None or Any"`
+	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Username of an assignee"`
+	_              struct{}     `exclusive:"assignee_id,assignee_username"`
+	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Id of a reviewer, None or Any"`
+	ReviewerName   string       `param:"reviewer_username" doc:"Username of a reviewer, None or Any"`
+	_              struct{}     `exclusive:"reviewer_id,reviewer_username"`
+	MergeUserID    int64        `param:"merge_user_id" doc:"Id of who merged"`
+	MergeUserName  string       `param:"merge_user_username" doc:"Username of who merged"`
+	_              struct{}     `exclusive:"merge_user_id,merge_user_username"`
+	Labels         api.Strings  `param:"labels" doc:"Titles of labels, all of which it has; None or Any"`
+	Milestone      string       `param:"milestone" doc:"Title of the milestone, None or Any"`
+	Reaction       string       `param:"my_reaction_emoji" doc:"Reaction of the caller, None or Any"`
+	SourceBranch   string       `param:"source_branch" doc:"Source branch"`
+	TargetBranch   string       `param:"target_branch" doc:"Target branch"`
+	SourceProject  project.ID   `param:"source_project_id" doc:"Id of the source project"`
+	Search         string       `param:"search" doc:"Words of title or description"`
+	In             string       `param:"in" doc:"Where to search: title, description or both, comma-joined"`
+	WIP            string       `param:"wip" values:"yes,no" doc:"Only drafts, or none"`
+	CreatedAfter   *time.Time   `param:"created_after" doc:"Opened at this time or later"`
+	CreatedBefore  *time.Time   `param:"created_before" doc:"Opened at this time or before"`
+	UpdatedAfter   *time.Time   `param:"updated_after" doc:"Changed at this time or later"`
+	UpdatedBefore  *time.Time   `param:"updated_before" doc:"Changed at this time or before"`
+	DeployedAfter  *time.Time   `param:"deployed_after" doc:"Deployed at this time or later"`
+	DeployedBefore *time.Time   `param:"deployed_before" doc:"Deployed at this time or before"`
+	Environment    string       `param:"environment" doc:"Deployed to this environment"`
+	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Ids of users who all approved, None or Any"`
+	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Ids of users who all are approvers, None or Any"`
+	Not            requestNot   `param:"not" doc:"Leave out what matches"`
+	WithDetails    bool         `param:"with_labels_details" doc:"Show labels with all they have"`
+	Recheck        bool         `param:"with_merge_status_recheck" doc:"Ask for new trial merges where they are out of date"`
+	View           string       `param:"view" values:"simple" doc:"simple shows less of each"`
+	OrderBy        string       `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Sort by this"`
+	Sort           string       `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
+	api.Page
+}
+
+// requestNot is what not[...] leaves out.
+type requestNot struct {
+	Labels         api.Strings  `param:"labels" doc:"Titles of labels, any of which it has"`
+	Milestone      string       `param:"milestone" doc:"Title of the milestone"`
+	AuthorID       int64        `param:"author_id" doc:"Id of the author"`
+	AuthorUsername string       `param:"author_username" doc:"Username of the author"`
+	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Id of an assignee"`
+	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Username of an assignee"`
+	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Id of a reviewer"`
+	ReviewerName   string       `param:"reviewer_username" doc:"Username of a reviewer"`
+	Reaction       string       `param:"my_reaction_emoji" doc:"Reaction of the caller"`
+}
+
+// person makes a filter of an id, a word or a name.
+func person(id api.IDOrWord, name string) mergerequest.Person {
+	switch {
+	case strings.EqualFold(name, "none"):
+		return mergerequest.Person{None: true}
+	case strings.EqualFold(name, "any"):
+		return mergerequest.Person{Any: true}
+	}
+	return mergerequest.Person{
+		ID: authz.UserID(id.ID), None: id.None, Any: id.Any, Username: name,
+		Nothing: id.ID < 0,
+	}
+}
+
+func oneName(names api.Strings) (string, error) {
+	switch {
+	case len(names) > 1:
+		return "", api.BadParam("assignee_username allows one value, but found " + strconv.Itoa(len(names)) + ": " + strings.Join(names, ", "))
+	case len(names) == 1:
+		return names[0], nil
+	}
+	return "", nil
+}
+
+// filter turns the parameters into what core selects by.
+func (in *requestFilterParams) filter() (mergerequest.Filter, error) {
+	assignee, err := oneName(in.AssigneeNames)
+	if err != nil {
+		return mergerequest.Filter{}, err
+	}
+	notAssignee, err := oneName(in.Not.AssigneeNames)
+	if err != nil {
+		return mergerequest.Filter{}, err
+	}
+	f := mergerequest.Filter{
+		Author:    mergerequest.Person{ID: authz.UserID(in.AuthorID), Username: in.AuthorUsername},
+		Assignee:  person(in.AssigneeID, assignee),
+		Reviewer:  person(in.ReviewerID, in.ReviewerName),
+		MergeUser: mergerequest.Person{ID: authz.UserID(in.MergeUserID), Username: in.MergeUserName},
+		Labels:    in.Labels, Milestone: in.Milestone, Reaction: in.Reaction,
+		SourceBranch: in.SourceBranch, TargetBranch: in.TargetBranch, SourceProject: in.SourceProject,
+		Search: in.Search, SearchTitle: strings.Contains(in.In, "title"), SearchText: strings.Contains(in.In, "description"),
+		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
+		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore,
+		Deployed: in.DeployedAfter != nil || in.DeployedBefore != nil || in.Environment != "",
+		Approved: wants(in.ApprovedByIDs) || wants(in.ApproverIDs),
+		Not: mergerequest.Exclusion{
+			Labels: in.Not.Labels, Milestone: in.Not.Milestone, Reaction: in.Not.Reaction,
+			Author:   mergerequest.Person{ID: authz.UserID(in.Not.AuthorID), Username: in.Not.AuthorUsername},
+			Assignee: person(in.Not.AssigneeID, notAssignee),
+			Reviewer: person(in.Not.ReviewerID, in.Not.ReviewerName),
+		},
+		OrderBy: in.OrderBy, Ascending: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit(),
+	}
+	if in.State != "all" {
+		f.State = mergerequest.State(in.State)
+	}
+	if in.WIP != "" {
+		drafts := in.WIP == "yes"
+		f.Draft = &drafts
+	}
+	return f, nil
+}
+
+// wants reports whether a filter of users asks for somebody, not for none.
+func wants(ids api.Strings) bool {
+	for _, id := range ids {
+		if id != "" && !strings.EqualFold(id, "none") {
+			return true
+		}
+	}
+	return false
+}
+
+// applyScope narrows a list to the requests that the caller has a part in.
+func applyScope(f *mergerequest.Filter, as authz.Actor, scope string) {
+	me := mergerequest.Person{ID: as.UserID, Nothing: !as.SignedIn()}
+	switch strings.ReplaceAll(scope, "-", "_") {
+	case "created_by_me":
+		f.Author = both(f.Author, me)
+	case "assigned_to_me":
+		f.Assignee = both(f.Assignee, me)
+	case "reviews_for_me":
+		f.Reviewer = both(f.Reviewer, me)
+	}
+}
+
+// both narrows a filter of people to the caller.
+func both(asked, me mergerequest.Person) mergerequest.Person {
+	if asked.None || asked.ID != 0 && asked.ID != me.ID {
+		return mergerequest.Person{Nothing: true}
+	}
+	me.Username = asked.Username
+	return me
+}
+
+type listAllRequestsParams struct {
+	requestFilterParams
+	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"created_by_me" doc:"The caller's part in the requests"`
+	NonArchived bool   `param:"non_archived" doc:"Leave out archived projects"`
+}
+
+func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAllRequestsParams) (api.List[any], error) {
+	f, err := in.filter()
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f.NonArchived = in.NonArchived
+	applyScope(&f, as, in.Scope)
+	page, err := s.Requests.ListAll(ctx, as, f)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	return s.requestPage(ctx, in.requestFilterParams, "", page)
+}
+
+type listGroupRequestsParams struct {
+	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	requestFilterParams
+	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"The caller's part in the requests"`
+	NonArchived bool   `param:"non_archived" default:"true" doc:"Leave out archived projects"`
+}
+
+func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listGroupRequestsParams) (api.List[any], error) {
+	g, err := s.Namespaces.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f, err := in.filter()
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f.NonArchived = in.NonArchived
+	applyScope(&f, as, in.Scope)
+	page, err := s.Requests.ListInGroup(ctx, as, g.Subject(), f)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	return s.requestPage(ctx, in.requestFilterParams, g.FullPath, page)
+}
+
+type listRequestsParams struct {
+	projectPath
+	requestFilterParams
+	IIDs  api.Ints `param:"iids" doc:"Numbers in the project"`
+	Scope string   `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"The caller's part in the requests"`
+}
+
+func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listRequestsParams) (api.List[any], error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f, err := in.filter()
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	for _, iid := range in.IIDs {
+		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
+	}
+	applyScope(&f, as, in.Scope)
+	page, err := s.Requests.List(ctx, as, p, f)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	return s.requestPage(ctx, in.requestFilterParams, p.FullPath, page)
+}
+
+// requestPage renders a page of a list, seen from the project or group at path from.
+func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from string, page *mergerequest.Page) (api.List[any], error) {
+	if in.Recheck {
+		if err := s.Requests.Recheck(ctx, page); err != nil {
+			return api.List[any]{}, err
+		}
+	}
+	v := requestView{projects: page.Projects, from: from, details: in.WithDetails}
+	items := make([]any, 0, len(page.Items))
+	if in.View == "simple" {
+		for _, e := range s.simpleRequests(v, page.Items) {
+			items = append(items, e)
+		}
+		return api.Paged(items, page.Total), nil
+	}
+	list, err := s.requestEntities(ctx, v, page.Items)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	for i := range list {
+		items = append(items, &list[i])
+	}
+	return api.Paged(items, page.Total), nil
+}
