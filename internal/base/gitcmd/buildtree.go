@@ -15,16 +15,16 @@ type TreeChange struct {
 }
 
 // BuildTree makes the tree that results from changes to a base commit or tree (zero:
-// the empty tree), and gives its id. Removals come first, so that a file may take the place of a removed
-// folder and the other way round; folders left empty go away. ErrBadName is a path
-// git would not check out, ErrNotFound a removal of nothing, ErrPathConflict a path
-// through a file or a file in the place of a folder.
+// the empty tree), and gives its id. Removals come first, so that a file may take the
+// place of a removed folder and the other way round; folders left empty go away.
+// ErrBadName is a path git would not check out, ErrNotFound a removal of nothing,
+// ErrPathConflict a path through a file or a file in the place of a folder.
 func (r *Repo) BuildTree(ctx context.Context, base ObjectID, changes []TreeChange) (ObjectID, error) {
 	root, err := r.treeOf(ctx, base)
 	if err != nil {
 		return ObjectID{}, err
 	}
-	top := &folder{id: root}
+	top := &folder{id: root, changed: root == EmptyTree()} // which may never have been stored
 	var removals, additions []TreeChange
 	for _, c := range changes {
 		if !ValidPath(c.Path) {
@@ -144,6 +144,9 @@ func (f *folder) populated() bool {
 
 // writeFolder stores a changed folder and those below it; ok is false where nothing is left.
 func (r *Repo) writeFolder(ctx context.Context, f *folder) (id ObjectID, ok bool, err error) {
+	if err := r.load(ctx, f); err != nil {
+		return ObjectID{}, false, err
+	}
 	if !f.changed {
 		return f.id, !f.id.IsZero(), nil
 	}

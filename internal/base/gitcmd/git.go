@@ -163,6 +163,7 @@ func environment() []string {
 		{"core.filesRefLockTimeout", "3000"},
 		{"core.packedRefsTimeout", "5000"},
 		{"core.alternateRefsCommand", "exit 0 #"},
+		{"core.bigFileThreshold", "50m"}, // larger files are never held whole in memory
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"receive.autogc", "false"},

@@ -2,6 +2,7 @@ package gitcmd
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -41,5 +42,12 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 // Fsck checks every object and that everything the references need is there; the
 // error says what git found.
 func (r *Repo) Fsck(ctx context.Context) error {
-	return r.git.run(ctx, call{repo: r.main(), args: []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}, service: true})
+	var said tail
+	args := []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}
+	err := r.git.run(ctx, call{repo: r.main(), args: args, stdout: &said, service: true})
+	var e *Error
+	if errors.As(err, &e) {
+		e.Stderr = said.String() + e.Stderr
+	}
+	return err
 }

@@ -42,7 +42,10 @@ func (r *Repo) mergeTree(ctx context.Context, args []string) (MergeResult, error
 	fields := strings.Split(strings.TrimSuffix(out.buf.String(), "\x00"), "\x00")
 	tree, perr := ParseObjectID(fields[0])
 	if perr != nil {
-		return MergeResult{}, errors.Join(fmt.Errorf("merge-tree: unexpected answer %q", clip(out.buf.String())), err)
+		if err == nil {
+			err = fmt.Errorf("merge-tree: unexpected answer %q", clip(out.buf.String()))
+		}
+		return MergeResult{}, missing(err)
 	}
 	res := MergeResult{Tree: tree, Clean: err == nil}
 	if !res.Clean {

@@ -2,7 +2,7 @@ package gitcmd
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // git names objects by SHA-1
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,7 +35,7 @@ func objectHeader(kind Kind, size int64) []byte {
 
 // hashObject gives the id of an object with this content.
 func hashObject(kind Kind, content []byte) ObjectID {
-	h := sha1.New() //nolint:gosec // git names objects by SHA-1
+	h := sha1.New()
 	h.Write(objectHeader(kind, int64(len(content))))
 	h.Write(content)
 	var id ObjectID

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -28,7 +29,7 @@ func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
 		cmd.Env = append(cmd.Env, "GIT_DIR="+c.repo.path)
 		if c.repo.objects != "" {
 			cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+c.repo.objects,
-				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+c.repo.alternates())
+				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(c.repo.path, "objects"))
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, c.stderr

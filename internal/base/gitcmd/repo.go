@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Repo is a handle of one bare repository, or of a view of it that sees the objects
@@ -15,8 +14,7 @@ import (
 type Repo struct {
 	git     *Git
 	path    string
-	objects string   // object folder of a quarantine; "" for the repository itself
-	extra   []string // further object folders that the view reads
+	objects string // object folder of a quarantine; "" for the repository itself
 }
 
 // Repo gives the handle of the repository at a path below the root. The path is
@@ -37,10 +35,6 @@ func (r *Repo) objectDir() string {
 		return r.objects
 	}
 	return filepath.Join(r.path, "objects")
-}
-
-func (r *Repo) alternates() string {
-	return strings.Join(append([]string{filepath.Join(r.path, "objects")}, r.extra...), ":")
 }
 
 // main is the repository without its quarantine.
@@ -98,7 +92,7 @@ func writeSkeleton(dir string, head RefName) error {
 			return err
 		}
 	}
-	return os.Chmod(dir, 0o750) //nolint:gosec // a folder needs its x bits
+	return os.Chmod(dir, 0o750)
 }
 
 // Exists reports whether there is a repository.

@@ -17,6 +17,7 @@ type Service struct {
 	Config    []string  // further settings of ours, as key=value; never text of a user
 	Env       []string  // further variables for hooks, as NAME=value
 	HooksDir  string    // absolute folder of hooks; "" runs none
+	Decide    bool      // the folder's proc-receive hook moves every reference, not git
 	Stdin     io.Reader // nil: nothing
 	Stdout    io.Writer
 	Stderr    io.Writer // what git tells the client outside the protocol; may be nil
@@ -35,8 +36,10 @@ func (r *Repo) UploadPack(ctx context.Context, s Service) error {
 	return r.service(ctx, "upload-pack", []string{"--strict"}, config, s)
 }
 
-// ReceivePack serves a push. Objects go to git's own quarantine; pre-receive sees them
-// through GIT_QUARANTINE_PATH, proc-receive decides on every reference below refs/.
+// ReceivePack serves a push. Objects go to git's own quarantine, which pre-receive finds
+// in GIT_QUARANTINE_PATH and Repo.View reads. With Decide, the proc-receive hook moves
+// every reference below refs/ and answers for each of them; objects have left the
+// quarantine by then.
 func (r *Repo) ReceivePack(ctx context.Context, s Service) error {
 	config := []string{
 		"receive.advertiseAtomic=true",
@@ -51,7 +54,10 @@ func (r *Repo) ReceivePack(ctx context.Context, s Service) error {
 		if !filepath.IsAbs(s.HooksDir) {
 			return fmt.Errorf("hooks folder %q: want an absolute path: %w", s.HooksDir, ErrBadName)
 		}
-		config = append(config, "core.hooksPath="+s.HooksDir, "receive.procReceiveRefs=refs")
+		config = append(config, "core.hooksPath="+s.HooksDir)
+	}
+	if s.Decide {
+		config = append(config, "receive.procReceiveRefs=refs")
 	}
 	return r.service(ctx, "receive-pack", nil, config, s)
 }

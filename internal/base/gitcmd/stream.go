@@ -11,7 +11,7 @@ import (
 // stream is the output of a process that runs while it is read.
 type stream struct {
 	git    *Git
-	ctx    context.Context //nolint:containedctx // the process lives as long as the stream
+	ctx    context.Context
 	cancel context.CancelFunc
 	done   func()
 	cmd    *exec.Cmd

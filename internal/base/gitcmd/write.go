@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" //nolint:gosec // git names objects by SHA-1
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"hash"
@@ -183,7 +183,7 @@ func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 
 // encodeLoose writes header and content, compressed, and gives the id.
 func encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
-	var sum hash.Hash = sha1.New() //nolint:gosec // git names objects by SHA-1
+	var sum hash.Hash = sha1.New()
 	buffered := bufio.NewWriter(out)
 	z, err := zlib.NewWriterLevel(buffered, zlib.BestSpeed)
 	if err != nil {
@@ -210,7 +210,7 @@ func encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in i
 
 // contextReader stops reading when its context ends.
 type contextReader struct {
-	ctx context.Context //nolint:containedctx // lives for one copy
+	ctx context.Context
 	in  io.Reader
 }
 

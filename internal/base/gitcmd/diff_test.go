@@ -1,0 +1,140 @@
+package gitcmd_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+)
+
+func TestRepo_Diff(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	long := strings.Repeat("some line of text\n", 30)
+	write := func(files map[string]string, modes map[string]gitcmd.Mode) gitcmd.ObjectID {
+		var changes []gitcmd.TreeChange
+		for path, content := range files {
+			c := gitcmd.TreeChange{Path: path, Mode: gitcmd.ModeFile, ID: must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, []byte(content)))}
+			if m, ok := modes[path]; ok {
+				c.Mode = m
+			}
+			if c.Mode == gitcmd.ModeSubmodule {
+				c.ID = must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(content))
+			}
+			changes = append(changes, c)
+		}
+		return must[gitcmd.ObjectID](t)(r.BuildTree(ctx, gitcmd.ObjectID{}, changes))
+	}
+	sub := strings.Repeat("1", 40)
+	a := write(map[string]string{
+		"same": "x", "mod": "a\nb\nc\n", "gone": "1\n2\n", "old name": long, "exec": "e\n", "bin": "\x00\x01", "type": "target", "noeol": "x",
+		"white": "a b\n", "sub": sub, "latin": "caf\xe9\n",
+	}, map[string]gitcmd.Mode{"type": gitcmd.ModeSymlink, "sub": gitcmd.ModeSubmodule})
+	b := write(map[string]string{
+		"same": "x", "mod": "a\nB\nc\n=end\n", "dir/new \xff name": long + "more\n", "exec": "e\n", "bin": "\x00\x02", "type": "now a file\n", "noeol": "y",
+		"white": "a  b\n", "sub": strings.Repeat("2", 40), "latin": "caf\xe9s\n", "--- a": "+++ b\ndiff --git a/x b/x\n",
+	}, map[string]gitcmd.Mode{"exec": gitcmd.ModeExecutable, "sub": gitcmd.ModeSubmodule})
+
+	d := must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
+	files := map[string]*gitcmd.FileDiff{}
+	for i := range d.Files {
+		files[d.Files[i].NewPath] = &d.Files[i]
+	}
+	tests := []struct {
+		path     string
+		status   byte
+		patch    string
+		add, del int
+	}{
+		{"mod", 'M', "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+=end\n", 2, 1},
+		{"gone", 'D', "@@ -1,2 +0,0 @@\n-1\n-2\n", 0, 2},
+		{"dir/new \xff name", 'R', "@@ -28,3 +28,4 @@ some line of text\n some line of text\n some line of text\n some line of text\n+more\n", 1, 0},
+		{"exec", 'M', "", 0, 0},
+		{"bin", 'M', "", 0, 0},
+		{"type", 'T', "@@ -1 +0,0 @@\n-target\n\\ No newline at end of file\n@@ -0,0 +1 @@\n+now a file\n", 1, 1},
+		{"noeol", 'M', "@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n", 1, 1},
+		{"white", 'M', "@@ -1 +1 @@\n-a b\n+a  b\n", 1, 1},
+		{"sub", 'M', "@@ -1 +1 @@\n-Subproject commit " + sub + "\n+Subproject commit " + strings.Repeat("2", 40) + "\n", 1, 1},
+		{"latin", 'M', "@@ -1 +1 @@\n-caf\xe9\n+caf\xe9s\n", 1, 1},
+		{"--- a", 'A', "@@ -0,0 +1,2 @@\n++++ b\n+diff --git a/x b/x\n", 2, 0},
+	}
+	if len(d.Files) != len(tests) || d.Overflow {
+		t.Errorf("%d files, overflow %t", len(d.Files), d.Overflow)
+	}
+	for _, tt := range tests {
+		f := files[tt.path]
+		if f == nil {
+			t.Errorf("%q is missing", tt.path)
+			continue
+		}
+		if f.Status != tt.status || string(f.Patch) != tt.patch || f.Additions != tt.add || f.Deletions != tt.del || f.Binary != (tt.path == "bin") {
+			t.Errorf("%q: got %c +%d -%d binary %t\n%s", tt.path, f.Status, f.Additions, f.Deletions, f.Binary, f.Patch)
+		}
+	}
+	if f := files["dir/new \xff name"]; f != nil && (f.OldPath != "old name" || f.Score < 90 || !f.Renamed()) {
+		t.Errorf("rename: %+v", f)
+	}
+	if f := files["exec"]; f != nil && (f.OldMode != gitcmd.ModeFile || f.NewMode != gitcmd.ModeExecutable) {
+		t.Errorf("mode: %+v", f)
+	}
+	if n := starts(g, func() { must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})) }); n != 0 {
+		t.Errorf("warm diff started %d processes", n)
+	}
+	if n := starts(g, func() { must[*gitcmd.Diff](t)(r.Diff(ctx, b, a, gitcmd.DiffOptions{})) }); n != 0 {
+		t.Errorf("another diff through the open process started %d", n)
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{IgnoreWhitespace: true, NoRenames: true}))
+	for _, f := range d.Files {
+		if f.Renamed() || f.NewPath == "white" && len(f.Patch) > 0 || f.NewPath == "mod" && f.Additions != 2 {
+			t.Errorf("without white space and renames: %+v", f)
+		}
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{NoPatch: true}))
+	if len(d.Files) != len(tests) || len(d.Files[0].Patch) > 0 {
+		t.Errorf("names only: %+v", d.Files)
+	}
+	var raw bytes.Buffer
+	if err := r.RawDiff(ctx, a, b, &raw); err != nil || raw.String() != real(t, r.Path(), "diff-tree", "-r", "-p", "-M", "--full-index", a.String(), b.String()) {
+		t.Errorf("raw diff: %v\n%s", err, raw.String())
+	}
+	missing := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("de", 20)))
+	if _, err := r.Diff(ctx, a, missing, gitcmd.DiffOptions{}); !errors.Is(err, gitcmd.ErrNotFound) {
+		t.Errorf("missing: %v", err)
+	}
+}
+
+func TestRepo_Diff_limits(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	files := map[string]string{}
+	for _, n := range []string{"a", "b", "c", "d"} {
+		files[n] = strings.Repeat(n+"\n", 1000)
+	}
+	files["long"] = strings.Repeat("x", 100_000) + "\n"
+	c := commit(t, r, 1700000000, files)
+	d := must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	if len(d.Files) != 5 || d.Overflow || len(d.Files[4].Patch) < 100_000 || d.Files[4].Additions != 1 {
+		t.Errorf("no limit: %d files, overflow %t, %+v", len(d.Files), d.Overflow, d.Files[4].Additions)
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxFileBytes: 50_000}))
+	if !d.Overflow || !d.Files[4].TooLarge || d.Files[4].Patch != nil || d.Files[0].TooLarge || d.Files[4].Additions != 1 {
+		t.Errorf("file limit: overflow %t, %+v", d.Overflow, d.Files[0].TooLarge)
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxFiles: 2}))
+	if !d.Overflow || len(d.Files) != 2 {
+		t.Errorf("files: overflow %t, %d files", d.Overflow, len(d.Files))
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxBytes: 7000}))
+	if !d.Overflow || d.Files[0].TooLarge || !d.Files[3].TooLarge || d.Files[3].Additions != 1000 {
+		t.Errorf("bytes: overflow %t, %+v", d.Overflow, d.Files[3].Additions)
+	}
+	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	if len(d.Files) != 5 {
+		t.Errorf("after a flood: %d files", len(d.Files))
+	}
+}

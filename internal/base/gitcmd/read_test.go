@@ -1,0 +1,281 @@
+package gitcmd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+)
+
+func TestRepo_Init(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	if err := r.Init(ctx, "main"); !errors.Is(err, gitcmd.ErrExists) {
+		t.Errorf("second init: %v", err)
+	}
+	if head := must[gitcmd.RefName](t)(r.Head(ctx)); head != "refs/heads/main" {
+		t.Errorf("head: %q", head)
+	}
+	for _, name := range []string{"HEAD", "main", "refs/heads/main", "deadbeef", strings.Repeat("a", 40), "", "-x", ":/text", "HEAD^", "main@{0}", "a\nb"} {
+		if _, err := r.Resolve(ctx, name); !errors.Is(err, gitcmd.ErrNotFound) {
+			t.Errorf("resolve %q in empty repository: %v", name, err)
+		}
+	}
+	if refs := must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/")); len(refs) != 0 {
+		t.Errorf("refs: %v", refs)
+	}
+	fsck(t, r)
+	if out := real(t, t.TempDir(), "clone", "-q", r.Path(), "x"); out != "" {
+		t.Errorf("clone said %q", out)
+	}
+	outside := g.Repo("../../../etc")
+	if !strings.HasPrefix(outside.Path(), filepath.Dir(filepath.Dir(filepath.Dir(r.Path())))) {
+		t.Errorf("a path escaped: %s", outside.Path())
+	}
+	if err := r.Remove(ctx); err != nil || r.Exists() {
+		t.Errorf("remove: %v, exists %t", err, r.Exists())
+	}
+	if err := r.Remove(ctx); err != nil {
+		t.Errorf("second remove: %v", err)
+	}
+}
+
+func TestRepo_reads_warm(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	a := commit(t, r, 1700000000, map[string]string{"README.md": "hello", "dir/x": "x", "dir/sub/y": "y"})
+	b := commit(t, r, 1700000001, map[string]string{"README.md": "hello 2"}, a)
+	point(t, r, "refs/heads/main", b)
+	read := func() {
+		rev := must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
+		must[*gitcmd.Commit](t)(r.Commit(ctx, rev.Commit))
+		e := must[gitcmd.TreeEntry](t)(r.Entry(ctx, rev.Commit, "README.md"))
+		must[[]byte](t)(r.Blob(ctx, e.ID, 1<<20))
+		must[[]gitcmd.PathEntry](t)(r.List(ctx, rev.Commit, "dir"))
+		must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Branches))
+		must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Limit: 20}))
+		must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Path: "dir"}))
+		must[gitcmd.ObjectID](t)(r.MergeBase(ctx, a, b))
+		must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
+		must[bool](t)(r.IsAncestor(ctx, a, b))
+	}
+	read()
+	if n := starts(g, read); n != 0 {
+		t.Errorf("warm reads started %d processes", n)
+	}
+	g.Trim()
+	if g.Running() != 0 {
+		t.Errorf("%d processes after Trim", g.Running())
+	}
+	read()
+	c := commit(t, r, 1700000002, map[string]string{"README.md": "3"}, b)
+	point(t, r, "refs/heads/main", c)
+	n := starts(g, func() {
+		rev := must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
+		if rev.Commit != c {
+			t.Errorf("main: got %s, want %s", rev.Commit, c)
+		}
+		must[*gitcmd.Diff](t)(r.Diff(ctx, b, c, gitcmd.DiffOptions{}))
+		must[*gitcmd.Tree](t)(r.Tree(ctx, c))
+	})
+	if n != 0 {
+		t.Errorf("reads of a new commit through open processes started %d", n)
+	}
+}
+
+func TestRepo_Entry(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	odd := []string{"a b", "-dash", "tab\there", "new\nline", "\xff\xfe", "ü", "quote\"", "back\\slash", "dir/-x", "info deadbeef", "*", ":(glob)x", "=end"}
+	files := map[string]string{}
+	for _, n := range odd {
+		files[n] = "content of " + n
+	}
+	c := commit(t, r, 1700000000, files)
+	point(t, r, "refs/heads/main", c)
+	for _, n := range odd {
+		e := must[gitcmd.TreeEntry](t)(r.Entry(ctx, c, n))
+		if got := must[[]byte](t)(r.Blob(ctx, e.ID, 100)); string(got) != files[n] {
+			t.Errorf("%q: got %q", n, got)
+		}
+		ids := must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c}, Path: n}))
+		if len(ids) != 1 {
+			t.Errorf("log of %q: %d commits", n, len(ids))
+		}
+	}
+	for _, n := range []string{"nope", "a b/c", "dir/-x/y", "..", "dir/../a b", "a b\x00"} {
+		if _, err := r.Entry(ctx, c, n); !errors.Is(err, gitcmd.ErrNotFound) {
+			t.Errorf("%q: got %v, want ErrNotFound", n, err)
+		}
+	}
+	d := must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	if len(d.Files) != len(odd) {
+		t.Errorf("diff has %d files, want %d", len(d.Files), len(odd))
+	}
+	for _, f := range d.Files {
+		want := "@@ -0,0 +1"
+		if files[f.NewPath] == "" || !strings.HasPrefix(string(f.Patch), want) || !f.New() || f.Additions != 1+strings.Count(f.NewPath, "\n") && f.Additions != 1 {
+			t.Errorf("diff of %q: %+v", f.NewPath, f)
+		}
+	}
+}
+
+func TestRepo_Blob(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	big := bytes.Repeat([]byte("0123456789\x00abcde"), 300_000)
+	id := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, big))
+	small := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, []byte("missing\n")))
+	empty := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, nil))
+	if _, err := r.Blob(ctx, id, 1000); !errors.Is(err, gitcmd.ErrTooLarge) {
+		t.Errorf("limit: got %v", err)
+	}
+	if _, err := r.Commit(ctx, id); !errors.Is(err, gitcmd.ErrWrongKind) {
+		t.Errorf("kind: got %v", err)
+	}
+	if _, err := r.Tree(ctx, small); !errors.Is(err, gitcmd.ErrWrongKind) {
+		t.Errorf("kind: got %v", err)
+	}
+	if got := must[[]byte](t)(r.Blob(ctx, small, 100)); string(got) != "missing\n" {
+		t.Errorf("small: %q", got)
+	}
+	if got := must[[]byte](t)(r.Blob(ctx, empty, 100)); len(got) != 0 {
+		t.Errorf("empty: %q", got)
+	}
+	b := must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
+	got := must[[]byte](t)(io.ReadAll(b))
+	if err := b.Close(); err != nil || !bytes.Equal(got, big) || b.Size != int64(len(big)) {
+		t.Errorf("stream: %d bytes, %v", len(got), err)
+	}
+	b = must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
+	if _, err := io.ReadFull(b, make([]byte, 10)); err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("early close: %v", err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	b = must[*gitcmd.BlobReader](t)(r.OpenBlob(stopped, id))
+	cancel()
+	if _, err := io.Copy(io.Discard, b); err == nil {
+		t.Log("the whole blob was in the pipe already")
+	}
+	_ = b.Close()
+}
+
+func TestRepo_cancelled(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	r := newRepo(t, g)
+	text := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i%26)}, 900_000+i) }
+	var ids []gitcmd.ObjectID
+	for i := range 20 {
+		ids = append(ids, must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), text(i))))
+	}
+	var group sync.WaitGroup
+	for worker := range 6 {
+		group.Go(func() {
+			for i, id := range ids {
+				ctx, cancel := context.WithCancel(t.Context())
+				if (i+worker)%3 == 0 {
+					go cancel() // in mid-body, before it, or after it
+				}
+				got, err := r.Blob(ctx, id, 1<<20)
+				if err == nil && !bytes.Equal(got, text(i)) {
+					t.Errorf("blob %d: answer out of step", i)
+				}
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("blob %d: %v", i, err)
+				}
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestRepo_pool_full(t *testing.T) {
+	t.Parallel()
+	g := newGit(t, func(c *gitcmd.Config) { c.KeptOpen = 3 })
+	var group sync.WaitGroup
+	for i := range 12 {
+		r := g.Repo(fmt.Sprintf("r%d.git", i))
+		if err := r.Init(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			for k := range 5 {
+				id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i, k))))
+				if got, err := r.Blob(t.Context(), id, 100); err != nil || string(got) != fmt.Sprint(i, k) {
+					t.Errorf("repository %d: %q, %v", i, got, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := g.Running(); n > 3 {
+		t.Errorf("%d processes kept open, want 3 at most", n)
+	}
+}
+
+func TestRepo_killed_process(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	r := newRepo(t, g)
+	for i := range 3 {
+		id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i))))
+		must[[]byte](t)(r.Blob(t.Context(), id, 100))
+		// The repository goes and comes back under the open process.
+		if err := os.Rename(r.Path(), r.Path()+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(r.Path()+".away", r.Path()); err != nil {
+			t.Fatal(err)
+		}
+		r.Recycle()
+	}
+}
+
+func TestGit_Close(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	r := newRepo(t, g)
+	id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte("x")))
+	must[gitcmd.Info](t)(r.Info(t.Context(), id))
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte("y")))
+	if _, err := r.Info(t.Context(), other); !errors.Is(err, gitcmd.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
+
+func TestGit_separate_repositories(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	a, b := newRepo(t, g), g.Repo("other.git")
+	if err := b.Init(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	id := must[gitcmd.ObjectID](t)(a.WriteBlob(t.Context(), []byte("secret")))
+	must[[]byte](t)(a.Blob(t.Context(), id, 100))
+	if _, err := b.Blob(t.Context(), id, 100); !errors.Is(err, gitcmd.ErrNotFound) {
+		t.Errorf("knowing an id gave access to another repository: %v", err)
+	}
+}

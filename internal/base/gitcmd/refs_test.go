@@ -1,0 +1,196 @@
+package gitcmd_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+)
+
+func TestRepo_Refs(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	c := commit(t, r, 1700000000, map[string]string{"f": "x"})
+	d := commit(t, r, 1700000001, map[string]string{"f": "y"}, c)
+	tag := must[gitcmd.ObjectID](t)(r.CreateTag(ctx, gitcmd.TagInput{Name: "v1", Target: c, Tagger: who("Ann", 1), Message: "m"}))
+	nested := must[gitcmd.ObjectID](t)(r.CreateTag(ctx, gitcmd.TagInput{Name: "v2", Target: tag, Tagger: who("Ann", 1), Message: "m"}))
+	for ref, id := range map[gitcmd.RefName]gitcmd.ObjectID{
+		"refs/heads/main": c, "refs/heads/feature/x": d, "refs/heads/feature-y": c, "refs/tags/v1": tag, "refs/tags/v2": nested,
+		"refs/tags/light": d, "refs/merge-requests/1/head": d, "refs/heads/ünï": c,
+	} {
+		point(t, r, ref, id)
+	}
+	check := func(when string) {
+		t.Helper()
+		want := real(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)")
+		want = strings.ReplaceAll(want, " \n", "\n")
+		var got strings.Builder
+		for _, ref := range must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/")) {
+			fmt.Fprintf(&got, "%s %s", ref.Name, ref.ID)
+			if ref.Annotated() {
+				if ref.Name == "refs/tags/v2" { // git peels once in this format, we to the end
+					ref.Peeled = tag
+				}
+				fmt.Fprintf(&got, " %s", ref.Peeled)
+			}
+			got.WriteString("\n")
+		}
+		if got.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", when, got.String(), want)
+		}
+	}
+	check("loose")
+	if err := r.Maintain(ctx, gitcmd.Maintenance{}); err != nil {
+		t.Fatal(err)
+	}
+	check("packed")
+	point(t, r, "refs/heads/main", d)
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/feature/x", Old: d}}); err != nil {
+		t.Fatal(err)
+	}
+	point(t, r, "refs/heads/feature", d)
+	check("mixed")
+	if n := starts(g, func() { must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Tags)) }); n > 1 {
+		t.Errorf("list started %d processes", n)
+	}
+	if _, err := r.Refs(ctx, "refs/../"); !errors.Is(err, gitcmd.ErrBadName) {
+		t.Errorf("climbing prefix: %v", err)
+	}
+	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	check("full maintenance")
+	fsck(t, r)
+}
+
+func TestRepo_Resolve(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	tree := must[*gitcmd.Commit](t)(r.Commit(ctx, a)).Tree
+	for ref, id := range map[gitcmd.RefName]gitcmd.ObjectID{
+		"refs/heads/main": a, "refs/heads/both": a, "refs/tags/both": b, "refs/heads/deadbeef": b, "refs/heads/tags/x": a, "refs/tags/x": b,
+		"refs/merge-requests/1/head": b,
+	} {
+		point(t, r, ref, id)
+	}
+	tests := []struct {
+		name string
+		want gitcmd.ObjectID
+	}{
+		{"main", a},
+		{"HEAD", a},
+		{"refs/heads/main", a},
+		{"heads/main", a},
+		{"both", b},
+		{"heads/both", a},
+		{"refs/heads/both", a},
+		{"deadbeef", b},
+		{"refs/merge-requests/1/head", b},
+		{"merge-requests/1/head", b},
+		{a.String(), a},
+		{strings.ToUpper(b.String()), b},
+		{a.String()[:7], a},
+		{b.String()[:12], b},
+		{"tags/x", b},
+	}
+	for _, tt := range tests {
+		rev, err := r.Resolve(ctx, tt.name)
+		if err != nil || rev.Commit != tt.want {
+			t.Errorf("%q: got %s, %v, want %s", tt.name, rev.Commit, err, tt.want)
+		}
+	}
+	for _, name := range []string{
+		"", "nope", "main^", "main~1", "main@{0}", "@", ":/at", "main:f", "main..both", "--all", "-x", "^main", "main ", "a\nb", "HEAD\ncontents HEAD",
+		"../HEAD", "refs/heads/../heads/main", "config", "objects", tree.String(), tree.String()[:10], a.String()[:3], "refs/heads/", "refs/heads", strings.Repeat("x", 5000),
+	} {
+		if rev, err := r.Resolve(ctx, name); !errors.Is(err, gitcmd.ErrNotFound) {
+			t.Errorf("%q: got %+v, %v, want ErrNotFound", name, rev, err)
+		}
+	}
+}
+
+func TestRepo_SetHead(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, newGit(t))
+	if err := r.SetHead(t.Context(), "refs/heads/trunk"); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[gitcmd.RefName](t)(r.Head(t.Context())); got != "refs/heads/trunk" {
+		t.Errorf("got %q", got)
+	}
+	if err := r.SetHead(t.Context(), "refs/tags/x"); !errors.Is(err, gitcmd.ErrBadName) {
+		t.Errorf("tag: %v", err)
+	}
+}
+
+// Readers see every reference at all times, whatever packing, moving and deleting goes on.
+func TestRepo_Refs_underPacking(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	for i := range 20 {
+		point(t, r, gitcmd.RefName(fmt.Sprintf("refs/heads/b%d", i)), a)
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if refs, err := r.Refs(ctx, gitcmd.Branches); err != nil || len(refs) < 20 {
+					t.Errorf("list: %d branches, %v", len(refs), err)
+					return
+				}
+				if id, err := r.Branch(ctx, "b7"); err != nil || id != a && id != b {
+					t.Errorf("b7: %s, %v", id, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 15 {
+		id := []gitcmd.ObjectID{a, b}[i%2]
+		point(t, r, "refs/heads/b7", id)
+		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
+			t.Errorf("own write: got %s, want %s", got, id)
+		}
+		real(t, r.Path(), "pack-refs", "--all", "--prune")
+		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
+			t.Errorf("own write after packing: got %s, want %s", got, id)
+		}
+	}
+	close(stop)
+	readers.Wait()
+}
+
+func TestRepo_Ref_broken(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, newGit(t))
+	for name, content := range map[string]string{"short": "abc\n", "loop": "ref: refs/heads/loop\n", "evil": "ref: ../../config\n", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(r.Path(), "refs/heads", name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := r.Branch(t.Context(), name); err == nil {
+			t.Errorf("%s: got %s", name, id)
+		}
+	}
+	if refs := must[[]gitcmd.Ref](t)(r.Refs(t.Context(), gitcmd.Branches)); len(refs) != 0 {
+		t.Errorf("list: %v", refs)
+	}
+}
