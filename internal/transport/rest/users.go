@@ -13,6 +13,7 @@ import (
 func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
+		api.Get("/user_counts", s.userCounts).Doc("Count the open work of the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
@@ -48,6 +49,22 @@ func (s *Server) currentUser(ctx context.Context, as authz.Actor, _ struct{}) (u
 		return userEntity{}, err
 	}
 	return s.ownForm(as, u, identities[u.ID]), nil
+}
+
+type userCountsEntity struct {
+	MergeRequests         int `json:"merge_requests"` // the same as those assigned
+	AssignedIssues        int `json:"assigned_issues"`
+	AssignedMergeRequests int `json:"assigned_merge_requests"`
+	ReviewRequested       int `json:"review_requested_merge_requests"`
+	Todos                 int `json:"todos" later:"to-do items"`
+}
+
+func (s *Server) userCounts(ctx context.Context, as authz.Actor, _ struct{}) (userCountsEntity, error) {
+	c, err := s.Accounts.Count(ctx, as)
+	return userCountsEntity{
+		MergeRequests: c.AssignedMergeRequests, AssignedIssues: c.AssignedIssues,
+		AssignedMergeRequests: c.AssignedMergeRequests, ReviewRequested: c.ReviewRequested,
+	}, err
 }
 
 type listUsersParams struct {

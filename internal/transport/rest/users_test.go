@@ -351,3 +351,12 @@ func TestUsers_blocked(t *testing.T) {
 	p.want(mona, "GET", "/user", "", 403, `{"message":"403 Forbidden - Your account has been blocked."}`)
 	p.want(mona, "GET", "/users?username=root", "", 403, `{"message":"403 Forbidden - Your account has been blocked."}`)
 }
+
+func TestUsers_counts(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t, dbtest.Open(t, false))
+	_, mona := p.signUp("mona")
+	p.want(mona, "GET", "/user_counts", "", 200, `{"merge_requests":0,"assigned_issues":0,"assigned_merge_requests":0,`+
+		`"review_requested_merge_requests":0,"todos":0}`)
+	p.want("", "GET", "/user_counts", "", 401, `{"message":"401 Unauthorized"}`)
+}
