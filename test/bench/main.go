@@ -1,0 +1,137 @@
+// Command bench measures the built server as its clients would see it: it starts the
+// binary on a fresh data folder, fills it over the interface and over git, and prints
+// what the operations cost. A slow figure never makes it fail, a refused request does.
+//
+//	make bench ARGS="-quick"
+//	TENON_BIN=$PWD/bin/tenon go run ./test/bench -only 'list|note' -seconds 5
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	binary   string
+	only     *regexp.Regexp
+	length   time.Duration // of each measurement
+	rest     time.Duration // before idle memory is read
+	database string
+	quick    bool
+	keep     bool
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func flags() (options, error) {
+	o := options{binary: os.Getenv("TENON_BIN")}
+	only := flag.String("only", "", "run the operations whose name matches this pattern")
+	seconds := flag.Float64("seconds", 5, "length of each measurement")
+	flag.StringVar(&o.database, "database", "", "postgres:// address of an empty database; SQLite if absent")
+	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
+	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
+	flag.Parse()
+	if o.binary == "" {
+		return o, errors.New("TENON_BIN does not name the server's binary; use make bench")
+	}
+	o.length, o.rest = time.Duration(*seconds*float64(time.Second)), 30*time.Second
+	if o.quick {
+		o.length, o.rest = time.Second, 3*time.Second
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	return o, nil
+}
+
+func run() (err error) {
+	o, err := flags()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	folder, err := os.MkdirTemp("", "tenon-bench-")
+	if err != nil {
+		return err
+	}
+	if o.keep {
+		fmt.Println("folder:", folder)
+	} else {
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	}
+	out := &report{to: os.Stdout}
+	out.machine(o)
+	s, err := measureStart(ctx, o, folder, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	return measure(ctx, o, folder, s, out)
+}
+
+// measure runs everything against a server that is up and empty.
+func measure(ctx context.Context, o options, folder string, s *server, out *report) error {
+	w, err := fill(ctx, o, s, filepath.Join(folder, "seed.git"))
+	if err != nil {
+		return fmt.Errorf("fill the server: %w", err)
+	}
+	failed := 0
+	l := &loader{server: s, length: o.length}
+	if err := l.background(ctx); err != nil {
+		return err
+	}
+	out.header()
+	for _, op := range operations(w) {
+		if !o.only.MatchString(op.name) {
+			continue
+		}
+		r, err := l.measure(ctx, op)
+		if err != nil {
+			return fmt.Errorf("%s: %w", op.name, err)
+		}
+		failed += r.one.errors + r.eight.errors
+		out.row(op, r)
+	}
+	if o.only.MatchString("git clone") || o.only.MatchString("git push") {
+		if err := measureGit(ctx, o, folder, s, w, out); err != nil {
+			return fmt.Errorf("git: %w", err)
+		}
+	}
+	if o.only.MatchString("memory") {
+		if err := measureMemory(ctx, o, s, out); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d requests failed", failed)
+	}
+	return nil
+}
+
+// wait ends after d or with ctx.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
