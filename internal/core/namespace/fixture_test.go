@@ -119,3 +119,10 @@ func wantError(t *testing.T, err error, kind errs.Kind, text string) {
 		t.Errorf("got error %v, want %s: %q", err, kind, text)
 	}
 }
+
+// at is the group as a place for any actor, not only for the one it was read for.
+func at(g *namespace.Group) namespace.Place {
+	p := g.Place()
+	p.Subject.Known = false
+	return p
+}

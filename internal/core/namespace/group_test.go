@@ -44,7 +44,7 @@ func TestService_Create_refused(t *testing.T) {
 		ann, bob := f.user("ann"), f.user("bob")
 		open := f.group(ann, "open", nil, authz.Public)
 		closed := f.group(ann, "closed", nil, authz.Private)
-		f.add(ann, open.Place(), bob, authz.Developer)
+		f.add(ann, at(open), bob, authz.Developer)
 		long := strings.Repeat("x", 256)
 		for _, tt := range []struct {
 			name string
@@ -129,7 +129,7 @@ func TestService_Update(t *testing.T) {
 		top := f.group(ann, "top", nil, authz.Public)
 		sub := f.group(ann, "sub", top, authz.Public)
 		f.twin("app", sub.ID, authz.Public)
-		f.add(ann, top.Place(), bob, authz.Maintainer)
+		f.add(ann, at(top), bob, authz.Maintainer)
 
 		_, err := f.Update(ctx, bob, "top", namespace.GroupChanges{Description: ptr("x")})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
