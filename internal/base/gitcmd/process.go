@@ -104,10 +104,23 @@ func (g *Git) run(ctx context.Context, c call) error {
 	} else {
 		c.stderr = io.MultiWriter(&said, c.stderr)
 	}
+	in := c.stdin
+	c.stdin = nil
 	cmd := g.command(ctx, c)
+	if in == nil {
+		if err := g.start(cmd); err != nil {
+			return err
+		}
+		return g.wait(ctx, cmd, c.args[0], &said)
+	}
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start git: %w", err)
+	}
 	if err := g.start(cmd); err != nil {
 		return err
 	}
+	go feed(pipe, in)
 	return g.wait(ctx, cmd, c.args[0], &said)
 }
 
@@ -124,4 +137,12 @@ func (g *Git) output(ctx context.Context, c call, limit int) ([]byte, error) {
 		return nil, err
 	}
 	return out.buf.Bytes(), nil
+}
+
+// feed copies input to a process. It is not waited for, because a client may neither
+// send nor go away after the process has ended: it ends when the input does, which for
+// the body of a request is the end of its handler at the latest.
+func feed(pipe io.WriteCloser, in io.Reader) {
+	_, _ = io.Copy(pipe, in) // a process that stops reading says why by its exit code
+	_ = pipe.Close()
 }

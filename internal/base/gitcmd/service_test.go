@@ -86,13 +86,17 @@ func TestRepo_services(t *testing.T) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
-	for i := range 4 {
+	dirs := make([]string, 4)
+	for i := range dirs {
 		dir := filepath.Join(t.TempDir(), "w")
+		dirs[i] = dir
 		real(t, t.TempDir(), "clone", "-q", url, dir)
-		if err := os.WriteFile(filepath.Join(dir, "f"), fmt.Append(nil, i), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "f"), fmt.Append(nil, "change ", i), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		real(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qam", fmt.Sprint("change ", i))
+	}
+	for i, dir := range dirs {
 		group.Go(func() {
 			if out, err := try(dir, "push", "-q", "origin", fmt.Sprintf("HEAD:refs/heads/b%d", i)); err != nil {
 				t.Errorf("push %d: %s", i, out)
