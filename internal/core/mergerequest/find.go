@@ -73,12 +73,25 @@ func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*MergeRequest, er
 	}
 	var w db.Where
 	w.In("m.id", ids)
-	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m"+w.SQL(), w.Args()...)
+	rows, err := s.rows(ctx, w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("merge requests by id: %w", err)
 	}
 	for _, m := range rows {
 		out[m.ID] = m
+	}
+	return out, nil
+}
+
+// rows reads bare rows of merge_requests (m); rest is what follows the table's name.
+func (s *Service) rows(ctx context.Context, rest string, args ...any) ([]*MergeRequest, error) {
+	rows, err := db.Select[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m"+rest, args...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*MergeRequest, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
 	}
 	return out, nil
 }

@@ -229,7 +229,7 @@ func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitcmd.ObjectID) 
 // pinRecent makes sure that the references of requests with a recent version are there:
 // they are written after the rows.
 func (s *Service) pinRecent(ctx context.Context) error {
-	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+` FROM merge_requests m
+	rows, err := s.rows(ctx, `
 		JOIN merge_request_versions v ON v.id = m.version_id
 		WHERE m.state = 'opened' AND v.created_at > ? ORDER BY m.id DESC LIMIT 1000`, s.now().Add(-2*time.Hour))
 	if err != nil {

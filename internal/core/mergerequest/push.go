@@ -121,8 +121,7 @@ func (s *Service) followSource(ctx context.Context, by authz.Actor, id project.I
 
 // open reads the open requests that a condition selects, and their projects.
 func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeRequest, map[project.ID]*project.Project, error) {
-	rows, err := db.Select[*MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE "+cond+
-		" AND m.state = 'opened' ORDER BY m.id", args...)
+	rows, err := s.rows(ctx, " WHERE "+cond+" AND m.state = 'opened' ORDER BY m.id", args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open merge requests: %w", err)
 	}

@@ -1,0 +1,89 @@
+package mergerequest_test
+
+import (
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/mergerequest"
+)
+
+// crash leaves what a server leaves that dies in the middle of a merge: a locked request
+// and its lease for the commit.
+func (w *world) crash(m *mergerequest.MergeRequest, commit string, mergeCommit bool) {
+	w.T.Helper()
+	w.exec("UPDATE merge_requests SET state = 'locked' WHERE id = ?", m.ID)
+	var merge any
+	if mergeCommit {
+		merge = commit
+	}
+	w.exec(`INSERT INTO merge_leases (merge_request_id, user_id, target_old_sha, target_new_sha, merge_commit_sha, squash_commit_sha,
+		remove_source, created_at) VALUES (?, ?, ?, ?, ?, NULL, false, ?)`, m.ID, w.maintainer.UserID, w.tip("main"), commit, merge, w.Now())
+}
+
+func TestService_Settle(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		made   bool // the commit was kept
+		moved  bool // the branch was moved
+		pushed bool // and somebody pushed since
+		want   mergerequest.State
+	}{
+		{"before the commit was kept", false, false, false, mergerequest.StateOpened},
+		{"before the branch moved", true, false, false, mergerequest.StateOpened},
+		{"before the branch moved, pushed since", true, false, true, mergerequest.StateOpened},
+		{"after the branch moved", true, true, false, mergerequest.StateMerged},
+		{"after the branch moved, pushed since", true, true, true, mergerequest.StateMerged},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *world) {
+				m := w.open("topic", files{"c": "c\n"})
+				commit := "0123456789012345678901234567890123456789"
+				if row.made {
+					commit = w.write([]string{w.tip("main"), m.HeadSHA}, files{"c": "c\n"}, "Merge").String()
+				}
+				w.crash(m, commit, true)
+				equal(t, "state while in flight", w.read(m.IID).State, mergerequest.StateLocked)
+				if row.moved {
+					w.move("main", commit)
+				}
+				if row.pushed {
+					w.push("main", "", files{"later": "x"}, "Later")
+				}
+				check(t, mergerequest.New(w.deps).Settle(t.Context()))
+				after := w.read(m.IID)
+				equal(t, "state", after.State, row.want)
+				leases, err := db.Get[int](t.Context(), w.DB, "SELECT COUNT(*) FROM merge_leases")
+				check(t, err)
+				equal(t, "leases", leases, 0)
+				if row.want == mergerequest.StateMerged {
+					equal(t, "merge commit", *after.MergeCommitSHA, commit)
+					equal(t, "merged by", *after.MergeUserID, w.maintainer.UserID)
+					equal(t, "event", w.merged[len(w.merged)-1].By.Username, "mary")
+					return
+				}
+				equal(t, "can be merged", after.Status, mergerequest.CanBeMerged)
+				done, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
+				check(t, err)
+				equal(t, "state after another try", done.State, mergerequest.StateMerged)
+				check(t, w.requests.Settle(t.Context()))
+				equal(t, "state after settling again", w.read(m.IID).State, mergerequest.StateMerged)
+			})
+		})
+	}
+}
+
+// The references of requests are written after their rows.
+func TestService_Settle_pinsHeads(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.open("topic", files{"c": "c\n"})
+		r := w.git()
+		equal(t, "head", w.ref("refs/merge-requests/1/head"), m.HeadSHA)
+		check(t, r.UpdateRefs(t.Context(), refUpdates("refs/merge-requests/1/head")))
+		equal(t, "head after the crash", w.ref("refs/merge-requests/1/head"), "")
+		check(t, w.requests.Settle(t.Context()))
+		equal(t, "head after settling", w.ref("refs/merge-requests/1/head"), m.HeadSHA)
+	})
+}

@@ -1,0 +1,100 @@
+package mergerequest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+)
+
+func TestIsDraft(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]string{
+		"Draft: a": "a", "draft:a": "a", "[Draft] a": "a", "(DRAFT) a": "a", "Draft: [draft] (Draft)a": "a", " Draft: a": "a",
+		"a": "a", "Drafts: a": "Drafts: a", "WIP: a": "WIP: a", "a Draft: b": "a Draft: b", "Draft - a": "Draft - a", "draft": "draft",
+	} {
+		if got := cutDraft(title); got != want {
+			t.Errorf("cut of %q: got %q, want %q", title, got, want)
+		}
+		if got := IsDraft(title); got != (want != title) {
+			t.Errorf("IsDraft(%q): got %t", title, got)
+		}
+	}
+}
+
+func TestClosingIIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Closes #1":                       "[1]",
+		"closes: #1":                      "[1]",
+		"close #3, #1 and #2":             "[1 2 3]",
+		"Fixes #1, and #2, resolves #3":   "[1 2 3]",
+		"fixing issue #4":                 "[4]",
+		"Implements #5.":                  "[5]",
+		"Closed #1 #2":                    "[1]",
+		"Related to #1":                   "[]",
+		"encloses #1":                     "[]",
+		"Closes #12abc":                   "[]",
+		"closes\n#1":                      "[]",
+		"Closes #0":                       "[]",
+		"Closes #99999999999999999999999": "[]",
+		"Closes #1 and everything; closing #1, #7": "[1 7]",
+	} {
+		if got := fmt.Sprint(closingIIDs(text)); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+	if got := closingIIDs(strings.Repeat("closes #1, ", 1<<18)); len(got) != 1 {
+		t.Errorf("a long text: got %v", got)
+	}
+	for n, want := range map[int]string{0: "", 1: "#1", 2: "#1 and #2", 3: "#1, #2, and #3"} {
+		var iids []int64
+		for i := range n {
+			iids = append(iids, int64(i+1))
+		}
+		if got := issueList(iids); got != want {
+			t.Errorf("list of %d: got %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	text := "Two\nlines"
+	d := messageData{
+		request: &MergeRequest{IID: 7, SourceBranch: "topic", TargetBranch: "main", Title: "Title", Description: &text},
+		path:    "group/shop", url: "http://tenon.test/group/shop/-/merge_requests/7",
+		author: gitcmd.Signature{Name: "Dave", Email: "dave@x"}, merger: gitcmd.Signature{Name: "Mary", Email: "mary@x"},
+		commits: []*gitcmd.Commit{
+			{Message: "First\n", Author: gitcmd.Signature{Name: "Dave", Email: "DAVE@x"}, Parents: make([]gitcmd.ObjectID, 1)},
+			{Message: "Second\n\nWith a body\n", Author: gitcmd.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitcmd.ObjectID, 1)},
+			{Message: "Merge\n\nx\n", Author: gitcmd.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitcmd.ObjectID, 2)},
+		},
+	}
+	for template, want := range map[string]string{
+		defaultMergeTemplate:                                    "Merge branch 'topic' into 'main'\n\nTitle\n\nSee merge request group/shop!7",
+		defaultSquashTemplate:                                   "Title",
+		"%{description}":                                        text,
+		"%{local_reference} %{reference} %{url}":                "!7 group/shop!7 http://tenon.test/group/shop/-/merge_requests/7",
+		"%{first_commit}|%{first_multiline_commit}":             "First|Second\n\nWith a body",
+		"%{first_multiline_commit_description}":                 "With a body",
+		"%{all_commits}":                                        "* First\n\n* Second\n\nWith a body",
+		"%{co_authored_by}":                                     "Co-authored-by: Ann <ann@x>",
+		"%{merge_request_author}, %{merged_by}":                 "Dave <dave@x>, Mary <mary@x>",
+		"a\n\n%{issues}\n\n%{reviewed_by}\n%{approved_by}\n\nb": "a\n\nb",
+		"a\n%{issues}\nb":                                       "a\nb",
+		"%{issues}\n\na":                                        "a",
+		"x %{issues} y":                                         "x  y",
+		"%{nonsense} %{title":                                   "%{nonsense} %{title",
+		"%{source_project_id}":                                  "",
+	} {
+		if got := d.message(template); got != want {
+			t.Errorf("%q:\ngot  %q\nwant %q", template, got, want)
+		}
+	}
+	d.request.Title = "%{url}"
+	if got := d.message("%{title}"); got != "%{url}" {
+		t.Errorf("placeholder in a value: got %q", got)
+	}
+}
