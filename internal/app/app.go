@@ -1,0 +1,231 @@
+// Package app builds the server by hand, top to bottom, and runs it.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"tenon/internal/base/config"
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/base/metrics"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/activity"
+	"tenon/internal/core/audit"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+	"tenon/internal/core/systemnote"
+	"tenon/internal/transport/hook"
+	"tenon/migrations"
+)
+
+// Build says which program this is.
+type Build struct {
+	Version  string // of Tenon
+	Revision string // short commit, "unknown" where it was not built from a checkout
+}
+
+// App is one server with everything it is made of.
+type App struct {
+	config  *config.Config
+	build   Build
+	log     *slog.Logger
+	now     func() time.Time
+	baseURL string // external URL without a trailing slash
+
+	listener net.Listener
+	db       *db.DB
+	git      *gitcmd.Git
+	bus      *event.Bus
+	jobs     *job.Queue
+	metrics  *metrics.Registry
+	policy   *authz.Policy
+
+	settings   *setting.Store
+	accounts   *account.Service
+	namespaces *namespace.Service
+	projects   *project.Service
+	repos      *repo.Service
+	labels     *label.Service
+	issues     *issue.Service
+	requests   *mergerequest.Service
+	awards     *award.Service
+	notes      *note.Service
+
+	systemNotes *systemnote.Service
+	activity    *activity.Recorder
+	audit       *audit.Recorder
+
+	hooks *hook.Server
+	http  *http.Server
+
+	closers []func(ctx context.Context) error // in the order in which things were opened
+}
+
+// New builds a server: the database is migrated and the first administrator exists when
+// it returns. Close what it returns, also after Run.
+func New(ctx context.Context, c *config.Config, log *slog.Logger, build Build) (a *App, err error) {
+	a = &App{config: c, build: build, log: log, now: time.Now}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := a.listen(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.core(); err != nil {
+		return nil, err
+	}
+	a.react()
+	if err := a.work(); err != nil {
+		return nil, err
+	}
+	if err := a.settings.Load(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.firstStart(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.transports(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// listen takes the address first, so that a port in use is reported before anything is
+// touched, and so that the external URL is known.
+func (a *App) listen(ctx context.Context) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", a.config.HTTP)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w (choose another address with --http)", a.config.HTTP, err)
+	}
+	a.listener = l
+	a.closing(func(context.Context) error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err //nolint:wrapcheck // Close adds what was closed
+		}
+		return nil
+	})
+	a.baseURL = "http://" + l.Addr().String()
+	if a.config.ExternalURL != nil {
+		a.baseURL = a.config.ExternalURL.String()
+	}
+	return nil
+}
+
+// open prepares the data folder, the key, the database and git.
+func (a *App) open(ctx context.Context) error {
+	root := filepath.Join(a.config.Data, "repositories")
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
+	}
+	if _, err := secret.Load(a.config.Data); err != nil {
+		return fmt.Errorf("load secret key: %w", err)
+	}
+	var err error
+	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log}); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.db.Close() })
+	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	if err := job.Migrate(ctx, a.db); err != nil {
+		return fmt.Errorf("migrate job tables: %w", err)
+	}
+	if a.git, err = gitcmd.New(ctx, gitcmd.Config{Root: root, Logger: a.log}); err != nil {
+		return fmt.Errorf("start git: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.git.Close() })
+	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision})
+	return errors.Join(
+		a.metrics.SQL(a.db.Statements),
+		a.metrics.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(a.git.Started()) }),
+		a.metrics.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(a.git.Running()) }),
+	)
+}
+
+// Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
+// ready is told the address once requests are answered.
+func (a *App) Run(ctx context.Context, ready func(url string)) error {
+	if err := a.reconcile(ctx, time.Time{}); err != nil {
+		return err
+	}
+	if err := a.jobs.Start(ctx); err != nil {
+		return fmt.Errorf("start jobs: %w", err)
+	}
+	a.accounts.Start()
+	failed := make(chan error, 2)
+	// Both loops end when their listener is closed below.
+	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
+	go func() { failed <- a.http.Serve(a.listener) }()
+	ready("http://" + a.listener.Addr().String())
+	go a.settleMemory(ctx)
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	return errors.Join(err, a.drain(context.WithoutCancel(ctx)))
+}
+
+// grace is how long requests and jobs may take to finish.
+const grace = 30 * time.Second
+
+func (a *App) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	a.log.Info("stopping")
+	err := a.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = a.http.Close()
+	}
+	return errors.Join(err, a.jobs.Stop(ctx), a.accounts.Stop(ctx))
+}
+
+// settleMemory gives back what start-up needed and nothing needs any more.
+func (a *App) settleMemory(ctx context.Context) {
+	timer := time.NewTimer(2 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		debug.FreeOSMemory()
+	}
+}
+
+// Close releases everything, the last opened first.
+func (a *App) Close(ctx context.Context) error {
+	var all []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		all = append(all, a.closers[i](ctx))
+	}
+	a.closers = nil
+	return errors.Join(all...)
+}
+
+func (a *App) closing(fn func(ctx context.Context) error) { a.closers = append(a.closers, fn) }

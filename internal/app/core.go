@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/activity"
+	"tenon/internal/core/audit"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+	"tenon/internal/core/systemnote"
+)
+
+// core builds the product, from what depends on nothing upwards.
+func (a *App) core() error {
+	host, err := a.host()
+	if err != nil {
+		return err
+	}
+	a.bus = &event.Bus{}
+	a.policy = authz.New(a.db, a.now)
+	a.settings = setting.New(a.db, a.now)
+	a.namespaces = namespace.New(namespace.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Now: a.now,
+	})
+	a.accounts = account.New(account.Config{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Places: a.namespaces,
+		Hasher: secret.NewHasher(), Now: a.now, Log: a.log, Host: host, BaseURL: a.baseURL,
+	})
+	a.projects = project.New(project.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Namespaces: a.namespaces, Settings: a.settings, Now: a.now,
+		Enqueue: func(ctx context.Context, args job.Args) error { return a.jobs.Enqueue(ctx, args) },
+	})
+	a.repos = repo.New(repo.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,
+		Accounts: a.accounts, Log: a.log, Now: a.now, BaseURL: a.baseURL,
+	})
+	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
+	a.labels = label.New(a.db, a.policy, a.bus, a.now)
+	a.issues = issue.New(a.db, a.policy, a.bus, a.labels, a.now)
+	a.requests = mergerequest.New(mergerequest.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Accounts: a.accounts, Projects: a.projects, Repos: a.repos,
+		Labels: a.labels, Settings: a.settings, Log: a.log, Now: a.now, BaseURL: a.baseURL,
+	})
+	a.requests.Enqueue = func(ctx context.Context, args job.Args, options ...job.Option) error {
+		return a.jobs.Enqueue(ctx, args, options...)
+	}
+	a.repos.Hint = a.requests.PushHint
+	a.awards = award.New(a.db, a.policy, a.bus, a.now)
+	a.notes = note.New(note.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Awards: a.awards, Now: a.now,
+		Things: map[noteable.Kind]note.Noteables{noteable.Issue: a.issues, noteable.MergeRequest: a.requests},
+	})
+	a.systemNotes = systemnote.New(a.notes, a.accounts)
+	a.activity = activity.New(a.db, a.now)
+	a.audit = audit.New(a.db, a.now)
+	return nil
+}
+
+// host is the name that clients reach the server by, without a port.
+func (a *App) host() (string, error) {
+	u, err := url.Parse(a.baseURL)
+	if err != nil {
+		return "", fmt.Errorf("external URL %q: %w", a.baseURL, err)
+	}
+	return u.Hostname(), nil
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// react lists what follows from what: every handler writes rows in the transaction of
+// the event, and what leaves the process is a job enqueued there.
+func (a *App) react() {
+	b := a.bus
+
+	event.On(b, "audit", a.audit.UserCreated)
+	event.On(b, "audit", a.audit.UserStateChanged)
+	event.On(b, "audit", a.audit.TokenCreated)
+	event.On(b, "audit", a.audit.TokenRevoked)
+
+	event.On(b, "audit", a.audit.GroupCreated)
+	event.On(b, "audit", a.audit.GroupMarked)
+	event.On(b, "audit", a.audit.GroupDeleted)
+	event.On(b, "audit", a.audit.MemberAdded)
+	event.On(b, "audit", a.audit.MemberChanged)
+	event.On(b, "audit", a.audit.MemberRemoved)
+	event.On(b, "activity", a.activity.MemberAdded)
+	event.On(b, "activity", a.activity.MemberRemoved)
+
+	event.On(b, "audit", a.audit.ProjectCreated)
+	event.On(b, "audit", a.audit.ProjectUpdated)
+	event.On(b, "audit", a.audit.ProjectArchived)
+	event.On(b, "audit", a.audit.ProjectDeleted)
+	event.On(b, "activity", a.activity.ProjectCreated)
+
+	event.On(b, "activity", a.activity.Pushed)
+	event.On(b, "merge requests", a.requests.OnPushed)
+
+	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
+		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+	})
+	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Reopened) error {
+		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+	})
+	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Closed) error {
+		return a.projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+	})
+	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Deleted) error {
+		if !e.Open {
+			return nil
+		}
+		return a.projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+	})
+	event.On(b, "system notes", a.systemNotes.IssueCreated)
+	event.On(b, "system notes", a.systemNotes.IssueUpdated)
+	event.On(b, "notes", func(ctx context.Context, e issue.Deleted) error {
+		return a.notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, "activity", a.activity.IssueCreated)
+	event.On(b, "activity", a.activity.IssueClosed)
+	event.On(b, "activity", a.activity.IssueReopened)
+	event.On(b, "activity", a.activity.NoteCreated)
+	event.On(b, "last activity of the project", func(ctx context.Context, e note.Created) error {
+		if e.Note.ProjectID == nil {
+			return nil
+		}
+		return a.jobs.Enqueue(ctx, touchProject{ProjectID: *e.Note.ProjectID})
+	})
+
+	event.On(b, "notes", func(ctx context.Context, e mergerequest.Deleted) error {
+		return a.notes.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
+	})
+	event.On(b, "activity", a.activity.RequestCreated)
+	event.On(b, "activity", a.activity.RequestClosed)
+	event.On(b, "activity", a.activity.RequestReopened)
+	event.On(b, "activity", a.activity.RequestMerged)
+	event.On(b, "audit", a.audit.RequestMerged)
+	event.On(b, "issues it closes", a.closeIssues)
+}
+
+// closeIssues closes what a merge request promised to close, as the one who merged it;
+// what that person may not close stays open.
+func (a *App) closeIssues(ctx context.Context, e mergerequest.Merged) error {
+	if len(e.ClosesIssues) == 0 {
+		return nil
+	}
+	p, err := a.projects.FindByID(ctx, e.By, e.ProjectID)
+	if err != nil {
+		return err //nolint:wrapcheck // the sentence stands
+	}
+	for _, iid := range e.ClosesIssues {
+		_, err := a.issues.Update(ctx, e.By, p, issue.IID(iid), issue.Changes{StateEvent: "close"})
+		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
+			return err //nolint:wrapcheck // the sentence stands
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/githttp"
+	"tenon/internal/transport/hook"
+	"tenon/internal/transport/rest"
+	"tenon/internal/transport/rest/api"
+	"tenon/internal/transport/web"
+)
+
+// transports builds what speaks to the outside.
+func (a *App) transports() error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own program: %w", err)
+	}
+	if a.hooks, err = hook.Listen(program, a.log); err != nil {
+		return fmt.Errorf("listen for hooks: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.hooks.Close() })
+
+	server := &rest.Server{
+		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Repos: a.repos, Labels: a.labels,
+		Issues: a.issues, Requests: a.requests, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
+		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
+	}
+	kit := api.New(api.Config{
+		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser,
+		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
+		Log:     a.log, Title: "Tenon", Version: rest.Level,
+	}, server.Routes())
+	git := githttp.New(githttp.Deps{
+		Accounts: a.accounts, Projects: a.projects, Repos: a.repos, Policy: a.policy, Settings: a.settings,
+		Hooks: a.hooks, Log: a.log, BaseURL: a.baseURL,
+	})
+	pages := web.New(web.Deps{
+		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
+		Repos: a.repos, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
+	})
+	a.http = &http.Server{
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service()},
+		// A body may take as long as its client needs; headers may not.
+		ReadHeaderTimeout: 15 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+	}
+	return nil
+}
+
+// router hands a request to the transport whose path it has.
+type router struct {
+	api     http.Handler
+	git     *githttp.Handler
+	pages   http.Handler
+	service http.Handler // /-/health and the like
+}
+
+// ServeHTTP chooses by the path alone.
+func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case path == "/api" || strings.HasPrefix(path, "/api/"):
+		h.api.ServeHTTP(w, r)
+	case githttp.Match(path):
+		h.git.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/-/"):
+		h.service.ServeHTTP(w, r)
+	default:
+		h.pages.ServeHTTP(w, r)
+	}
+}
+
+// service answers the questions of whoever watches over the server.
+func (a *App) service() http.Handler {
+	mux := http.NewServeMux()
+	ok := func(w http.ResponseWriter, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(text))
+	}
+	mux.HandleFunc("GET /-/liveness", func(w http.ResponseWriter, _ *http.Request) { ok(w, `{"status":"ok"}`) })
+	mux.HandleFunc("GET /-/readiness", func(w http.ResponseWriter, r *http.Request) {
+		if err := a.db.Ping(r.Context()); err != nil {
+			a.log.Error("not ready", "error", err)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			ok(w, `{"status":"failed","master_check":[{"status":"failed"}]}`)
+			return
+		}
+		ok(w, `{"status":"ok","master_check":[{"status":"ok"}]}`)
+	})
+	mux.HandleFunc("GET /-/health", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("GitLab OK"))
+	})
+	mux.Handle("GET /-/metrics", a.metrics.Handler())
+	return mux
+}
+
+// signIn reads the token of a request for a page; nobody where there is none that is good.
+func (a *App) signIn(r *http.Request) authz.Actor {
+	key := r.Header.Get("Private-Token")
+	if key == "" {
+		return authz.Actor{}
+	}
+	as, _, err := a.accounts.Authenticate(r.Context(), key)
+	if err != nil {
+		return authz.Actor{}
+	}
+	return as
+}
+
+// sshAddress is where git over SSH is reached, as clients see it: "" where it is off.
+func (a *App) sshAddress() string {
+	if a.config.SSH == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(a.config.SSH)
+	if err != nil {
+		return ""
+	}
+	host, err := a.host()
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/job"
+	"tenon/internal/core/project"
+)
+
+// reconcileArgs asks for a look at what crashes left between git and the database.
+type reconcileArgs struct{}
+
+// Kind names the job.
+func (reconcileArgs) Kind() string { return "reconcile" }
+
+// touchProject brings the time of a project's last activity up to date. Comments come in
+// by the thousand; one update per poll of the queue is enough for all of a project's.
+type touchProject struct {
+	ProjectID project.ID `json:"project_id"`
+}
+
+// Kind names the job.
+func (touchProject) Kind() string { return "project_touch" }
+
+// reconcileEvery is how often that look is taken.
+const reconcileEvery = time.Hour
+
+// work registers every kind of background work.
+func (a *App) work() error {
+	var r job.Registry
+	job.Register(&r, func(ctx context.Context, _ reconcileArgs) error {
+		return a.reconcile(ctx, a.now().Add(-10*time.Minute))
+	}, job.Unique(), job.Low())
+	job.Every(&r, reconcileEvery, reconcileArgs{})
+	job.Register(&r, func(ctx context.Context, args touchProject) error {
+		return a.projects.RecordPush(ctx, args.ProjectID, "", a.now())
+	}, job.Unique(), job.Low())
+	job.Register(&r, a.projects.Purge)
+	job.Register(&r, a.projects.PurgeGroup)
+	job.Register(&r, a.projects.PurgeGroups, job.Unique(), job.Low())
+	job.Every(&r, 24*time.Hour, project.PurgeGroups{})
+	a.requests.RegisterJobs(&r)
+	var err error
+	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log}); err != nil {
+		return fmt.Errorf("make job queue: %w", err)
+	}
+	return nil
+}
+
+// reconcile settles pushes and merges that a crash interrupted: all there are at
+// start-up (the zero time), later those that began before a moment.
+func (a *App) reconcile(ctx context.Context, before time.Time) error {
+	if before.IsZero() {
+		before = a.now().Add(time.Minute)
+	}
+	if err := a.repos.Reconcile(ctx, db.At(before)); err != nil {
+		return fmt.Errorf("settle pushes: %w", err)
+	}
+	if err := a.requests.Settle(ctx); err != nil {
+		return fmt.Errorf("settle merges: %w", err)
+	}
+	return nil
+}
