@@ -105,7 +105,7 @@ func (w *World) Insert(table string, row Row) int64 {
 // key names a number in each row of a table.
 func key(table string) string {
 	switch table {
-	case "routes", "namespace_ancestors":
+	case "routes", "namespace_ancestors", "groups":
 		return "namespace_id"
 	}
 	return "id"
@@ -139,7 +139,12 @@ func (w *World) Admin(name string) authz.Actor {
 // Group makes a group at the top, or below parent where that is not zero.
 func (w *World) Group(path string, v authz.Visibility, parent authz.NamespaceID) authz.NamespaceID {
 	w.T.Helper()
-	return w.place("group", path, v, parent)
+	id := w.place("group", path, v, parent)
+	w.Insert("groups", Row{
+		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer",
+		"shared_runners_setting": "enabled", "settings": "{}",
+	})
+	return id
 }
 
 // place makes a namespace with its route and its line of ancestors.

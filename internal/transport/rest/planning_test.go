@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
+	"tenon/internal/transport/rest/api"
+)
+
+// planning is a server of labels, issues and notes with a public project team/app. The
+// token of a user is the username.
+type planning struct {
+	*coretest.World
+	*Server
+	kit   *api.Kit
+	users map[string]authz.Actor
+	id    project.ID
+}
+
+func newPlanning(t *testing.T, d *db.DB) *planning {
+	t.Helper()
+	w := coretest.New(t, d)
+	p := &planning{World: w, users: map[string]authz.Actor{}}
+	settings := setting.New(d, w.Now)
+	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
+	labels := label.New(d, w.Policy, w.Bus, w.Now)
+	issues := issue.New(d, w.Policy, w.Bus, labels, w.Now)
+	awards := award.New(d, w.Policy, w.Bus, w.Now)
+	p.Server = &Server{
+		Accounts: account.New(account.Config{
+			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewHasher(), Now: w.Now, Places: places,
+			Host: "tenon.example", BaseURL: "https://tenon.example",
+		}),
+		Namespaces: places, Projects: w.Projects, Labels: labels, Issues: issues, Awards: awards,
+		Notes: note.New(note.Deps{
+			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
+			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
+		}),
+		Policy: w.Policy, Settings: settings, Now: w.Now, BaseURL: "https://tenon.example",
+	}
+	p.kit = api.New(api.Config{
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
+		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
+			as, ok := p.users[c.Secret]
+			if !ok {
+				return as, errs.New(errs.Unauthorized, "")
+			}
+			return as, nil
+		},
+	}, slices.Concat(p.labelRoutes(), p.issueRoutes(), p.noteRoutes()))
+	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
+	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
+		as := w.User(name)
+		as.Scopes = authz.AllScopes()
+		p.users[name] = as
+		if level > 0 {
+			w.Join(p.id, as, level)
+		}
+	}
+	root := w.Admin("root")
+	root.Scopes = authz.AllScopes()
+	p.users["root"] = root
+	return p
+}
+
+// send makes a request as somebody with a JSON body, "" for none.
+func (p *planning) send(as, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(p.T.Context(), method, api.Prefix+path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if as != "" {
+		r.Header.Set("Private-Token", as)
+	}
+	w := httptest.NewRecorder()
+	p.kit.ServeHTTP(w, r)
+	return w
+}
+
+// want sends a request and compares the status and, where it is not "", the body.
+func (p *planning) want(as, method, path, body string, status int, answer string) {
+	p.T.Helper()
+	w := p.send(as, method, path, body)
+	if got := w.Body.String(); w.Code != status || answer != "" && got != answer {
+		p.T.Errorf("%s: %s %s %.200s\n got %d %.600s\nwant %d %s", as, method, path, body, w.Code, got, status, answer)
+	}
+}
+
+// do sends a request that has to succeed and decodes its answer.
+func (p *planning) do(as, method, path, body string) map[string]any {
+	p.T.Helper()
+	w := p.send(as, method, path, body)
+	if w.Code > 201 {
+		p.T.Fatalf("%s: %s %s %s: %d %s", as, method, path, body, w.Code, w.Body)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+		p.T.Fatal(err)
+	}
+	return out
+}
+
+// pick gives a value of each element of a list, joined by spaces.
+func (p *planning) pick(as, path, key string) string {
+	p.T.Helper()
+	w := p.send(as, "GET", path, "")
+	var list []map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+		return w.Body.String()
+	}
+	var out []string
+	for _, e := range list {
+		b, err := json.Marshal(e[key])
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		out = append(out, strings.Trim(string(b), `"`))
+	}
+	return strings.Join(out, " ")
+}
