@@ -56,16 +56,35 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, 
 		row.PasswordHash = hash
 	}
 	confirmed := in.SkipConfirmation || set.EmailConfirmationSetting == "off"
-	id, err := s.insert(ctx, as, row, &in, confirmed)
-	if errors.Is(err, db.ErrDuplicate) { // somebody was quicker
-		if err := s.conflicts(ctx, in.Email, in.Username, 0); err != nil {
-			return nil, err
-		}
-	}
+	var id authz.UserID
+	err := s.unique(ctx, func(ctx context.Context) error {
+		return s.conflicts(ctx, in.Email, in.Username, 0)
+	}, func() error {
+		var err error
+		id, err = s.insert(ctx, as, row, &in, confirmed)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create user: %w", err)
 	}
 	return s.load(ctx, "u.id = ?", id)
+}
+
+// unique runs a write whose unique values were looked for before. Where somebody was
+// quicker it looks again, in a transaction, because the quicker write may not be seen
+// outside of one yet, and answers with what look says; where that write was undone it
+// tries once more.
+func (s *Service) unique(ctx context.Context, look func(ctx context.Context) error, write func() error) error {
+	var err error
+	for range 3 {
+		if err = write(); !errors.Is(err, db.ErrDuplicate) {
+			return err
+		}
+		if err := s.DB.InTx(ctx, look); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // row makes the user of a valid input.

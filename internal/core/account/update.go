@@ -81,7 +81,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 		return u, nil
 	}
 	set.Put("updated_at", s.Now())
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	write := func(ctx context.Context) error {
 		if _, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), id)...); err != nil {
 			return err
 		}
@@ -105,12 +105,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 			UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
 			Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, By: as,
 		})
-	})
-	if errors.Is(err, db.ErrDuplicate) { // somebody was quicker
-		if err := s.taken(ctx, &c, email, &was); err != nil {
-			return nil, err
-		}
 	}
+	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, &was) },
+		func() error { return s.DB.InTx(ctx, write) })
 	if err != nil {
 		return nil, fmt.Errorf("update user: %w", err)
 	}
