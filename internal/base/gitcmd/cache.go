@@ -38,10 +38,10 @@ func (c *cache) get(key any) (any, bool) {
 	return e.Value.(*cached).value, true
 }
 
-// put stores a value unless it alone would take more than an eighth of the room.
+// put stores a value unless it alone would take more than half of the room.
 func (c *cache) put(key, value any, cost int) {
 	cost += entryCost
-	if cost > c.max/8 {
+	if cost > c.max/2 {
 		return
 	}
 	c.mu.Lock()

@@ -98,7 +98,7 @@ func TestRepo_Diff(t *testing.T) {
 		t.Errorf("names only: %+v", d.Files)
 	}
 	var raw bytes.Buffer
-	if err := r.RawDiff(ctx, a, b, &raw); err != nil || raw.String() != real(t, r.Path(), "diff-tree", "-r", "-p", "-M", "--full-index", a.String(), b.String()) {
+	if err := r.RawDiff(ctx, a, b, &raw); err != nil || raw.String() != runGit(t, r.Path(), "diff-tree", "-r", "-p", "-M", "--full-index", a.String(), b.String()) {
 		t.Errorf("raw diff: %v\n%s", err, raw.String())
 	}
 	missing := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("de", 20)))

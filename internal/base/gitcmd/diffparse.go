@@ -30,7 +30,7 @@ type diffParser struct {
 
 // parse leaves the process clean, unless the answer was too long to read on.
 func (p *diffParser) parse() error {
-	line, whole, err := p.line()
+	line, _, err := p.line()
 	if err != nil {
 		return err
 	}
@@ -43,14 +43,15 @@ func (p *diffParser) parse() error {
 	}
 	p.at = -1
 	for {
-		if line, whole, err = p.line(); err != nil {
+		line, whole, err := p.line()
+		if err != nil {
 			return err
 		}
 		if whole && string(line) == diffEnd {
 			p.worker.clean()
 			return nil
 		}
-		err := p.take(line, whole)
+		err = p.take(line, whole)
 		if errors.Is(err, errFlood) {
 			p.diff.Overflow = true
 			return nil // the process is not clean and ends

@@ -45,13 +45,13 @@ func newRepo(t testing.TB, g *gitcmd.Git) *gitcmd.Repo {
 	return r
 }
 
-// real runs the git command itself in a folder and gives its output.
-func real(t testing.TB, dir string, args ...string) string {
+// runGit runs the git command itself in a folder and gives its output.
+func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	return realIn(t, dir, "", args...)
+	return runGitIn(t, dir, "", args...)
 }
 
-func realIn(t testing.TB, dir, stdin string, args ...string) string {
+func runGitIn(t testing.TB, dir, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -130,7 +130,7 @@ func starts(g *gitcmd.Git, fn func()) int64 {
 func clone(t testing.TB, r *gitcmd.Repo) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "work")
-	real(t, t.TempDir(), "clone", "-q", r.Path(), dir)
+	runGit(t, t.TempDir(), "clone", "-q", r.Path(), dir)
 	return dir
 }
 

@@ -75,7 +75,7 @@ func TestRepo_differential(t *testing.T) {
 			{"--no-merges " + a.String() + " -- dir", gitcmd.LogOptions{From: []gitcmd.ObjectID{a}, Path: "/dir/", NoMerges: true}},
 			{"--min-age=1700000020 --max-age=1700000010 " + a.String(), gitcmd.LogOptions{From: []gitcmd.ObjectID{a}, Until: time.Unix(1700000020, 0), Since: time.Unix(1700000010, 0)}},
 		} {
-			want := real(t, r.Path(), append([]string{"rev-list"}, strings.Fields(tt.args)...)...)
+			want := runGit(t, r.Path(), append([]string{"rev-list"}, strings.Fields(tt.args)...)...)
 			got := lines(must[[]gitcmd.ObjectID](t)(r.Log(ctx, tt.o)))
 			if got != want {
 				t.Fatalf("rev-list %s: got\n%swant\n%s", tt.args, got, want)
@@ -86,7 +86,7 @@ func TestRepo_differential(t *testing.T) {
 				}
 			}
 		}
-		bases := realIn(t, r.Path(), "", "rev-list", "--max-count=1", a.String(), "--")
+		bases := runGitIn(t, r.Path(), "", "rev-list", "--max-count=1", a.String(), "--")
 		if bases == "" {
 			t.Fatal("no commits")
 		}
@@ -95,14 +95,14 @@ func TestRepo_differential(t *testing.T) {
 			if n := must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{a}, Limit: 500})); len(n) == 0 {
 				t.Error("no history")
 			}
-		} else if want := strings.TrimSpace(real(t, r.Path(), "merge-base", a.String(), b.String())); err != nil || base.String() != want {
+		} else if want := strings.TrimSpace(runGit(t, r.Path(), "merge-base", a.String(), b.String())); err != nil || base.String() != want {
 			t.Errorf("merge base: got %s, %v, want %s", base, err, want)
 		}
-		merged := strings.Contains(real(t, r.Path(), "rev-list", b.String()), a.String())
+		merged := strings.Contains(runGit(t, r.Path(), "rev-list", b.String()), a.String())
 		if got := must[bool](t)(r.IsAncestor(ctx, a, b)); got != merged {
 			t.Errorf("is %s an ancestor of %s: got %t", a, b, got)
 		}
-		raw := real(t, r.Path(), "diff-tree", "-r", "--no-renames", "--name-status", a.String(), b.String())
+		raw := runGit(t, r.Path(), "diff-tree", "-r", "--no-renames", "--name-status", a.String(), b.String())
 		var got strings.Builder
 		for _, f := range must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{NoRenames: true})).Files {
 			fmt.Fprintf(&got, "%c\t%s\n", f.Status, f.NewPath)
@@ -110,7 +110,7 @@ func TestRepo_differential(t *testing.T) {
 		if got.String() != raw {
 			t.Errorf("diff: got\n%swant\n%s", got.String(), raw)
 		}
-		want := real(t, r.Path(), "ls-tree", "-r", "-t", a.String())
+		want := runGit(t, r.Path(), "ls-tree", "-r", "-t", a.String())
 		got.Reset()
 		err = r.Walk(ctx, a, "", func(e gitcmd.PathEntry) error {
 			fmt.Fprintf(&got, "%s %s %s\t%s\n", e.Mode, e.Kind(), e.ID, e.Path)
@@ -123,7 +123,7 @@ func TestRepo_differential(t *testing.T) {
 	tip := all[len(all)-1]
 	refs := must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Branches))
 	merged := must[map[gitcmd.RefName]bool](t)(r.MergedBranches(ctx, refs, tip))
-	list := "\n" + real(t, r.Path(), "for-each-ref", "--format=%(refname)", "--merged="+tip.String(), "refs/heads/")
+	list := "\n" + runGit(t, r.Path(), "for-each-ref", "--format=%(refname)", "--merged="+tip.String(), "refs/heads/")
 	for name, yes := range merged {
 		if yes != strings.Contains(list, "\n"+string(name)+"\n") {
 			t.Errorf("merged %s: got %t", name, yes)
@@ -132,7 +132,7 @@ func TestRepo_differential(t *testing.T) {
 	if n := starts(g, func() { must[map[gitcmd.RefName]bool](t)(r.MergedBranches(ctx, refs, tip)) }); n != 0 || len(merged) != len(refs) {
 		t.Errorf("second question started %d processes; %d answers for %d branches", n, len(merged), len(refs))
 	}
-	if got := must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{All: true, Limit: 900})); lines(got) != real(t, r.Path(), "rev-list", "--branches") {
+	if got := must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{All: true, Limit: 900})); lines(got) != runGit(t, r.Path(), "rev-list", "--branches") {
 		t.Error("all: differs from rev-list --branches")
 	}
 	fsck(t, r)

@@ -35,7 +35,7 @@ func TestRepo_Init(t *testing.T) {
 		t.Errorf("refs: %v", refs)
 	}
 	fsck(t, r)
-	if out := real(t, t.TempDir(), "clone", "-q", r.Path(), "x"); out != "" {
+	if out := runGit(t, t.TempDir(), "clone", "-q", r.Path(), "x"); out != "" {
 		t.Errorf("clone said %q", out)
 	}
 	outside := g.Repo("../../../etc")

@@ -13,8 +13,8 @@ type RefName string
 // The places where references live, and the symbolic reference of a repository.
 const (
 	HEAD     RefName = "HEAD"
-	Branches         = "refs/heads/"
-	Tags             = "refs/tags/"
+	Branches string  = "refs/heads/"
+	Tags     string  = "refs/tags/"
 )
 
 // maxRefName bounds a reference: a file name may have 255 bytes, a path 4096.

@@ -29,7 +29,7 @@ func TestRepo_Refs(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		want := real(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)")
+		want := runGit(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)")
 		want = strings.ReplaceAll(want, " \n", "\n")
 		var got strings.Builder
 		for _, ref := range must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/")) {
@@ -170,7 +170,7 @@ func TestRepo_Refs_underPacking(t *testing.T) {
 		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
 			t.Errorf("own write: got %s, want %s", got, id)
 		}
-		real(t, r.Path(), "pack-refs", "--all", "--prune")
+		runGit(t, r.Path(), "pack-refs", "--all", "--prune")
 		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
 			t.Errorf("own write after packing: got %s, want %s", got, id)
 		}

@@ -90,11 +90,11 @@ func TestRepo_services(t *testing.T) {
 	for i := range dirs {
 		dir := filepath.Join(t.TempDir(), "w")
 		dirs[i] = dir
-		real(t, t.TempDir(), "clone", "-q", url, dir)
+		runGit(t, t.TempDir(), "clone", "-q", url, dir)
 		if err := os.WriteFile(filepath.Join(dir, "f"), fmt.Append(nil, "change ", i), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		real(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qam", fmt.Sprint("change ", i))
+		runGit(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qam", fmt.Sprint("change ", i))
 	}
 	for i, dir := range dirs {
 		group.Go(func() {
@@ -147,19 +147,26 @@ func TestRepo_View(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "new"), []byte("pushed"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			real(t, dir, "add", ".")
-			real(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qm", "new")
+			runGit(t, dir, "add", ".")
+			runGit(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qm", "new")
 			for _, verdict := range []string{"1", "0"} {
 				done := make(chan error, 1)
 				go func() {
 					_, err := try(dir, "push", url, "HEAD:main")
 					done <- err
+					// Should the hook never have run, this ends the wait for it.
+					if f, err := os.OpenFile(asked, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+						_ = f.Close()
+					}
 				}()
 				said, err := os.ReadFile(asked)
 				if err != nil {
 					t.Fatal(err)
 				}
 				lines := strings.Split(string(said), "\n")
+				if len(lines) < 2 {
+					t.Fatalf("the push never reached its hook: %v", <-done)
+				}
 				fields := strings.Fields(lines[1])
 				id := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(fields[1]))
 				v := must[*gitcmd.Repo](t)(r.View(lines[0]))

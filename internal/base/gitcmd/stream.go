@@ -50,7 +50,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	s.eof = err == io.EOF //nolint:errorlint // Read returns io.EOF itself
+	s.eof = err == io.EOF
 	if failed := s.finish(); failed != nil {
 		return n, failed
 	}

@@ -8,7 +8,6 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -183,7 +182,7 @@ func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 
 // encodeLoose writes header and content, compressed, and gives the id.
 func encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
-	var sum hash.Hash = sha1.New()
+	sum := sha1.New()
 	buffered := bufio.NewWriter(out)
 	z, err := zlib.NewWriterLevel(buffered, zlib.BestSpeed)
 	if err != nil {

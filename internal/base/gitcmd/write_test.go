@@ -20,7 +20,8 @@ func TestRepo_BuildTree(t *testing.T) {
 	put := func(p string) gitcmd.TreeChange { return gitcmd.TreeChange{Path: p, Mode: gitcmd.ModeFile, ID: blob} }
 	base := must[gitcmd.ObjectID](t)(r.BuildTree(ctx, gitcmd.ObjectID{}, []gitcmd.TreeChange{
 		put("a"), put("a.b"), put("a-b"), put("dir/x"), put("dir/sub/y"), put("dir.x"), put("bytes-\xff\n\t\""),
-		{Path: "link", Mode: gitcmd.ModeSymlink, ID: blob}, {Path: "run", Mode: gitcmd.ModeExecutable, ID: blob},
+		{Path: "link", Mode: gitcmd.ModeSymlink, ID: blob},
+		{Path: "run", Mode: gitcmd.ModeExecutable, ID: blob},
 	}))
 	tests := []struct {
 		name    string
@@ -52,7 +53,7 @@ func TestRepo_BuildTree(t *testing.T) {
 			if err != nil {
 				return
 			}
-			out := real(t, r.Path(), "ls-tree", "-r", "--name-only", "-z", tree.String())
+			out := runGit(t, r.Path(), "ls-tree", "-r", "--name-only", "-z", tree.String())
 			out = strings.ReplaceAll(out, "bytes-\xff\n\t\"", "bytes")
 			got := strings.Join(strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), " ")
 			if got != tt.want {
@@ -79,7 +80,7 @@ func TestRepo_CommitTree(t *testing.T) {
 	in.Message = ""
 	two := must[gitcmd.ObjectID](t)(r.CommitTree(ctx, in))
 	point(t, r, "refs/heads/main", two)
-	got := real(t, r.Path(), "log", "--format=%an|%ae|%ad|%cn|%cd|%B", "--date=iso", two.String())
+	got := runGit(t, r.Path(), "log", "--format=%an|%ae|%ad|%cn|%cd|%B", "--date=iso", two.String())
 	want := "Ann xLee|  Ann x\nLee"
 	if !strings.HasPrefix(got, "Ann xLee|") || !strings.Contains(got, "2023-11-15 03:43:20 +0530") || !strings.Contains(got, "Título\n\nbody") {
 		t.Errorf("got %q, want something like %q", got, want)
@@ -255,7 +256,7 @@ func TestRepo_WriteBlobFrom(t *testing.T) {
 	r := newRepo(t, newGit(t))
 	text := strings.Repeat("0123456789abcdef", 200_000)
 	id := must[gitcmd.ObjectID](t)(r.WriteBlobFrom(ctx, strings.NewReader(text), int64(len(text))))
-	if got := strings.TrimSpace(realIn(t, r.Path(), text, "hash-object", "--stdin")); got != id.String() {
+	if got := strings.TrimSpace(runGitIn(t, r.Path(), text, "hash-object", "--stdin")); got != id.String() {
 		t.Errorf("got %s, git says %s", id, got)
 	}
 	for _, size := range []int64{int64(len(text)) - 1, int64(len(text)) + 1} {
