@@ -70,7 +70,7 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 	service := gitcmd.Service{
 		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"),
 		Config: []string{"receive.hideRefs=refs/keep-around", "receive.hideRefs=refs/merge-requests", "receive.hideRefs=refs/tenon"},
-		Env:    env, HooksDir: h.Hooks.HooksDir(), Stdin: body, Stdout: out,
+		Env:    env, HooksDir: h.Hooks.HooksDir(), Decide: true, Stdin: body, Stdout: out,
 	}
 	if settings.ReceiveMaxInputSize != nil {
 		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*settings.ReceiveMaxInputSize<<20))
