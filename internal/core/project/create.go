@@ -155,7 +155,7 @@ func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project
 }
 
 // requireCreate finds the namespace of a new project and checks that the actor may
-// create there.
+// create there. A group's own name for default branches goes into the input.
 func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) (*namespace.Namespace, error) {
 	if in.Owner != 0 {
 		if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
@@ -195,7 +195,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 	case parent.Kind == namespace.UserKind:
 		return parent, s.requirePersonal(ctx, as, parent)
 	}
-	return parent, s.requireGroup(ctx, as, parent)
+	return parent, s.requireGroup(ctx, as, in, parent)
 }
 
 func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
@@ -227,7 +227,7 @@ func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *n
 	return nil
 }
 
-func (s *Service) requireGroup(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
+func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, parent *namespace.Namespace) error {
 	g, err := s.namespaces.FindByID(ctx, as, parent.ID)
 	if errs.Is(err, errs.NotFound) {
 		return badNamespace()
@@ -244,6 +244,9 @@ func (s *Service) requireGroup(ctx context.Context, as authz.Actor, parent *name
 	least, known := creationLevels[g.ProjectCreationLevel]
 	if !as.Admin && (!known || g.Level < least) {
 		return badNamespace()
+	}
+	if in.DefaultBranch == nil || *in.DefaultBranch == "" {
+		in.DefaultBranch = g.DefaultBranch
 	}
 	return nil
 }
