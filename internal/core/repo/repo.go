@@ -95,6 +95,9 @@ func (s *Service) firstBranch(p *project.Project) string {
 	if p.DefaultBranch != nil && *p.DefaultBranch != "" {
 		return *p.DefaultBranch
 	}
+	if name := p.InitialBranch(); name != "" {
+		return name
+	}
 	return s.settings.Current().Branch()
 }
 
