@@ -94,9 +94,14 @@ func (s *toy) findUser(_ context.Context, who string) (authz.Actor, error) {
 	return authz.Actor{}, errs.Missing("User")
 }
 
-type thingPage struct {
+// pageOfThings is embedded once more, as the parameters of lists often are.
+type pageOfThings struct {
 	thingPath
 	api.Page
+}
+
+type thingPage struct {
+	pageOfThings
 	Sort string `param:"sort" default:"desc" values:"asc,desc"`
 }
 

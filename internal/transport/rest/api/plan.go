@@ -80,7 +80,9 @@ func (p *plan) add(t reflect.Type, index []int) {
 			p.fields = append(p.fields, field{index: at, typ: sf.Type})
 		case sf.Anonymous && !isParam && sf.Type.Kind() == reflect.Struct:
 			p.add(sf.Type, at)
-			if reflect.PointerTo(sf.Type).Implements(settlerType) {
+			// An unexported one has the method from what it embeds,
+			// which is settled itself.
+			if sf.IsExported() && reflect.PointerTo(sf.Type).Implements(settlerType) {
 				p.settlers = append(p.settlers, at)
 			}
 		case sf.Name == "_":
