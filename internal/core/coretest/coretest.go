@@ -19,20 +19,22 @@ import (
 
 // World is a database with what every core service is built on.
 type World struct {
-	T        *testing.T
+	T        *testing.T // nil in benchmarks
 	DB       *db.DB
 	Bus      *event.Bus
 	Policy   *authz.Policy
 	Projects *project.Service
 
+	tb    testing.TB
 	mu    sync.Mutex
 	clock time.Time
 }
 
 // New furnishes an empty database. Its clock stands at noon of Monday, 22 May 2023.
-func New(t *testing.T, d *db.DB) *World {
+func New(t testing.TB, d *db.DB) *World {
 	t.Helper()
-	w := &World{T: t, DB: d, Bus: &event.Bus{}, clock: time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC)}
+	w := &World{tb: t, DB: d, Bus: &event.Bus{}, clock: time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC)}
+	w.T, _ = t.(*testing.T)
 	w.Policy = authz.New(d, w.Now)
 	w.Projects = project.New(project.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	return w
@@ -52,7 +54,7 @@ type Row map[string]any
 // Insert writes a row and gives its id. Columns that may not be null and are not given
 // get the zero value of their type, times the clock's.
 func (w *World) Insert(table string, row Row) int64 {
-	w.T.Helper()
+	w.tb.Helper()
 	type column struct {
 		Name     string `db:"name"`
 		Type     string `db:"type"`
@@ -66,7 +68,7 @@ func (w *World) Insert(table string, row Row) int64 {
 	}
 	columns, err := db.Select[column](ctx, w.DB, query, table)
 	if err != nil {
-		w.T.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	var names []string
 	var args []any
@@ -91,13 +93,13 @@ func (w *World) Insert(table string, row Row) int64 {
 	}
 	for name := range row {
 		if !slices.Contains(names, name) {
-			w.T.Fatalf("table %s has no column %s", table, name)
+			w.tb.Fatalf("table %s has no column %s", table, name)
 		}
 	}
 	id, err := db.Get[int64](ctx, w.DB, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+") VALUES ("+
 		strings.Repeat("?, ", len(args)-1)+"?) RETURNING "+key(table), args...)
 	if err != nil {
-		w.T.Fatalf("insert into %s: %v", table, err)
+		w.tb.Fatalf("insert into %s: %v", table, err)
 	}
 	return id
 }
@@ -113,7 +115,7 @@ func key(table string) string {
 
 // User makes an active user and gives it as an actor.
 func (w *World) User(name string) authz.Actor {
-	w.T.Helper()
+	w.tb.Helper()
 	id := w.Insert("users", Row{
 		"username": name, "username_fold": db.Fold(name), "name": strings.ToUpper(name[:1]) + name[1:],
 		"name_fold": db.Fold(name), "state": "active", "user_type": "human",
@@ -127,10 +129,10 @@ func (w *World) User(name string) authz.Actor {
 
 // Admin makes an administrator.
 func (w *World) Admin(name string) authz.Actor {
-	w.T.Helper()
+	w.tb.Helper()
 	as := w.User(name)
 	if _, err := w.DB.Exec(context.Background(), "UPDATE users SET admin = true WHERE id = ?", as.UserID); err != nil {
-		w.T.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	as.Admin = true
 	return as
@@ -138,7 +140,7 @@ func (w *World) Admin(name string) authz.Actor {
 
 // Group makes a group at the top, or below parent where that is not zero.
 func (w *World) Group(path string, v authz.Visibility, parent authz.NamespaceID) authz.NamespaceID {
-	w.T.Helper()
+	w.tb.Helper()
 	id := w.place("group", path, v, parent)
 	w.Insert("groups", Row{
 		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer",
@@ -149,7 +151,7 @@ func (w *World) Group(path string, v authz.Visibility, parent authz.NamespaceID)
 
 // place makes a namespace with its route and its line of ancestors.
 func (w *World) place(kind, path string, v authz.Visibility, parent authz.NamespaceID) authz.NamespaceID {
-	w.T.Helper()
+	w.tb.Helper()
 	ctx := context.Background()
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	row := Row{"kind": kind, "path": last, "name": last, "visibility": v}
@@ -160,7 +162,7 @@ func (w *World) place(kind, path string, v authz.Visibility, parent authz.Namesp
 	w.Insert("routes", Row{"namespace_id": id, "path": path, "path_fold": db.Fold(path), "name": strings.ReplaceAll(path, "/", " / ")})
 	if _, err := w.DB.Exec(ctx, `INSERT INTO namespace_ancestors (namespace_id, ancestor_id, depth)
 		SELECT CAST(? AS BIGINT), ancestor_id, depth + 1 FROM namespace_ancestors WHERE namespace_id = ?`, id, parent); err != nil {
-		w.T.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	w.Insert("namespace_ancestors", Row{"namespace_id": id, "ancestor_id": id, "depth": 0})
 	return id
@@ -168,7 +170,7 @@ func (w *World) place(kind, path string, v authz.Visibility, parent authz.Namesp
 
 // Project makes a project with all features open below the group parent; path is full.
 func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceID) project.ID {
-	w.T.Helper()
+	w.tb.Helper()
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	ns := w.place("project", path, v, parent)
 	return project.ID(w.Insert("projects", Row{
@@ -181,26 +183,26 @@ func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceI
 
 // Member gives a user a level in a namespace.
 func (w *World) Member(ns authz.NamespaceID, who authz.Actor, level authz.Level) {
-	w.T.Helper()
+	w.tb.Helper()
 	w.Insert("members", Row{"namespace_id": ns, "user_id": who.UserID, "access_level": level})
 }
 
 // Join gives a user a level in a project.
 func (w *World) Join(id project.ID, who authz.Actor, level authz.Level) {
-	w.T.Helper()
+	w.tb.Helper()
 	ns, err := db.Get[authz.NamespaceID](context.Background(), w.DB, "SELECT namespace_id FROM projects WHERE id = ?", id)
 	if err != nil {
-		w.T.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	w.Member(ns, who, level)
 }
 
 // Find reads a project for an actor and fails the test where it may not see it.
 func (w *World) Find(as authz.Actor, id project.ID) *project.Project {
-	w.T.Helper()
+	w.tb.Helper()
 	p, err := w.Projects.Find(context.Background(), as, fmt.Sprint(id))
 	if err != nil {
-		w.T.Fatalf("project %d for %q: %v", id, as.Username, err)
+		w.tb.Fatalf("project %d for %q: %v", id, as.Username, err)
 	}
 	return p
 }

@@ -64,7 +64,7 @@ func (in *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filte
 			strconv.Itoa(len(in.AssigneeUsername)) + ": " + strings.Join(in.AssigneeUsername, ", "))
 	}
 	f := issue.Filter{
-		IIDs: numbers[issue.IID](in.IIDs), Milestone: in.milestone(), NotMilestone: in.Not.Milestone,
+		IIDs: numbers[issue.IID](in.IIDs), Milestone: in.milestone(), NotMilestone: strings.ToLower(in.Not.Milestone),
 		AuthorID: userID(in.AuthorID), AuthorUsername: in.AuthorUsername, AssigneeUsernames: in.AssigneeUsername,
 		ClosedByID: userID(in.ClosedByID), Search: in.Search, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
 		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, DueDate: in.DueDate, Confidential: in.Confidential,

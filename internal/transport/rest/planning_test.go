@@ -32,15 +32,16 @@ import (
 type planning struct {
 	*coretest.World
 	*Server
+	t     testing.TB
 	kit   *api.Kit
 	users map[string]authz.Actor
 	id    project.ID
 }
 
-func newPlanning(t *testing.T, d *db.DB) *planning {
+func newPlanning(t testing.TB, d *db.DB) *planning {
 	t.Helper()
 	w := coretest.New(t, d)
-	p := &planning{World: w, users: map[string]authz.Actor{}}
+	p := &planning{World: w, t: t, users: map[string]authz.Actor{}}
 	settings := setting.New(d, w.Now)
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	labels := label.New(d, w.Policy, w.Bus, w.Now)
@@ -85,7 +86,7 @@ func newPlanning(t *testing.T, d *db.DB) *planning {
 
 // send makes a request as somebody with a JSON body, "" for none.
 func (p *planning) send(as, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(p.T.Context(), method, api.Prefix+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(p.t.Context(), method, api.Prefix+path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -99,30 +100,30 @@ func (p *planning) send(as, method, path, body string) *httptest.ResponseRecorde
 
 // want sends a request and compares the status and, where it is not "", the body.
 func (p *planning) want(as, method, path, body string, status int, answer string) {
-	p.T.Helper()
+	p.t.Helper()
 	w := p.send(as, method, path, body)
 	if got := w.Body.String(); w.Code != status || answer != "" && got != answer {
-		p.T.Errorf("%s: %s %s %.200s\n got %d %.600s\nwant %d %s", as, method, path, body, w.Code, got, status, answer)
+		p.t.Errorf("%s: %s %s %.200s\n got %d %.600s\nwant %d %s", as, method, path, body, w.Code, got, status, answer)
 	}
 }
 
 // do sends a request that has to succeed and decodes its answer.
 func (p *planning) do(as, method, path, body string) map[string]any {
-	p.T.Helper()
+	p.t.Helper()
 	w := p.send(as, method, path, body)
 	if w.Code > 201 {
-		p.T.Fatalf("%s: %s %s %s: %d %s", as, method, path, body, w.Code, w.Body)
+		p.t.Fatalf("%s: %s %s %s: %d %s", as, method, path, body, w.Code, w.Body)
 	}
 	var out map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
-		p.T.Fatal(err)
+		p.t.Fatal(err)
 	}
 	return out
 }
 
 // pick gives a value of each element of a list, joined by spaces.
 func (p *planning) pick(as, path, key string) string {
-	p.T.Helper()
+	p.t.Helper()
 	w := p.send(as, "GET", path, "")
 	var list []map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
@@ -132,7 +133,7 @@ func (p *planning) pick(as, path, key string) string {
 	for _, e := range list {
 		b, err := json.Marshal(e[key])
 		if err != nil {
-			p.T.Fatal(err)
+			p.t.Fatal(err)
 		}
 		out = append(out, strings.Trim(string(b), `"`))
 	}
