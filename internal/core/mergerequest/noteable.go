@@ -40,7 +40,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	t := noteable.Target{
 		Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: r.ID}, IID: &iid, ProjectID: int64(p.ID), ProjectPath: p.FullPath,
-		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, HasInternal: true, Resolvable: true,
+		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, Resolvable: true,
 		Notes: r.Notes, PublicNotes: r.PublicNotes,
 	}
 	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
