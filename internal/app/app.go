@@ -83,36 +83,36 @@ type App struct {
 
 // New builds a server: the database is migrated and the first administrator exists when
 // it returns. Close what it returns, also after Run.
-func New(ctx context.Context, c *config.Config, log *slog.Logger, build Build) (a *App, err error) {
-	a = &App{config: c, build: build, log: log, now: time.Now}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.Close(context.WithoutCancel(ctx)))
-		}
-	}()
+func New(ctx context.Context, c *config.Config, log *slog.Logger, build Build) (*App, error) {
+	a := &App{config: c, build: build, log: log, now: time.Now}
+	if err := a.assemble(ctx); err != nil {
+		return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
+	}
+	return a, nil
+}
+
+// assemble builds everything in the order in which one thing needs another.
+func (a *App) assemble(ctx context.Context) error {
 	if err := a.listen(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.core(); err != nil {
-		return nil, err
+		return err
 	}
 	a.react()
 	if err := a.work(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.settings.Load(ctx); err != nil {
-		return nil, err
+		return err //nolint:wrapcheck // it says what it loads
 	}
 	if err := a.firstStart(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if err := a.transports(); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a.transports()
 }
 
 // listen takes the address first, so that a port in use is reported before anything is
@@ -175,7 +175,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 	if err := a.reconcile(ctx, time.Time{}); err != nil {
 		return err
 	}
-	if err := a.jobs.Start(ctx); err != nil {
+	if err := a.jobs.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start jobs: %w", err)
 	}
 	a.accounts.Start()

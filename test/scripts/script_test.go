@@ -56,7 +56,11 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"user": user, "api": api, "set": set,
 			"kill":    func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
-			"restart": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Restart() },
+			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
+				of(ts).server.Restart()
+				ts.Setenv("URL", of(ts).server.URL)
+				ts.Setenv("HOST", strings.TrimPrefix(of(ts).server.URL, "http://"))
+			},
 		},
 	})
 }
@@ -116,7 +120,7 @@ func user(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	name, root := args[0], ts.Getenv("root")
 	status, out := call(ts, root, "POST", "/users", fmt.Sprintf(
-		`{"username":%q,"name":%q,"email":"%s@example.com","password":"correct horse %s","skip_confirmation":true}`, name, name, name, name))
+		`{"username":%q,"name":%q,"email":"%s@example.com","password":"Staple-battery-77","skip_confirmation":true}`, name, name, name))
 	var made struct {
 		ID    int64  `json:"id"`
 		Token string `json:"token"`

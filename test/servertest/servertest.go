@@ -162,10 +162,11 @@ func (s *Server) wait() {
 	s.cmd = nil
 }
 
-// Restart starts the server again on the same data and the same address.
+// Restart starts the server again on the same data. Its address is another one, because
+// a parallel test may have got the old port.
 func (s *Server) Restart() {
 	s.tb.Helper()
-	s.launch(strings.TrimPrefix(s.URL, "http://"))
+	s.launch("127.0.0.1:0")
 }
 
 // lockedBuffer is a buffer that a test reads while the server writes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"tenon/internal/base/errs"
@@ -54,14 +53,16 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 // Repo is the repository that is pushed to.
 func (p *Push) Repo() *gitcmd.Repo { return p.repo }
 
-// Check judges the whole push while its objects are in quarantine, the folder objects. A
-// refusal is text for the person who pushes; err is a failure of the server.
+// Check judges the whole push while its objects are in quarantine, the folder objects; it
+// is "" where there are none. A refusal is text for the person who pushes; err is a failure of the server.
 func (p *Push) Check(ctx context.Context, objects string, changes []RefChange, options []string) (refusal string, err error) {
-	inside, err := p.repo.View(objects)
-	if err != nil {
-		return "", fmt.Errorf("open quarantine: %w", err)
+	inside := p.repo
+	if objects != "" { // a push that only deletes brings no objects
+		if inside, err = p.repo.View(objects); err != nil {
+			return "", fmt.Errorf("open quarantine: %w", err)
+		}
+		defer inside.CloseView()
 	}
-	defer inside.CloseView()
 	err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return "GitLab: " + refused.Text, nil
@@ -130,5 +131,5 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 		p.service.log.Warn("no hint after push", "project_id", p.project.ID, "error", err)
 		return ""
 	}
-	return strings.TrimRight(text, "\n")
+	return text
 }

@@ -160,9 +160,13 @@ func (c Client) options() []string {
 }
 
 func (c Client) say(message string) {
-	if message != "" {
-		_, _ = io.WriteString(c.Stderr, strings.TrimRight(message, "\n")+"\n")
+	if message == "" {
+		return
 	}
+	if !strings.HasSuffix(message, "\n") {
+		message += "\n"
+	}
+	_, _ = io.WriteString(c.Stderr, message)
 }
 
 func parseChange(line string) (Change, error) {
