@@ -190,7 +190,19 @@ func (p *shared) findServer() (string, error) {
 	return p.own.URL, nil
 }
 
+// PostgresURL makes a PostgreSQL database with the whole schema and gives its URL, or
+// skips, for tests of programs that open their database themselves.
+func PostgresURL(tb testing.TB) string {
+	tb.Helper()
+	return postgresURL(tb, process().full)
+}
+
 func openPostgres(tb testing.TB, s *schema) *db.DB {
+	tb.Helper()
+	return open(tb, db.Config{URL: postgresURL(tb, s), Readers: 8})
+}
+
+func postgresURL(tb testing.TB, s *schema) string {
 	tb.Helper()
 	server, err := process().server()
 	if err != nil {
@@ -216,7 +228,7 @@ func openPostgres(tb testing.TB, s *schema) *db.DB {
 			tb.Errorf("drop database: %v", err)
 		}
 	})
-	return open(tb, db.Config{URL: within(server, name), Readers: 8})
+	return within(server, name)
 }
 
 // template builds the database that tests copy, unless another process has done so.
