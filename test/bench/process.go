@@ -80,6 +80,26 @@ func times(text []byte) (pid, parent int, own, ended time.Duration, ok bool) {
 	return n[0], n[1], time.Duration(n[2]+n[3]) * tick, time.Duration(n[4]+n[5]) * tick, true
 }
 
+// quiet waits until two seconds have passed without a new git process.
+func (s *server) quiet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	last := -1.0
+	for {
+		n, err := s.counter(ctx, "tenon_git_processes_started_total")
+		if err != nil {
+			return err
+		}
+		if n == last {
+			return nil
+		}
+		last = n
+		if err := wait(ctx, 2*time.Second); err != nil {
+			return fmt.Errorf("the server keeps starting git: %w", err)
+		}
+	}
+}
+
 // counter reads one metric.
 func (s *server) counter(ctx context.Context, name string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/-/metrics", nil)

@@ -20,6 +20,9 @@ func measureGit(ctx context.Context, o options, folder string, s *server, w *wor
 	if o.quick {
 		rounds = 3
 	}
+	if err := s.quiet(ctx); err != nil {
+		return err
+	}
 	root := filepath.Join(folder, "bare")
 	if err := copyRepository(ctx, s.data, filepath.Join(root, "large.git")); err != nil {
 		return err
@@ -44,8 +47,8 @@ func measureGit(ctx context.Context, o options, folder string, s *server, w *wor
 	}{
 		{"clone, all branches", 1.15, t.clone},
 		{"shallow clone, depth 1", 0, t.shallow},
-		{"push of one commit", 1.3, t.push("refs/heads/pushed", 0)},
-		{"push of one commit to main", 0, t.push("+refs/heads/target", rounds)},
+		{"push of one commit", 1.3, t.push},
+		{"push of a new branch", 0, t.branch},
 	} {
 		a, b, err := t.turns(ctx, rounds, m.run)
 		if err != nil {
@@ -92,13 +95,16 @@ func (t *transport) cloned(ctx context.Context, args ...string) error {
 	return errors.Join(err, os.RemoveAll(to))
 }
 
-// push sends the next of the commits that were made for it.
-func (t *transport) push(ref string, skip int) func(ctx context.Context, to string, round int) error {
-	return func(ctx context.Context, to string, round int) error {
-		commit := fmt.Sprintf("push~%d", pushes-1-skip-round)
-		_, err := git(ctx, t.source, "push", "-q", to, commit+":"+ref)
-		return err
-	}
+// push sends the next of the commits that were made for it, to one branch.
+func (t *transport) push(ctx context.Context, to string, round int) error {
+	_, err := git(ctx, t.source, "push", "-q", to, fmt.Sprintf("push~%d:refs/heads/pushed", pushes-1-round))
+	return err
+}
+
+// branch sends one of them as a branch of its own.
+func (t *transport) branch(ctx context.Context, to string, round int) error {
+	_, err := git(ctx, t.source, "push", "-q", to, fmt.Sprintf("push~%d:refs/heads/new-%d", pushes/2-1-round, round))
+	return err
 }
 
 // copyRepository copies the one repository of a data folder, with a plain configuration.
