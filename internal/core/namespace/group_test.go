@@ -56,23 +56,45 @@ func TestService_Create_refused(t *testing.T) {
 			{"anonymous", authz.Actor{}, groupInput("new", nil, authz.Private), errs.Unauthorized, "unauthorized"},
 			{"no maintainer of the parent", bob, groupInput("new", open, authz.Private), errs.Forbidden, "forbidden"},
 			{"hidden parent", bob, groupInput("new", closed, authz.Private), errs.NotFound, "Group not found"},
-			{"path of a group", bob, groupInput("OPEN", nil, authz.Private), errs.Invalid,
-				`Failed to save group {:path=>["has already been taken"]}`},
-			{"path of a user", bob, groupInput("ann", nil, authz.Private), errs.Invalid,
-				`Failed to save group {:path=>["has already been taken"]}`},
+			{
+				"path of a group", bob, groupInput("OPEN", nil, authz.Private), errs.Invalid,
+				`Failed to save group {:path=>["has already been taken"]}`,
+			},
+			{
+				"path of a user", bob, groupInput("ann", nil, authz.Private), errs.Invalid,
+				`Failed to save group {:path=>["has already been taken"]}`,
+			},
 			{"reserved", bob, groupInput("Admin", nil, authz.Private), errs.Invalid, `Failed to save group {:path=>["is a reserved name"]}`},
 			{"reserved inside", ann, groupInput("tree", open, authz.Private), errs.Invalid, `Failed to save group {:path=>["is a reserved name"]}`},
-			{"bad path", bob, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a b")}}, errs.Invalid,
-				`Failed to save group {:path=>["` + account.PathMessage + `"]}`},
-			{"short path", bob, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a")}}, errs.Invalid,
-				`Failed to save group {:path=>["is too short (minimum is 2 characters)"]}`},
-			{"long", bob, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &long, Path: &long}}, errs.Invalid,
-				`Failed to save group {:path=>["is too long (maximum is 255 characters)"], :name=>["is too long (maximum is 255 characters)"]}`},
-			{"bad name", bob, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("<b>"), Path: ptr("bold")}}, errs.Invalid,
+			{
+				"bad path", bob,
+				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a b")}},
+				errs.Invalid,
+				`Failed to save group {:path=>["` + account.PathMessage + `"]}`,
+			},
+			{
+				"short path", bob,
+				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a")}},
+				errs.Invalid,
+				`Failed to save group {:path=>["is too short (minimum is 2 characters)"]}`,
+			},
+			{
+				"long", bob,
+				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &long, Path: &long}},
+				errs.Invalid,
+				`Failed to save group {:path=>["is too long (maximum is 255 characters)"], :name=>["is too long (maximum is 255 characters)"]}`,
+			},
+			{
+				"bad name", bob,
+				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("<b>"), Path: ptr("bold")}},
+				errs.Invalid,
 				`Failed to save group {:name=>["can contain only letters, digits, emoji, '_', '.', dash, space, parenthesis. ` +
-					`It must start with letter, digit, emoji or '_'."]}`},
-			{"more open than the parent", ann, groupInput("newer", closed, authz.Public), errs.Invalid,
-				`Failed to save group {:visibility_level=>["public is not allowed since the parent group has a private visibility."]}`},
+					`It must start with letter, digit, emoji or '_'."]}`,
+			},
+			{
+				"more open than the parent", ann, groupInput("newer", closed, authz.Public), errs.Invalid,
+				`Failed to save group {:visibility_level=>["public is not allowed since the parent group has a private visibility."]}`,
+			},
 		} {
 			_, err := f.Create(t.Context(), tt.as, tt.in)
 			t.Run(tt.name, func(t *testing.T) { wantError(t, err, tt.kind, tt.want) })

@@ -260,7 +260,7 @@ func setOptional[T comparable](changed *[]string, name string, field **T, value 
 }
 
 // checkGroup validates g; old is nil for a new group.
-func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old *Group, parent *Group) (errs.Fields, error) {
+func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent *Group) (errs.Fields, error) {
 	var f errs.Fields
 	if old == nil || g.Path != old.Path {
 		checkGroupPath(&f, g.Path, g.ParentID != nil)

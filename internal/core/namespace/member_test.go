@@ -40,16 +40,36 @@ func TestService_Add(t *testing.T) {
 			{"unknown username", ann, at(g), namespace.MemberInput{Username: "nobody", Level: 10}, errs.NotFound, "User not found"},
 			{"twice", ann, at(g), namespace.MemberInput{Username: "BOB", Level: 40}, errs.Conflict, "Member already exists"},
 			{"no level", ann, at(g), namespace.MemberInput{UserID: dan.UserID, Level: 11}, errs.Invalid, "access_level is not included in the list"},
-			{"minimal access in a project", ann, app, namespace.MemberInput{UserID: dan.UserID, Level: 5}, errs.Invalid,
-				"access_level is not included in the list"},
-			{"above one's own", cat, app, namespace.MemberInput{UserID: dan.UserID, Level: 50}, errs.Invalid,
-				"dan: the member access level can't be higher than the current user's one"},
-			{"planner by a maintainer", cat, app, namespace.MemberInput{UserID: dan.UserID, Level: 15}, errs.Invalid,
-				"dan: the member access level can't be higher than the current user's one"},
-			{"below the inherited role", ann, app, namespace.MemberInput{UserID: bob.UserID, Level: 20}, errs.Invalid,
-				"access_level should be greater than or equal to Developer inherited membership from group team"},
-			{"in the past", ann, app, namespace.MemberInput{UserID: dan.UserID, Level: 20, ExpiresOn: ptr("2026-04-30")}, errs.Invalid,
-				"expires_at cannot be a date in the past"},
+			{
+				"minimal access in a project", ann, app,
+				namespace.MemberInput{UserID: dan.UserID, Level: 5},
+				errs.Invalid,
+				"access_level is not included in the list",
+			},
+			{
+				"above one's own", cat, app,
+				namespace.MemberInput{UserID: dan.UserID, Level: 50},
+				errs.Invalid,
+				"dan: the member access level can't be higher than the current user's one",
+			},
+			{
+				"planner by a maintainer", cat, app,
+				namespace.MemberInput{UserID: dan.UserID, Level: 15},
+				errs.Invalid,
+				"dan: the member access level can't be higher than the current user's one",
+			},
+			{
+				"below the inherited role", ann, app,
+				namespace.MemberInput{UserID: bob.UserID, Level: 20},
+				errs.Invalid,
+				"access_level should be greater than or equal to Developer inherited membership from group team",
+			},
+			{
+				"in the past", ann, app,
+				namespace.MemberInput{UserID: dan.UserID, Level: 20, ExpiresOn: ptr("2026-04-30")},
+				errs.Invalid,
+				"expires_at cannot be a date in the past",
+			},
 		} {
 			_, err := f.Add(t.Context(), tt.as, tt.at, tt.in)
 			t.Run(tt.name, func(t *testing.T) { wantError(t, err, tt.kind, tt.want) })
@@ -100,8 +120,11 @@ func TestService_Members(t *testing.T) {
 			want   []one
 		}{
 			{"direct", app, namespace.MemberFilter{}, []one{{bob.UserID, 40}, {eve.UserID, 30}}},
-			{"all", app, namespace.MemberFilter{Inherited: true},
-				[]one{{ann.UserID, 50}, {bob.UserID, 40}, {cat.UserID, 10}, {dan.UserID, 30}, {eve.UserID, 30}}},
+			{
+				"all", app,
+				namespace.MemberFilter{Inherited: true},
+				[]one{{ann.UserID, 50}, {bob.UserID, 40}, {cat.UserID, 10}, {dan.UserID, 30}, {eve.UserID, 30}},
+			},
 			{"all of the group above", at(top), namespace.MemberFilter{Inherited: true}, []one{{ann.UserID, 50}, {bob.UserID, 20}}},
 			{"query", app, namespace.MemberFilter{Inherited: true, Query: "AN"}, []one{{ann.UserID, 50}, {dan.UserID, 30}}},
 			{"some", app, namespace.MemberFilter{UserIDs: []authz.UserID{bob.UserID}}, []one{{bob.UserID, 40}}},

@@ -171,12 +171,12 @@ func TestService_Create(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, ann := t.Context(), f.user("ann", 10)
-		p, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{
+		_, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{
 			Name: ptr("Grüße aus  der Küche!"), Topics: &[]string{" a ", "b", "A", ""}, Description: ptr("d"),
 		}})
 		wantError(t, err, errs.Invalid, "name can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces. "+
 			"It must start with a letter, digit, emoji, or '_'.")
-		p, err = f.Create(ctx, ann, project.Input{Changes: project.Changes{
+		p, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{
 			Name: ptr("Grüße aus  der Küche"), Topics: &[]string{" a ", "b", "A", ""}, DefaultBranch: ptr("trunk"),
 			Features: map[string]string{"issues": "private", "pages": "public"}, Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{BuildTimeout: ptr(int64(900))},
@@ -224,22 +224,36 @@ func TestService_Create_refused(t *testing.T) {
 			{"anonymous", authz.Actor{}, input("new-one", open, authz.Private), errs.Unauthorized, "unauthorized"},
 			{"reporter", bob, input("new-one", open, authz.Private), errs.Invalid, "namespace is not valid"},
 			{"hidden group", bob, input("new-one", hidden, authz.Private), errs.Invalid, "namespace is not valid"},
-			{"no namespace", bob, project.Input{NamespaceID: ptr(namespace.ID(9999)), Changes: project.Changes{Name: ptr("x")}}, errs.Invalid,
-				"namespace is not valid"},
-			{"full", bob, input("second", nil, authz.Private), errs.Forbidden,
-				"You've reached your limit of 1 projects created. Contact your GitLab administrator."},
-			{"no room at all", none, input("first", nil, authz.Private), errs.Forbidden,
-				"You cannot create projects in your personal namespace. Contact your GitLab administrator."},
-			{"taken", ann, input("Taken", open, authz.Private), errs.Invalid,
-				"project_namespace.name has already been taken, name has already been taken, path has already been taken"},
+			{
+				"no namespace", bob,
+				project.Input{NamespaceID: ptr(namespace.ID(9999)), Changes: project.Changes{Name: ptr("x")}},
+				errs.Invalid,
+				"namespace is not valid",
+			},
+			{
+				"full", bob, input("second", nil, authz.Private), errs.Forbidden,
+				"You've reached your limit of 1 projects created. Contact your GitLab administrator.",
+			},
+			{
+				"no room at all", none, input("first", nil, authz.Private), errs.Forbidden,
+				"You cannot create projects in your personal namespace. Contact your GitLab administrator.",
+			},
+			{
+				"taken", ann, input("Taken", open, authz.Private), errs.Invalid,
+				"project_namespace.name has already been taken, name has already been taken, path has already been taken",
+			},
 			{"path taken", ann, path("tAKEN"), errs.Invalid, "path has already been taken"},
 			{"reserved", ann, path("Blob"), errs.Invalid, "path is a reserved name"},
 			{"two dots", ann, path("a..b"), errs.Invalid, "path " + second},
 			{"dash", ann, path("-a"), errs.Invalid, first + ", " + second},
 			{"git", ann, path("a.git"), errs.Invalid, first + ", " + second},
 			{"too open", ann, input("new-one", open, authz.Public), errs.Invalid, "visibility_level public is not allowed in a internal namespace."},
-			{"bad branch", ann, project.Input{Changes: project.Changes{Name: ptr("x"), DefaultBranch: ptr("a..b")}}, errs.Invalid,
-				"default_branch is not a valid branch name"},
+			{
+				"bad branch", ann,
+				project.Input{Changes: project.Changes{Name: ptr("x"), DefaultBranch: ptr("a..b")}},
+				errs.Invalid,
+				"default_branch is not a valid branch name",
+			},
 			{"config path", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{CIConfigPath: ptr("a/../b")},
 			}}}, errs.Invalid, "ci_config_path cannot include leading slash or directory traversal."},

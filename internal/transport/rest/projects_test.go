@@ -191,8 +191,12 @@ func TestGroups(t *testing.T) {
 		if list := get[[]gitlab.Project](p, ann, "GET", "/groups/top/projects?include_subgroups=true", "", 200); len(list) != 1 {
 			t.Errorf("projects with subgroups: got %+v", list)
 		}
-		if whole := get[gitlab.Group](p, ann, "GET", fmt.Sprintf("/groups/%d", sub.ID), "", 200); len(whole.Projects) != 1 {
-			t.Errorf("projects in the group: got %+v", whole.Projects)
+		type content struct {
+			Projects       []gitlab.Project `json:"projects"`
+			SharedProjects []gitlab.Project `json:"shared_projects"`
+		}
+		if in := get[content](p, ann, "GET", fmt.Sprintf("/groups/%d", sub.ID), "", 200); len(in.Projects) != 1 || in.SharedProjects == nil {
+			t.Errorf("projects in the group: got %+v", in)
 		}
 		changed := get[gitlab.Group](p, ann, "PUT", "/groups/top", "description=words&emails_disabled=true", 200)
 		if changed.Description != "words" || changed.EmailsEnabled {
