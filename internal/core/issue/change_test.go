@@ -44,6 +44,10 @@ func TestService_Update(t *testing.T) {
 			t.Fatal(err)
 		}
 		again.TitleFold, again.DescriptionFold = got.TitleFold, got.DescriptionFold
+		if diff := cmp.Diff(label.Titles(got.Labels), label.Titles(again.Labels)); diff != "" {
+			t.Errorf("labels answered and stored differ (-answered +stored):\n%s", diff)
+		}
+		got.Labels = again.Labels
 		if diff := cmp.Diff(got, again); diff != "" {
 			t.Errorf("answered and stored differ (-answered +stored):\n%s", diff)
 		}

@@ -71,13 +71,18 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 	return l, err == nil, err
 }
 
+// linked are the columns of labels on things: without times and folded texts, which
+// nobody shows there.
+const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.priority"
+
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
+// Their times are left out.
 func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int64) (map[int64][]Label, error) {
 	out := make(map[int64][]Label, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
-	type linked struct {
+	type row struct {
 		TargetID int64 `db:"target_id"`
 		Label
 	}
@@ -85,8 +90,7 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 		var w db.Where
 		w.And("ll.target_type = ?", kind)
 		w.In("ll.target_id", chunk)
-		rows, err := db.Select[linked](ctx, s.db, "SELECT ll.target_id, "+columns+` FROM label_links ll
-			JOIN labels l ON l.id = ll.label_id`+w.SQL()+" ORDER BY l.title, l.id", w.Args()...)
+		rows, err := db.Select[row](ctx, s.db, "SELECT "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id"+w.SQL()+" ORDER BY l.title, l.id", w.Args()...)
 		if err != nil {
 			return nil, fmt.Errorf("labels of %s: %w", kind, err)
 		}
