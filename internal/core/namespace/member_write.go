@@ -89,6 +89,14 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p Place, in MemberInp
 		cause := &TooHigh{Username: user.Username}
 		return nil, &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
 	}
+	if p.Personal { // its owner is a member by the place alone
+		switch _, err := s.direct(ctx, p, user.ID); {
+		case err == nil:
+			return nil, errs.New(errs.Conflict, "Member already exists")
+		case !errs.Is(err, errs.NotFound):
+			return nil, err
+		}
+	}
 	now := db.At(s.now())
 	row := memberRow{NamespaceID: p.Namespace, UserID: user.ID, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {

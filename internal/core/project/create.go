@@ -199,12 +199,16 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 }
 
 func (s *Service) requirePersonal(ctx context.Context, as authz.Actor, parent *namespace.Namespace) error {
-	mine := parent.OwnerID != nil && *parent.OwnerID == as.UserID
-	switch {
+	err := s.policy.Require(ctx, as, authz.CreateProject, authz.Subject{Namespace: parent.ID, Visibility: authz.Public})
+	if errs.Is(err, errs.Forbidden) {
+		return badNamespace()
+	}
+	if err != nil {
+		return err
+	}
+	switch mine := parent.OwnerID != nil && *parent.OwnerID == as.UserID; {
 	case as.Admin && !mine:
 		return nil
-	case !mine:
-		return badNamespace()
 	case as.External && !as.Admin:
 		return errs.Denied("")
 	}

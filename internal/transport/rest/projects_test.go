@@ -259,6 +259,16 @@ func TestMembers(t *testing.T) {
 		if w.Code != http.StatusNoContent {
 			t.Errorf("remove: got %d", w.Code)
 		}
+		get[gitlab.Project](p, bob, "POST", "/projects", "name=own", 201)
+		if list := get[[]gitlab.ProjectMember](p, bob, "GET", "/projects/bob%2Fown/members", "", 200); len(list) != 1 || list[0].AccessLevel != gitlab.OwnerPermissions {
+			t.Errorf("members of a personal project: got %+v", list)
+		}
+		p.want(bob, "POST", "/projects/bob%2Fown/members", "username=bob&access_level=50", 409, `{"message":"Member already exists"}`)
+		p.want(bob, "DELETE", fmt.Sprintf("/projects/bob%%2Fown/members/%d", bobID), "", 403, `{"message":"403 Forbidden"}`)
+		if own := get[gitlab.Project](p, bob, "GET", "/projects/bob%2Fown", "", 200); own.Owner.Username != "bob" ||
+			own.Permissions.ProjectAccess.AccessLevel != gitlab.OwnerPermissions || own.Namespace.Kind != "user" {
+			t.Errorf("personal project: got %+v", own)
+		}
 		p.want(bob, "POST", fmt.Sprintf("/groups/%d/members", g.ID), "username=cat&access_level=10", 403, `{"message":"403 Forbidden"}`)
 	})
 }
