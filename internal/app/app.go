@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"tenon/internal/base/config"
@@ -77,6 +76,7 @@ type App struct {
 
 	hooks *hook.Server
 	http  *http.Server
+	idle  idleness
 
 	closers []func(ctx context.Context) error // in the order in which things were opened
 }
@@ -180,11 +180,11 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 	}
 	a.accounts.Start()
 	failed := make(chan error, 2)
-	// Both loops end when their listener is closed below.
+	// Both loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
 	go func() { failed <- a.http.Serve(a.listener) }()
 	ready("http://" + a.listener.Addr().String())
-	go a.settleMemory(ctx)
+	go a.idle.watch(ctx, a.git.Trim)
 	var err error
 	select {
 	case <-ctx.Done():
@@ -205,17 +205,6 @@ func (a *App) drain(ctx context.Context) error {
 		err = a.http.Close()
 	}
 	return errors.Join(err, a.jobs.Stop(ctx), a.accounts.Stop(ctx))
-}
-
-// settleMemory gives back what start-up needed and nothing needs any more.
-func (a *App) settleMemory(ctx context.Context) {
-	timer := time.NewTimer(2 * time.Second)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-		debug.FreeOSMemory()
-	}
 }
 
 // Close releases everything, the last opened first.

@@ -48,7 +48,7 @@ func (a *App) transports() error {
 		Repos: a.repos, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
 	})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service()},
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},
 		// A body may take as long as its client needs; headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -64,10 +64,12 @@ type router struct {
 	git     *githttp.Handler
 	pages   http.Handler
 	service http.Handler // /-/health and the like
+	idle    *idleness
 }
 
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.idle.busy()()
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		h.api.ServeHTTP(w, r)

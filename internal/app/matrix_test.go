@@ -1,0 +1,300 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/authz"
+)
+
+// update is set by "make gen".
+var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // flags are
+
+// column is one caller of the matrix.
+type column struct {
+	title string // five letters at most
+	as    string // name of a token
+	sudo  string
+	token bool // a kind of token: asked in private places and in the instance only
+}
+
+func columns() []column {
+	return []column{
+		{title: "-", as: ""},
+		{title: "strng", as: "stranger"},
+		{title: "extrn", as: "external"},
+		{title: "minim", as: "minimal"},
+		{title: "guest", as: "guest"},
+		{title: "plann", as: "planner"},
+		{title: "repor", as: "reporter"},
+		{title: "devel", as: "developer"},
+		{title: "maint", as: "maintainer"},
+		{title: "owner", as: "owner"},
+		{title: "admin", as: "admin"},
+		{title: "audit", as: "auditor"},
+		{title: "block", as: "blocked"},
+		{title: "r_api", as: "read_api", token: true},
+		{title: "r_usr", as: "read_user", token: true},
+		{title: "r_rep", as: "read_repository", token: true},
+		{title: "w_rep", as: "write_repository", token: true},
+		{title: "s_rot", as: "self_rotate", token: true},
+		{title: "imper", as: "impersonation", token: true},
+		{title: "expir", as: "expired", token: true},
+		{title: "revok", as: "revoked", token: true},
+		{title: "unkno", as: "unknown", token: true},
+		{title: "su:gu", as: "admin", sudo: "guest", token: true},
+		{title: "nosud", as: "admin without sudo", sudo: "guest", token: true},
+	}
+}
+
+// asked reports whether the column has a cell in the row: kinds of tokens are the same everywhere.
+func (c column) asked(r row) bool {
+	return !c.token || slices.Contains([]string{"instance", "private"}, r.place.name)
+}
+
+const golden = "testdata/matrix.txt"
+
+// TestMatrix asks every route as everybody, in every place, and compares the answers'
+// status with a golden file, so that a change of a permission is a line in a diff. What
+// holds for every row whatever the file says is checked by rules.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(newServer(t, ""))
+	all := samples()
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-12s", "# place")
+	for _, c := range columns() {
+		fmt.Fprintf(&text, "%-6s", c.title)
+	}
+	text.WriteString("\n")
+	known := map[string]bool{}
+	for _, route := range w.kit().Routes() {
+		known[key(route)] = true
+		seen := w.watch()
+		list := w.rows(route, all)
+		if len(list) == 0 {
+			t.Errorf("%s has no sample request: add one to samples", key(route))
+		}
+		title := ""
+		for _, r := range list {
+			if r.title() != title {
+				title = r.title()
+				fmt.Fprintf(&text, "\n%s\n", title)
+			}
+			text.WriteString(w.line(t, r))
+		}
+		compareNeeds(t, key(route), route.Needs, seen())
+	}
+	for name := range all {
+		if !known[name] {
+			t.Errorf("there is a sample of %s, which is no route", name)
+		}
+	}
+	compareGolden(t, golden, text.String())
+}
+
+// TestMatrix_postgres asks what needs the database most on the other engine: the answers
+// are those of the golden file.
+func TestMatrix_postgres(t *testing.T) {
+	t.Parallel()
+	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
+	w.groups, w.projects = w.groups[:1], w.projects[:1]
+	b, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for section := range strings.SplitSeq(string(b), "\n\n") {
+		title, lines, _ := strings.Cut(section, "\n")
+		sections[title] = lines + "\n"
+	}
+	all := samples()
+	for _, route := range w.kit().Routes() {
+		for _, r := range w.rows(route, all) {
+			if line := w.line(t, r); !strings.Contains(sections[r.title()], line) {
+				t.Errorf("%s\n got %swant %s", r.title(), line, sections[r.title()])
+			}
+		}
+	}
+}
+
+// watch notes which abilities are asked for until the function it gives is called.
+func (w *world) watch() (seen func() map[authz.Ability]bool) {
+	var mu sync.Mutex
+	asked := map[authz.Ability]bool{}
+	w.policy.OnCheck = func(a authz.Ability) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[a] = true
+	}
+	return func() map[authz.Ability]bool {
+		w.policy.OnCheck = nil
+		return asked
+	}
+}
+
+// compareNeeds holds what a route declares against what core required. That the project
+// or group itself is seen goes without saying.
+func compareNeeds(t *testing.T, route string, declared []authz.Ability, required map[authz.Ability]bool) {
+	t.Helper()
+	for _, a := range declared {
+		if !required[a] {
+			t.Errorf("%s declares that it needs %s, which nothing behind it requires", route, a)
+		}
+	}
+	for a := range required {
+		if a != authz.ReadProject && a != authz.ReadGroup && !slices.Contains(declared, a) {
+			t.Errorf("%s requires %s, which it does not declare with Needs", route, a)
+		}
+	}
+}
+
+// line asks one row as everybody.
+func (w *world) line(t *testing.T, r row) string {
+	t.Helper()
+	q, missing := r.request()
+	if missing != "" {
+		t.Errorf("%s: no value for :%s; give it one in samples or in the world", r.title(), missing)
+		return ""
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "  %-10s", r.place.name)
+	got := map[string]int{}
+	for _, c := range columns() {
+		if !c.asked(r) {
+			continue
+		}
+		q.as, q.sudo = c.as, c.sudo
+		a := w.undone(q)
+		got[c.title] = a.Code
+		fmt.Fprintf(&text, "%-6d", a.Code)
+		if a.Code >= 500 || a.Code == http.StatusBadRequest && c.title == "admin" {
+			t.Errorf("%s in %s as %s: got %d %s", r.title(), r.place.name, c.title, a.Code, a.Body)
+		}
+	}
+	for _, problem := range breaches(r, got) {
+		t.Errorf("%s in %s: %s", r.title(), r.place.name, problem)
+	}
+	return strings.TrimRight(text.String(), " ") + "\n"
+}
+
+func good(status int) bool { return status >= 200 && status < 300 }
+
+// breaches checks what must hold for every row.
+func breaches(r row, got map[string]int) []string {
+	var out []string
+	want := func(column string, status ...int) {
+		if s, asked := got[column]; asked && !slices.Contains(status, s) {
+			out = append(out, fmt.Sprintf("%s got %d, want one of %v", column, s, status))
+		}
+	}
+	for _, c := range []string{"expir", "revok", "unkno"} {
+		want(c, http.StatusUnauthorized)
+	}
+	want("block", http.StatusForbidden)
+	want("nosud", http.StatusForbidden)
+	if got["su:gu"] != 0 && got["su:gu"] != got["guest"] {
+		out = append(out, fmt.Sprintf("a guest by sudo got %d, the guest %d", got["su:gu"], got["guest"]))
+	}
+	if got["imper"] != 0 && got["imper"] != got["owner"] {
+		out = append(out, fmt.Sprintf("an impersonation token got %d, its owner %d", got["imper"], got["owner"]))
+	}
+	reads := r.route.Method == http.MethodGet
+	if !r.route.Public {
+		want("-", http.StatusUnauthorized)
+	}
+	for column, scope := range map[string]authz.Scope{
+		"r_api": authz.ScopeReadAPI, "r_usr": authz.ScopeReadUser, "r_rep": authz.ScopeReadRepository,
+		"w_rep": authz.ScopeWriteRepository, "s_rot": authz.ScopeSelfRotate,
+	} {
+		if _, asked := got[column]; !asked {
+			continue
+		}
+		named := slices.Contains(r.route.Scopes, scope) && (reads || !strings.HasPrefix(string(scope), "read_"))
+		if r.route.AnyScope || named || reads && scope == authz.ScopeReadAPI {
+			want(column, got["owner"])
+		} else {
+			want(column, http.StatusForbidden)
+		}
+	}
+	inPlace := r.place.name != "instance" && !strings.HasPrefix(r.route.Path, "/issues/") && !strings.HasPrefix(r.route.Path, "/namespaces/") &&
+		r.route.Path != "/groups" && r.route.Path != "/projects"
+	hidden := []string{}
+	switch r.place.name {
+	case "private", "personal", "off":
+		hidden = []string{"-", "strng", "extrn"}
+		if !reads && inPlace && good(got["audit"]) {
+			out = append(out, "an auditor wrote")
+		}
+	case "internal":
+		hidden = []string{"-", "extrn"}
+	}
+	if inPlace {
+		for _, c := range hidden {
+			if c == "-" && !r.route.Public {
+				continue
+			}
+			want(c, http.StatusNotFound)
+		}
+	}
+	ladder := []string{"guest", "repor", "devel", "maint", "owner", "admin"}
+	for i := 1; i < len(ladder) && inPlace; i++ {
+		low, high := ladder[i-1], ladder[i]
+		own := r.sample.note == "guest's" && low == "guest" || r.sample.note == "developer's" && low == "devel" ||
+			strings.HasSuffix(r.route.Path, "merge_requests/:merge_request_iid") && low == "devel"
+		if good(got[low]) && !good(got[high]) && !own {
+			out = append(out, fmt.Sprintf("%s got %d and %s only %d", low, got[low], high, got[high]))
+		}
+	}
+	switch {
+	case r.sample.status != 0:
+		want("admin", r.sample.status, http.StatusForbidden)
+	case r.place.name != "archived" && r.place.name != "off" && !good(got["admin"]):
+		out = append(out, fmt.Sprintf("the administrator got %d: is the sample a good one?", got["admin"]))
+	}
+	return out
+}
+
+// compareGolden compares text with a file, or rewrites the file where -update is given.
+func compareGolden(t *testing.T, name, text string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil { //nolint:gosec // it is committed
+			t.Fatal(err)
+		}
+		return
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatalf("%v (run make gen)", err)
+	}
+	want, got := strings.Split(string(b), "\n"), strings.Split(text, "\n")
+	shown := 0
+	for i := range max(len(want), len(got)) {
+		var a, b string
+		if i < len(want) {
+			a = want[i]
+		}
+		if i < len(got) {
+			b = got[i]
+		}
+		if a == b {
+			continue
+		}
+		if shown++; shown > 20 {
+			t.Error("... and more")
+			break
+		}
+		t.Errorf("%s:%d\n got %s\nwant %s", name, i+1, b, a)
+	}
+	if shown > 0 {
+		t.Errorf("%s is stale: look at the differences and run make gen", name)
+	}
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tenon/internal/transport/rest/api"
+)
+
+// sample is a request that a route accepts from whoever may do it.
+type sample struct {
+	note   string            // tells it from the route's other samples
+	in     string            // group or project where the path does not say; the instance otherwise
+	values map[string]string // what stands in the path instead of the ordinary; "=x" is the value x of the place
+	query  string
+	body   map[string]any // "=x" is the value x of the place
+	status int            // of success where it is not 2xx for the administrator everywhere: the route refuses on its own account
+}
+
+type (
+	obj  = map[string]any
+	with = map[string]string
+)
+
+// samples gives what each route is asked with. A route that only reads and needs no
+// parameter has one without standing here; the test fails for every other one that is
+// missing.
+func samples() map[string][]sample {
+	noted := []sample{{}, {note: "internal", values: with{"note_id": "=internal"}}}
+	label := []sample{{body: obj{"new_name": "fault"}}}
+	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
+	return map[string][]sample{
+		"POST /users":                    {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
+		"PUT /users/:id":                 {{body: obj{"name": "Other"}}},
+		"POST /users/:id/block":          {{}},
+		"POST /users/:id/unblock":        {{}},
+		"POST /users/:id/activate":       {{}},
+		"POST /users/:id/deactivate":     {{status: http.StatusForbidden}}, // was active lately
+		"POST /users/:id/ban":            {{}},
+		"POST /users/:id/unban":          {{status: http.StatusForbidden}}, // is not banned
+		"GET /users/:user_id/projects":   {{}},
+		"POST /projects/user/:user_id":   {{body: obj{"name": "Given"}}},
+		"GET /personal_access_tokens":    {{}, {note: "of another", query: "user_id==:user_id"}},
+		"GET /users":                     {{}},
+		"GET /issues/:id":                {{in: "project"}},
+		"GET /namespaces/:id":            {{in: "group"}},
+		"GET /namespaces/:id/exists":     {{in: "group", values: with{"id": "=full_path"}}},
+
+		"POST /users/:user_id/personal_access_tokens": {{body: obj{"name": "ci", "scopes": []string{"api"}}}},
+		"DELETE /personal_access_tokens/self":         {{}},
+		"DELETE /personal_access_tokens/:id":          {{}},
+		"POST /personal_access_tokens/self/rotate":    {{}},
+		"POST /personal_access_tokens/:id/rotate":     {{}},
+
+		"POST /groups":                        {{body: obj{"name": "G", "path": "g-new"}}, {note: "inside", in: "group", body: obj{"name": "G", "path": "g-new", "parent_id": "=groups/:id"}}},
+		"PUT /groups/:id":                     {{body: obj{"name": "Other"}}},
+		"DELETE /groups/:id":                  {{}},
+		"POST /groups/:id/restore":            {{}},
+		"POST /groups/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
+		"PUT /groups/:id/members/:user_id":    {{body: obj{"access_level": 40}}},
+		"DELETE /groups/:id/members/:user_id": {{}},
+		"POST /groups/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
+		"PUT /groups/:id/labels/:name":        label,
+		"PUT /groups/:id/labels":              named,
+		"DELETE /groups/:id/labels/:name":     {{}},
+		"DELETE /groups/:id/labels":           {{query: "name==:name"}},
+
+		"POST /projects":                        {{body: obj{"name": "New"}}, {note: "inside", in: "group", body: obj{"name": "New", "namespace_id": "=groups/:id"}}},
+		"PUT /projects/:id":                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
+		"DELETE /projects/:id":                  {{}},
+		"POST /projects/:id/archive":            {{}},
+		"POST /projects/:id/unarchive":          {{}},
+		"POST /projects/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
+		"PUT /projects/:id/members/:user_id":    {{body: obj{"access_level": 50}}, {note: "maintainer", body: obj{"access_level": 40}}},
+		"DELETE /projects/:id/members/:user_id": {{}},
+		"POST /projects/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
+		"PUT /projects/:id/labels/:name":        label,
+		"PUT /projects/:id/labels":              named,
+		"DELETE /projects/:id/labels/:name":     {{}},
+		"DELETE /projects/:id/labels":           {{query: "name==:name"}},
+
+		"POST /projects/:id/repository/branches":               {{body: obj{"branch": "new", "ref": "main"}}},
+		"DELETE /projects/:id/repository/branches/:branch":     {{}, {note: "default", values: with{"branch": "main"}, status: http.StatusForbidden}},
+		"DELETE /projects/:id/repository/merged_branches":      {{}},
+		"POST /projects/:id/repository/tags":                   {{body: obj{"tag_name": "v2", "ref": "main"}}},
+		"DELETE /projects/:id/repository/tags/:tag_name":       {{}},
+		"POST /projects/:id/repository/commits":                {commits("spare"), commits("main")},
+		"GET /projects/:id/repository/files/:file_path":        {{query: "ref=main"}},
+		"GET /projects/:id/repository/files/:file_path/raw":    {{query: "ref=main"}},
+		"POST /projects/:id/repository/files/:file_path":       {file("spare", "new.md"), file("main", "new.md")},
+		"PUT /projects/:id/repository/files/:file_path":        {file("spare", "README.md"), file("main", "README.md")},
+		"DELETE /projects/:id/repository/files/:file_path":     {file("spare", "README.md"), file("main", "README.md")},
+		"GET /projects/:id/repository/compare":                 {{query: "from=main&to=feature"}},
+		"GET /projects/:id/repository/merge_base":              {{query: "refs[]=main&refs[]=feature"}},
+		"GET /projects/:id/repository/commits/:sha/diff":       {{}},
+		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
+
+		"GET /projects/:id/issues/:issue_iid":    {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
+		"POST /projects/:id/issues":              {{body: obj{"title": "New"}}, {note: "iid", body: obj{"title": "New", "iid": 77}}},
+		"PUT /projects/:id/issues/:issue_iid":    {{note: "guest's", body: obj{"title": "Other"}}, {note: "confidential", values: with{"issue_iid": "=confidential"}, body: obj{"title": "Other"}}, {note: "labels", body: obj{"add_labels": "x"}}},
+		"DELETE /projects/:id/issues/:issue_iid": {{}},
+
+		"GET /projects/:id/issues/:noteable_id/notes":                     {{}, {note: "confidential", values: with{"noteable_id": "=confidential"}}},
+		"GET /projects/:id/issues/:noteable_id/notes/:note_id":            noted,
+		"POST /projects/:id/issues/:noteable_id/notes":                    {{body: obj{"body": "New"}}, {note: "confidential", values: with{"noteable_id": "=confidential"}, body: obj{"body": "New"}}},
+		"PUT /projects/:id/issues/:noteable_id/notes/:note_id":            {{note: "guest's", body: obj{"body": "Other"}}, {note: "internal", values: with{"note_id": "=internal"}, body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/issues/:noteable_id/notes/:note_id":         {{note: "guest's"}, {note: "internal", values: with{"note_id": "=internal"}}},
+		"POST /projects/:id/merge_requests/:noteable_id/notes":            {{body: obj{"body": "New"}}},
+		"PUT /projects/:id/merge_requests/:noteable_id/notes/:note_id":    {{note: "developer's", body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/merge_requests/:noteable_id/notes/:note_id": {{note: "developer's"}},
+
+		"POST /projects/:id/merge_requests":                                                        {{body: obj{"title": "New", "source_branch": "spare", "target_branch": "main"}}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid":                                      {{body: obj{"title": "Other"}}},
+		"DELETE /projects/:id/merge_requests/:merge_request_iid":                                   {{}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
+	}
+}
+
+func commits(branch string) sample {
+	return sample{note: "to " + branch, body: obj{
+		"branch": branch, "commit_message": "New", "actions": []obj{{"action": "create", "file_path": "new.md", "content": "x"}},
+	}}
+}
+
+func file(branch, path string) sample {
+	return sample{note: "to " + branch, values: with{"file_path": path}, body: obj{
+		"branch": branch, "commit_message": "New", "content": "other",
+	}}
+}
+
+// row is one line of the matrix to be: a sample of a route in a place.
+type row struct {
+	route  api.Info
+	sample sample
+	place  *place
+}
+
+// key is the route's name in tables.
+func key(r api.Info) string { return r.Method + " " + r.Path }
+
+// title names the row without its place.
+func (r row) title() string {
+	if r.sample.note == "" {
+		return key(r.route)
+	}
+	return key(r.route) + " (" + r.sample.note + ")"
+}
+
+// rows gives every sample of a route in every place it is for; no sample, no rows.
+func (w *world) rows(route api.Info, all map[string][]sample) []row {
+	list, ok := all[key(route)]
+	if !ok && route.Method == http.MethodGet {
+		list = []sample{{}}
+		for _, p := range route.Params {
+			if p.Required && !p.InPath {
+				list = nil
+			}
+		}
+	}
+	var out []row
+	for _, s := range list {
+		places := w.instance
+		switch {
+		case s.in == "group" || strings.HasPrefix(route.Path, "/groups/:id"):
+			places = w.groups
+		case s.in == "project" || strings.HasPrefix(route.Path, "/projects/:id"):
+			places = w.projects
+		}
+		for _, p := range places {
+			out = append(out, row{route, s, p})
+		}
+	}
+	return out
+}
+
+// request makes the request of a row; missing names a part of the path that nothing is
+// known for.
+func (r row) request() (q request, missing string) {
+	var words, path []string
+	for part := range strings.SplitSeq(strings.TrimPrefix(r.route.Path, "/"), "/") {
+		name, captured := strings.CutPrefix(part, ":")
+		if !captured {
+			words, path = append(words, part), append(path, part)
+			continue
+		}
+		value := r.look(r.sample.values[name])
+		for i := len(words) - 1; i >= 0 && value == ""; i-- {
+			value = r.place.values[words[i]+"/:"+name]
+			if name == "id" {
+				break
+			}
+		}
+		if value == "" {
+			value = r.place.values[":"+name]
+		}
+		if value == "" {
+			return q, name
+		}
+		path = append(path, url.PathEscape(value))
+	}
+	q = request{method: r.route.Method, path: "/" + strings.Join(path, "/")}
+	if r.sample.query != "" {
+		name, value, _ := strings.Cut(r.sample.query, "=")
+		if strings.HasPrefix(value, "=") {
+			value = url.QueryEscape(r.look(value))
+		}
+		q.path += "?" + name + "=" + value
+	}
+	if r.sample.body != nil {
+		q.body = obj{}
+		for name, value := range r.sample.body {
+			if s, ok := value.(string); ok {
+				value = r.look(s)
+			}
+			q.body[name] = value
+		}
+	}
+	return q, ""
+}
+
+// look gives a value of the place for "=name", and anything else as it is.
+func (r row) look(value string) string {
+	if name, ok := strings.CutPrefix(value, "="); ok {
+		return r.place.values[name]
+	}
+	return value
+}
