@@ -442,6 +442,8 @@ CREATE TABLE merge_requests (
 );
 CREATE UNIQUE INDEX merge_requests_iid ON merge_requests (target_project_id, iid);
 CREATE INDEX merge_requests_target ON merge_requests (target_project_id, id);
+CREATE INDEX merge_requests_state ON merge_requests (target_project_id, state, id);
+CREATE INDEX merge_requests_updated ON merge_requests (target_project_id, updated_at, id);
 CREATE INDEX merge_requests_target_branch ON merge_requests (target_project_id, target_branch, state);
 CREATE INDEX merge_requests_source_branch ON merge_requests (source_project_id, source_branch, state);
 CREATE INDEX merge_requests_author ON merge_requests (author_id, id);

@@ -25,7 +25,6 @@ type attempt struct {
 	merger   gitcmd.Signature
 	author   gitcmd.Signature
 	remove   bool // delete the source branch as well
-	closes   []int64
 
 	lease lease
 }
@@ -50,7 +49,8 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	if a.closes, err = s.closes(ctx, p, m, commits); err != nil {
+	closes, err := s.closes(ctx, p, m, commits)
+	if err != nil {
 		return nil, err
 	}
 	people := []authz.UserID{as.UserID, m.AuthorID}
@@ -63,7 +63,7 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	a.merger, a.author = signatures[as.UserID], signatures[m.AuthorID]
 	a.messages = messageData{
-		request: m, issues: a.closes, path: p.FullPath, url: s.baseURL + "/" + p.FullPath + "/-/merge_requests/" + decimal(int64(m.IID)),
+		request: m, issues: closes, path: p.FullPath, url: s.baseURL + "/" + p.FullPath + "/-/merge_requests/" + decimal(int64(m.IID)),
 		author: a.author, merger: a.merger, commits: commits,
 	}
 	for _, r := range m.Reviewers {

@@ -49,9 +49,12 @@ func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, 
 	return d, nil
 }
 
-// Commits lists a page of the commits of a version, newest first, or of the newest
+// Span is a part of a list of commits.
+type Span struct{ Offset, Limit int }
+
+// Commits lists a part of the commits of a version, newest first, or of the newest
 // version where v is nil, and says how many there are.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, offset, limit int) ([]*gitcmd.Commit, int, error) {
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part Span) ([]*gitcmd.Commit, int, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, 0, err
 	}
@@ -59,7 +62,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	if v != nil {
 		start, head, total = v.StartSHA, v.HeadSHA, v.CommitsCount
 	}
-	if start == "" || total == 0 || limit <= 0 {
+	if start == "" || total == 0 || part.Limit <= 0 {
 		return nil, int(total), nil
 	}
 	r, err := s.repos.Open(ctx, p)
@@ -67,7 +70,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, 0, err
 	}
 	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: offset, Limit: limit,
+		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: part.Offset, Limit: part.Limit,
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list commits of merge request: %w", err)

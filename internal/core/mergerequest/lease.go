@@ -25,6 +25,8 @@ type lease struct {
 	SquashCommitSHA *string      `db:"squash_commit_sha"`
 	RemoveSource    bool         `db:"remove_source"`
 	CreatedAt       db.Time      `db:"created_at"`
+
+	closes []int64 // issues that the merge closes; found out anew after a crash
 }
 
 func (s *Service) stamp() db.Time { return db.At(s.now()) }
@@ -61,7 +63,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 
 // finish records that the target branch holds the changes.
 func (s *Service) finish(ctx context.Context, a *attempt) error {
-	if err := s.record(ctx, a.as, a.p, a.m, &a.lease, a.closes); err != nil {
+	if err := s.record(ctx, a.as, a.p, a.m, &a.lease); err != nil {
 		return err
 	}
 	if !a.remove || !a.m.Fork() {
@@ -72,13 +74,13 @@ func (s *Service) finish(ctx context.Context, a *attempt) error {
 
 // record writes that the lease's merge has happened, ends the lease and publishes Merged.
 // A lease that is gone was settled by somebody else.
-func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease, closes []int64) error {
+func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", l.RequestID)
 		if err != nil || gone == 0 {
 			return err
 		}
-		return s.setMerged(ctx, as, p, m, l, closes, StateLocked)
+		return s.setMerged(ctx, as, p, m, l, StateLocked)
 	})
 	if err != nil {
 		return fmt.Errorf("record merge: %w", err)
@@ -88,7 +90,7 @@ func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project
 
 // setMerged writes the row of a merged request and publishes Merged, in the caller's
 // transaction. A request that is not in the state from is left alone.
-func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease, closes []int64, from State) error {
+func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease, from State) error {
 	now := s.stamp()
 	var by *authz.UserID
 	if l.UserID != 0 {
@@ -101,7 +103,7 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil || n == 0 {
 		return err
 	}
-	e := Merged{Fact: fact(as, p, m), TargetBranch: m.TargetBranch, ClosesIssues: closes}
+	e := Merged{Fact: fact(as, p, m), TargetBranch: m.TargetBranch, ClosesIssues: l.closes}
 	if l.MergeCommitSHA != nil {
 		e.MergeCommitSHA = *l.MergeCommitSHA
 	}
@@ -203,11 +205,10 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if err != nil {
 		return false, err
 	}
-	closes, err := s.closes(ctx, p, m, commits)
-	if err != nil {
+	if l.closes, err = s.closes(ctx, p, m, commits); err != nil {
 		return false, err
 	}
-	return true, s.record(ctx, by, p, m, l, closes)
+	return true, s.record(ctx, by, p, m, l)
 }
 
 // contains reports whether a branch's tip has the commit in its history; a commit that

@@ -89,7 +89,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
-	page, err := s.list(ctx, as, w, "merge_requests m", "0", nil, f)
+	page, err := s.list(ctx, as, origin{from: "merge_requests m", level: "0", where: w}, f)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +130,9 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f 
 	}
 	s.readableSQL(as, &w)
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	page, err := s.list(ctx, as, w, `merge_requests m
+	page, err := s.list(ctx, as, origin{`merge_requests m
 		JOIN projects p ON p.id = m.target_project_id
-		JOIN namespaces n ON n.id = p.namespace_id`, level, args, f)
+		JOIN namespaces n ON n.id = p.namespace_id`, level, args, w}, f)
 	if err != nil {
 		return nil, err
 	}
@@ -172,22 +172,27 @@ type listRow struct {
 	ActorLevel authz.Level `db:"actor_level"`
 }
 
+// origin is where a list takes its rows from.
+type origin struct {
+	from      string
+	level     string // expression for the actor's level in the project of a row
+	levelArgs []any
+	where     db.Where
+}
+
 // list runs the page, the total and what hangs on the rows.
-func (s *Service) list(ctx context.Context, as authz.Actor, w db.Where, from, level string, levelArgs []any, f Filter) (*Page, error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (*Page, error) {
+	w := o.where
 	if !f.where(&w, as) {
 		return &Page{}, nil
-	}
-	order, err := f.order()
-	if err != nil {
-		return nil, err
 	}
 	limit := f.Limit
 	if limit == 0 {
 		limit = 20
 	}
-	args := append(append(append([]any{}, levelArgs...), w.Args()...), limit, f.Offset)
-	rows, err := db.Select[listRow](ctx, s.db, "SELECT "+s.columns+", "+level+" AS actor_level FROM "+from+w.SQL()+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", args...)
+	args := append(append(append([]any{}, o.levelArgs...), w.Args()...), limit, f.Offset)
+	rows, err := db.Select[listRow](ctx, s.db, "SELECT "+s.columns+", "+o.level+" AS actor_level FROM "+o.from+w.SQL()+
+		" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list merge requests: %w", err)
 	}
@@ -202,7 +207,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, w db.Where, from, le
 	}
 	// A page that is not full tells the total itself, unless it lies past the end.
 	if len(rows) == limit || (len(rows) == 0 && f.Offset > 0) {
-		page.Total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+from+w.SQL()+" LIMIT ?) x",
+		page.Total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+o.from+w.SQL()+" LIMIT ?) x",
 			append(w.Args(), totalCap)...)
 		if err != nil {
 			return nil, fmt.Errorf("count merge requests: %w", err)
@@ -211,7 +216,8 @@ func (s *Service) list(ctx context.Context, as authz.Actor, w db.Where, from, le
 	return page, s.attach(ctx, page.Items)
 }
 
-func (f Filter) order() (string, error) {
+// order gives what follows ORDER BY.
+func (f Filter) order() string {
 	column, ok := orders[f.OrderBy]
 	if !ok {
 		column = orders[""]
@@ -221,9 +227,9 @@ func (f Filter) order() (string, error) {
 		direction = " ASC"
 	}
 	if column == "m.id" {
-		return column + direction, nil
+		return column + direction
 	}
-	return column + direction + " NULLS LAST, m.id DESC", nil
+	return column + direction + " NULLS LAST, m.id DESC"
 }
 
 // words cuts a search into its terms: quotes keep several words together.

@@ -31,6 +31,7 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 	head := idOf(a.m.HeadSHA)
 	l := lease{
 		RequestID: a.m.ID, UserID: a.as.UserID, TargetOldSHA: hexOf(tip), RemoveSource: a.remove, CreatedAt: s.stamp(),
+		closes: a.messages.issues,
 	}
 	base, err := q.MergeBase(ctx, tip, head)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tenon/internal/base/db"
@@ -52,36 +53,61 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if len(names) == 0 || s.Enqueue == nil {
 		return nil
 	}
-	touched := map[string]bool{}
-	for chunk := range slices.Chunk(names, db.MaxArgs/4) {
-		marks, args := db.Marks(chunk)
-		args = slices.Concat([]any{e.ProjectID}, args, []any{e.ProjectID}, args)
-		found, err := db.Select[string](ctx, s.db, `SELECT m.source_branch FROM merge_requests m
-				WHERE m.source_project_id = ? AND m.state = 'opened' AND m.source_branch IN (`+marks+`)
-			UNION
-			SELECT m.target_branch FROM merge_requests m
-				WHERE m.target_project_id = ? AND m.state = 'opened' AND m.target_branch IN (`+marks+`)`, args...)
-		if err != nil {
-			return fmt.Errorf("look for merge requests of branches: %w", err)
-		}
-		for _, name := range found {
-			touched[name] = true
-		}
+	sources, targets, err := s.touched(ctx, e.ProjectID, names)
+	if err != nil {
+		return err
 	}
 	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username}
 	for _, c := range e.Changes {
-		if c.Ref.IsBranch() && touched[c.Ref.Short()] {
+		if name := c.Ref.Short(); c.Ref.IsBranch() && (sources[name] || targets[name]) {
 			work.Changes = append(work.Changes, c.RefChange)
 		}
 	}
 	if len(work.Changes) == 0 {
 		return nil
 	}
-	return s.Enqueue(ctx, work)
+	if err := s.Enqueue(ctx, work); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		if err := s.Enqueue(ctx, trials{e.ProjectID, name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// followPush gives requests from the pushed branches their versions, marks those merged
-// that were merged by hand, and has trial merges made anew.
+// touched tells which of the branches open requests come from and go to.
+func (s *Service) touched(ctx context.Context, id project.ID, names []string) (sources, targets map[string]bool, err error) {
+	sources, targets = map[string]bool{}, map[string]bool{}
+	type row struct {
+		Name   string `db:"name"`
+		Source bool   `db:"source"`
+	}
+	for chunk := range slices.Chunk(names, db.MaxArgs/4) {
+		marks, args := db.Marks(chunk)
+		args = slices.Concat([]any{id}, args, []any{id}, args)
+		found, err := db.Select[row](ctx, s.db, `SELECT DISTINCT m.source_branch AS name, true AS source FROM merge_requests m
+				WHERE m.source_project_id = ? AND m.state = 'opened' AND m.source_branch IN (`+marks+`)
+			UNION ALL
+			SELECT DISTINCT m.target_branch AS name, false AS source FROM merge_requests m
+				WHERE m.target_project_id = ? AND m.state = 'opened' AND m.target_branch IN (`+marks+`)`, args...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("look for merge requests of branches: %w", err)
+		}
+		for _, r := range found {
+			if r.Source {
+				sources[r.Name] = true
+			} else {
+				targets[r.Name] = true
+			}
+		}
+	}
+	return sources, targets, nil
+}
+
+// followPush gives requests from the pushed branches their versions and marks those
+// merged that were merged by hand.
 func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
 	for _, c := range work.Changes {
@@ -92,11 +118,6 @@ func (s *Service) followPush(ctx context.Context, work afterPush) error {
 			continue
 		}
 		if err := s.followTarget(ctx, by, work.ProjectID, c); err != nil {
-			return err
-		}
-	}
-	for _, c := range work.Changes {
-		if err := s.Enqueue(ctx, trials{work.ProjectID, c.Ref.Short()}); err != nil {
 			return err
 		}
 	}
@@ -182,14 +203,13 @@ func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.P
 	if err != nil {
 		return err
 	}
-	closes, err := s.closes(ctx, p, m, commits)
-	if err != nil {
-		return err
-	}
 	text := hexOf(commit)
 	l := lease{RequestID: m.ID, UserID: by.UserID, MergeCommitSHA: &text}
+	if l.closes, err = s.closes(ctx, p, m, commits); err != nil {
+		return err
+	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.setMerged(ctx, by, p, m, &l, closes, StateOpened)
+		return s.setMerged(ctx, by, p, m, &l, StateOpened)
 	})
 	if err != nil {
 		return fmt.Errorf("record merge by hand: %w", err)

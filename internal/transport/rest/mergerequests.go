@@ -161,7 +161,7 @@ func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestL
 	if err != nil {
 		return none, err
 	}
-	commits, total, err := s.Requests.Commits(ctx, as, p, m, nil, in.Offset(), in.Limit())
+	commits, total, err := s.Requests.Commits(ctx, as, p, m, nil, mergerequest.Span{Offset: in.Offset(), Limit: in.Limit()})
 	if err != nil {
 		return none, err
 	}
@@ -262,7 +262,7 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if err != nil {
 		return versionWithChanges{}, err
 	}
-	commits, _, err := s.Requests.Commits(ctx, as, p, m, v, 0, maxVersionCommits)
+	commits, _, err := s.Requests.Commits(ctx, as, p, m, v, mergerequest.Span{Limit: maxVersionCommits})
 	if err != nil {
 		return versionWithChanges{}, err
 	}

@@ -92,40 +92,40 @@ func oneName(names api.Strings) (string, error) {
 }
 
 // filter turns the parameters into what core selects by.
-func (in *requestFilterParams) filter() (mergerequest.Filter, error) {
-	assignee, err := oneName(in.AssigneeNames)
+func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
+	assignee, err := oneName(r.AssigneeNames)
 	if err != nil {
 		return mergerequest.Filter{}, err
 	}
-	notAssignee, err := oneName(in.Not.AssigneeNames)
+	notAssignee, err := oneName(r.Not.AssigneeNames)
 	if err != nil {
 		return mergerequest.Filter{}, err
 	}
 	f := mergerequest.Filter{
-		Author:    mergerequest.Person{ID: authz.UserID(in.AuthorID), Username: in.AuthorUsername},
-		Assignee:  person(in.AssigneeID, assignee),
-		Reviewer:  person(in.ReviewerID, in.ReviewerName),
-		MergeUser: mergerequest.Person{ID: authz.UserID(in.MergeUserID), Username: in.MergeUserName},
-		Labels:    in.Labels, Milestone: in.Milestone, Reaction: in.Reaction,
-		SourceBranch: in.SourceBranch, TargetBranch: in.TargetBranch, SourceProject: in.SourceProject,
-		Search: in.Search, SearchTitle: strings.Contains(in.In, "title"), SearchText: strings.Contains(in.In, "description"),
-		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
-		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore,
-		Deployed: in.DeployedAfter != nil || in.DeployedBefore != nil || in.Environment != "",
-		Approved: wants(in.ApprovedByIDs) || wants(in.ApproverIDs),
+		Author:    mergerequest.Person{ID: authz.UserID(r.AuthorID), Username: r.AuthorUsername},
+		Assignee:  person(r.AssigneeID, assignee),
+		Reviewer:  person(r.ReviewerID, r.ReviewerName),
+		MergeUser: mergerequest.Person{ID: authz.UserID(r.MergeUserID), Username: r.MergeUserName},
+		Labels:    r.Labels, Milestone: r.Milestone, Reaction: r.Reaction,
+		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
+		Search: r.Search, SearchTitle: strings.Contains(r.In, "title"), SearchText: strings.Contains(r.In, "description"),
+		CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore,
+		UpdatedAfter: r.UpdatedAfter, UpdatedBefore: r.UpdatedBefore,
+		Deployed: r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
+		Approved: wants(r.ApprovedByIDs) || wants(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
-			Labels: in.Not.Labels, Milestone: in.Not.Milestone, Reaction: in.Not.Reaction,
-			Author:   mergerequest.Person{ID: authz.UserID(in.Not.AuthorID), Username: in.Not.AuthorUsername},
-			Assignee: person(in.Not.AssigneeID, notAssignee),
-			Reviewer: person(in.Not.ReviewerID, in.Not.ReviewerName),
+			Labels: r.Not.Labels, Milestone: r.Not.Milestone, Reaction: r.Not.Reaction,
+			Author:   mergerequest.Person{ID: authz.UserID(r.Not.AuthorID), Username: r.Not.AuthorUsername},
+			Assignee: person(r.Not.AssigneeID, notAssignee),
+			Reviewer: person(r.Not.ReviewerID, r.Not.ReviewerName),
 		},
-		OrderBy: in.OrderBy, Ascending: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit(),
+		OrderBy: r.OrderBy, Ascending: r.Sort == "asc", Offset: r.Offset(), Limit: r.Limit(),
 	}
-	if in.State != "all" {
-		f.State = mergerequest.State(in.State)
+	if r.State != "all" {
+		f.State = mergerequest.State(r.State)
 	}
-	if in.WIP != "" {
-		drafts := in.WIP == "yes"
+	if r.WIP != "" {
+		drafts := r.WIP == "yes"
 		f.Draft = &drafts
 	}
 	return f, nil

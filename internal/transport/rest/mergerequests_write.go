@@ -104,31 +104,31 @@ func (s *Server) updateRequest(ctx context.Context, as authz.Actor, in updateReq
 	return s.requestFull(ctx, as, p, m)
 }
 
-func (in *updateRequestParams) changes() mergerequest.Changes {
+func (u *updateRequestParams) changes() mergerequest.Changes {
 	c := mergerequest.Changes{
-		Title: in.Title, Description: in.Description.OrZero(), TargetBranch: in.TargetBranch,
-		DiscussionLocked: in.DiscussionLocked, RemoveSource: in.RemoveSourceBranch, Squash: in.Squash,
-		Event:  mergerequest.Event(in.StateEvent),
-		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels},
+		Title: u.Title, Description: u.Description.OrZero(), TargetBranch: u.TargetBranch,
+		DiscussionLocked: u.DiscussionLocked, RemoveSource: u.RemoveSourceBranch, Squash: u.Squash,
+		Event:  mergerequest.Event(u.StateEvent),
+		Labels: label.Assignment{Add: u.AddLabels, Remove: u.RemoveLabels},
 	}
-	if in.Labels != nil {
-		titles := []string(in.Labels)
+	if u.Labels != nil {
+		titles := []string(u.Labels)
 		c.Labels.Set = &titles
 	}
-	if in.AssigneeIDs != nil {
-		ids := userIDs(in.AssigneeIDs)
+	if u.AssigneeIDs != nil {
+		ids := userIDs(u.AssigneeIDs)
 		c.Assignees = &ids
 	}
-	if in.AssigneeID.Set {
-		ids := userIDs(api.Ints{in.AssigneeID.Value})
+	if u.AssigneeID.Set {
+		ids := userIDs(api.Ints{u.AssigneeID.Value})
 		c.Assignees = &ids
 	}
-	if in.ReviewerIDs != nil {
-		ids := userIDs(in.ReviewerIDs)
+	if u.ReviewerIDs != nil {
+		ids := userIDs(u.ReviewerIDs)
 		c.Reviewers = &ids
 	}
-	if in.AllowCollaboration != nil || in.AllowMaintainerToPush != nil {
-		allow := first(in.AllowCollaboration, in.AllowMaintainerToPush)
+	if u.AllowCollaboration != nil || u.AllowMaintainerToPush != nil {
+		allow := first(u.AllowCollaboration, u.AllowMaintainerToPush)
 		c.AllowCollaboration = &allow
 	}
 	return c
