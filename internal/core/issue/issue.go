@@ -13,11 +13,11 @@ import (
 	"tenon/internal/core/project"
 )
 
-// ID identifies an issue among all; IID numbers it within its project.
-type (
-	ID  int64
-	IID int64
-)
+// ID identifies an issue among all.
+type ID int64
+
+// IID numbers an issue within its project.
+type IID int64
 
 // State says whether work on an issue goes on.
 type State string

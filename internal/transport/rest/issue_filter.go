@@ -58,42 +58,42 @@ type issueNot struct {
 
 // filter makes the core's filter. Lists of one project show all of it unless scope says
 // otherwise; scope and nonArchived are the defaults elsewhere.
-func (in *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter, error) {
-	if len(in.AssigneeUsername) > 1 {
+func (p *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter, error) {
+	if len(p.AssigneeUsername) > 1 {
 		return issue.Filter{}, api.BadParam("assignee_username allows one value, but found " +
-			strconv.Itoa(len(in.AssigneeUsername)) + ": " + strings.Join(in.AssigneeUsername, ", "))
+			strconv.Itoa(len(p.AssigneeUsername)) + ": " + strings.Join(p.AssigneeUsername, ", "))
 	}
 	f := issue.Filter{
-		IIDs: numbers[issue.IID](in.IIDs), Milestone: in.milestone(), NotMilestone: strings.ToLower(in.Not.Milestone),
-		AuthorID: userID(in.AuthorID), AuthorUsername: in.AuthorUsername, AssigneeUsernames: in.AssigneeUsername,
-		ClosedByID: userID(in.ClosedByID), Search: in.Search, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
-		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, DueDate: in.DueDate, Confidential: in.Confidential,
-		Reaction: in.Reaction, NonArchived: nonArchived, CountThrough: counted,
+		IIDs: numbers[issue.IID](p.IIDs), Milestone: p.milestone(), NotMilestone: strings.ToLower(p.Not.Milestone),
+		AuthorID: userID(p.AuthorID), AuthorUsername: p.AuthorUsername, AssigneeUsernames: p.AssigneeUsername,
+		ClosedByID: userID(p.ClosedByID), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
+		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
+		Reaction: p.Reaction, NonArchived: nonArchived, CountThrough: counted,
 		Not: issue.Exclusion{
-			Labels: in.Not.Labels, IIDs: numbers[issue.IID](in.Not.IIDs), AuthorID: userID(in.Not.AuthorID),
-			AuthorUsername: in.Not.AuthorUsername, AssigneeID: userID(in.Not.AssigneeID), AssigneeUsernames: in.Not.AssigneeUsername,
+			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), AuthorID: userID(p.Not.AuthorID),
+			AuthorUsername: p.Not.AuthorUsername, AssigneeID: userID(p.Not.AssigneeID), AssigneeUsernames: p.Not.AssigneeUsername,
 		},
 	}
-	if in.State != "all" {
-		f.State = issue.State(in.State)
+	if p.State != "all" {
+		f.State = issue.State(p.State)
 	}
-	if in.In != "" {
-		f.In = strings.Split(in.In, ",")
+	if p.In != "" {
+		f.In = strings.Split(p.In, ",")
 	}
-	if in.IssueType != "" {
-		f.Types = []issue.Type{issue.Type(in.IssueType)}
+	if p.IssueType != "" {
+		f.Types = []issue.Type{issue.Type(p.IssueType)}
 	}
-	if in.NonArchived != nil {
-		f.NonArchived = *in.NonArchived
+	if p.NonArchived != nil {
+		f.NonArchived = *p.NonArchived
 	}
-	f.Labels, f.LabelWildcard = wildcardLabels(in.Labels)
-	f.AssigneeID, f.AssigneeWildcard = idOrWord(in.AssigneeID)
-	if !in.Weight.IsZero() && !in.Weight.None && !in.Weight.Any {
-		f.Weight = &in.Weight.ID
+	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
+	f.AssigneeID, f.AssigneeWildcard = idOrWord(p.AssigneeID)
+	if !p.Weight.IsZero() && !p.Weight.None && !p.Weight.Any {
+		f.Weight = &p.Weight.ID
 	}
-	_, f.WeightWildcard = idOrWord(in.Weight)
-	if in.Scope != "" {
-		scope = in.Scope
+	_, f.WeightWildcard = idOrWord(p.Weight)
+	if p.Scope != "" {
+		scope = p.Scope
 	}
 	switch scope {
 	case "created_by_me", "created-by-me":
@@ -105,14 +105,14 @@ func (in *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filte
 }
 
 // milestone is the title asked for, or one of the wildcards in lower case.
-func (in *issueFilterParams) milestone() string {
-	for _, word := range []string{in.Milestone, in.MilestoneID} {
+func (p *issueFilterParams) milestone() string {
+	for _, word := range []string{p.Milestone, p.MilestoneID} {
 		switch strings.ToLower(word) {
 		case "none", "any", "upcoming", "started":
 			return strings.ToLower(word)
 		}
 	}
-	return in.Milestone
+	return p.Milestone
 }
 
 // wildcardLabels tells titles from the words None and Any.

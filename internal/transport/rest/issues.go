@@ -230,13 +230,13 @@ type issueFields struct {
 }
 
 // assignees joins the two parameters; nil where neither was sent.
-func (in *issueFields) assignees() *[]authz.UserID {
+func (f *issueFields) assignees() *[]authz.UserID {
 	switch {
-	case in.AssigneeIDs != nil:
-		ids := numbers[authz.UserID](in.AssigneeIDs)
+	case f.AssigneeIDs != nil:
+		ids := numbers[authz.UserID](f.AssigneeIDs)
 		return &ids
-	case in.AssigneeID != nil:
-		return &[]authz.UserID{authz.UserID(*in.AssigneeID)}
+	case f.AssigneeID != nil:
+		return &[]authz.UserID{authz.UserID(*f.AssigneeID)}
 	}
 	return nil
 }
