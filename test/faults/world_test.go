@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type world struct {
 	t    *testing.T
 	s    *servertest.Server
 	http *http.Client
+	url  *atomic.Pointer[string] // of the server, another one after each restart
 
 	ann, ben string // tokens
 	annID    int64
@@ -34,7 +36,8 @@ type world struct {
 
 func newWorld(t *testing.T, database string, args ...string) *world {
 	t.Helper()
-	w := &world{t: t, s: servertest.Start(t, database, args...)}
+	w := &world{t: t, s: servertest.Start(t, database, args...), url: new(atomic.Pointer[string])}
+	w.moved()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
 	w.http = &http.Client{Transport: transport, Timeout: time.Minute}
@@ -52,6 +55,12 @@ func (w *world) in(t *testing.T) *world {
 	inner := *w
 	inner.t = t
 	return &inner
+}
+
+// moved notes the address that the server has now.
+func (w *world) moved() {
+	url := w.s.URL
+	w.url.Store(&url)
 }
 
 func (w *world) user(name string) (int64, string) {
@@ -89,7 +98,7 @@ func (a *answer) number(name string) int64 {
 
 // call sends a request with a JSON body; an error means that no whole answer came back.
 func (w *world) call(ctx context.Context, token, method, path, body string) (*answer, error) {
-	req, err := http.NewRequestWithContext(ctx, method, w.s.URL+"/api/v4"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, *w.url.Load()+"/api/v4"+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -207,5 +216,5 @@ func (w *world) git(dir string, args ...string) string {
 
 // remote is the project's address for git, with ann's token.
 func (w *world) remote() string {
-	return strings.Replace(w.s.URL, "http://", "http://ann:"+w.ann+"@", 1) + "/team/app.git"
+	return strings.Replace(*w.url.Load(), "http://", "http://ann:"+w.ann+"@", 1) + "/team/app.git"
 }
