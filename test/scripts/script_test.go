@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"user": user, "api": api, "set": set,
-			"kill":    func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
+			"kill": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				of(ts).server.Restart()
 				ts.Setenv("URL", of(ts).server.URL)
