@@ -88,6 +88,9 @@ func (a *App) closeIssues(ctx context.Context, e mergerequest.Merged) error {
 		return nil
 	}
 	p, err := a.projects.FindByID(ctx, e.By, e.ProjectID)
+	if errs.Is(err, errs.NotFound) {
+		return nil // gone or hidden since: that must not keep the merge from being recorded
+	}
 	if err != nil {
 		return err //nolint:wrapcheck // the sentence stands
 	}

@@ -193,13 +193,15 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if !merged {
 		return false, s.reopen(ctx, l.RequestID, errorMerging)
 	}
-	by := authz.Actor{UserID: l.UserID}
 	users, err := s.accounts.ByIDs(ctx, []authz.UserID{l.UserID})
 	if err != nil {
 		return false, err
 	}
+	var by authz.Actor
 	if u := users[l.UserID]; u != nil {
-		by.Username = u.Username
+		by = u.Actor()
+	} else {
+		l.UserID = 0 // deleted since
 	}
 	commits, err := s.commitsOf(ctx, r, m, 100)
 	if err != nil {
