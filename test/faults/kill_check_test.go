@@ -56,21 +56,24 @@ func (k *killed) checkIssues(t *testing.T) {
 }
 
 func (k *killed) checkNotes(t *testing.T) {
-	have, comments := map[int64]string{}, 0
-	for _, row := range all[found](k.world, "/issues/1/notes") {
-		have[row.ID] = row.Body
-		if !row.System {
-			comments++
+	have := map[int64]string{}
+	for iid := range noted {
+		comments, path := 0, fmt.Sprintf("/issues/%d", iid+1)
+		for _, row := range all[found](k.world, path+"/notes") {
+			have[row.ID] = row.Body
+			if !row.System {
+				comments++
+			}
+		}
+		counted := k.want(200, k.ann, "GET", fmt.Sprintf("/projects/%d%s", k.project, path), "").number("user_notes_count")
+		if counted != int64(comments) {
+			t.Errorf("issue %d counts %d notes and lists %d", iid+1, counted, comments)
 		}
 	}
 	for id, body := range k.notes {
 		if have[id] != body {
 			t.Errorf("note %d was answered with the text %q, now it is %q", id, body, have[id])
 		}
-	}
-	counted := k.want(200, k.ann, "GET", fmt.Sprintf("/projects/%d/issues/1", k.project), "").number("user_notes_count")
-	if counted != int64(comments) {
-		t.Errorf("the issue counts %d notes and lists %d", counted, comments)
 	}
 }
 
@@ -176,7 +179,7 @@ func (k *killed) checkWorks(t *testing.T) {
 	before := len(k.merges)
 	dir := k.clone()
 	for name, ok := range map[string]bool{
-		"issue": k.issue("last issue"), "note": k.note("last note"), "commit": k.commit(1_000_000),
+		"issue": k.issue("last issue"), "note": k.note(1, "last note"), "commit": k.commit(1_000_000),
 		"push": k.push(dir)(1_000_000), "merge": k.merge(1_000_000),
 	} {
 		if !ok {

@@ -58,6 +58,9 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// noted is how many issues get notes: one may have 5,000 at most.
+const noted = 20
+
 // killed is a world whose clients remember what they were told.
 type killed struct {
 	*world
@@ -77,7 +80,9 @@ func newKilled(w *world) *killed {
 	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}}
 	close(k.up)
 	w.http.Timeout = 20 * time.Second
-	w.want(201, w.ann, "POST", fmt.Sprintf("/projects/%d/issues", w.project), `{"title":"issue for notes"}`)
+	for range noted {
+		w.want(201, w.ann, "POST", fmt.Sprintf("/projects/%d/issues", w.project), `{"title":"issue for notes"}`)
+	}
 	for _, branch := range []string{"api", "pushed"} {
 		w.want(201, w.ann, "POST", fmt.Sprintf("/projects/%d/repository/branches", w.project), fmt.Sprintf(`{"branch":%q,"ref":"main"}`, branch))
 	}
@@ -125,7 +130,7 @@ func (k *killed) writers() []func(n int) bool {
 	for i := range 2 {
 		writers = append(writers,
 			func(n int) bool { return k.issue(fmt.Sprintf("issue %d of writer %d", n, i)) },
-			func(n int) bool { return k.note(fmt.Sprintf("note %d of writer %d", n, i)) })
+			func(n int) bool { return k.note(1+n%noted, fmt.Sprintf("note %d of writer %d", n, i)) })
 	}
 	return writers
 }
@@ -161,8 +166,8 @@ func (k *killed) issue(title string) bool {
 	return true
 }
 
-func (k *killed) note(body string) bool {
-	a := k.post("POST", "/issues/1/notes", fmt.Sprintf(`{"body":%q}`, body), 201)
+func (k *killed) note(iid int, body string) bool {
+	a := k.post("POST", fmt.Sprintf("/issues/%d/notes", iid), fmt.Sprintf(`{"body":%q}`, body), 201)
 	if a == nil {
 		return false
 	}
