@@ -114,10 +114,11 @@ func (s *Service) ListInGroup(ctx context.Context, as authz.Actor, group authz.S
 	return s.listAcross(ctx, as, w, f)
 }
 
-// ListAll gives the merge requests of all projects whose requests the actor may read.
+// ListAll gives the merge requests of all projects whose requests the actor may read. It
+// requires ReadMergeRequest.
 func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (*Page, error) {
-	if !as.SignedIn() && !as.Admin {
-		return nil, errs.New(errs.Unauthorized, "")
+	if err := s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{}); err != nil {
+		return nil, err
 	}
 	return s.listAcross(ctx, as, db.Where{}, f)
 }

@@ -15,14 +15,14 @@ import (
 func (s *Server) mergeRequestRoutes() []*api.Route {
 	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,
-		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ReadMergeRequest),
+		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ListOwnMergeRequests),
 		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup),
 		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest),
 		api.Get(one, s.getRequest).Doc("Show a merge request").Needs(authz.ReadMergeRequest),
 		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
-		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest),
-		api.Delete(one, s.deleteRequest).Doc("Delete a merge request").Needs(authz.DeleteMergeRequest),
-		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest),
+		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
+		api.Delete(one, s.deleteRequest).Doc("Delete a merge request").Needs(authz.DeleteMergeRequest, authz.ReadMergeRequest),
+		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest),
 		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
 			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
