@@ -66,7 +66,8 @@ type look struct {
 	source, target gitcmd.ObjectID // tips, zero where there is no such branch
 }
 
-// look reads both tips and brings the source's commits into the target's repository.
+// look reads both tips. A tip of a fork counts once its commits are in the target's
+// repository.
 func (s *Service) look(ctx context.Context, p, source *project.Project, m *MergeRequest) (look, error) {
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
@@ -81,6 +82,17 @@ func (s *Service) look(ctx context.Context, p, source *project.Project, m *Merge
 	}
 	if l.source, err = s.tip(ctx, source, m.SourceBranch); err != nil {
 		return look{}, err
+	}
+	if source.ID == p.ID || l.source.IsZero() {
+		return l, nil
+	}
+	_, err = r.Info(ctx, l.source)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		l.source = gitcmd.ObjectID{}
+		return l, nil
+	}
+	if err != nil {
+		return look{}, fmt.Errorf("look for the fork's commits: %w", err)
 	}
 	return l, nil
 }

@@ -43,7 +43,6 @@ type requestPath struct {
 
 type getRequestParams struct {
 	requestPath
-	RenderHTML     bool `param:"render_html" doc:"Show title and description as HTML as well"`
 	WithDiverged   bool `param:"include_diverged_commits_count" doc:"Count the commits by which the source branch is behind"`
 	WithRebaseFlag bool `param:"include_rebase_in_progress" doc:"Say whether a rebase is running"`
 }
