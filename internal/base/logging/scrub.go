@@ -13,13 +13,24 @@ const masked = "[masked]"
 // by underscores, hyphens, dots or capital letters: private_token, Private-Token, apiKey.
 // What only describes a secret, such as token_id or password_expired, may be shown.
 func Sensitive(key string) bool {
-	k := strings.NewReplacer("-", "_", ".", "_", "[", "_", "]", "").Replace(strings.ToLower(key))
+	k := strings.Map(joint, strings.ToLower(key)) // a line has a dozen keys; this leaves most as they are
 	for _, suffix := range descriptive {
 		if strings.HasSuffix(k, suffix) {
 			return false
 		}
 	}
 	return slices.ContainsFunc(sensitive, func(word string) bool { return strings.Contains(k, word) })
+}
+
+// joint turns what may join the words of a key into underscores.
+func joint(c rune) rune {
+	switch c {
+	case '-', '.', '[':
+		return '_'
+	case ']':
+		return -1
+	}
+	return c
 }
 
 var sensitive = []string{
