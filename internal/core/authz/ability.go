@@ -140,6 +140,9 @@ const (
 	ListGroups     Ability = "list_groups"
 	ReadNamespace  Ability = "read_namespace"
 	ManageOwnToken Ability = "manage_own_token"
+	ManageOwnKey   Ability = "manage_own_key"
+	ReadUserKeys   Ability = "read_user_keys"
+	LookUpKey      Ability = "look_up_key"
 )
 
 // Abilities in a group.
@@ -169,6 +172,8 @@ const (
 	ReadProtectedBranch   Ability = "read_protected_branch"
 	AdminProtectedBranch  Ability = "admin_protected_branch"
 	DeleteProtectedBranch Ability = "delete_protected_branch"
+	ReadProtectedTag      Ability = "read_protected_tag"
+	AdminProtectedTag     Ability = "admin_protected_tag"
 
 	ReadLabel  Ability = "read_label"
 	AdminLabel Ability = "admin_label"
@@ -190,6 +195,7 @@ const (
 	SetNoteCreatedAt Ability = "set_note_created_at"
 	AwardEmoji       Ability = "award_emoji"
 
+	ListOwnMergeRequests    Ability = "list_own_merge_requests"
 	ReadMergeRequest        Ability = "read_merge_request"
 	CreateMergeRequestIn    Ability = "create_merge_request_in"
 	CreateMergeRequestFrom  Ability = "create_merge_request_from"
@@ -209,7 +215,8 @@ type Rule struct {
 	Own      bool    // the author or an assignee of the item
 	Feature  Feature // refused to those whom the feature is closed to
 	Code     bool    // guests of a private project do not see code
-	Write    bool    // refused in an archived project and to auditors
+	Write    bool    // refused in an archived project, and to auditors for being auditors
+	Change   bool    // refused to auditors like Write, but not in an archived project
 }
 
 var adminsOnly = AdminLevel
@@ -227,6 +234,9 @@ var Rules = map[Ability]Rule{
 	ListGroups:     {Anyone: true},
 	ReadNamespace:  {SignedIn: true},
 	ManageOwnToken: {SignedIn: true},
+	ManageOwnKey:   {SignedIn: true},
+	ReadUserKeys:   {Anyone: true},
+	LookUpKey:      {Min: adminsOnly},
 
 	ReadGroup:         {Anyone: true},
 	ReadGroupMembers:  {Anyone: true},
@@ -239,8 +249,8 @@ var Rules = map[Ability]Rule{
 	ReadProject:      {Anyone: true},
 	AdminProject:     {Min: Maintainer, Write: true},
 	ChangeVisibility: {Min: Owner, Write: true},
-	ArchiveProject:   {Min: Owner},
-	DeleteProject:    {Min: Owner},
+	ArchiveProject:   {Min: Owner, Change: true},
+	DeleteProject:    {Min: Owner, Change: true},
 	ReadMembers:      {Anyone: true},
 	AdminMembers:     {Min: Maintainer, Write: true},
 
@@ -250,6 +260,8 @@ var Rules = map[Ability]Rule{
 	ReadProtectedBranch:   {Min: Developer, Feature: Repository},
 	AdminProtectedBranch:  {Min: Maintainer, Feature: Repository, Write: true},
 	DeleteProtectedBranch: {Min: Maintainer, Feature: Repository, Write: true},
+	ReadProtectedTag:      {Min: Maintainer, Feature: Repository},
+	AdminProtectedTag:     {Min: Maintainer, Feature: Repository, Write: true},
 
 	ReadLabel:  {Anyone: true},
 	AdminLabel: {Min: Planner, Write: true},
@@ -271,6 +283,7 @@ var Rules = map[Ability]Rule{
 	SetNoteCreatedAt: {Min: Owner, Write: true},
 	AwardEmoji:       {SignedIn: true, Write: true},
 
+	ListOwnMergeRequests:    {SignedIn: true},
 	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},
 	CreateMergeRequestIn:    {SignedIn: true, Feature: MergeRequests, Code: true, Write: true},
 	CreateMergeRequestFrom:  {Min: Developer, Feature: Repository, Write: true},

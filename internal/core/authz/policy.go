@@ -104,6 +104,11 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 	if r.Write && s.Archived {
 		return false
 	}
+	if as.Auditor && !as.Admin && (r.Write || r.Change) {
+		if as.Auditor = false; !open(as, s, level) {
+			return false
+		}
+	}
 	if s.IsProject && r.Feature != NoFeature {
 		switch access := s.Features[r.Feature]; {
 		case access == FeatureDisabled:
@@ -115,7 +120,7 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 	if as.Admin {
 		return true
 	}
-	if as.Auditor && !r.Write && r.Min <= Owner {
+	if as.Auditor && r.Min <= Owner {
 		return true
 	}
 	if r.Code && !codeOpen(s, level) {
@@ -132,6 +137,18 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 		return true
 	}
 	return r.Min != 0 && level >= r.Min
+}
+
+// open says whether the actor sees the subject without being an auditor. It overlooks
+// private groups that are seen for what is inside them, where nobody writes anyway.
+func open(as Actor, s Subject, level Level) bool {
+	switch {
+	case s.Confidential && level < Planner && !s.Own:
+		return false
+	case s.Namespace == 0, level >= Guest, s.Visibility == Public:
+		return true
+	}
+	return s.Visibility == Internal && !as.External
 }
 
 // codeOpen says whether this level sees code: guests of private projects do not, nor
