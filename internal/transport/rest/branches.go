@@ -16,10 +16,10 @@ func (s *Server) branchRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(path, s.branches).Doc("List branches").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:branch", s.branch).Doc("Show a branch").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode),
+		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode, authz.ReadCode),
 		api.Delete(path+"/:branch", s.deleteBranch).Doc("Delete a branch").Needs(authz.PushCode),
 		api.Delete("/projects/:id/repository/merged_branches", s.deleteMergedBranches).
-			Doc("Delete the branches that the default branch holds").Status(http.StatusAccepted).Needs(authz.PushCode),
+			Doc("Delete the branches that the default branch holds").Status(http.StatusAccepted).Needs(authz.PushCode, authz.ReadCode),
 	)
 }
 

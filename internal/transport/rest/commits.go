@@ -18,7 +18,7 @@ func (s *Server) commitRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits"
 	return api.Scoped(nil,
 		api.Get(path, s.commits).Doc("List commits").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).Needs(authz.PushCode, authz.ReadCode),
 		api.Get(path+"/:sha", s.commit).Doc("Show a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Show what a commit changes").Public().Needs(authz.ReadCode),
 	)

@@ -24,8 +24,8 @@ func (s *Server) issueRoutes() []*api.Route {
 		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Count issues of a project").Public().Needs(authz.ReadIssue),
 		api.Get(path+"/:issue_iid", s.issue).Doc("Show an issue").Public().Needs(authz.ReadIssue),
 		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate("issues_create"),
-		api.Put(path+"/:issue_iid", s.updateIssue).Doc("Change an issue").Needs(authz.UpdateIssue),
-		api.Delete(path+"/:issue_iid", s.deleteIssue).Doc("Delete an issue").Needs(authz.DeleteIssue),
+		api.Put(path+"/:issue_iid", s.updateIssue).Doc("Change an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
+		api.Delete(path+"/:issue_iid", s.deleteIssue).Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
 	)
 }
 

@@ -14,8 +14,8 @@ func (s *Server) tagRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(path, s.tags).Doc("List tags").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:tag_name", s.tag).Doc("Show a tag").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode),
-		api.Delete(path+"/:tag_name", s.deleteTag).Doc("Delete a tag").Needs(authz.DeleteTag),
+		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode, authz.ReadCode),
+		api.Delete(path+"/:tag_name", s.deleteTag).Doc("Delete a tag").Needs(authz.DeleteTag, authz.PushCode),
 	)
 }
 
@@ -25,7 +25,7 @@ type tagEntity struct {
 	Target    string         `json:"target"`
 	Commit    commitEntity   `json:"commit"`
 	Release   *releaseEntity `json:"release" later:"releases"`
-	Protected bool           `json:"protected" later:"protected tags"`
+	Protected bool           `json:"protected"`
 	CreatedAt *api.Time      `json:"created_at"`
 }
 
@@ -38,7 +38,7 @@ type releaseEntity struct {
 func (s *Server) tagEntity(p *project.Project, t *repo.Tag) tagEntity {
 	return tagEntity{
 		Name: t.Name, Message: t.Message, Target: t.Target.String(), Commit: s.commitEntity(p, t.Commit),
-		CreatedAt: api.TimePtr(t.CreatedAt),
+		Protected: t.Protected, CreatedAt: api.TimePtr(t.CreatedAt),
 	}
 }
 
