@@ -15,6 +15,7 @@ type sample struct {
 	values map[string]string // what stands in the path instead of the ordinary; "=x" is the value x of the place
 	query  string
 	body   map[string]any // "=x" is the value x of the place
+	first  string         // what the administrator does before, "DELETE /groups/=groups/:id"
 	status int            // of success where it is not 2xx for the administrator everywhere: the route refuses on its own account
 }
 
@@ -31,21 +32,21 @@ func samples() map[string][]sample {
 	label := []sample{{body: obj{"new_name": "fault"}}}
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
 	return map[string][]sample{
-		"POST /users":                    {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
-		"PUT /users/:id":                 {{body: obj{"name": "Other"}}},
-		"POST /users/:id/block":          {{}},
-		"POST /users/:id/unblock":        {{}},
-		"POST /users/:id/activate":       {{}},
-		"POST /users/:id/deactivate":     {{status: http.StatusForbidden}}, // was active lately
-		"POST /users/:id/ban":            {{}},
-		"POST /users/:id/unban":          {{status: http.StatusForbidden}}, // is not banned
-		"GET /users/:user_id/projects":   {{}},
-		"POST /projects/user/:user_id":   {{body: obj{"name": "Given"}}},
-		"GET /personal_access_tokens":    {{}, {note: "of another", query: "user_id==:user_id"}},
-		"GET /users":                     {{}},
-		"GET /issues/:id":                {{in: "project"}},
-		"GET /namespaces/:id":            {{in: "group"}},
-		"GET /namespaces/:id/exists":     {{in: "group", values: with{"id": "=full_path"}}},
+		"POST /users":                  {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
+		"PUT /users/:id":               {{body: obj{"name": "Other"}}},
+		"POST /users/:id/block":        {{}},
+		"POST /users/:id/unblock":      {{first: "POST /users/=users/:id/block"}},
+		"POST /users/:id/activate":     {{first: "POST /users/=users/:id/deactivate"}},
+		"POST /users/:id/deactivate":   {{}},
+		"POST /users/:id/ban":          {{}},
+		"POST /users/:id/unban":        {{first: "POST /users/=users/:id/ban"}},
+		"GET /users/:user_id/projects": {{}},
+		"POST /projects/user/:user_id": {{body: obj{"name": "Given"}}},
+		"GET /personal_access_tokens":  {{}, {note: "of another", query: "user_id==:user_id"}},
+		"GET /users":                   {{}},
+		"GET /issues/:id":              {{in: "project"}},
+		"GET /namespaces/:id":          {{in: "group"}},
+		"GET /namespaces/:id/exists":   {{in: "group", values: with{"id": "=full_path"}}},
 
 		"POST /users/:user_id/personal_access_tokens": {{body: obj{"name": "ci", "scopes": []string{"api"}}}},
 		"DELETE /personal_access_tokens/self":         {{}},
@@ -56,44 +57,44 @@ func samples() map[string][]sample {
 		"POST /groups":                        {{body: obj{"name": "G", "path": "g-new"}}, {note: "inside", in: "group", body: obj{"name": "G", "path": "g-new", "parent_id": "=groups/:id"}}},
 		"PUT /groups/:id":                     {{body: obj{"name": "Other"}}},
 		"DELETE /groups/:id":                  {{}},
-		"POST /groups/:id/restore":            {{}},
+		"POST /groups/:id/restore":            {{first: "DELETE /groups/=groups/:id"}},
 		"POST /groups/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
 		"PUT /groups/:id/members/:user_id":    {{body: obj{"access_level": 40}}},
-		"DELETE /groups/:id/members/:user_id": {{}},
+		"DELETE /groups/:id/members/:user_id": {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
 		"POST /groups/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
 		"PUT /groups/:id/labels/:name":        label,
 		"PUT /groups/:id/labels":              named,
 		"DELETE /groups/:id/labels/:name":     {{}},
 		"DELETE /groups/:id/labels":           {{query: "name==:name"}},
 
-		"POST /projects":                        {{body: obj{"name": "New"}}, {note: "inside", in: "group", body: obj{"name": "New", "namespace_id": "=groups/:id"}}},
+		"POST /projects":                        {{body: obj{"name": "Fresh"}}, {note: "inside", in: "group", body: obj{"name": "Fresh", "namespace_id": "=groups/:id"}}},
 		"PUT /projects/:id":                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
 		"DELETE /projects/:id":                  {{}},
 		"POST /projects/:id/archive":            {{}},
 		"POST /projects/:id/unarchive":          {{}},
 		"POST /projects/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
 		"PUT /projects/:id/members/:user_id":    {{body: obj{"access_level": 50}}, {note: "maintainer", body: obj{"access_level": 40}}},
-		"DELETE /projects/:id/members/:user_id": {{}},
+		"DELETE /projects/:id/members/:user_id": {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
 		"POST /projects/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
 		"PUT /projects/:id/labels/:name":        label,
 		"PUT /projects/:id/labels":              named,
 		"DELETE /projects/:id/labels/:name":     {{}},
 		"DELETE /projects/:id/labels":           {{query: "name==:name"}},
 
-		"POST /projects/:id/repository/branches":               {{body: obj{"branch": "new", "ref": "main"}}},
-		"DELETE /projects/:id/repository/branches/:branch":     {{}, {note: "default", values: with{"branch": "main"}, status: http.StatusForbidden}},
-		"DELETE /projects/:id/repository/merged_branches":      {{}},
-		"POST /projects/:id/repository/tags":                   {{body: obj{"tag_name": "v2", "ref": "main"}}},
-		"DELETE /projects/:id/repository/tags/:tag_name":       {{}},
-		"POST /projects/:id/repository/commits":                {commits("spare"), commits("main")},
-		"GET /projects/:id/repository/files/:file_path":        {{query: "ref=main"}},
-		"GET /projects/:id/repository/files/:file_path/raw":    {{query: "ref=main"}},
-		"POST /projects/:id/repository/files/:file_path":       {file("spare", "new.md"), file("main", "new.md")},
-		"PUT /projects/:id/repository/files/:file_path":        {file("spare", "README.md"), file("main", "README.md")},
-		"DELETE /projects/:id/repository/files/:file_path":     {file("spare", "README.md"), file("main", "README.md")},
-		"GET /projects/:id/repository/compare":                 {{query: "from=main&to=feature"}},
-		"GET /projects/:id/repository/merge_base":              {{query: "refs[]=main&refs[]=feature"}},
-		"GET /projects/:id/repository/commits/:sha/diff":       {{}},
+		"POST /projects/:id/repository/branches":                                   {{body: obj{"branch": "new", "ref": "main"}}},
+		"DELETE /projects/:id/repository/branches/:branch":                         {{}, {note: "default", values: with{"branch": "main"}, status: http.StatusBadRequest}},
+		"DELETE /projects/:id/repository/merged_branches":                          {{}},
+		"POST /projects/:id/repository/tags":                                       {{body: obj{"tag_name": "v2", "ref": "main"}}},
+		"DELETE /projects/:id/repository/tags/:tag_name":                           {{}},
+		"POST /projects/:id/repository/commits":                                    {commits("spare"), commits("main")},
+		"GET /projects/:id/repository/files/:file_path":                            {{query: "ref=main"}},
+		"GET /projects/:id/repository/files/:file_path/raw":                        {{query: "ref=main"}},
+		"POST /projects/:id/repository/files/:file_path":                           {file("spare", "new.md"), file("main", "new.md")},
+		"PUT /projects/:id/repository/files/:file_path":                            {file("spare", "README.md"), file("main", "README.md")},
+		"DELETE /projects/:id/repository/files/:file_path":                         {file("spare", "README.md"), file("main", "README.md")},
+		"GET /projects/:id/repository/compare":                                     {{query: "from=main&to=feature"}},
+		"GET /projects/:id/repository/merge_base":                                  {{query: "refs[]=main&refs[]=feature"}},
+		"GET /projects/:id/repository/commits/:sha/diff":                           {{}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
 
 		"GET /projects/:id/issues/:issue_iid":    {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
@@ -173,6 +174,18 @@ func (w *world) rows(route api.Info, all map[string][]sample) []row {
 		}
 	}
 	return out
+}
+
+// before makes the request that the administrator makes before that of the row.
+func (r row) before() *request {
+	method, path, ok := strings.Cut(r.sample.first, " ")
+	if !ok {
+		return nil
+	}
+	for name, value := range r.place.values {
+		path = strings.ReplaceAll(path, "="+name, value)
+	}
+	return &request{as: "admin", method: method, path: path}
 }
 
 // request makes the request of a row; missing names a part of the path that nothing is

@@ -60,6 +60,17 @@ func (l *logbook) String() string {
 	return l.text.String()
 }
 
+// last gives the last error that was logged.
+func (l *logbook) last() string {
+	text := l.String()
+	from := strings.LastIndex(text, `"level":"ERROR"`)
+	if from < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(text[from:], "\n")
+	return line
+}
+
 // newServer starts one on a database address, "" for SQLite.
 func newServer(tb testing.TB, database string) *server {
 	tb.Helper()
@@ -198,8 +209,8 @@ func (s *server) exec(query string, args ...any) {
 var errUndo = errors.New("undo")
 
 // undone makes a request whose rows and references are as before when it returns: it
-// runs in a transaction that is rolled back.
-func (s *server) undone(q request) *httptest.ResponseRecorder {
+// runs in a transaction that is rolled back, after first where there is one.
+func (s *server) undone(q request, first *request) *httptest.ResponseRecorder {
 	if q.method == http.MethodGet {
 		return s.send(s.tb.Context(), q)
 	}
@@ -208,6 +219,11 @@ func (s *server) undone(q request) *httptest.ResponseRecorder {
 	}
 	var w *httptest.ResponseRecorder
 	err := s.db.InTx(s.tb.Context(), func(ctx context.Context) error {
+		if first != nil {
+			if w = s.send(ctx, *first); w.Code >= 300 {
+				s.tb.Errorf("%s %s: got %d %s", first.method, first.path, w.Code, w.Body)
+			}
+		}
 		w = s.send(ctx, q)
 		return errUndo
 	})
@@ -243,17 +259,18 @@ func (s *server) references() map[string]string {
 	return out
 }
 
-// restore brings the references back, and removes repositories that were made since.
+// restore brings the references back. Repositories that were made since stay: the next
+// project with the same number takes them over.
 func (s *server) restore(before map[string]string) {
 	now := s.references()
 	for path := range now {
-		if _, kept := before[path]; kept {
+		repo, _, _ := strings.Cut(path, ".git"+string(filepath.Separator))
+		_, kept := before[path]
+		_, known := before[filepath.Join(repo+".git", "HEAD")]
+		if kept || !known {
 			continue
 		}
-		if repo, made := strings.CutSuffix(path, string(filepath.Separator)+"HEAD"); made {
-			path = repo
-		}
-		if err := os.RemoveAll(path); err != nil {
+		if err := os.Remove(path); err != nil {
 			s.tb.Fatal(err)
 		}
 	}
@@ -321,7 +338,8 @@ func newWorld(s *server) *world {
 
 	common := map[string]string{
 		"users/:id": strconv.FormatInt(int64(s.ids["mate"]), 10), ":user_id": strconv.FormatInt(int64(s.ids["mate"]), 10),
-		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "newcomer": strconv.FormatInt(int64(s.ids["newcomer"]), 10),
+		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "reporter": strconv.FormatInt(int64(s.ids["reporter"]), 10),
+		"newcomer": strconv.FormatInt(int64(s.ids["newcomer"]), 10),
 	}
 	w.instance = []*place{{name: "instance", values: common}}
 	for _, visibility := range []string{"private", "internal", "public"} {
@@ -388,6 +406,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	} else {
 		// The mate is a direct member of the project, so that there is one to change and remove.
 		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["mate"], "access_level": authz.Maintainer})
+		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["reporter"], "access_level": authz.Reporter})
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
 	for _, branch := range []string{"feature", "spare", "merged"} {
