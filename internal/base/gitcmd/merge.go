@@ -79,34 +79,68 @@ func (r *Repo) MergeTreeFrom(ctx context.Context, base, ours, theirs ObjectID) (
 func (r *Repo) MergeTrees(ctx context.Context, pairs []MergePair) ([]MergeResult, error) {
 	results := make([]MergeResult, len(pairs))
 	var ask []int
-	var in strings.Builder
 	// One bad name ends the process, so each is looked at first.
 	for i, p := range pairs {
-		_, err := r.MergeBase(ctx, p.Ours, p.Theirs)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
+		there, err := r.areCommits(ctx, p.Ours, p.Theirs)
 		if err != nil {
 			return nil, err
 		}
-		ask = append(ask, i)
-		fmt.Fprintf(&in, "%s %s\n", p.Ours, p.Theirs)
+		if there {
+			ask = append(ask, i)
+		}
 	}
-	if len(ask) == 0 {
-		return results, nil
-	}
-	args := []string{"merge-tree", "--write-tree", "-z", "--name-only", "--stdin"}
-	out, err := r.git.output(ctx, call{repo: r, args: args, stdin: strings.NewReader(in.String())}, maxMergeOutput)
-	if err != nil {
-		return nil, missing(err)
-	}
-	rest := out
-	for _, i := range ask {
-		if results[i], rest, err = nextMerge(rest); err != nil {
-			return nil, err
+	for len(ask) > 0 {
+		done, err := r.mergeBatch(ctx, pairs, ask, results)
+		switch {
+		case err != nil && done < len(ask) && strings.Contains(err.Error(), "unrelated histories"):
+			ask = ask[done+1:] // the process ended at this pair: go on behind it
+		case err != nil:
+			return nil, missing(err)
+		case done < len(ask):
+			return nil, errors.New("merge-tree: answer cut short")
+		default:
+			return results, nil
 		}
 	}
 	return results, nil
+}
+
+func (r *Repo) areCommits(ctx context.Context, ids ...ObjectID) (bool, error) {
+	for _, id := range ids {
+		info, err := r.Info(ctx, id)
+		if errors.Is(err, ErrNotFound) || err == nil && info.Kind != KindCommit {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// mergeBatch merges those pairs whose positions are asked for and says how many it got
+// through, also where it fails.
+func (r *Repo) mergeBatch(ctx context.Context, pairs []MergePair, ask []int, results []MergeResult) (int, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var in strings.Builder
+	for _, i := range ask {
+		fmt.Fprintf(&in, "%s %s\n", pairs[i].Ours, pairs[i].Theirs)
+	}
+	out := capped{left: maxMergeOutput, full: cancel}
+	args := []string{"merge-tree", "--write-tree", "-z", "--name-only", "--stdin"}
+	err := r.git.run(ctx, call{repo: r, args: args, stdin: strings.NewReader(in.String()), stdout: &out})
+	rest := out.buf.Bytes()
+	for n, i := range ask {
+		if len(rest) == 0 {
+			return n, err
+		}
+		var perr error
+		if results[i], rest, perr = nextMerge(rest); perr != nil {
+			return n, errors.Join(err, perr)
+		}
+	}
+	return len(ask), err
 }
 
 // nextMerge reads one answer of the batch: a status, the tree, the conflicting paths
