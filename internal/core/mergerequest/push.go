@@ -270,6 +270,10 @@ func (s *Service) retry(ctx context.Context, work trials) error {
 	if target.IsZero() || len(stale) < 3 {
 		return s.retryAlone(ctx, p, stale)
 	}
+	tip, err := r.Commit(ctx, target)
+	if err != nil {
+		return fmt.Errorf("trial merges: %w", err)
+	}
 	q, err := r.Quarantine(ctx)
 	if err != nil {
 		return fmt.Errorf("trial merges: %w", err)
@@ -291,11 +295,13 @@ func (s *Service) retry(ctx context.Context, work trials) error {
 			continue // moved again: another job comes, or whoever reads the request next
 		}
 		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
-		base, err := r.MergeBase(ctx, target, l.source)
-		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
-			return fmt.Errorf("merge base: %w", err)
+		nothing := false // new in the source, which only a merge that changes nothing may hide
+		if results[i].Tree == tip.Tree {
+			if nothing, err = contains(ctx, r, target, l.source); err != nil {
+				return err
+			}
 		}
-		if err == nil && results[i].Clean && base != l.source {
+		if results[i].Clean && !nothing {
 			m.TrialResult = CanBeMerged
 		}
 		if err := s.storeTrial(ctx, m); err != nil {

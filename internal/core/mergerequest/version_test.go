@@ -106,6 +106,8 @@ func TestService_trials(t *testing.T) {
 			w.open(name, files{name: name})
 		}
 		w.open("conflict", files{"a": "theirs\n"})
+		w.move("empty", w.tip("main"))
+		w.create(mergerequest.Input{SourceBranch: "empty", TargetBranch: "main", Title: "Nothing"})
 		list := func() (out []mergerequest.MergeStatus) {
 			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Ascending: true})
 			check(t, err)
@@ -114,13 +116,17 @@ func TestService_trials(t *testing.T) {
 			}
 			return out
 		}
-		equal(t, "before", fmt.Sprint(list()), "[can_be_merged can_be_merged can_be_merged can_be_merged can_be_merged]")
+		equal(t, "before", fmt.Sprint(list()), "[can_be_merged can_be_merged can_be_merged can_be_merged can_be_merged cannot_be_merged]")
 		w.push("main", "", files{"a": "ours\n"}, "Mine")
-		equal(t, "after the push", fmt.Sprint(list()), "[unchecked unchecked unchecked unchecked unchecked]")
+		equal(t, "after the push", fmt.Sprint(list()), "[unchecked unchecked unchecked unchecked unchecked cannot_be_merged_recheck]")
+		before := w.gitStarts()
 		w.drain()
-		equal(t, "after the job", fmt.Sprint(list()), "[can_be_merged can_be_merged can_be_merged can_be_merged cannot_be_merged]")
+		if n := w.gitStarts() - before; n > 4 {
+			t.Errorf("the job started %d processes for six requests", n)
+		}
+		equal(t, "after the job", fmt.Sprint(list()), "[can_be_merged can_be_merged can_be_merged can_be_merged cannot_be_merged cannot_be_merged]")
 		w.push("main", "", files{"a": "again\n"}, "Mine again")
-		equal(t, "after another push", fmt.Sprint(list()), "[unchecked unchecked unchecked unchecked cannot_be_merged_recheck]")
+		equal(t, "after another push", fmt.Sprint(list()), "[unchecked unchecked unchecked unchecked cannot_be_merged_recheck cannot_be_merged_recheck]")
 		equal(t, "read alone", w.read(5).Status, mergerequest.CannotBeMerged)
 		equal(t, "read alone", w.read(1).Status, mergerequest.CanBeMerged)
 	})

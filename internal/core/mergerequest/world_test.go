@@ -30,6 +30,7 @@ type world struct {
 	repos    *repo.Service
 	jobs     *job.Queue
 	deps     mergerequest.Deps
+	engine   *gitcmd.Git
 	id       project.ID
 	merged   []mergerequest.Merged
 
@@ -49,6 +50,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	git, err := gitcmd.New(t.Context(), gitcmd.Config{Root: t.TempDir()})
 	check(t, err)
 	t.Cleanup(func() { check(t, git.Close()) })
+	w.engine = git
 	settings := setting.New(d, w.Now)
 	accounts := account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test"})
 	w.repos = repo.New(repo.Deps{
@@ -202,6 +204,9 @@ func (w *world) merge(who authz.Actor, iid mergerequest.IID, in mergerequest.Mer
 	w.T.Helper()
 	return w.requests.Merge(w.T.Context(), who, w.as(who), iid, in)
 }
+
+// gitStarts counts the processes of git so far.
+func (w *world) gitStarts() int64 { return w.engine.Started() }
 
 // drain does all background work.
 func (w *world) drain() {
