@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -40,6 +41,8 @@ type Git struct {
 	started  atomic.Int64
 	running  atomic.Int64
 	serial   atomic.Int64 // makes names of temporary folders differ
+
+	deflaters sync.Pool // of *zlib.Writer, most of a megabyte each
 }
 
 // New checks that git is there and new enough (2.38 or later) and prepares its environment.

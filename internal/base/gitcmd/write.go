@@ -143,7 +143,7 @@ func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Rea
 		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // gone already when all went well
-	id, err := encodeLoose(ctx, f, kind, size, in)
+	id, err := r.git.encodeLoose(ctx, f, kind, size, in)
 	if err == nil {
 		err = f.Chmod(0o440)
 	}
@@ -181,13 +181,19 @@ func placeObject(tmp, dir string, id ObjectID, durable bool) error {
 }
 
 // encodeLoose writes header and content, compressed, and gives the id.
-func encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
+func (g *Git) encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
 	sum := sha1.New()
 	buffered := bufio.NewWriter(out)
-	z, err := zlib.NewWriterLevel(buffered, zlib.BestSpeed)
-	if err != nil {
-		return ObjectID{}, err
+	z, ok := g.deflaters.Get().(*zlib.Writer)
+	if ok {
+		z.Reset(buffered)
+	} else {
+		var err error
+		if z, err = zlib.NewWriterLevel(buffered, zlib.BestSpeed); err != nil {
+			return ObjectID{}, err
+		}
 	}
+	defer g.deflaters.Put(z)
 	both := io.MultiWriter(sum, z)
 	if _, err := both.Write(objectHeader(kind, size)); err != nil {
 		return ObjectID{}, err
