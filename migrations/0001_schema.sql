@@ -308,6 +308,26 @@ CREATE TABLE labels (
     title_fold   {{text}} NOT NULL,
     description  {{text}},
     description_fold {{text}} NOT NULL,
+CREATE TABLE protected_tags (
+    id         {{id}},
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    name       {{text}} NOT NULL, -- a tag name or a pattern with *
+    created_at {{time}} NOT NULL,
+    updated_at {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX protected_tags_name ON protected_tags (project_id, name);
+
+CREATE TABLE protected_tag_levels (
+    id               {{id}},
+    protected_tag_id BIGINT NOT NULL REFERENCES protected_tags (id) ON DELETE CASCADE,
+    action           {{text}} NOT NULL, -- create
+    access_level     BIGINT,
+    user_id          BIGINT REFERENCES users (id) ON DELETE CASCADE,
+    group_id         BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
+    deploy_key_id    BIGINT
+);
+CREATE INDEX protected_tag_levels_rule ON protected_tag_levels (protected_tag_id);
+
     color        {{text}} NOT NULL, -- #rgb or #rrggbb
     priority     BIGINT,
     created_at   {{time}} NOT NULL,

@@ -38,6 +38,11 @@ func (a *App) react() {
 
 	event.On(b, "activity", a.activity.Pushed)
 	event.On(b, "merge requests", a.requests.OnPushed)
+	event.On(b, "audit", a.audit.BranchProtected)
+	event.On(b, "audit", a.audit.BranchProtectionUpdated)
+	event.On(b, "audit", a.audit.BranchUnprotected)
+	event.On(b, "audit", a.audit.TagProtected)
+	event.On(b, "audit", a.audit.TagUnprotected)
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
 		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)

@@ -75,13 +75,13 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 		refs = refs[at:]
 	}
 	refs = window(refs, f.Offset, f.Limit)
-	rules, err := s.Rules(ctx, p.ID)
+	st, err := s.branchStanding(ctx, as, p)
 	if err != nil {
 		return nil, 0, err
 	}
 	out := make([]*Branch, 0, len(refs))
 	for _, ref := range refs {
-		b, err := s.branch(ctx, as, p, r, rules, ref)
+		b, err := s.branch(ctx, p, r, st, ref)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -150,17 +150,23 @@ func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFi
 	return nil
 }
 
+// branchStanding reads what decides about the branches of a project.
+func (s *Service) branchStanding(ctx context.Context, as authz.Actor, p *project.Project) (*standing, error) {
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.standing(ctx, as, p, rules)
+}
+
 // branch assembles what is shown of a branch.
-func (s *Service) branch(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, rules []*Rule, ref gitcmd.Ref) (*Branch, error) {
+func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitcmd.Ref) (*Branch, error) {
 	tip, err := r.Commit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
 	name := ref.Name.Short()
-	access, err := s.access(ctx, as, p, rules, name)
-	if err != nil {
-		return nil, err
-	}
+	access := st.access(name)
 	b := &Branch{
 		Name: name, Tip: tip, Protected: access.Protected, CanPush: access.Push,
 		Default:           p.DefaultBranch != nil && *p.DefaultBranch == name,
@@ -200,7 +206,7 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, missing(err, "Branch")
 	}
-	rules, err := s.Rules(ctx, p.ID)
+	st, err := s.branchStanding(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +214,7 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, errs.Missing("Branch")
 	}
-	return s.branch(ctx, as, p, r, rules, gitcmd.Ref{Name: ref, ID: id, Peeled: id})
+	return s.branch(ctx, p, r, st, gitcmd.Ref{Name: ref, ID: id, Peeled: id})
 }
 
 // CreateBranch makes a branch at what ref names. In an empty repository a first commit
@@ -252,7 +258,7 @@ func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.P
 		if errors.Is(err, gitcmd.ErrRefConflict) {
 			return nil, errs.Plain(fmt.Sprintf("Failed to create branch '%s': it conflicts with another branch", name))
 		}
-		return nil, err
+		return nil, plainRefusal(err)
 	}
 	return s.FindBranch(ctx, as, p, name)
 }
@@ -282,7 +288,12 @@ func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return errs.Missing("Branch")
 	}
-	err = s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: id})
+	return plainRefusal(s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: id}))
+}
+
+// plainRefusal is what the API says of a reference that may not move: 400 with the text
+// that a push would show.
+func plainRefusal(err error) error {
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return errs.Plain(refused.Text)
 	}

@@ -17,18 +17,25 @@ const (
 	textArchived        = "You can't push code to an archived project."
 	textProtected       = "You are not allowed to push code to protected branches on this project."
 	textForcePush       = "You are not allowed to force push code to a protected branch on this project."
+	textMerge           = "You are not allowed to merge code into protected branches on this project."
 	textCreateProtected = "You are not allowed to create protected branches on this project."
+	textCreateByGit     = "You can only create protected branches using the web interface and API."
 	textDeleteDefault   = "The default branch of a project cannot be deleted."
 	textDeleteProtected = "You are not allowed to delete protected branches from this project. " +
 		"Only a project maintainer or owner can delete a protected branch."
-	textDeleteByGit  = "You can only delete protected branches using the web interface."
-	textBranchIsSHA  = "You cannot create a branch with a SHA-1 or SHA-256 branch name."
-	textBranchName   = "You cannot create a branch with an invalid name."
-	textTagIsSHA     = "You cannot create a tag with a SHA-1 or SHA-256 tag name."
-	textTagName      = "You cannot create a tag with a prohibited pattern."
-	textTagDefault   = "You cannot use default branch name to create a tag"
-	textChangeTag    = "You are not allowed to change existing tags on this project."
-	textHiddenPrefix = "You are not allowed to change references under "
+	textDeleteByGit = "You can only delete protected branches using the web interface."
+	textBranchIsSHA = "You cannot create a branch with a SHA-1 or SHA-256 branch name."
+	textBranchName  = "You cannot create a branch with an invalid name."
+	textTagIsSHA    = "You cannot create a tag with a SHA-1 or SHA-256 tag name."
+	textTagName     = "You cannot create a tag with a prohibited pattern."
+	textTagDefault  = "You cannot use default branch name to create a tag"
+	textChangeTag   = "You are not allowed to change existing tags on this project."
+	textCreateTag   = "You are not allowed to create this tag as it is protected."
+	textUpdateTag   = "Protected tags cannot be updated."
+	textDeleteTag   = "You are not allowed to delete protected tags from this project. " +
+		"Only a project maintainer or owner can delete a protected tag."
+	textDeleteTagByGit = "You can only delete protected tags using the web interface."
+	textHiddenPrefix   = "You are not allowed to change references under "
 )
 
 // hiddenRefs are references that only the server writes.
@@ -62,16 +69,14 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		return err
 	}
-	rules, err := s.Rules(ctx, p.ID)
-	if err != nil {
-		return err
-	}
+	j := judge{service: s, as: as, project: p, source: source, repo: r}
 	for _, c := range changes {
+		var err error
 		switch {
 		case c.Ref.IsBranch():
-			err = s.judgeBranch(ctx, as, p, source, r, rules, c)
+			err = j.branch(ctx, c)
 		case c.Ref.IsTag():
-			err = s.judgeTag(ctx, as, p, c)
+			err = j.tag(ctx, c)
 		default:
 			err = judgeOther(c)
 		}
@@ -82,21 +87,37 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 	return nil
 }
 
-func (s *Service) judgeBranch(ctx context.Context, as authz.Actor, p *project.Project, source Source, r *gitcmd.Repo,
-	rules []*Rule, c RefChange,
-) error {
-	name := c.Ref.Short()
-	access, err := s.access(ctx, as, p, rules, name)
-	if err != nil {
-		return err
+// judge looks at the references of one change by one actor. The rules of either kind are
+// read when the first reference of that kind comes.
+type judge struct {
+	service *Service
+	as      authz.Actor
+	project *project.Project
+	source  Source
+	repo    *gitcmd.Repo
+
+	branches, tags *standing
+}
+
+func (j *judge) branch(ctx context.Context, c RefChange) error {
+	if j.branches == nil {
+		rules, err := j.service.Rules(ctx, j.project.ID)
+		if err != nil {
+			return err
+		}
+		if j.branches, err = j.service.standing(ctx, j.as, j.project, rules); err != nil {
+			return err
+		}
 	}
-	isDefault := p.DefaultBranch != nil && *p.DefaultBranch == name
+	name := c.Ref.Short()
+	access := j.branches.access(name)
+	isDefault := j.project.DefaultBranch != nil && *j.project.DefaultBranch == name
 	switch {
 	case c.Deleted() && isDefault:
 		return refuse(c.Ref, textDeleteDefault)
 	case c.Deleted() && access.Protected && !access.Delete:
 		return refuse(c.Ref, textDeleteProtected)
-	case c.Deleted() && access.Protected && source == ByPush:
+	case c.Deleted() && access.Protected && j.source == ByPush:
 		return refuse(c.Ref, textDeleteByGit)
 	case c.Deleted():
 		return nil
@@ -105,12 +126,12 @@ func (s *Service) judgeBranch(ctx context.Context, as authz.Actor, p *project.Pr
 	case c.Created() && !gitcmd.ValidBranchName(name):
 		return refuse(c.Ref, textBranchName)
 	case c.Created() && access.Protected && !access.Push:
-		return refuse(c.Ref, textCreateProtected)
+		return j.newProtected(ctx, c, access)
 	case c.Created():
-		return s.judgeFirstPush(ctx, as, p, c)
-	case source == ByMerge:
+		return j.service.judgeFirstPush(ctx, j.as, j.project, c)
+	case j.source == ByMerge:
 		if !access.Merge {
-			return refuse(c.Ref, textProtected)
+			return refuse(c.Ref, textMerge)
 		}
 		return nil
 	case !access.Push:
@@ -118,7 +139,7 @@ func (s *Service) judgeBranch(ctx context.Context, as authz.Actor, p *project.Pr
 	case !access.Protected || access.ForcePush:
 		return nil
 	}
-	forward, err := r.IsAncestor(ctx, c.Old, c.New)
+	forward, err := j.repo.IsAncestor(ctx, c.Old, c.New)
 	if err != nil {
 		return fmt.Errorf("compare pushed commits: %w", err)
 	}
@@ -128,13 +149,46 @@ func (s *Service) judgeBranch(ctx context.Context, as authz.Actor, p *project.Pr
 	return nil
 }
 
+// newProtected judges a new branch that a rule speaks of and the actor may not push to.
+// Who may merge into it may make it through the API, of commits that stand in a
+// protected branch already: anything else would be pushing.
+func (j *judge) newProtected(ctx context.Context, c RefChange, access Access) error {
+	switch {
+	case !access.Merge:
+		return refuse(c.Ref, textCreateProtected)
+	case j.source == ByPush:
+		return refuse(c.Ref, textCreateByGit)
+	}
+	refs, err := j.repo.Refs(ctx, gitcmd.Branches)
+	if err != nil {
+		return fmt.Errorf("list branches: %w", err)
+	}
+	for _, ref := range refs {
+		if !Protected(j.branches.rules, ref.Name.Short()) {
+			continue
+		}
+		held, err := j.repo.IsAncestor(ctx, c.New, ref.ID)
+		if err != nil {
+			return fmt.Errorf("look for commit in protected branches: %w", err)
+		}
+		if held {
+			return nil
+		}
+	}
+	return refuse(c.Ref, textCreateProtected)
+}
+
 // judgeFirstPush keeps developers from making the first branch of a project whose
 // default branch will be protected against them.
 func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project.Project, c RefChange) error {
 	if p.DefaultBranch != nil {
 		return nil
 	}
-	switch s.settings.Current().DefaultBranchProtection {
+	protection, err := s.defaultProtection(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	switch protection {
 	case 0, 1, 4:
 		return nil
 	}
@@ -150,24 +204,42 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 		s.settings.Current().Branch(), p.FullPath, s.baseURL, p.FullPath))
 }
 
-func (s *Service) judgeTag(ctx context.Context, as authz.Actor, p *project.Project, c RefChange) error {
+func (j *judge) tag(ctx context.Context, c RefChange) error {
+	if j.tags == nil {
+		rules, err := j.service.TagRules(ctx, j.project.ID)
+		if err != nil {
+			return err
+		}
+		if j.tags, err = j.service.standing(ctx, j.as, j.project, rules); err != nil {
+			return err
+		}
+	}
 	name := c.Ref.Short()
+	protected, may := j.tags.mayCreateTag(name)
+	maintainer := j.tags.level >= authz.Maintainer
 	switch {
 	case c.Created() && looksLikeID(name):
 		return refuse(c.Ref, textTagIsSHA)
 	case c.Created() && !gitcmd.ValidTagName(name):
 		return refuse(c.Ref, textTagName)
-	case c.Created() && p.DefaultBranch != nil && *p.DefaultBranch == name:
+	case c.Created() && j.project.DefaultBranch != nil && *j.project.DefaultBranch == name:
 		return refuse(c.Ref, textTagDefault)
 	case c.Created():
+		if !may {
+			return refuse(c.Ref, textCreateTag)
+		}
 		return nil
-	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
-	if err != nil {
-		return err
-	}
-	if level < authz.Maintainer {
+	case !maintainer && (!c.Deleted() || j.source == ByPush):
+		// Through the API developers may delete tags that no rule speaks of (facts-3 §2.2).
 		return refuse(c.Ref, textChangeTag)
+	case !protected:
+		return nil
+	case !c.Deleted():
+		return refuse(c.Ref, textUpdateTag)
+	case !maintainer:
+		return refuse(c.Ref, textDeleteTag)
+	case j.source == ByPush:
+		return refuse(c.Ref, textDeleteTagByGit)
 	}
 	return nil
 }

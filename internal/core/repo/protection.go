@@ -11,26 +11,27 @@ import (
 	"tenon/internal/core/project"
 )
 
-// RuleID identifies a protected branch rule.
+// RuleID identifies a rule among those of its kind.
 type RuleID int64
 
 // Actions that a protection rule speaks of.
 const (
-	actionPush      = "push"
-	actionMerge     = "merge"
-	actionUnprotect = "unprotect"
+	ActionPush      = "push"
+	ActionMerge     = "merge"
+	ActionUnprotect = "unprotect"
+	ActionCreateTag = "create"
 )
 
-// Rule protects the branches whose names match it (facts-3 §14).
+// Rule protects the branches or tags whose names match it (facts-3 §14).
 type Rule struct {
 	ID             RuleID
-	Name           string // a branch name, or a pattern in which * stands for anything
+	Name           string // a name, or a pattern in which * stands for anything
 	AllowForcePush bool
 	CodeOwners     bool
 	Levels         []RuleLevel
 }
 
-// RuleLevel lets somebody do one action on the branches of its rule: whoever has the
+// RuleLevel lets somebody do one action on what its rule protects: whoever has the
 // access level, or one user, or a group.
 type RuleLevel struct {
 	ID          int64
@@ -41,8 +42,8 @@ type RuleLevel struct {
 	DeployKeyID *int64
 }
 
-// Matches reports whether the rule speaks of the branch.
-func (r *Rule) Matches(branch string) bool { return matchWildcard(r.Name, branch) }
+// Matches reports whether the rule speaks of the name.
+func (r *Rule) Matches(name string) bool { return matchWildcard(r.Name, name) }
 
 // matchWildcard matches a name against a pattern in which * stands for any run of
 // characters, the empty one and slashes included.
@@ -68,6 +69,17 @@ func matchWildcard(pattern, name string) bool {
 	}
 }
 
+// ruleTables are where rules of one kind stand.
+type ruleTables struct {
+	rules, levels, key string
+	flags              string // the columns of allow_force_push and code_owner_approval_required
+}
+
+var (
+	branchTables = ruleTables{"protected_branches", "protected_branch_levels", "protected_branch_id", "r.allow_force_push, r.code_owner_approval_required"}
+	tagTables    = ruleTables{"protected_tags", "protected_tag_levels", "protected_tag_id", "false AS allow_force_push, false AS code_owner_approval_required"}
+)
+
 type ruleRow struct {
 	ID          RuleID             `db:"id"`
 	Name        string             `db:"name"`
@@ -83,14 +95,22 @@ type ruleRow struct {
 
 // Rules reads the protected branch rules of a project, by name, in one statement.
 func (s *Service) Rules(ctx context.Context, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.db, `SELECT r.id, r.name, r.allow_force_push, r.code_owner_approval_required,
+	return s.readRules(ctx, branchTables, id)
+}
+
+// TagRules reads the protected tag rules of a project, by name, in one statement.
+func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) {
+	return s.readRules(ctx, tagTables, id)
+}
+
+func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
+	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
-		FROM protected_branches r
-		LEFT JOIN protected_branch_levels l ON l.protected_branch_id = r.id
+		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
 		ORDER BY r.name, r.id, l.id`, id)
 	if err != nil {
-		return nil, fmt.Errorf("read protected branches: %w", err)
+		return nil, fmt.Errorf("read protection rules: %w", err)
 	}
 	var out []*Rule
 	for _, row := range rows {
@@ -128,108 +148,103 @@ func (s *Service) BranchAccess(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return Access{}, err
 	}
-	return s.access(ctx, as, p, rules, branch)
+	st, err := s.standing(ctx, as, p, rules)
+	if err != nil {
+		return Access{}, err
+	}
+	return st.access(branch), nil
 }
 
-// access is BranchAccess over rules that were read before.
-func (s *Service) access(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule, branch string) (Access, error) {
-	may, err := s.policy.Can(ctx, as, authz.PushCode, p.Subject())
-	if err != nil {
-		return Access{}, err
+// standing is what an actor is in a project, read once for all its branches or tags.
+type standing struct {
+	rules []*Rule
+	admin bool
+	push  bool // may push at all
+	level authz.Level
+	user  authz.UserID
+	in    map[authz.NamespaceID]bool // the groups that the rules name: is the actor a member?
+}
+
+func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*standing, error) {
+	st := &standing{rules: rules, admin: as.Admin, user: as.UserID, in: map[authz.NamespaceID]bool{}}
+	var err error
+	if st.push, err = s.policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return nil, fmt.Errorf("read access: %w", err)
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
-	if err != nil {
-		return Access{}, err
+	if st.level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
+		return nil, fmt.Errorf("read access: %w", err)
 	}
-	var out Access
 	for _, rule := range rules {
+		for _, l := range rule.Levels {
+			if l.GroupID == nil || !as.SignedIn() {
+				continue
+			}
+			if _, known := st.in[*l.GroupID]; known {
+				continue
+			}
+			level, err := s.policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
+			if err != nil {
+				return nil, fmt.Errorf("read access: %w", err)
+			}
+			st.in[*l.GroupID] = level >= authz.Guest
+		}
+	}
+	return st, nil
+}
+
+// access sums up the rules that match a branch.
+func (st *standing) access(branch string) Access {
+	var out Access
+	for _, rule := range st.rules {
 		if !rule.Matches(branch) {
 			continue
 		}
 		out.Protected = true
 		out.ForcePush = out.ForcePush || rule.AllowForcePush
 		for _, l := range rule.Levels {
-			granted, err := s.granted(ctx, as, level, l)
-			if err != nil {
-				return Access{}, err
-			}
 			developers := l.Level != nil && *l.Level != authz.NoAccess && *l.Level <= authz.Developer
 			switch l.Action {
-			case actionPush:
-				out.Push = out.Push || granted
+			case ActionPush:
+				out.Push = out.Push || st.granted(l)
 				out.DevelopersPush = out.DevelopersPush || developers
-			case actionMerge:
-				out.Merge = out.Merge || granted
+			case ActionMerge:
+				out.Merge = out.Merge || st.granted(l)
 				out.DevelopersMerge = out.DevelopersMerge || developers
 			}
 		}
 	}
 	if !out.Protected {
-		return Access{Push: may, Merge: may, ForcePush: may, Delete: may}, nil
+		return Access{Push: st.push, Merge: st.push, ForcePush: st.push, Delete: st.push}
 	}
-	out.Push = out.Push && may
-	out.Merge = (out.Merge || out.Push) && may
+	out.Push = out.Push && st.push
+	out.Merge = (out.Merge || out.Push) && st.push
 	out.ForcePush = out.ForcePush && out.Push
-	out.Delete = may && level >= authz.Maintainer
-	return out, nil
+	out.Delete = st.push && st.level >= authz.Maintainer
+	return out
 }
 
 // granted reports whether a rule's level is the actor's.
-func (s *Service) granted(ctx context.Context, as authz.Actor, level authz.Level, l RuleLevel) (bool, error) {
+func (st *standing) granted(l RuleLevel) bool {
 	switch {
 	case l.UserID != nil:
-		return *l.UserID == as.UserID, nil
+		return *l.UserID == st.user
 	case l.GroupID != nil:
-		in, err := s.policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
-		return in >= authz.Guest, err
+		return st.in[*l.GroupID]
 	case l.Level == nil || *l.Level == authz.NoAccess:
-		return false, nil
-	case as.Admin:
-		return true, nil
+		return false
 	}
-	return level >= *l.Level, nil
+	return st.admin || st.level >= *l.Level
 }
 
-// protect creates a rule with one level for pushing and one for merging, unless the
-// project has a rule of that name. It runs inside the caller's transaction.
-func (s *Service) protect(ctx context.Context, id project.ID, name string, push, merge authz.Level) error {
-	now := s.now()
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, name)
-	if err != nil {
-		return fmt.Errorf("look for protection: %w", err)
-	}
-	if taken {
-		return nil
-	}
-	type row struct {
-		ID         int64      `db:"id"`
-		ProjectID  project.ID `db:"project_id"`
-		Name       string     `db:"name"`
-		Force      bool       `db:"allow_force_push"`
-		CodeOwners bool       `db:"code_owner_approval_required"`
-		CreatedAt  db.Time    `db:"created_at"`
-		UpdatedAt  db.Time    `db:"updated_at"`
-	}
-	rule, err := db.Insert(ctx, s.db, "protected_branches", row{
-		ProjectID: id, Name: name, CreatedAt: db.At(now), UpdatedAt: db.At(now),
-	})
-	if err != nil {
-		return fmt.Errorf("protect branch: %w", err)
-	}
-	for action, level := range map[string]authz.Level{actionPush: push, actionMerge: merge} {
-		if _, err := s.db.Exec(ctx, `INSERT INTO protected_branch_levels (protected_branch_id, action, access_level)
-			VALUES (?, ?, ?)`, rule, action, level); err != nil {
-			return fmt.Errorf("protect branch: %w", err)
-		}
-	}
-	return nil
-}
-
-// protectDefault gives the project's first branch the protection that the instance or
-// its group asks for (facts-3 §7.6). It runs inside the caller's transaction.
+// protectDefault gives the project's first branch the protection that its group, or
+// else the instance, asks for (facts-3 §7.6). It runs inside the caller's transaction.
 func (s *Service) protectDefault(ctx context.Context, id project.ID, branch string) error {
+	protection, err := s.defaultProtection(ctx, id)
+	if err != nil {
+		return err
+	}
 	push, merge := authz.Maintainer, authz.Maintainer
-	switch s.settings.Current().DefaultBranchProtection {
+	switch protection {
 	case 0:
 		return nil
 	case 1:
@@ -237,10 +252,33 @@ func (s *Service) protectDefault(ctx context.Context, id project.ID, branch stri
 	case 3:
 		merge = authz.Developer
 	}
-	return s.protect(ctx, id, branch, push, merge)
+	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
+	if err != nil {
+		return fmt.Errorf("look for protection: %w", err)
+	}
+	if taken {
+		return nil
+	}
+	_, err = s.insertRule(ctx, branchTables, id, &Rule{Name: branch, Levels: []RuleLevel{
+		{Action: ActionPush, Level: &push}, {Action: ActionMerge, Level: &merge},
+	}})
+	return err
 }
 
-// Protected reports which of the branches a rule speaks of.
-func Protected(rules []*Rule, branch string) bool {
-	return slices.ContainsFunc(rules, func(r *Rule) bool { return r.Matches(branch) })
+// defaultProtection gives the number that says how first branches are protected.
+func (s *Service) defaultProtection(ctx context.Context, id project.ID) (int64, error) {
+	own, err := db.Get[*int64](ctx, s.db, `SELECT g.default_branch_protection FROM projects p
+		LEFT JOIN groups g ON g.namespace_id = p.parent_id WHERE p.id = ?`, id)
+	if err != nil {
+		return 0, fmt.Errorf("read default protection: %w", err)
+	}
+	if own != nil {
+		return *own, nil
+	}
+	return int64(s.settings.Current().DefaultBranchProtection), nil
+}
+
+// Protected reports whether a rule speaks of the name.
+func Protected(rules []*Rule, name string) bool {
+	return slices.ContainsFunc(rules, func(r *Rule) bool { return r.Matches(name) })
 }

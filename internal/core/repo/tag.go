@@ -21,6 +21,7 @@ type Tag struct {
 	Target    gitcmd.ObjectID // the tag object, or the commit
 	Commit    *gitcmd.Commit
 	CreatedAt *time.Time // of an annotated tag
+	Protected bool       // a rule says who may create it
 }
 
 // Orders of tags.
@@ -72,7 +73,21 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 	if !f.Asc {
 		slices.Reverse(all)
 	}
-	return window(all, f.Offset, f.Limit), len(all), nil
+	total := len(all)
+	all = window(all, f.Offset, f.Limit)
+	return all, total, s.markProtected(ctx, p, all)
+}
+
+// markProtected says of each tag whether a rule speaks of it.
+func (s *Service) markProtected(ctx context.Context, p *project.Project, tags []*Tag) error {
+	rules, err := s.TagRules(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range tags {
+		t.Protected = Protected(rules, t.Name)
+	}
+	return nil
 }
 
 func tagOrder(by string) func(a, b *Tag) int {
@@ -158,7 +173,11 @@ func (s *Service) FindTag(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	return findTag(ctx, r, name)
+	t, err := findTag(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.markProtected(ctx, p, []*Tag{t})
 }
 
 func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
@@ -216,9 +235,13 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 		if errors.Is(err, ErrMoved) {
 			return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
 		}
+		return nil, plainRefusal(err)
+	}
+	t, err := findTag(ctx, r, name)
+	if err != nil {
 		return nil, err
 	}
-	return findTag(ctx, r, name)
+	return t, s.markProtected(ctx, p, []*Tag{t})
 }
 
 // DeleteTag deletes a tag.
@@ -238,5 +261,5 @@ func (s *Service) DeleteTag(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return errs.Missing("Tag")
 	}
-	return s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: t.Target})
+	return plainRefusal(s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: t.Target}))
 }

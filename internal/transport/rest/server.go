@@ -58,6 +58,7 @@ func (s *Server) Routes() []*api.Route {
 		s.commitRoutes(),
 		s.fileRoutes(),
 		s.repositoryRoutes(),
+		s.protectedRoutes(),
 		s.labelRoutes(),
 		s.issueRoutes(),
 		s.noteRoutes(),

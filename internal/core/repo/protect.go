@@ -1,0 +1,444 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// LevelInput is one level that a rule is to have. With an ID it changes the level that
+// has it, or takes it away.
+type LevelInput struct {
+	ID          *int64
+	Destroy     bool
+	Level       *authz.Level
+	UserID      *authz.UserID
+	GroupID     *authz.NamespaceID
+	DeployKeyID *int64
+}
+
+// ProtectInput describes a new rule for branches. An action that nobody is named for is
+// for maintainers.
+type ProtectInput struct {
+	Name           string
+	Push           []LevelInput
+	Merge          []LevelInput
+	Unprotect      []LevelInput
+	AllowForcePush bool
+	CodeOwners     bool
+}
+
+// ProtectChanges are what a call changes of a rule; nil leaves alone.
+type ProtectChanges struct {
+	Push           []LevelInput
+	Merge          []LevelInput
+	Unprotect      []LevelInput
+	AllowForcePush *bool
+	CodeOwners     *bool
+}
+
+// Protection says what happened to a rule.
+type Protection struct {
+	ProjectID   project.ID
+	ProjectName string
+	FullPath    string
+	By          authz.Actor
+	Rule        Rule
+}
+
+// BranchProtected is published when branches get a rule.
+type BranchProtected struct{ Protection }
+
+// BranchProtectionUpdated is published when the rule of branches changes.
+type BranchProtectionUpdated struct{ Protection }
+
+// BranchUnprotected is published when the rule of branches is taken away.
+type BranchUnprotected struct{ Protection }
+
+// TagProtected is published when tags get a rule.
+type TagProtected struct{ Protection }
+
+// TagUnprotected is published when the rule of tags is taken away.
+type TagUnprotected struct{ Protection }
+
+func protection(as authz.Actor, p *project.Project, rule *Rule) Protection {
+	return Protection{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, By: as, Rule: *rule}
+}
+
+// ProtectedBranches lists the rules for branches whose names contain the text.
+func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *project.Project, search string) ([]*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
+		return nil, err
+	}
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) }), nil
+}
+
+// ProtectedBranch gives the rule that has exactly this name.
+func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.rule(ctx, branchTables, p.ID, name)
+}
+
+// rule finds a rule by its name; NotFound where there is none.
+func (s *Service) rule(ctx context.Context, t ruleTables, id project.ID, name string) (*Rule, error) {
+	rules, err := s.readRules(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return nil, errs.Missing("")
+}
+
+// ProtectBranch adds a rule for branches (facts-3 §14). A second one of the same name is
+// a Conflict.
+func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.Project, in ProtectInput) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
+		return nil, err
+	}
+	rule := &Rule{Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners}
+	wanted := map[string][]LevelInput{ActionPush: in.Push, ActionMerge: in.Merge, ActionUnprotect: in.Unprotect}
+	if err := s.plan(ctx, p, rule, wanted, []string{ActionPush, ActionMerge, ActionUnprotect}); err != nil {
+		return nil, err
+	}
+	var made *Rule
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		if made, err = s.insertRule(ctx, branchTables, p.ID, rule); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, BranchProtected{protection(as, p, made)})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
+	}
+	return made, err
+}
+
+// plan gives a new rule the levels asked for, maintainers where an action has none, and
+// checks it.
+func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, wanted map[string][]LevelInput, actions []string) error {
+	var found []string
+	switch {
+	case strings.TrimSpace(rule.Name) == "":
+		found = append(found, "Name can't be blank")
+	case utf8.RuneCountInString(rule.Name) > 255:
+		found = append(found, "Name is too long (maximum is 255 characters)")
+	}
+	for _, action := range actions {
+		levels := wanted[action]
+		if len(levels) == 0 {
+			maintainer := authz.Maintainer
+			levels = []LevelInput{{Level: &maintainer}}
+		}
+		for _, l := range levels {
+			rule.Levels = append(rule.Levels, RuleLevel{
+				Action: action, Level: l.Level, UserID: l.UserID, GroupID: l.GroupID, DeployKeyID: l.DeployKeyID,
+			})
+		}
+	}
+	problems, err := s.checkLevels(ctx, p, rule)
+	if err != nil {
+		return err
+	}
+	if found = append(found, problems...); len(found) > 0 {
+		return errs.Sentences(errs.Unprocessable, found...)
+	}
+	return nil
+}
+
+// checkLevels lists what is wrong with the levels of a rule, each problem once.
+func (s *Service) checkLevels(ctx context.Context, p *project.Project, rule *Rule) ([]string, error) {
+	var found []string
+	seen := map[string]bool{}
+	for i := range rule.Levels {
+		l := &rule.Levels[i]
+		problem, err := s.checkLevel(ctx, p, l)
+		if err != nil {
+			return nil, err
+		}
+		key := l.Action + levelKey(l)
+		if problem == "" && seen[key] {
+			problem = levelNoun(l) + " has already been taken"
+		}
+		seen[key] = true
+		if problem != "" {
+			problem = strings.ToUpper(l.Action[:1]) + l.Action[1:] + " access levels " + problem
+			if !slices.Contains(found, problem) {
+				found = append(found, problem)
+			}
+		}
+	}
+	return found, nil
+}
+
+func levelNoun(l *RuleLevel) string {
+	switch {
+	case l.UserID != nil:
+		return "user"
+	case l.GroupID != nil:
+		return "group"
+	case l.DeployKeyID != nil:
+		return "deploy key"
+	}
+	return "access level"
+}
+
+func levelKey(l *RuleLevel) string {
+	switch {
+	case l.UserID != nil:
+		return fmt.Sprintf(" user %d", *l.UserID)
+	case l.GroupID != nil:
+		return fmt.Sprintf(" group %d", *l.GroupID)
+	case l.DeployKeyID != nil:
+		return fmt.Sprintf(" key %d", *l.DeployKeyID)
+	case l.Level != nil:
+		return fmt.Sprintf(" level %d", *l.Level)
+	}
+	return ""
+}
+
+// checkLevel says what is wrong with one level, "" for nothing. Whoever names a user or
+// group sees no more of it than that it has something to do with the project.
+func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLevel) (string, error) {
+	named := 0
+	for _, set := range []bool{l.UserID != nil, l.GroupID != nil, l.DeployKeyID != nil} {
+		if set {
+			named++
+		}
+	}
+	switch {
+	case named > 1:
+		return "must name one of user, group and deploy key", nil
+	case l.UserID != nil:
+		subject := p.Subject()
+		subject.Known = false
+		level, err := s.policy.Level(ctx, authz.Actor{UserID: *l.UserID}, subject)
+		if err != nil {
+			return "", fmt.Errorf("read access of user: %w", err)
+		}
+		if level < authz.Guest {
+			return "user is not a member of the project", nil
+		}
+	case l.GroupID != nil:
+		known, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
+			LEFT JOIN shares s ON s.namespace_id = a.ancestor_id
+			JOIN namespaces g ON g.id = ? AND g.kind = 'group' AND (g.id = a.ancestor_id OR g.id = s.group_id)
+			WHERE a.namespace_id = ?)`, *l.GroupID, p.NamespaceID)
+		if err != nil {
+			return "", fmt.Errorf("look for group: %w", err)
+		}
+		if !known {
+			return "group does not have access to the project", nil
+		}
+	case l.DeployKeyID != nil:
+		return "deploy key is not enabled for this project", nil // no project has deploy keys yet
+	case l.Level == nil:
+		return "access level is not included in the list", nil
+	default:
+		if !slices.Contains([]authz.Level{authz.NoAccess, authz.Developer, authz.Maintainer, authz.AdminLevel}, *l.Level) {
+			return "access level is not included in the list", nil
+		}
+		return "", nil
+	}
+	l.Level = nil // whoever is named needs no role
+	return "", nil
+}
+
+// insertRule stores a rule with its levels inside the caller's transaction and gives it
+// as it is stored.
+func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, rule *Rule) (*Rule, error) {
+	now := db.At(s.now())
+	made := *rule
+	made.Levels = slices.Clone(rule.Levels)
+	query, args := "INSERT INTO "+t.rules+" (project_id, name, created_at, updated_at) VALUES (?, ?, ?, ?) RETURNING id", []any{id, rule.Name, now, now}
+	if t == branchTables {
+		query = `INSERT INTO protected_branches (project_id, name, created_at, updated_at, allow_force_push, code_owner_approval_required)
+			VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
+		args = append(args, rule.AllowForcePush, rule.CodeOwners)
+	}
+	var err error
+	if made.ID, err = db.Get[RuleID](ctx, s.db, query, args...); err != nil {
+		return nil, fmt.Errorf("store rule: %w", err)
+	}
+	for i := range made.Levels {
+		if err := s.insertLevel(ctx, t, made.ID, &made.Levels[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &made, nil
+}
+
+func (s *Service) insertLevel(ctx context.Context, t ruleTables, rule RuleID, l *RuleLevel) error {
+	var err error
+	l.ID, err = db.Get[int64](ctx, s.db, "INSERT INTO "+t.levels+" ("+t.key+
+		", action, access_level, user_id, group_id, deploy_key_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+		rule, l.Action, l.Level, l.UserID, l.GroupID, l.DeployKeyID)
+	if err != nil {
+		return fmt.Errorf("store level of rule: %w", err)
+	}
+	return nil
+}
+
+// UpdateProtectedBranch changes a rule. Levels without an id are added to those it has.
+func (s *Service) UpdateProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string, c ProtectChanges) (*Rule, error) {
+	old, err := s.changeableRule(ctx, as, p, authz.AdminProtectedBranch, name)
+	if err != nil {
+		return nil, err
+	}
+	next := *old
+	next.Levels = nil
+	wanted := map[string][]LevelInput{ActionPush: c.Push, ActionMerge: c.Merge, ActionUnprotect: c.Unprotect}
+	for _, action := range []string{ActionPush, ActionMerge, ActionUnprotect} {
+		levels, err := merge(old.Levels, action, wanted[action])
+		if err != nil {
+			return nil, err
+		}
+		next.Levels = append(next.Levels, levels...)
+	}
+	if c.AllowForcePush != nil {
+		next.AllowForcePush = *c.AllowForcePush
+	}
+	if c.CodeOwners != nil {
+		next.CodeOwners = *c.CodeOwners
+	}
+	problems, err := s.checkLevels(ctx, p, &next)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, errs.Sentences(errs.Unprocessable, problems...)
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.storeRule(ctx, old, &next); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, BranchProtectionUpdated{protection(as, p, &next)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.rule(ctx, branchTables, p.ID, name)
+}
+
+// merge gives the levels of one action as the inputs change them.
+func merge(old []RuleLevel, action string, inputs []LevelInput) ([]RuleLevel, error) {
+	var out []RuleLevel
+	for _, l := range old {
+		if l.Action == action {
+			out = append(out, l)
+		}
+	}
+	for _, in := range inputs {
+		next := RuleLevel{Action: action, Level: in.Level, UserID: in.UserID, GroupID: in.GroupID, DeployKeyID: in.DeployKeyID}
+		if in.ID == nil {
+			out = append(out, next)
+			continue
+		}
+		at := slices.IndexFunc(out, func(l RuleLevel) bool { return l.ID == *in.ID })
+		switch {
+		case at < 0:
+			return nil, errs.Missing("")
+		case in.Destroy:
+			out = slices.Delete(out, at, at+1)
+		case next.Level != nil || next.UserID != nil || next.GroupID != nil || next.DeployKeyID != nil:
+			next.ID = *in.ID
+			out[at] = next
+		}
+	}
+	return out, nil
+}
+
+// storeRule writes what differs between two states of a rule.
+func (s *Service) storeRule(ctx context.Context, old, next *Rule) error {
+	if _, err := s.db.Exec(ctx, `UPDATE protected_branches SET allow_force_push = ?, code_owner_approval_required = ?, updated_at = ?
+		WHERE id = ?`, next.AllowForcePush, next.CodeOwners, s.now(), next.ID); err != nil {
+		return fmt.Errorf("store rule: %w", err)
+	}
+	for _, l := range old.Levels {
+		if slices.ContainsFunc(next.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
+			continue
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM protected_branch_levels WHERE id = ?", l.ID); err != nil {
+			return fmt.Errorf("drop level of rule: %w", err)
+		}
+	}
+	for _, l := range next.Levels {
+		if l.ID == 0 {
+			if err := s.insertLevel(ctx, branchTables, next.ID, &l); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := s.db.Exec(ctx, `UPDATE protected_branch_levels SET access_level = ?, user_id = ?, group_id = ?, deploy_key_id = ?
+			WHERE id = ?`, l.Level, l.UserID, l.GroupID, l.DeployKeyID, l.ID); err != nil {
+			return fmt.Errorf("store level of rule: %w", err)
+		}
+	}
+	return nil
+}
+
+// changeableRule finds a rule that the actor may change or take away: a maintainer whom
+// the rule's own levels for that admit.
+func (s *Service) changeableRule(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability, name string) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, ability, p.Subject()); err != nil {
+		return nil, err
+	}
+	rule, err := s.rule(ctx, branchTables, p.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.standing(ctx, as, p, []*Rule{rule})
+	if err != nil {
+		return nil, err
+	}
+	restricted := false
+	for _, l := range rule.Levels {
+		if l.Action != ActionUnprotect {
+			continue
+		}
+		if st.granted(l) {
+			return rule, nil
+		}
+		restricted = true
+	}
+	if restricted {
+		return nil, errs.Denied("")
+	}
+	return rule, nil
+}
+
+// UnprotectBranch takes a rule away.
+func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
+	rule, err := s.changeableRule(ctx, as, p, authz.DeleteProtectedBranch, name)
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM protected_branches WHERE id = ?", rule.ID)
+		if err != nil {
+			return fmt.Errorf("drop rule: %w", err)
+		}
+		if gone == 0 {
+			return errs.Missing("")
+		}
+		return s.bus.Publish(ctx, BranchUnprotected{protection(as, p, rule)})
+	})
+}

@@ -1,0 +1,87 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ProtectedTags lists the rules for tags.
+func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.TagRules(ctx, p.ID)
+}
+
+// ProtectedTag gives the rule for tags that has exactly this name.
+func (s *Service) ProtectedTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.rule(ctx, tagTables, p.ID, name)
+}
+
+// ProtectTag adds a rule that says who may create the tags that match; maintainers where
+// create is empty.
+func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Project, name string, create []LevelInput) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
+		return nil, err
+	}
+	rule := &Rule{Name: name}
+	if err := s.plan(ctx, p, rule, map[string][]LevelInput{ActionCreateTag: create}, []string{ActionCreateTag}); err != nil {
+		return nil, err
+	}
+	var made *Rule
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		if made, err = s.insertRule(ctx, tagTables, p.ID, rule); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, TagProtected{protection(as, p, made)})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.Sentences(errs.Unprocessable, "Name has already been taken")
+	}
+	return made, err
+}
+
+// UnprotectTag takes a rule for tags away.
+func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
+	if err := s.policy.Require(ctx, as, authz.AdminProtectedTag, p.Subject()); err != nil {
+		return err
+	}
+	rule, err := s.rule(ctx, tagTables, p.ID, name)
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM protected_tags WHERE id = ?", rule.ID)
+		if err != nil {
+			return fmt.Errorf("drop rule: %w", err)
+		}
+		if gone == 0 {
+			return errs.Missing("")
+		}
+		return s.bus.Publish(ctx, TagUnprotected{protection(as, p, rule)})
+	})
+}
+
+// mayCreateTag sums up the rules that match a tag's name.
+func (st *standing) mayCreateTag(name string) (protected, may bool) {
+	for _, rule := range st.rules {
+		if !rule.Matches(name) {
+			continue
+		}
+		protected = true
+		for _, l := range rule.Levels {
+			may = may || st.granted(l)
+		}
+	}
+	return protected, !protected && st.push || may && st.push
+}

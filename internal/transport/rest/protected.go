@@ -1,0 +1,363 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) protectedRoutes() []*api.Route {
+	const branches, tags = "/projects/:id/protected_branches", "/projects/:id/protected_tags"
+	const branch = "/projects/:id/repository/branches/:branch"
+	return api.Scoped(nil,
+		api.Get(branches, s.protectedBranches).Doc("List protected branches").Needs(authz.ReadProtectedBranch),
+		api.Post(branches, s.protectBranch).Doc("Protect branches").Needs(authz.AdminProtectedBranch),
+		api.Get(branches+"/:name", s.protectedBranch).Doc("Show a protected branch").Needs(authz.ReadProtectedBranch),
+		api.Patch(branches+"/:name", s.updateProtectedBranch).Doc("Change how branches are protected").Needs(authz.AdminProtectedBranch),
+		api.Delete(branches+"/:name", s.unprotectBranch).Doc("Unprotect branches").Needs(authz.DeleteProtectedBranch),
+		api.Put(branch+"/protect", s.protectOne).Doc("Protect a branch").Deprecated().Needs(authz.AdminProtectedBranch, authz.ReadCode),
+		api.Put(branch+"/unprotect", s.unprotectOne).Doc("Unprotect a branch").Deprecated().Needs(authz.DeleteProtectedBranch, authz.ReadCode),
+		api.Get(tags, s.protectedTags).Doc("List protected tags").Needs(authz.ReadProtectedTag),
+		api.Post(tags, s.protectTag).Doc("Protect tags").Needs(authz.AdminProtectedTag),
+		api.Get(tags+"/:name", s.protectedTag).Doc("Show a protected tag").Needs(authz.ReadProtectedTag),
+		api.Delete(tags+"/:name", s.unprotectTag).Doc("Unprotect tags").Needs(authz.AdminProtectedTag),
+	)
+}
+
+type accessLevelEntity struct {
+	ID          int64              `json:"id"`
+	AccessLevel *authz.Level       `json:"access_level"`
+	Description string             `json:"access_level_description"`
+	DeployKeyID *int64             `json:"deploy_key_id"`
+	UserID      *authz.UserID      `json:"user_id"`
+	GroupID     *authz.NamespaceID `json:"group_id"`
+}
+
+type protectedBranchEntity struct {
+	ID              repo.RuleID         `json:"id"`
+	Name            string              `json:"name"`
+	PushLevels      []accessLevelEntity `json:"push_access_levels"`
+	MergeLevels     []accessLevelEntity `json:"merge_access_levels"`
+	AllowForcePush  bool                `json:"allow_force_push"`
+	UnprotectLevels []accessLevelEntity `json:"unprotect_access_levels"`
+	CodeOwners      bool                `json:"code_owner_approval_required"`
+	Inherited       bool                `json:"inherited"` // from a group, which has no rules of its own
+}
+
+type protectedTagEntity struct {
+	Name         string              `json:"name"`
+	CreateLevels []accessLevelEntity `json:"create_access_levels"`
+}
+
+// levelNames describes levels: roles by their words, people and groups by their names.
+func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(action string, r *repo.Rule) []accessLevelEntity, error) {
+	var users []authz.UserID
+	var groups []namespace.ID
+	for _, r := range rules {
+		for _, l := range r.Levels {
+			if l.UserID != nil {
+				users = append(users, *l.UserID)
+			}
+			if l.GroupID != nil {
+				groups = append(groups, namespace.ID(*l.GroupID))
+			}
+		}
+	}
+	people, err := s.Accounts.ByIDs(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	places, err := s.Namespaces.ByIDs(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	return func(action string, r *repo.Rule) []accessLevelEntity {
+		out := []accessLevelEntity{}
+		for _, l := range r.Levels {
+			if l.Action != action {
+				continue
+			}
+			e := accessLevelEntity{ID: l.ID, AccessLevel: l.Level, UserID: l.UserID, GroupID: l.GroupID, DeployKeyID: l.DeployKeyID}
+			switch {
+			case l.UserID != nil:
+				if u := people[*l.UserID]; u != nil {
+					e.Description = u.Name
+				}
+			case l.GroupID != nil:
+				if g := places[namespace.ID(*l.GroupID)]; g != nil {
+					e.Description = g.Name
+				}
+			case l.Level != nil:
+				e.Description = repo.LevelWords(*l.Level)
+			}
+			out = append(out, e)
+		}
+		return out
+	}, nil
+}
+
+func (s *Server) protectedBranchEntities(ctx context.Context, rules []*repo.Rule) ([]protectedBranchEntity, error) {
+	levels, err := s.levelNames(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protectedBranchEntity, len(rules))
+	for i, r := range rules {
+		out[i] = protectedBranchEntity{
+			ID: r.ID, Name: r.Name, PushLevels: levels(repo.ActionPush, r), MergeLevels: levels(repo.ActionMerge, r),
+			UnprotectLevels: levels(repo.ActionUnprotect, r), AllowForcePush: r.AllowForcePush, CodeOwners: r.CodeOwners,
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) protectedBranchEntity(ctx context.Context, r *repo.Rule) (protectedBranchEntity, error) {
+	list, err := s.protectedBranchEntities(ctx, []*repo.Rule{r})
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	return list[0], nil
+}
+
+func (s *Server) protectedTagEntities(ctx context.Context, rules []*repo.Rule) ([]protectedTagEntity, error) {
+	levels, err := s.levelNames(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protectedTagEntity, len(rules))
+	for i, r := range rules {
+		out[i] = protectedTagEntity{Name: r.Name, CreateLevels: levels(repo.ActionCreateTag, r)}
+	}
+	return out, nil
+}
+
+func (s *Server) protectedTagEntity(ctx context.Context, r *repo.Rule) (protectedTagEntity, error) {
+	list, err := s.protectedTagEntities(ctx, []*repo.Rule{r})
+	if err != nil {
+		return protectedTagEntity{}, err
+	}
+	return list[0], nil
+}
+
+// pageOf cuts a page out of a whole list.
+func pageOf[T any](list []T, in api.Page) []T {
+	from := min(in.Offset(), len(list))
+	return list[from:min(from+in.Limit(), len(list))]
+}
+
+type listProtectedBranchesParams struct {
+	projectPath
+	Search string `param:"search" doc:"Part of the name"`
+	api.Page
+}
+
+func (s *Server) protectedBranches(ctx context.Context, as authz.Actor, in listProtectedBranchesParams) (api.List[protectedBranchEntity], error) {
+	var none api.List[protectedBranchEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	rules, err := s.Repos.ProtectedBranches(ctx, as, p, in.Search)
+	if err != nil {
+		return none, err
+	}
+	out, err := s.protectedBranchEntities(ctx, pageOf(rules, in.Page))
+	return api.Paged(out, len(rules)), err
+}
+
+type protectedNameParams struct {
+	projectPath
+	Name string `param:"name,required,free" doc:"Name or pattern of the rule"`
+}
+
+func (s *Server) protectedBranch(ctx context.Context, as authz.Actor, in protectedNameParams) (protectedBranchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	rule, err := s.Repos.ProtectedBranch(ctx, as, p, in.Name)
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	return s.protectedBranchEntity(ctx, rule)
+}
+
+// levelParams is one of allowed_to_push and its like.
+type levelParams struct {
+	ID          *int64             `param:"id" doc:"Level of the rule that is changed"`
+	Destroy     bool               `param:"_destroy" doc:"Take the level with this id away"`
+	AccessLevel *authz.Level       `param:"access_level" values:"0,30,40,60" doc:"Least role"`
+	UserID      *authz.UserID      `param:"user_id" doc:"A user"`
+	GroupID     *authz.NamespaceID `param:"group_id" doc:"A group"`
+	DeployKeyID *int64             `param:"deploy_key_id" doc:"A deploy key"`
+}
+
+// levels puts the parameter for a role and the list of who else together.
+func levels(role *authz.Level, list []levelParams) []repo.LevelInput {
+	var out []repo.LevelInput
+	if role != nil {
+		out = append(out, repo.LevelInput{Level: role})
+	}
+	for _, l := range list {
+		out = append(out, repo.LevelInput{
+			ID: l.ID, Destroy: l.Destroy, Level: l.AccessLevel, UserID: l.UserID, GroupID: l.GroupID, DeployKeyID: l.DeployKeyID,
+		})
+	}
+	return out
+}
+
+type allowedParams struct {
+	AllowedToPush      []levelParams `param:"allowed_to_push" doc:"Who may push"`
+	AllowedToMerge     []levelParams `param:"allowed_to_merge" doc:"Who may merge"`
+	AllowedToUnprotect []levelParams `param:"allowed_to_unprotect" doc:"Who may change and take away the rule"`
+}
+
+type protectBranchParams struct {
+	projectPath
+	Name                 string       `param:"name,required" doc:"Name of a branch, or a pattern with *"`
+	PushAccessLevel      *authz.Level `param:"push_access_level" values:"0,30,40,60" doc:"Least role that may push; 40 if nobody is named"`
+	MergeAccessLevel     *authz.Level `param:"merge_access_level" values:"0,30,40,60" doc:"Least role that may merge; 40 if nobody is named"`
+	UnprotectAccessLevel *authz.Level `param:"unprotect_access_level" values:"0,30,40,60" doc:"Least role that may unprotect; 40 if nobody is named"`
+	AllowForcePush       bool         `param:"allow_force_push" doc:"Whoever may push may force"`
+	CodeOwners           bool         `param:"code_owner_approval_required" doc:"Ask code owners for approval"`
+	allowedParams
+}
+
+func (s *Server) protectBranch(ctx context.Context, as authz.Actor, in protectBranchParams) (protectedBranchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	rule, err := s.Repos.ProtectBranch(ctx, as, p, repo.ProtectInput{
+		Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners,
+		Push: levels(in.PushAccessLevel, in.AllowedToPush), Merge: levels(in.MergeAccessLevel, in.AllowedToMerge),
+		Unprotect: levels(in.UnprotectAccessLevel, in.AllowedToUnprotect),
+	})
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	return s.protectedBranchEntity(ctx, rule)
+}
+
+type updateProtectedBranchParams struct {
+	protectedNameParams
+	AllowForcePush *bool `param:"allow_force_push" doc:"Whoever may push may force"`
+	CodeOwners     *bool `param:"code_owner_approval_required" doc:"Ask code owners for approval"`
+	allowedParams
+}
+
+func (s *Server) updateProtectedBranch(ctx context.Context, as authz.Actor, in updateProtectedBranchParams) (protectedBranchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	rule, err := s.Repos.UpdateProtectedBranch(ctx, as, p, in.Name, repo.ProtectChanges{
+		AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners, Push: levels(nil, in.AllowedToPush),
+		Merge: levels(nil, in.AllowedToMerge), Unprotect: levels(nil, in.AllowedToUnprotect),
+	})
+	if err != nil {
+		return protectedBranchEntity{}, err
+	}
+	return s.protectedBranchEntity(ctx, rule)
+}
+
+func (s *Server) unprotectBranch(ctx context.Context, as authz.Actor, in protectedNameParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Repos.UnprotectBranch(ctx, as, p, in.Name)
+}
+
+type protectOneParams struct {
+	branchParams
+	DevelopersCanPush  *bool `param:"developers_can_push" doc:"Developers may push"`
+	DevelopersCanMerge *bool `param:"developers_can_merge" doc:"Developers may merge"`
+}
+
+func (s *Server) protectOne(ctx context.Context, as authz.Actor, in protectOneParams) (branchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	b, err := s.Repos.ProtectOne(ctx, as, p, in.Branch, in.DevelopersCanPush, in.DevelopersCanMerge)
+	return s.shownBranch(p, b, err)
+}
+
+func (s *Server) unprotectOne(ctx context.Context, as authz.Actor, in branchParams) (branchEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return branchEntity{}, err
+	}
+	b, err := s.Repos.UnprotectOne(ctx, as, p, in.Branch)
+	return s.shownBranch(p, b, err)
+}
+
+func (s *Server) shownBranch(p *project.Project, b *repo.Branch, err error) (branchEntity, error) {
+	if err != nil {
+		return branchEntity{}, err
+	}
+	return s.branchEntity(p, b), nil
+}
+
+type listProtectedTagsParams struct {
+	projectPath
+	api.Page
+}
+
+func (s *Server) protectedTags(ctx context.Context, as authz.Actor, in listProtectedTagsParams) (api.List[protectedTagEntity], error) {
+	var none api.List[protectedTagEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	rules, err := s.Repos.ProtectedTags(ctx, as, p)
+	if err != nil {
+		return none, err
+	}
+	out, err := s.protectedTagEntities(ctx, pageOf(rules, in.Page))
+	return api.Paged(out, len(rules)), err
+}
+
+func (s *Server) protectedTag(ctx context.Context, as authz.Actor, in protectedNameParams) (protectedTagEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return protectedTagEntity{}, err
+	}
+	rule, err := s.Repos.ProtectedTag(ctx, as, p, in.Name)
+	if err != nil {
+		return protectedTagEntity{}, err
+	}
+	return s.protectedTagEntity(ctx, rule)
+}
+
+type protectTagParams struct {
+	projectPath
+	Name              string        `param:"name,required" doc:"Name of a tag, or a pattern with *"`
+	CreateAccessLevel *authz.Level  `param:"create_access_level" values:"0,30,40,60" doc:"Least role that may create; 40 if nobody is named"`
+	AllowedToCreate   []levelParams `param:"allowed_to_create" doc:"Who may create"`
+}
+
+func (s *Server) protectTag(ctx context.Context, as authz.Actor, in protectTagParams) (protectedTagEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return protectedTagEntity{}, err
+	}
+	rule, err := s.Repos.ProtectTag(ctx, as, p, in.Name, levels(in.CreateAccessLevel, in.AllowedToCreate))
+	if err != nil {
+		return protectedTagEntity{}, err
+	}
+	return s.protectedTagEntity(ctx, rule)
+}
+
+func (s *Server) unprotectTag(ctx context.Context, as authz.Actor, in protectedNameParams) (api.None, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Repos.UnprotectTag(ctx, as, p, in.Name)
+}
