@@ -30,8 +30,9 @@ type Subject struct {
 	Known bool
 
 	// Of an item inside the project:
-	Own          bool // the actor is its author or assignee
-	Confidential bool // an issue hidden from all but planners, author and assignees
+	Feature      Feature // that it belongs to, for abilities that name none
+	Own          bool    // the actor is its author or assignee
+	Confidential bool    // an issue hidden from all but planners, author and assignees
 }
 
 // Policy answers questions of permission. It is safe for concurrent use.
@@ -103,6 +104,9 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
 	if r.Write && s.Archived {
 		return false
+	}
+	if r.Feature == NoFeature {
+		r.Feature = s.Feature
 	}
 	if as.Auditor && !as.Admin && (r.Write || r.Change) {
 		if as.Auditor = false; !open(as, s, level) {

@@ -213,6 +213,7 @@ func (i *Issue) concerns(as authz.Actor) bool {
 // subject is what permissions on the issue are asked about.
 func (i *Issue) subject(as authz.Actor, p *project.Project) authz.Subject {
 	s := p.Subject()
+	s.Feature = authz.Issues
 	s.Own, s.Confidential = i.concerns(as), i.Confidential
 	return s
 }

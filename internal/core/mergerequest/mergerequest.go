@@ -109,6 +109,7 @@ func (m *MergeRequest) Text() string {
 // Subject is what permissions on this request of project p are asked about.
 func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject {
 	s := p.Subject()
+	s.Feature = authz.MergeRequests
 	s.Own = as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
 	return s
 }

@@ -43,6 +43,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project
 		Title: r.Title, AuthorID: r.AuthorID, Subject: p.Subject(), Locked: r.Locked, Resolvable: true,
 		Notes: r.Notes, PublicNotes: r.PublicNotes,
 	}
+	t.Subject.Feature = authz.MergeRequests
 	t.Subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
 	return t, nil
 }
