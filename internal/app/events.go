@@ -29,6 +29,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.MemberRemoved)
 	event.On(b, "activity", a.activity.MemberAdded)
 	event.On(b, "activity", a.activity.MemberRemoved)
+	event.On(b, "audit", a.audit.GroupShared)
+	event.On(b, "audit", a.audit.GroupUnshared)
 
 	event.On(b, "audit", a.audit.ProjectCreated)
 	event.On(b, "audit", a.audit.ProjectUpdated)

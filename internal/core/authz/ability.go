@@ -154,6 +154,7 @@ const (
 	AdminGroup        Ability = "admin_group"
 	AdminGroupMembers Ability = "admin_group_members"
 	DeleteGroup       Ability = "delete_group"
+	ShareGroup        Ability = "share_group"
 )
 
 // Abilities in a project.
@@ -165,6 +166,7 @@ const (
 	DeleteProject    Ability = "delete_project"
 	ReadMembers      Ability = "read_members"
 	AdminMembers     Ability = "admin_members"
+	ShareProject     Ability = "share_project"
 
 	ReadCode              Ability = "read_code"
 	PushCode              Ability = "push_code"
@@ -245,6 +247,7 @@ var Rules = map[Ability]Rule{
 	AdminGroup:        {Min: Owner, Write: true},
 	AdminGroupMembers: {Min: Owner, Write: true},
 	DeleteGroup:       {Min: Owner, Write: true},
+	ShareGroup:        {Min: Owner, Write: true},
 
 	ReadProject:      {Anyone: true},
 	AdminProject:     {Min: Maintainer, Write: true},
@@ -253,6 +256,7 @@ var Rules = map[Ability]Rule{
 	DeleteProject:    {Min: Owner, Change: true},
 	ReadMembers:      {Anyone: true},
 	AdminMembers:     {Min: Maintainer, Write: true},
+	ShareProject:     {Min: Owner, Write: true},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true},

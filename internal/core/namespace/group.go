@@ -122,8 +122,12 @@ func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, 
 
 // GroupFilter selects from a list of groups.
 type GroupFilter struct {
-	Parent      *ID // direct subgroups of it
-	Ancestor    *ID // everything below it
+	Parent      *ID  // direct subgroups of it
+	Ancestor    *ID  // everything below it
+	SharedWith  *ID  // those that this group is invited into
+	InvitedTo   *ID  // those invited into this place
+	Inherited   bool // with those invited into what is above that place
+	NotDirect   bool // and without those invited there itself
 	Search      string
 	Visibility  *authz.Visibility
 	MemberOnly  bool // leave out what the actor sees without being a member of it or of something inside
@@ -190,6 +194,21 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	}
 	if f.Ancestor != nil {
 		w.And("n.id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ? AND depth > 0)", *f.Ancestor)
+	}
+	if f.SharedWith != nil {
+		w.And("n.id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))",
+			*f.SharedWith, s.today())
+	}
+	if f.InvitedTo != nil {
+		depth := "a.depth = 0"
+		switch {
+		case f.Inherited && f.NotDirect:
+			depth = "a.depth > 0"
+		case f.Inherited:
+			depth = "a.depth >= 0"
+		}
+		w.And(`n.id IN (SELECT s.group_id FROM shares s JOIN namespace_ancestors a ON a.ancestor_id = s.namespace_id
+			WHERE a.namespace_id = ? AND `+depth+` AND (s.expires_on IS NULL OR s.expires_on > ?))`, *f.InvitedTo, s.today())
 	}
 	if f.TopLevel {
 		w.Raw("n.parent_id IS NULL")

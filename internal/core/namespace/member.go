@@ -207,34 +207,3 @@ func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct,
 	}
 	return direct, above, nil
 }
-
-// Share is a group invited into a group or project.
-type Share struct {
-	NamespaceID ID          `db:"namespace_id"` // where it is invited to
-	GroupID     ID          `db:"group_id"`
-	Name        string      `db:"name"`
-	FullPath    string      `db:"full_path"`
-	Level       authz.Level `db:"access_level"` // the most its members get
-	ExpiresOn   *string     `db:"expires_on"`   // YYYY-MM-DD
-}
-
-// Shares lists the groups invited into some places that the actor may see, by place.
-func (s *Service) Shares(ctx context.Context, as authz.Actor, ids []ID) (map[ID][]Share, error) {
-	out := map[ID][]Share{}
-	if len(ids) == 0 {
-		return out, nil
-	}
-	var w db.Where
-	w.In("s.namespace_id", ids)
-	seen, args := s.policy.VisibleGroupsSQL(as, "n")
-	w.And(seen, args...)
-	rows, err := db.Select[Share](ctx, s.db, `SELECT s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
-		FROM shares s JOIN namespaces n ON n.id = s.group_id JOIN routes r ON r.namespace_id = n.id`+w.SQL()+" ORDER BY s.id", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("invited groups: %w", err)
-	}
-	for _, share := range rows {
-		out[share.NamespaceID] = append(out[share.NamespaceID], share)
-	}
-	return out, nil
-}

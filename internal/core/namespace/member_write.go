@@ -308,5 +308,3 @@ func (s *Service) checkMember(ctx context.Context, p Place, user authz.UserID, l
 	}
 	return f.Err()
 }
-
-func (s *Service) today() string { return s.now().UTC().Format(time.DateOnly) }

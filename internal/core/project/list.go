@@ -109,7 +109,7 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	if !f.PendingDelete || !as.Admin {
 		w.Raw("NOT p.pending_delete")
 	}
-	f.place(&w)
+	s.place(&w, f)
 	s.membership(&w, as, f)
 	if f.Search != "" {
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
@@ -151,13 +151,14 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 }
 
 // place adds where the projects stand.
-func (f Filter) place(w *db.Where) {
+func (s *Service) place(w *db.Where, f Filter) {
 	if f.Parent == nil {
 		return
 	}
-	shared := "p.namespace_id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ?)"
+	shared := "p.namespace_id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))"
+	today := s.now().UTC().Format(time.DateOnly)
 	if f.OnlyShared {
-		w.And(shared, *f.Parent)
+		w.And(shared, *f.Parent, today)
 		return
 	}
 	cond, args := "p.parent_id = ?", []any{*f.Parent}
@@ -168,7 +169,7 @@ func (f Filter) place(w *db.Where) {
 		cond, args = cond+" OR p.parent_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *f.Parent)
 	}
 	if f.Shared {
-		cond, args = cond+" OR "+shared, append(args, *f.Parent)
+		cond, args = cond+" OR "+shared, append(args, *f.Parent, today)
 	}
 	w.And("("+cond+")", args...)
 }

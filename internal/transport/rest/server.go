@@ -55,6 +55,7 @@ func (s *Server) Routes() []*api.Route {
 		s.projectRoutes(),
 		s.branchRoutes(),
 		s.tagRoutes(),
+		s.shareRoutes(),
 		s.commitRoutes(),
 		s.fileRoutes(),
 		s.repositoryRoutes(),

@@ -1,0 +1,233 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Share is a group invited into a group or project.
+type Share struct {
+	ID          int64       `db:"id"`
+	NamespaceID ID          `db:"namespace_id"` // where it is invited to
+	GroupID     ID          `db:"group_id"`
+	Name        string      `db:"name"`
+	FullPath    string      `db:"full_path"`
+	Level       authz.Level `db:"access_level"` // the most its members get
+	ExpiresOn   *string     `db:"expires_on"`   // YYYY-MM-DD
+}
+
+// ShareInput names a group to invite and what its members get at most.
+type ShareInput struct {
+	GroupID   ID
+	Level     authz.Level
+	ExpiresOn *string // YYYY-MM-DD, nil never
+}
+
+// GroupShared says that a group was invited into a place.
+type GroupShared struct {
+	Place     Place
+	GroupID   ID
+	GroupName string
+	Level     authz.Level
+	Expiry    *string
+	By        authz.Actor
+}
+
+// GroupUnshared says that a group is invited into a place no more.
+type GroupUnshared struct {
+	Place     Place
+	GroupID   ID
+	GroupName string
+	Level     authz.Level
+	By        authz.Actor
+}
+
+type shareRow struct {
+	NamespaceID ID          `db:"namespace_id"`
+	GroupID     ID          `db:"group_id"`
+	Level       authz.Level `db:"access_level"`
+	ExpiresOn   *string     `db:"expires_on"`
+	CreatedAt   db.Time     `db:"created_at"`
+	UpdatedAt   db.Time     `db:"updated_at"`
+}
+
+const (
+	messageSharingOff    = "The project sharing with group is disabled"
+	messageOwnAncestor   = "Project cannot be shared with the group it is in or one of its ancestors."
+	messageProjectShared = "Project already shared with this group"
+	messageGroupShared   = "Shared group The group has already been shared with this group"
+)
+
+// notFound is the bare answer for groups that cannot be invited.
+func notFound() error { return &errs.Error{Kind: errs.NotFound, Message: "Not Found", Bare: true} }
+
+// requireShare checks that the actor may invite groups. Maintainers of a project pass
+// the first gate and are then told what hidden says.
+func (s *Service) requireShare(ctx context.Context, as authz.Actor, p Place, hidden error) error {
+	if p.Group {
+		return s.policy.Require(ctx, as, authz.ShareGroup, p.Subject)
+	}
+	if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject); err != nil {
+		return err
+	}
+	err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject)
+	if errs.Is(err, errs.Forbidden) {
+		return hidden
+	}
+	return err
+}
+
+// Share invites a group into a group or project: its members get their own role there,
+// at most the level. A group that the actor may not invite is a bare NotFound, one that
+// is invited already a Conflict.
+func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareInput) (*Share, error) {
+	if err := s.requireShare(ctx, as, p, notFound()); err != nil {
+		return nil, err
+	}
+	if !in.Level.Assignable() || in.Level < authz.Guest {
+		var f errs.Fields
+		f.Add("group_access", messageNotListed)
+		return nil, f.Err()
+	}
+	group, err := s.invitable(ctx, as, p, in.GroupID)
+	if err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	out := &Share{NamespaceID: p.Namespace, GroupID: group.ID, Name: group.Name, FullPath: group.FullPath, Level: in.Level, ExpiresOn: in.ExpiresOn}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		// An invitation that ran out makes room.
+		if _, err := s.db.Exec(ctx, "DELETE FROM shares WHERE namespace_id = ? AND group_id = ? AND expires_on <= ?",
+			p.Namespace, group.ID, s.today()); err != nil {
+			return err
+		}
+		var err error
+		out.ID, err = db.Insert(ctx, s.db, "shares", shareRow{p.Namespace, group.ID, in.Level, in.ExpiresOn, now, now})
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, By: as})
+	})
+	switch {
+	case errors.Is(err, db.ErrDuplicate) && p.Group:
+		return nil, errs.New(errs.Conflict, messageGroupShared)
+	case errors.Is(err, db.ErrDuplicate):
+		return nil, errs.New(errs.Conflict, messageProjectShared)
+	case err != nil:
+		return nil, fmt.Errorf("share with group: %w", err)
+	}
+	return out, nil
+}
+
+// invitable finds the group to invite and checks that it may be invited there.
+func (s *Service) invitable(ctx context.Context, as authz.Actor, p Place, id ID) (*Group, error) {
+	group, err := s.FindByID(ctx, as, id)
+	if errs.Is(err, errs.NotFound) {
+		return nil, notFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Group {
+		if group.ID == p.Namespace {
+			return nil, notFound()
+		}
+		return group, s.checkHierarchy(ctx, p, group)
+	}
+	if group.Level == authz.NoAccess && !as.Admin {
+		return nil, notFound() // whoever invites a group into a project belongs to it
+	}
+	type above struct {
+		Inside bool `db:"inside"`
+		Locked bool `db:"locked"`
+	}
+	at, err := db.Get[above](ctx, s.db, `SELECT
+		EXISTS (SELECT 1 FROM namespace_ancestors WHERE namespace_id = ? AND ancestor_id = ?) AS inside,
+		EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+			WHERE a.namespace_id = ? AND g.share_with_group_lock) AS locked`, p.Namespace, group.ID, p.Namespace)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look above project: %w", err)
+	case at.Locked:
+		return nil, errs.Plain(messageSharingOff)
+	case at.Inside:
+		return nil, errs.New(errs.Conflict, messageOwnAncestor)
+	}
+	return group, nil
+}
+
+// checkHierarchy refuses groups of another tree where the top-level group keeps
+// invitations inside its own.
+func (s *Service) checkHierarchy(ctx context.Context, p Place, group *Group) error {
+	type root struct {
+		Settings string `db:"settings"`
+		Inside   bool   `db:"inside"`
+	}
+	top, err := db.Get[root](ctx, s.db, `SELECT g.settings,
+		EXISTS (SELECT 1 FROM namespace_ancestors i WHERE i.namespace_id = ? AND i.ancestor_id = a.ancestor_id) AS inside
+		FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+		WHERE a.namespace_id = ? ORDER BY a.depth DESC LIMIT 1`, group.ID, p.Namespace)
+	if err != nil {
+		return fmt.Errorf("top-level group: %w", err)
+	}
+	if set := (&Group{SettingsJSON: top.Settings}).Settings(); set.PreventSharingGroupsOutsideHierarchy && !top.Inside {
+		return notFound()
+	}
+	return nil
+}
+
+// Unshare takes the invitation of a group back.
+func (s *Service) Unshare(ctx context.Context, as authz.Actor, p Place, group ID) error {
+	if err := s.requireShare(ctx, as, p, errs.Missing("Group Link")); err != nil {
+		return err
+	}
+	old, err := db.Get[Share](ctx, s.db, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
+		FROM shares s JOIN namespaces n ON n.id = s.group_id JOIN routes r ON r.namespace_id = n.id
+		WHERE s.namespace_id = ? AND s.group_id = ?`, p.Namespace, group)
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("Group Link")
+	}
+	if err != nil {
+		return fmt.Errorf("find share: %w", err)
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM shares WHERE id = ?", old.ID)
+		switch {
+		case err != nil:
+			return fmt.Errorf("unshare: %w", err)
+		case gone == 0:
+			return errs.Missing("Group Link")
+		}
+		return s.bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, By: as})
+	})
+}
+
+// Shares lists the groups invited into some places that the actor may see, by place.
+func (s *Service) Shares(ctx context.Context, as authz.Actor, ids []ID) (map[ID][]Share, error) {
+	out := map[ID][]Share{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("s.namespace_id", ids)
+	w.And("(s.expires_on IS NULL OR s.expires_on > ?)", s.today())
+	seen, args := s.policy.VisibleGroupsSQL(as, "n")
+	w.And(seen, args...)
+	rows, err := db.Select[Share](ctx, s.db, `SELECT s.id, s.namespace_id, s.group_id, n.name, r.path AS full_path, s.access_level, s.expires_on
+		FROM shares s JOIN namespaces n ON n.id = s.group_id JOIN routes r ON r.namespace_id = n.id`+w.SQL()+" ORDER BY s.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("invited groups: %w", err)
+	}
+	for _, share := range rows {
+		out[share.NamespaceID] = append(out[share.NamespaceID], share)
+	}
+	return out, nil
+}
+
+func (s *Service) today() string { return s.now().UTC().Format(time.DateOnly) }

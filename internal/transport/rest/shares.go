@@ -1,0 +1,164 @@
+package rest
+
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) shareRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Post("/projects/:id/share", s.shareProject).Doc("Invite a group into a project").Needs(authz.AdminProject, authz.ShareProject),
+		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Doc("Take the invitation of a group back").
+			Needs(authz.AdminProject, authz.ShareProject),
+		api.Post("/groups/:id/share", s.shareGroup).Doc("Invite a group into a group").Needs(authz.ShareGroup),
+		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Doc("Take the invitation of a group back").Needs(authz.ShareGroup),
+		api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups that a group is invited into").
+			Needs(authz.ListGroups).Public(),
+		api.Get("/groups/:id/invited_groups", s.listInvitedGroups).Doc("List the groups invited into a group").
+			Needs(authz.ListGroups).Public(),
+		api.Get("/projects/:id/invited_groups", s.listProjectInvited).Doc("List the groups invited into a project").
+			Needs(authz.ListGroups).Public(),
+		api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects that a group is invited into").
+			Needs(authz.ListProjects).Public(),
+	)
+}
+
+// shareParams name a group and what its members get.
+type shareParams struct {
+	GroupID namespace.ID `param:"group_id,required" doc:"Number of the group to invite"`
+	Level   int          `param:"group_access,required" values:"10,15,20,25,30,40,50" doc:"Most that its members may do"`
+	Expires api.Date     `param:"expires_at" doc:"Last day of the invitation"`
+}
+
+func (p *shareParams) input() namespace.ShareInput {
+	in := namespace.ShareInput{GroupID: p.GroupID, Level: authz.Level(p.Level)}
+	if p.Expires != "" {
+		in.ExpiresOn = (*string)(&p.Expires)
+	}
+	return in
+}
+
+// shareEntity is the answer for a project that was shared.
+type shareEntity struct {
+	ID        int64        `json:"id"`
+	ProjectID project.ID   `json:"project_id"`
+	GroupID   namespace.ID `json:"group_id"`
+	Level     authz.Level  `json:"group_access"`
+	ExpiresAt *string      `json:"expires_at"`
+}
+
+type shareProjectParams struct {
+	projectPath
+	shareParams
+}
+
+func (s *Server) shareProject(ctx context.Context, as authz.Actor, p shareProjectParams) (shareEntity, error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return shareEntity{}, err
+	}
+	made, err := s.Namespaces.Share(ctx, as, found.Place(), p.input())
+	if err != nil {
+		return shareEntity{}, err
+	}
+	return shareEntity{made.ID, found.ID, made.GroupID, made.Level, made.ExpiresOn}, nil
+}
+
+type unshareParams struct {
+	ID      string       `param:"id" doc:"Number or full path"`
+	GroupID namespace.ID `param:"group_id" doc:"Number of the group"`
+}
+
+func (s *Server) unshareProject(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Namespaces.Unshare(ctx, as, found.Place(), p.GroupID)
+}
+
+type shareGroupParams struct {
+	groupPath
+	shareParams
+}
+
+func (s *Server) shareGroup(ctx context.Context, as authz.Actor, p shareGroupParams) (*groupDetails, error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Namespaces.Share(ctx, as, g.Place(), p.input()); err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+func (s *Server) unshareGroup(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Namespaces.Unshare(ctx, as, g.Place(), p.GroupID)
+}
+
+func (s *Server) listSharedGroups(ctx context.Context, as authz.Actor, p listSubgroupsParams) (api.List[groupEntity], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	f := p.filter(p.Page)
+	f.SharedWith = &g.ID
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
+}
+
+type listInvitedParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+	groupFilter
+	Relation api.Strings `param:"relation" doc:"Invited directly (direct), into what is above (inherited), or both"`
+}
+
+// into completes the filter for the groups invited into a place.
+func (p *listInvitedParams) into(place namespace.ID) namespace.GroupFilter {
+	f := p.filter(p.Page)
+	direct, inherited := slices.Contains(p.Relation, "direct"), slices.Contains(p.Relation, "inherited")
+	f.InvitedTo, f.Inherited, f.NotDirect = &place, inherited || !direct, inherited && !direct
+	return f
+}
+
+func (s *Server) listInvitedGroups(ctx context.Context, as authz.Actor, p listInvitedParams) (api.List[groupEntity], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, p.into(g.ID))
+}
+
+func (s *Server) listProjectInvited(ctx context.Context, as authz.Actor, p listInvitedParams) (api.List[groupEntity], error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
+	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, p.into(found.NamespaceID))
+}
+
+type listSharedProjectsParams struct {
+	groupPath
+	api.Page
+	projectFilter
+}
+
+func (s *Server) listSharedProjects(ctx context.Context, as authz.Actor, p listSharedProjectsParams) (api.List[any], error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.Parent, f.OnlyShared = &g.ID, true
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}
