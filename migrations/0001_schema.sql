@@ -110,6 +110,26 @@ CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
 CREATE INDEX access_tokens_user ON access_tokens (user_id);
 CREATE INDEX access_tokens_family ON access_tokens (family_id);
 
+-- Public keys for git over SSH.
+CREATE TABLE ssh_keys (
+    id                  {{id}},
+    kind                {{text}} NOT NULL, -- user, deploy
+    user_id             BIGINT REFERENCES users (id) ON DELETE CASCADE, -- whose it is; who made a deploy key
+    title               {{text}} NOT NULL,
+    public_key          {{text}} NOT NULL, -- algorithm and base64
+    comment             {{text}} NOT NULL,
+    usage_type          {{text}} NOT NULL, -- auth_and_signing, auth, signing
+    fingerprint_md5     {{text}} NOT NULL,
+    fingerprint_sha256  {{text}} NOT NULL,
+    expires_at          {{time}},
+    last_used_at        {{time}},
+    created_at          {{time}} NOT NULL,
+    updated_at          {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX ssh_keys_sha256 ON ssh_keys (fingerprint_sha256);
+CREATE INDEX ssh_keys_md5 ON ssh_keys (fingerprint_md5);
+CREATE INDEX ssh_keys_user ON ssh_keys (user_id, id);
+
 -- Places ------------------------------------------------------------------------
 
 CREATE TABLE namespaces (

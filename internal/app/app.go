@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/transport/hook"
 	"tenon/migrations"
@@ -61,6 +62,7 @@ type App struct {
 
 	settings   *setting.Store
 	accounts   *account.Service
+	keys       *sshkey.Service
 	namespaces *namespace.Service
 	projects   *project.Service
 	repos      *repo.Service
@@ -179,6 +181,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 		return fmt.Errorf("start jobs: %w", err)
 	}
 	a.accounts.Start()
+	a.keys.Start()
 	failed := make(chan error, 2)
 	// Both loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
@@ -204,7 +207,7 @@ func (a *App) drain(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = a.http.Close()
 	}
-	return errors.Join(err, a.jobs.Stop(ctx), a.accounts.Stop(ctx))
+	return errors.Join(err, a.jobs.Stop(ctx), a.keys.Stop(ctx), a.accounts.Stop(ctx))
 }
 
 // Close releases everything, the last opened first.

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 )
 
@@ -40,6 +41,9 @@ func (a *App) core() error {
 	a.accounts = account.New(account.Config{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Places: a.namespaces,
 		Hasher: secret.NewHasher(), Now: a.now, Log: a.log, Host: host, BaseURL: a.baseURL,
+	})
+	a.keys = sshkey.New(sshkey.Config{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Accounts: a.accounts, Now: a.now, Log: a.log,
 	})
 	a.projects = project.New(project.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Namespaces: a.namespaces, Settings: a.settings, Now: a.now,

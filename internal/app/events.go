@@ -20,6 +20,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.UserStateChanged)
 	event.On(b, "audit", a.audit.TokenCreated)
 	event.On(b, "audit", a.audit.TokenRevoked)
+	event.On(b, "audit", a.audit.KeyAdded)
+	event.On(b, "audit", a.audit.KeyRemoved)
 
 	event.On(b, "audit", a.audit.GroupCreated)
 	event.On(b, "audit", a.audit.GroupMarked)

@@ -48,6 +48,13 @@ func samples() map[string][]sample {
 		"GET /namespaces/:id":          {{in: "group"}},
 		"GET /namespaces/:id/exists":   {{in: "group", values: with{"id": "=full_path"}}},
 
+		"GET /user/keys/:key_id":         {{values: with{"key_id": "=own key"}}},
+		"POST /user/keys":                {{body: obj{"title": "desk", "key": newKey}}},
+		"DELETE /user/keys/:key_id":      {{values: with{"key_id": "=own key"}}},
+		"POST /users/:id/keys":           {{body: obj{"title": "desk", "key": newKey}}},
+		"DELETE /users/:id/keys/:key_id": {{}},
+		"GET /keys":                      {{query: "fingerprint=SHA256:" + ownFingerprint}},
+
 		"POST /users/:user_id/personal_access_tokens": {{body: obj{"name": "ci", "scopes": []string{"api"}}}},
 		"DELETE /personal_access_tokens/self":         {{}},
 		"DELETE /personal_access_tokens/:id":          {{}},
@@ -118,6 +125,12 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
 	}
 }
+
+// Public keys that nobody has the other half of.
+const (
+	newKey         = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOpWpGgWYrjJ1RmbwQ4eHvwrLSqOB6vKOWc6K3v/Ucj8"
+	ownFingerprint = "cmFUXO0NTK28xcpIfSj441aNcnvuu5jYr7cwqJnlgWs"
+)
 
 func commits(branch string) sample {
 	return sample{note: "to " + branch, body: obj{

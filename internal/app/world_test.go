@@ -341,6 +341,13 @@ func newWorld(s *server) *world {
 		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "reporter": strconv.FormatInt(int64(s.ids["reporter"]), 10),
 		"newcomer": strconv.FormatInt(int64(s.ids["newcomer"]), 10),
 	}
+	for _, k := range []struct{ as, name, key string }{
+		{"admin", "own key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHGD8qKFgbP42oiLQ/X5Syah+qxI1XmUfRQ7i2zxpEZ"},
+		{"mate", "keys/:id", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILg+cq35n0EnxL4mdNo41d304zhzyHx0W11LhL5MBtpS"},
+	} {
+		common[k.name] = number(s.do(k.as, "POST", "/user/keys", map[string]any{"title": "laptop", "key": k.key}), "id")
+	}
+	common["keys/:key_id"] = common["keys/:id"]
 	w.instance = []*place{{name: "instance", values: common}}
 	for _, visibility := range []string{"private", "internal", "public"} {
 		group := w.group(visibility, common)

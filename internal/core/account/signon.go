@@ -104,6 +104,26 @@ func (s *Service) looksLikeToken(text string) bool {
 	return false
 }
 
+// Admit gives the actor behind an account that proved itself without a token or a
+// password, such as by an SSH key, and notes that the user was active. NotFound is the
+// answer where there is no such user, Forbidden with the reason where it may not act.
+func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, error) {
+	r, err := db.Get[standing](ctx, s.DB, "SELECT "+standingColumns+fromUsers+" WHERE u.id = ?", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return authz.Actor{}, errs.Missing("User")
+	}
+	if err != nil {
+		return authz.Actor{}, fmt.Errorf("read user: %w", err)
+	}
+	if err := s.barred(&r); err != nil {
+		return authz.Actor{}, err
+	}
+	s.usage.active(id, s.Now())
+	return authz.Actor{
+		UserID: id, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External, Bot: r.Type != Human,
+	}, nil
+}
+
 // ActorFor gives the actor that a user is, with every right of the account: ref is an id
 // or a username. It asks for no permission; sudo and the server's own commands use it.
 // NotFound is the answer where there is no such user.

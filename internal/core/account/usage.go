@@ -35,6 +35,13 @@ func (u *usage) note(token TokenID, user authz.UserID, at time.Time) {
 	u.users[user] = at
 }
 
+// active notes that a user did something without a token.
+func (u *usage) active(user authz.UserID, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.users[user] = at
+}
+
 // lastUsed gives the time that is not written down yet, nil where there is none.
 func (u *usage) lastUsed(token TokenID) *db.Time {
 	u.mu.Lock()
@@ -98,7 +105,7 @@ func (s *Service) Stop(ctx context.Context) error {
 // Flush writes down when tokens were used and on which day their users were active.
 func (s *Service) Flush(ctx context.Context) error {
 	tokens, users := s.usage.take()
-	if len(tokens) == 0 {
+	if len(tokens) == 0 && len(users) == 0 {
 		return nil
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/sshkey"
 )
 
 // UserCreated records a new account.
@@ -61,6 +62,26 @@ func (r *Recorder) token(ctx context.Context, by authz.Actor, user authz.UserID,
 		By: by, EntityType: User, EntityID: int64(user), Event: event, Message: message,
 		TargetType: "PersonalAccessToken", TargetID: token,
 	})
+}
+
+// KeyAdded records a new SSH key of a user.
+func (r *Recorder) KeyAdded(ctx context.Context, e sshkey.Added) error {
+	out := aboutKey(e.By, e.UserID, e.KeyID, e.Fingerprint)
+	out.Event, out.Message = "add_ssh_key", "Added SSH key"
+	return r.Record(ctx, out)
+}
+
+// KeyRemoved records that a user's SSH key is gone.
+func (r *Recorder) KeyRemoved(ctx context.Context, e sshkey.Removed) error {
+	out := aboutKey(e.By, e.UserID, e.KeyID, e.Fingerprint)
+	out.Event, out.Message = "remove_ssh_key", "Removed SSH key"
+	return r.Record(ctx, out)
+}
+
+func aboutKey(by authz.Actor, user authz.UserID, key sshkey.ID, fingerprint string) Entry {
+	return Entry{
+		By: by, EntityType: User, EntityID: int64(user), TargetType: "Key", TargetID: int64(key), TargetDetails: fingerprint,
+	}
 }
 
 func at(p namespace.Place) Entry {

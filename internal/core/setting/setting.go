@@ -42,6 +42,12 @@ type Settings struct {
 	UserDefaultsToPrivateProfile bool     `setting:"user_defaults_to_private_profile" default:"false"`
 
 	// Tokens and transport.
+	DSAKeyRestriction                   int      `setting:"dsa_key_restriction" default:"0"` // least bits of SSH keys; 0 is any, -1 forbids the type
+	ECDSAKeyRestriction                 int      `setting:"ecdsa_key_restriction" default:"0"`
+	ECDSASKKeyRestriction               int      `setting:"ecdsa_sk_key_restriction" default:"0"`
+	ED25519KeyRestriction               int      `setting:"ed25519_key_restriction" default:"0"`
+	ED25519SKKeyRestriction             int      `setting:"ed25519_sk_key_restriction" default:"0"`
+	RSAKeyRestriction                   int      `setting:"rsa_key_restriction" default:"0"`
 	EnabledGitAccessProtocol            string   `setting:"enabled_git_access_protocol" default:"\"\""`
 	MaxPersonalAccessTokenLifetime      *int     `setting:"max_personal_access_token_lifetime" default:"null"` // days
 	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -26,6 +27,7 @@ const Level = "16.0.0"
 // Server translates requests into calls of the core.
 type Server struct {
 	Accounts   *account.Service
+	Keys       *sshkey.Service
 	Namespaces *namespace.Service
 	Projects   *project.Service
 	Repos      *repo.Service
@@ -49,6 +51,7 @@ func (s *Server) Routes() []*api.Route {
 		s.versionRoutes(),
 		s.userRoutes(),
 		s.tokenRoutes(),
+		s.keyRoutes(),
 		s.groupRoutes(),
 		s.namespaceRoutes(),
 		s.memberRoutes(),

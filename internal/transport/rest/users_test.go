@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -48,10 +50,11 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		t.Fatal(err)
 	}
 	p.Server = &Server{Accounts: accounts, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
+	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, append(p.userRoutes(), p.tokenRoutes()...))
+	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes()))
 	return p
 }
 

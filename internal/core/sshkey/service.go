@@ -1,0 +1,181 @@
+package sshkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/ssh"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
+)
+
+// Config is what a Service is made of.
+type Config struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Settings *setting.Store
+	Accounts *account.Service
+	Now      func() time.Time
+	Log      *slog.Logger // nil discards
+}
+
+// Service keeps keys. It is safe for concurrent use.
+type Service struct {
+	Config
+	usage *usage
+}
+
+// New builds the service. Call Start to have the use of keys written down.
+func New(c Config) *Service {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Config: c, usage: newUsage()}
+}
+
+// Input is what a key is made of.
+type Input struct {
+	Title     string
+	Key       string // one line as ssh-keygen writes it
+	Usage     Usage  // "" is AuthAndSigning
+	ExpiresAt *time.Time
+}
+
+const maxTitle = 255
+
+// Create adds a key to the actor's own account. Whatever is wrong with it is Invalid
+// with a map.
+func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.create(ctx, as, as.UserID, in)
+}
+
+// CreateFor adds a key to somebody's account. Only administrators may.
+func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	if err := s.known(ctx, user); err != nil {
+		return nil, err
+	}
+	return s.create(ctx, as, user, in)
+}
+
+func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Key, error) {
+	now := db.At(s.Now())
+	k := Key{Kind: UserKey, UserID: &user, Title: strings.TrimSpace(in.Title), Usage: in.Usage, CreatedAt: now, UpdatedAt: now}
+	if k.Usage == "" {
+		k.Usage = AuthAndSigning
+	}
+	if in.ExpiresAt != nil {
+		at := db.At(*in.ExpiresAt)
+		k.ExpiresAt = &at
+	}
+	if err := s.fill(&k, in.Key); err != nil {
+		return nil, err
+	}
+	var id int64
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return errTaken()
+		}
+		if id, err = db.Insert(ctx, s.DB, "ssh_keys", k); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, Added{KeyID: ID(id), Title: k.Title, Fingerprint: k.SHA256, UserID: user, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+		return nil, errTaken()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("add key: %w", err)
+	}
+	return s.load(ctx, "k.id = ?", id)
+}
+
+func errTaken() error {
+	var f errs.Fields
+	f.Add("fingerprint_sha256", "has already been taken")
+	return f.Err()
+}
+
+// fill reads the text of a key into k and collects everything that is wrong with k.
+func (s *Service) fill(k *Key, text string) error {
+	var f errs.Fields
+	f.Check(k.Title != "", "title", "can't be blank")
+	f.Check(utf8.RuneCountInString(k.Title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
+	f.Check(!k.Expired(s.Now()), "key", "has expired")
+	switch p, err := parse(text); {
+	case strings.TrimSpace(text) == "":
+		f.Add("key", "can't be blank")
+		f.Add("key", "is invalid")
+		f.Add("fingerprint_sha256", "cannot be generated")
+	case utf8.RuneCountInString(text) > maxText:
+		f.Add("key", "is too long (maximum is 5000 characters)")
+	case err != nil:
+		f.Add("key", "is invalid")
+		f.Add("fingerprint_sha256", "cannot be generated")
+	default:
+		p.check(&f, s.Settings.Current())
+		k.PublicKey, k.Comment = p.line(), p.comment
+		k.MD5, k.SHA256 = ssh.FingerprintLegacyMD5(p.key), ssh.FingerprintSHA256(p.key)
+	}
+	return f.Err()
+}
+
+// Delete removes one of the actor's own keys.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, as.UserID, id)
+}
+
+// DeleteFor removes one of somebody's keys. Only administrators may.
+func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return err
+	}
+	if err := s.known(ctx, user); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, user, id)
+}
+
+func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
+	k, err := s.load(ctx, "k.id = ? AND k.user_id = ? AND k.kind = ?", id, user, UserKey)
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "DELETE FROM ssh_keys WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing("Key")
+		}
+		return s.Bus.Publish(ctx, Removed{KeyID: id, Title: k.Title, Fingerprint: k.SHA256, UserID: user, By: as})
+	})
+	if err != nil {
+		return fmt.Errorf("delete key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package sshkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/ssh"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Recognize gives the key with this fingerprint (SHA256:base64) where it is good for
+// signing on, expired or not; otherwise it is Unauthorized. Whoever asks has not proved
+// anything yet.
+func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) {
+	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND kind = ? AND usage_type <> ?",
+		ssh.FingerprintSHA256(key), UserKey, Signing)
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, errs.New(errs.Unauthorized, "")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for key: %w", err)
+	}
+	return id, nil
+}
+
+// SignOn gives the actor behind a key that has proved itself, and notes its use. A key
+// that is gone is Unauthorized; one that expired, and a user who may not act, are
+// Forbidden with the reason.
+func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
+	k, err := s.load(ctx, "k.id = ? AND k.kind = ? AND k.usage_type <> ?", id, UserKey, Signing)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+	case err != nil:
+		return authz.Actor{}, err
+	}
+	now := s.Now()
+	if k.Expired(now) {
+		return authz.Actor{}, errs.Denied("Your SSH key has expired.")
+	}
+	as, err := s.Accounts.Admit(ctx, *k.UserID)
+	if err != nil {
+		return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
+	}
+	s.usage.note(id, now)
+	return as, nil
+}

@@ -1,0 +1,205 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/sshkey"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) keyRoutes() []*api.Route {
+	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+		api.Get("/user/keys", s.listOwnKeys).Doc("List one's own SSH keys").Needs(authz.ManageOwnKey),
+		api.Get("/user/keys/:key_id", s.getOwnKey).Doc("Get one of one's own SSH keys").Needs(authz.ManageOwnKey),
+		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public(),
+		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public(),
+	), api.Scoped(nil,
+		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.ManageOwnKey),
+		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
+		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key to a user's account").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
+		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key with its user").Needs(authz.LookUpKey, authz.ReadUser),
+		api.Get("/keys", s.lookUpFingerprint).Doc("Get the SSH key with a fingerprint, with its user").Needs(authz.LookUpKey, authz.ReadUser),
+	)...)
+}
+
+// keyEntity is a key; look-ups add its user, and what only deploy keys have.
+type keyEntity struct {
+	ID         sshkey.ID    `json:"id"`
+	Title      string       `json:"title"`
+	CreatedAt  api.Time     `json:"created_at"`
+	ExpiresAt  *api.Time    `json:"expires_at"`
+	LastUsedAt *api.Time    `json:"last_used_at"`
+	Key        string       `json:"key"`
+	UsageType  sshkey.Usage `json:"usage_type"`
+	User       *userEntity  `json:"user,omitempty"`
+}
+
+func (s *Server) key(k *sshkey.Key) keyEntity {
+	e := keyEntity{
+		ID: k.ID, Title: k.Title, CreatedAt: api.Time(k.CreatedAt.Time), Key: k.Line(s.Accounts.Host), UsageType: k.Usage,
+	}
+	if k.ExpiresAt != nil {
+		e.ExpiresAt = api.TimePtr(&k.ExpiresAt.Time)
+	}
+	if k.LastUsedAt != nil {
+		e.LastUsedAt = api.TimePtr(&k.LastUsedAt.Time)
+	}
+	return e
+}
+
+func (s *Server) keys(page *sshkey.Page) api.List[keyEntity] {
+	items := make([]keyEntity, len(page.Keys))
+	for i, k := range page.Keys {
+		items[i] = s.key(k)
+	}
+	return api.Paged(items, page.Total)
+}
+
+type listOwnKeysParams struct{ api.Page }
+
+func (s *Server) listOwnKeys(ctx context.Context, as authz.Actor, p listOwnKeysParams) (api.List[keyEntity], error) {
+	if p.Keyset() {
+		return api.List[keyEntity]{}, api.NoKeyset()
+	}
+	page, err := s.Keys.ListOwn(ctx, as, p.Limit(), p.Offset())
+	if err != nil {
+		return api.List[keyEntity]{}, err
+	}
+	return s.keys(page), nil
+}
+
+type ownKeyPath struct {
+	KeyID sshkey.ID `param:"key_id" doc:"Number of the key"`
+}
+
+func (s *Server) getOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (keyEntity, error) {
+	k, err := s.Keys.FindOwn(ctx, as, p.KeyID)
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.key(k), nil
+}
+
+type keyParams struct {
+	Title     string     `param:"title,required" doc:"What the key is called, 255 characters at most"`
+	Key       string     `param:"key,required" doc:"The key as ssh-keygen writes it"`
+	ExpiresAt *time.Time `param:"expires_at" doc:"From when on the key is of no use; never if not given"`
+	UsageType string     `param:"usage_type" default:"auth_and_signing" values:"auth,signing,auth_and_signing" doc:"What the key is good for"`
+}
+
+func (p keyParams) input() sshkey.Input {
+	return sshkey.Input{Title: p.Title, Key: p.Key, ExpiresAt: p.ExpiresAt, Usage: sshkey.Usage(p.UsageType)}
+}
+
+func (s *Server) createOwnKey(ctx context.Context, as authz.Actor, p keyParams) (keyEntity, error) {
+	k, err := s.Keys.Create(ctx, as, p.input())
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.key(k), nil
+}
+
+func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (api.None, error) {
+	return api.None{}, s.Keys.Delete(ctx, as, p.KeyID)
+}
+
+type listKeysParams struct {
+	User string `param:"id" doc:"Number or username of the user"`
+	api.Page
+}
+
+func (s *Server) listKeys(ctx context.Context, as authz.Actor, p listKeysParams) (api.List[keyEntity], error) {
+	if p.Keyset() {
+		return api.List[keyEntity]{}, api.NoKeyset()
+	}
+	page, err := s.Keys.List(ctx, as, p.User, p.Limit(), p.Offset())
+	if err != nil {
+		return api.List[keyEntity]{}, err
+	}
+	return s.keys(page), nil
+}
+
+type keyPath struct {
+	User  string    `param:"id" doc:"Number or username of the user"`
+	KeyID sshkey.ID `param:"key_id" doc:"Number of the key"`
+}
+
+func (s *Server) getKey(ctx context.Context, as authz.Actor, p keyPath) (keyEntity, error) {
+	k, err := s.Keys.Find(ctx, as, p.User, p.KeyID)
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.key(k), nil
+}
+
+type createKeyParams struct {
+	userPath
+	keyParams
+}
+
+func (s *Server) createKey(ctx context.Context, as authz.Actor, p createKeyParams) (keyEntity, error) {
+	user, err := p.id()
+	if err != nil {
+		return keyEntity{}, err
+	}
+	k, err := s.Keys.CreateFor(ctx, as, user, p.input())
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.key(k), nil
+}
+
+type deleteKeyParams struct {
+	userPath
+	ownKeyPath
+}
+
+func (s *Server) deleteKey(ctx context.Context, as authz.Actor, p deleteKeyParams) (api.None, error) {
+	user, err := p.id()
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Keys.DeleteFor(ctx, as, user, p.KeyID)
+}
+
+type lookUpKeyParams struct {
+	ID sshkey.ID `param:"id" doc:"Number of the key"`
+}
+
+func (s *Server) lookUpKey(ctx context.Context, as authz.Actor, p lookUpKeyParams) (keyEntity, error) {
+	k, err := s.Keys.ByID(ctx, as, p.ID)
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.keyWithUser(ctx, as, k)
+}
+
+type fingerprintParams struct {
+	Fingerprint string `param:"fingerprint,required" doc:"SHA256:..., percent-encoded, or sixteen pairs of digits joined by colons"`
+}
+
+func (s *Server) lookUpFingerprint(ctx context.Context, as authz.Actor, p fingerprintParams) (keyEntity, error) {
+	k, err := s.Keys.ByFingerprint(ctx, as, p.Fingerprint)
+	if err != nil {
+		return keyEntity{}, err
+	}
+	return s.keyWithUser(ctx, as, k)
+}
+
+// keyWithUser adds the user as administrators see it.
+func (s *Server) keyWithUser(ctx context.Context, as authz.Actor, k *sshkey.Key) (keyEntity, error) {
+	e := s.key(k)
+	if k.UserID == nil {
+		return e, nil
+	}
+	u, err := s.Accounts.Find(ctx, as, *k.UserID)
+	if err != nil {
+		return keyEntity{}, err
+	}
+	user, err := s.adminForm(ctx, as, u)
+	e.User = &user
+	return e, err
+}
