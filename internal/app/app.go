@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/metrics"
 	"tenon/internal/base/secret"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
 	"tenon/internal/core/audit"
@@ -55,6 +56,7 @@ type App struct {
 	listener net.Listener
 	db       *db.DB
 	git      *gitcmd.Git
+	archives *spool.Cache
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
@@ -163,6 +165,13 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("start git: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.git.Close() })
+	if a.archives, err = spool.New(spool.Config{
+		Dir: filepath.Join(a.config.Data, "cache", "archives"), Bytes: 2 << 30,
+		OnError: func(err error) { a.log.Warn("archives", "error", err) },
+	}); err != nil {
+		return fmt.Errorf("open archives: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.archives.Close() })
 	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision})
 	return errors.Join(
 		a.metrics.SQL(a.db.Statements),

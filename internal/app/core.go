@@ -51,7 +51,7 @@ func (a *App) core() error {
 	})
 	a.repos = repo.New(repo.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,
-		Accounts: a.accounts, Log: a.log, Now: a.now, BaseURL: a.baseURL,
+		Accounts: a.accounts, Archives: a.archives, Log: a.log, Now: a.now, BaseURL: a.baseURL,
 	})
 	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
 	a.labels = label.New(a.db, a.policy, a.bus, a.now)

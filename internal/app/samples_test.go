@@ -217,6 +217,7 @@ func (r row) request() (q request, missing string) {
 			if name == "id" {
 				break
 			}
+		part, _, _ = strings.Cut(part, "{.") // a suffix may be left out
 		}
 		if value == "" {
 			value = r.place.values[":"+name]

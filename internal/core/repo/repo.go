@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -32,6 +33,7 @@ type Deps struct {
 	Settings *setting.Store
 	Projects *project.Service
 	Accounts *account.Service
+	Archives *spool.Cache // where archives are kept
 	Log      *slog.Logger
 	Now      func() time.Time
 	BaseURL  string // without a trailing slash
@@ -46,6 +48,7 @@ type Service struct {
 	settings *setting.Store
 	projects *project.Service
 	accounts *account.Service
+	archives *spool.Cache
 	log      *slog.Logger
 	now      func() time.Time
 	baseURL  string
@@ -62,7 +65,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		accounts: d.Accounts, archives: d.Archives, log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
@@ -22,10 +23,11 @@ import (
 // world is a private project with a repository and people of every role.
 type world struct {
 	*coretest.World
-	repos  *repo.Service
-	git    *gitcmd.Git
-	id     project.ID
-	pushed []repo.Pushed
+	repos    *repo.Service
+	git      *gitcmd.Git
+	archives *spool.Cache
+	id       project.ID
+	pushed   []repo.Pushed
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
@@ -42,13 +44,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.git, err = gitcmd.New(t.Context(), gitcmd.Config{Root: t.TempDir()})
 	check(t, err)
 	t.Cleanup(func() { check(t, w.git.Close()) })
+	w.archives, err = spool.New(spool.Config{Dir: t.TempDir()})
+	check(t, err)
+	t.Cleanup(func() { check(t, w.archives.Close()) })
 	settings := setting.New(d, w.Now)
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects,
 		Accounts: account.New(account.Config{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
 		}),
-		Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		Archives: w.archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 	})
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
 		w.pushed = append(w.pushed, e)

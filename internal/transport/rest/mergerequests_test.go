@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -37,10 +38,15 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 			t.Error(err)
 		}
 	})
+	archives, err := spool.New(spool.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = archives.Close() })
 	log := slog.New(slog.DiscardHandler)
 	p.Repos = repo.New(repo.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
-		Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
+		Archives: archives, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
 	})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos,

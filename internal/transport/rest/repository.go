@@ -19,6 +19,7 @@ func (s *Server) repositoryRoutes() []*api.Route {
 		api.Get(path+"/tree", s.tree).Doc("List files and folders").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha", s.blob).Doc("Show a blob").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
+		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode).Rate("archive"),
 		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
 		api.Get(path+"/merge_base", s.mergeBase).Doc("Find the common ancestor").Public().Needs(authz.ReadCode),
 	)

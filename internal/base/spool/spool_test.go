@@ -1,0 +1,224 @@
+package spool_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"tenon/internal/base/spool"
+)
+
+func open(t *testing.T, bytes int64) (*spool.Cache, string) {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := spool.New(spool.Config{Dir: dir, Bytes: bytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, dir
+}
+
+func write(text string, count *atomic.Int64) spool.Make {
+	return func(_ context.Context, out io.Writer) error {
+		count.Add(1)
+		_, err := io.WriteString(out, text)
+		return err
+	}
+}
+
+func read(t *testing.T, r *spool.Reader, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+// However many ask at once, a file is made once, and all see all of it.
+func TestCache_Open_together(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t, 0)
+	var made atomic.Int64
+	begun, release := make(chan struct{}), make(chan struct{})
+	slow := func(_ context.Context, out io.Writer) error {
+		made.Add(1)
+		if _, err := out.Write(bytes.Repeat([]byte("a"), 100_000)); err != nil {
+			return err
+		}
+		close(begun)
+		<-release
+		_, err := out.Write(bytes.Repeat([]byte("b"), 100_000))
+		return err
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			r, err := c.Open(t.Context(), "x", slow)
+			if got := read(t, r, err); len(got) != 200_000 || strings.Count(got, "a") != 100_000 {
+				t.Errorf("got %d bytes", len(got))
+			}
+		})
+	}
+	<-begun
+	close(release)
+	all.Wait()
+	r, err := c.Open(t.Context(), "x", slow)
+	if got := read(t, r, err); len(got) != 200_000 || made.Load() != 1 {
+		t.Errorf("got %d bytes, made %d times", len(got), made.Load())
+	}
+}
+
+// A finished file may be read from the middle.
+func TestReader_Seek(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t, 0)
+	var made atomic.Int64
+	r, err := c.Open(t.Context(), "x", write("hello", &made))
+	read(t, r, err)
+	// The name appears before the last reader has seen the end.
+	r, err = c.Open(t.Context(), "x", write("other", &made))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if !r.Finished() || r.Size() != 5 {
+		t.Fatalf("finished %v, size %d", r.Finished(), r.Size())
+	}
+	if _, err := r.Seek(3, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "lo" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// The error of a maker reaches whoever waits, leaves nothing behind, and is not kept.
+func TestCache_Open_failure(t *testing.T) {
+	t.Parallel()
+	c, dir := open(t, 0)
+	broken := errors.New("broken")
+	_, err := c.Open(t.Context(), "x", func(context.Context, io.Writer) error { return broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	r, err := c.Open(t.Context(), "y", func(_ context.Context, out io.Writer) error {
+		_, err := io.WriteString(out, "half")
+		return errors.Join(err, broken)
+	})
+	if err == nil {
+		_, err = io.ReadAll(r)
+		_ = r.Close()
+	}
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	var made atomic.Int64
+	r, err = c.Open(t.Context(), "x", write("now", &made))
+	if got := read(t, r, err); got != "now" {
+		t.Errorf("got %q", got)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "x" {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// A maker whose readers have all gone is stopped; one of several readers going away
+// stops nothing.
+func TestReader_Close_stopsMaker(t *testing.T) {
+	t.Parallel()
+	c, dir := open(t, 0)
+	stopped := make(chan struct{})
+	endless := func(ctx context.Context, out io.Writer) error {
+		if _, err := io.WriteString(out, "x"); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		close(stopped)
+		return ctx.Err()
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	first, err := c.Open(gone, "x", endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := c.Open(t.Context(), "x", endless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(first); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	_ = first.Close()
+	select {
+	case <-stopped:
+		t.Error("stopped while somebody reads")
+	default:
+	}
+	_ = second.Close()
+	<-stopped
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+	if _, err := c.Open(t.Context(), "x", endless); !errors.Is(err, spool.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// The cache keeps to its size.
+func TestCache_tidy(t *testing.T) {
+	t.Parallel()
+	c, dir := open(t, 25)
+	var made atomic.Int64
+	for _, key := range []string{"a", "b", "c", "d"} {
+		r, err := c.Open(t.Context(), key, write("0123456789", &made))
+		read(t, r, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// What a killed process left unfinished is removed.
+func TestNew_removesUnfinished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/.making-1", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := spool.New(spool.Config{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}

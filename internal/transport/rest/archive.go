@@ -1,0 +1,82 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+type archiveParams struct {
+	projectPath
+	Suffix string `param:"format" values:"zip,tar,tar.gz,tgz,gz,tar.bz2,tbz,tbz2,tb2,bz2" doc:"Format, as a suffix of the address; tar.gz if absent"`
+	SHA    string `param:"sha" doc:"Branch, tag or commit; the default branch if absent"`
+	Path   string `param:"path" doc:"Folder or file; everything if absent"`
+	LFS    bool   `param:"include_lfs_blobs" default:"true" doc:"Put large files of Git LFS in"`
+	Accept string `header:"Accept"`
+	Mode   string `header:"Sec-Fetch-Mode"`
+}
+
+// hotlinked reports whether the request comes from a page that embeds the archive rather
+// than from somebody who downloads it.
+func (in *archiveParams) hotlinked() bool {
+	first, _, _ := strings.Cut(in.Accept, ",")
+	first, _, _ = strings.Cut(first, ";")
+	first = strings.ToLower(strings.TrimSpace(first))
+	for _, embedded := range []string{"image/", "audio/", "video/", "text/css"} {
+		if strings.HasPrefix(first, embedded) {
+			return true
+		}
+	}
+	switch strings.ToLower(in.Mode) {
+	case "cors", "no-cors", "websocket":
+		return true
+	}
+	return false
+}
+
+// archive gives an archive: from the place it is kept in, with parts where asked for, or
+// while it is made.
+func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) (api.RawOrContent, error) {
+	var out api.RawOrContent
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return out, err
+	}
+	if in.hotlinked() {
+		return out, errs.New(errs.NotAcceptable, "")
+	}
+	a, err := s.Repos.Archive(ctx, as, p, in.SHA, in.Path, in.Suffix)
+	if err != nil {
+		return out, err
+	}
+	h := http.Header{}
+	h.Set("Content-Disposition", attachment(a.Name))
+	h.Set("Content-Transfer-Encoding", "binary")
+	if a.Reader.Finished() {
+		out.Content = &api.Content{Type: a.Type, Header: h, ETag: a.ETag, From: a.Reader}
+		return out, nil
+	}
+	h.Set("Etag", a.ETag)
+	out.Raw = api.Raw{Type: a.Type, Header: h, Stream: a.Reader}
+	return out, nil
+}
+
+// attachment is the header that makes browsers save a file under its name.
+func attachment(name string) string {
+	plain := strings.Map(func(c rune) rune {
+		if c == '"' || c == '\\' || c < ' ' || c > '~' {
+			return '_'
+		}
+		return c
+	}, name)
+	header := `attachment; filename="` + plain + `"`
+	if plain != name {
+		header += "; filename*=UTF-8''" + url.PathEscape(name)
+	}
+	return header
+}
