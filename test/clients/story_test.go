@@ -95,7 +95,9 @@ type answer[T any] struct {
 }
 
 // got takes the results of a call.
-func got[T any](value T, res *gitlab.Response, err error) answer[T] { return answer[T]{value, res, err} }
+func got[T any](value T, res *gitlab.Response, err error) answer[T] {
+	return answer[T]{value, res, err}
+}
 
 // done takes the results of a call that gives no value.
 func done(res *gitlab.Response, err error) answer[struct{}] {
