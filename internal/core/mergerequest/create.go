@@ -262,7 +262,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: id}, labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{fact(as, p, m)})
+		return s.bus.Publish(ctx, Created{Fact: fact(as, p, m), Assigned: m.Assignees, Reviewers: reviewerIDs(m)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		if twin := s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch); twin != nil {

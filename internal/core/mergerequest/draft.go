@@ -8,6 +8,9 @@ var draftMarks = [...]string{"draft:", "[draft]", "(draft)"}
 // IsDraft reports whether a title marks its request as a draft.
 func IsDraft(title string) bool { return cutDraft(title) != title }
 
+// WithoutDraft gives the title without its draft marks.
+func WithoutDraft(title string) string { return strings.TrimSpace(cutDraft(title)) }
+
 // cutDraft takes the whole run of draft marks off a title; a title without one comes
 // back as it is.
 func cutDraft(title string) string {

@@ -17,13 +17,32 @@ type Fact struct {
 }
 
 // Created is published when a merge request was opened.
-type Created struct{ Fact }
+type Created struct {
+	Fact
+	Assigned  []authz.UserID
+	Reviewers []authz.UserID
+}
 
 // Updated is published when fields of a merge request changed. Fields names them as the
-// API does.
+// API does; Diff says what of them people read about.
 type Updated struct {
 	Fact
 	Fields []string
+	Diff   Diff
+}
+
+// Diff is what an update changed.
+type Diff struct {
+	OldTitle         *string // nil where the title is the same
+	Description      bool    // from OldText to NewText
+	OldText, NewText string
+	OldTarget        *string // nil where the target branch is the same
+	NewTarget        string
+	Lock             *bool // the new state of a discussion that was locked or unlocked
+	Assigned         []authz.UserID
+	Unassigned       []authz.UserID
+	Asked            []authz.UserID // for a review
+	Released         []authz.UserID // from reviewing
 }
 
 // Closed is published when a merge request was closed without being merged.
@@ -50,4 +69,13 @@ type Deleted struct{ Fact }
 type NewVersion struct {
 	Fact
 	OldSHA, NewSHA string // OldSHA is "" for the first version
+	VersionID      VersionID
+	Commits        []CommitLine // the newest of those that were not there before, newest first
+	CommitsCount   int          // how many there are in all
+}
+
+// CommitLine is what a list of commits shows of one.
+type CommitLine struct {
+	SHA   string
+	Title string
 }

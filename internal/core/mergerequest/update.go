@@ -116,11 +116,12 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		if err != nil {
 			return err
 		}
-		changed, err := s.assign(ctx, as, p, &now, c)
+		var diff Diff
+		changed, err := s.assign(ctx, as, p, &now, c, &diff)
 		if err != nil {
 			return err
 		}
-		fields := append(changed, s.set(&now, c)...)
+		fields := append(changed, s.set(&now, c, &diff)...)
 		state := now.move(c.Event, as)
 		if len(fields) == 0 && state == "" {
 			return nil
@@ -128,7 +129,12 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		if err := s.write(ctx, as, &now); err != nil {
 			return err
 		}
-		return s.publishUpdate(ctx, fact(as, p, &now), fields, state)
+		if len(fields) > 0 {
+			if err := s.bus.Publish(ctx, Updated{Fact: fact(as, p, &now), Fields: fields, Diff: diff}); err != nil {
+				return err
+			}
+		}
+		return s.publishState(ctx, fact(as, p, &now), state)
 	})
 	var known *errs.Error
 	switch {
@@ -142,20 +148,28 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 	return nil
 }
 
-// set applies plain fields to m and names those that changed.
-func (s *Service) set(m *MergeRequest, c Changes) (fields []string) {
+// set applies plain fields to m, names those that changed and notes in diff how.
+func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) {
 	if c.Title != nil && *c.Title != m.Title {
+		was := m.Title
+		diff.OldTitle = &was
 		m.Title, m.Draft = *c.Title, IsDraft(*c.Title)
 		fields = append(fields, "title")
 	}
 	if c.Description != nil && *c.Description != m.Text() {
+		diff.Description, diff.OldText, diff.NewText = true, m.Text(), *c.Description
 		m.Description = c.Description
 		fields = append(fields, "description")
 	}
 	if c.TargetBranch != nil && *c.TargetBranch != m.TargetBranch && m.State != StateMerged && m.State != StateLocked {
+		was := m.TargetBranch
+		diff.OldTarget, diff.NewTarget = &was, *c.TargetBranch
 		// The newest version compares with another branch: the next look makes a new one.
 		m.TargetBranch, m.BaseSHA, m.StartSHA, m.TrialResult = *c.TargetBranch, "", "", ""
 		fields = append(fields, "target_branch")
+	}
+	if c.DiscussionLocked != nil && *c.DiscussionLocked != (m.DiscussionLocked != nil && *m.DiscussionLocked) {
+		diff.Lock = c.DiscussionLocked
 	}
 	for _, b := range []struct {
 		name string
@@ -181,8 +195,8 @@ func (s *Service) set(m *MergeRequest, c Changes) (fields []string) {
 	return fields
 }
 
-// assign applies people and labels and names what changed.
-func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) (fields []string, err error) {
+// assign applies people and labels, names what changed and notes in diff how.
+func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, diff *Diff) (fields []string, err error) {
 	if c.Assignees != nil || c.Reviewers != nil {
 		if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
 			return nil, err
@@ -193,6 +207,7 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.dropPeople(ctx, "merge_request_assignees", m.ID, *c.Assignees); err != nil {
 			return nil, err
 		}
+		diff.Assigned, diff.Unassigned = without(*c.Assignees, m.Assignees), without(m.Assignees, *c.Assignees)
 		m.Assignees = *c.Assignees
 	}
 	if c.Reviewers != nil && !slices.EqualFunc(*c.Reviewers, m.Reviewers, func(id authz.UserID, r Reviewer) bool { return id == r.UserID }) {
@@ -200,6 +215,8 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.dropPeople(ctx, "merge_request_reviewers", m.ID, *c.Reviewers); err != nil {
 			return nil, err
 		}
+		before := reviewerIDs(m)
+		diff.Asked, diff.Released = without(*c.Reviewers, before), without(before, *c.Reviewers)
 		m.Reviewers = nil
 		for _, id := range *c.Reviewers {
 			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
@@ -277,12 +294,20 @@ func (s *Service) write(ctx context.Context, as authz.Actor, m *MergeRequest) er
 	return err
 }
 
-func (s *Service) publishUpdate(ctx context.Context, f Fact, fields []string, state Event) error {
-	if len(fields) > 0 {
-		if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields}); err != nil {
-			return err
-		}
+// without gives the ids of list that are not in others.
+func without(list, others []authz.UserID) []authz.UserID {
+	return slices.DeleteFunc(slices.Clone(list), func(id authz.UserID) bool { return slices.Contains(others, id) })
+}
+
+func reviewerIDs(m *MergeRequest) []authz.UserID {
+	ids := make([]authz.UserID, len(m.Reviewers))
+	for i, r := range m.Reviewers {
+		ids[i] = r.UserID
 	}
+	return ids
+}
+
+func (s *Service) publishState(ctx context.Context, f Fact, state Event) error {
 	switch state {
 	case Close:
 		return s.bus.Publish(ctx, Closed{f})

@@ -193,8 +193,12 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	if err := l.version(ctx, &next); err != nil {
 		return err
 	}
+	news, err := l.news(ctx, old)
+	if err != nil {
+		return err
+	}
 	won := false
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		now := s.now()
 		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET base_sha = ?, start_sha = ?, head_sha = ?, commits_count = ?,
 			changes_count = ?, updated_at = ? WHERE id = ? AND state = 'opened' AND head_sha = ? AND base_sha = ?`,
@@ -211,7 +215,11 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 		if old == next.HeadSHA {
 			return nil
 		}
-		return s.bus.Publish(ctx, NewVersion{Fact: fact(by, p, m), OldSHA: old, NewSHA: next.HeadSHA})
+		news.Fact, news.OldSHA, news.NewSHA = fact(by, p, m), old, next.HeadSHA
+		if next.VersionID != nil {
+			news.VersionID = *next.VersionID
+		}
+		return s.bus.Publish(ctx, news)
 	})
 	if err != nil {
 		return fmt.Errorf("store version: %w", err)
@@ -221,6 +229,34 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	}
 	*m = next
 	return s.pinHead(context.WithoutCancel(ctx), p, m)
+}
+
+// maxNews is how many commits of a new version are named one by one.
+const maxNews = 10
+
+// news finds the commits of the source branch that were not there before.
+func (l look) news(ctx context.Context, old string) (NewVersion, error) {
+	var out NewVersion
+	if old == "" || l.source.IsZero() {
+		return out, nil
+	}
+	opts := gitcmd.LogOptions{From: []gitcmd.ObjectID{l.source}, Not: []gitcmd.ObjectID{idOf(old)}}
+	if !l.target.IsZero() {
+		opts.Not = append(opts.Not, l.target)
+	}
+	var err error
+	if out.CommitsCount, err = l.repo.Count(ctx, opts); err != nil {
+		return out, fmt.Errorf("count new commits: %w", err)
+	}
+	opts.Limit = maxNews
+	commits, err := l.repo.LogCommits(ctx, opts)
+	if err != nil {
+		return out, fmt.Errorf("list new commits: %w", err)
+	}
+	for _, c := range commits {
+		out.Commits = append(out.Commits, CommitLine{SHA: c.ID.Short(), Title: c.Title()})
+	}
+	return out, nil
 }
 
 // reload reads the row of m again and keeps what hangs on it.

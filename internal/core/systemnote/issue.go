@@ -21,10 +21,13 @@ type Names interface {
 type Service struct {
 	notes *note.Service
 	users Names
+	now   func() time.Time
 }
 
 // New builds the service.
-func New(notes *note.Service, users Names) *Service { return &Service{notes: notes, users: users} }
+func New(notes *note.Service, users Names, now func() time.Time) *Service {
+	return &Service{notes: notes, users: users, now: now}
+}
 
 // IssueCreated tells what a new issue was made with.
 func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {

@@ -1,0 +1,118 @@
+package systemnote
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"strings"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// RequestCreated tells whom a new merge request was made for.
+func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) error {
+	lines, err := s.people(ctx, mergerequest.Diff{Assigned: e.Assigned, Asked: e.Reviewers})
+	if err != nil {
+		return err
+	}
+	return s.recordRequest(ctx, e.Fact, lines)
+}
+
+// RequestUpdated tells what changed on a merge request.
+func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) error {
+	d := e.Diff
+	var lines []string
+	if d.OldTitle != nil {
+		lines = append(lines, RequestTitle(*d.OldTitle, e.Title))
+	}
+	if d.Description {
+		lines = append(lines, Description(d.OldText, d.NewText)...)
+	}
+	if d.OldTarget != nil {
+		lines = append(lines, fmt.Sprintf("changed target branch from `%s` to `%s`", *d.OldTarget, d.NewTarget))
+	}
+	people, err := s.people(ctx, d)
+	if err != nil {
+		return err
+	}
+	lines = append(lines, people...)
+	if d.Lock != nil {
+		lines = append(lines, Locked(*d.Lock, "merge request"))
+	}
+	return s.recordRequest(ctx, e.Fact, lines)
+}
+
+// RequestPushed tells which commits a push added to a merge request.
+func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) error {
+	if e.CommitsCount == 0 {
+		return nil
+	}
+	if !e.By.SignedIn() {
+		e.By.UserID = e.AuthorID // found by looking at the branch rather than told by a push
+	}
+	return s.recordRequest(ctx, e.Fact, []string{Commits(e)})
+}
+
+func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {
+	return s.notes.Record(ctx, note.System{
+		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.ID)}, ProjectID: f.ProjectID, AuthorID: f.By.UserID, At: s.now(),
+	}, lines...)
+}
+
+// people tells who was assigned and asked for a review, and who no longer is.
+func (s *Service) people(ctx context.Context, d mergerequest.Diff) (lines []string, err error) {
+	for _, group := range []struct {
+		added, removed []authz.UserID
+		line           func(added, removed []string) string
+	}{{d.Assigned, d.Unassigned, Assigned}, {d.Asked, d.Released, Reviewers}} {
+		if len(group.added)+len(group.removed) == 0 {
+			continue
+		}
+		names, err := s.names(ctx, group.added, group.removed)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, group.line(names[:len(group.added)], names[len(group.added):]))
+	}
+	return lines, nil
+}
+
+// RequestTitle tells how the title of a merge request changed. One that only became or
+// ceased to be a draft says so instead.
+func RequestTitle(from, to string) string {
+	if mergerequest.WithoutDraft(from) == mergerequest.WithoutDraft(to) && mergerequest.IsDraft(from) != mergerequest.IsDraft(to) {
+		if mergerequest.IsDraft(to) {
+			return "marked this merge request as **draft**"
+		}
+		return "marked this merge request as **ready**"
+	}
+	return Title(from, to)
+}
+
+// Commits tells which commits came, the latest ones by name.
+func Commits(e mergerequest.NewVersion) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "added %d %s\n\n<ul>", e.CommitsCount, plural(e.CommitsCount, "commit", "commits"))
+	if more := e.CommitsCount - len(e.Commits); more > 0 {
+		fmt.Fprintf(&out, "<li>%d earlier %s</li>", more, plural(more, "commit", "commits"))
+	}
+	for i := len(e.Commits) - 1; i >= 0; i-- {
+		fmt.Fprintf(&out, "<li>%s - %s</li>", e.Commits[i].SHA, html.EscapeString(e.Commits[i].Title))
+	}
+	out.WriteString("</ul>")
+	if e.VersionID != 0 {
+		fmt.Fprintf(&out, "\n\n[Compare with previous version](/%s/-/merge_requests/%d/diffs?diff_id=%d&start_sha=%s)",
+			e.ProjectPath, e.IID, e.VersionID, e.OldSHA)
+	}
+	return out.String()
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
