@@ -69,7 +69,7 @@ func (a *App) core() error {
 		DB: a.db, Policy: a.policy, Bus: a.bus, Awards: a.awards, Now: a.now,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: a.issues, noteable.MergeRequest: a.requests},
 	})
-	a.systemNotes = systemnote.New(a.notes, a.accounts)
+	a.systemNotes = systemnote.New(a.notes, a.accounts, a.now)
 	a.activity = activity.New(a.db, a.now)
 	a.audit = audit.New(a.db, a.now)
 	return nil
