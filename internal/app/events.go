@@ -82,6 +82,9 @@ func (a *App) react() {
 	event.On(b, "notes", func(ctx context.Context, e mergerequest.Deleted) error {
 		return a.notes.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
 	})
+	event.On(b, "system notes", a.systemNotes.RequestCreated)
+	event.On(b, "system notes", a.systemNotes.RequestUpdated)
+	event.On(b, "system notes", a.systemNotes.RequestPushed)
 	event.On(b, "activity", a.activity.RequestCreated)
 	event.On(b, "activity", a.activity.RequestClosed)
 	event.On(b, "activity", a.activity.RequestReopened)
