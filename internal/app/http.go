@@ -49,7 +49,7 @@ func (a *App) transports() error {
 	})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},
-		// A body may take as long as its client needs; headers may not.
+		// A body may take long as long as it flows (see patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -72,8 +72,10 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
+		patiently(w, r, patience)
 		h.api.ServeHTTP(w, r)
 	case githttp.Match(path):
+		patiently(w, r, gitPatience)
 		h.git.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/-/"):
 		h.service.ServeHTTP(w, r)
