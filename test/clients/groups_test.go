@@ -49,20 +49,28 @@ func (s *story) projects(t *testing.T) {
 	p := s.project
 	host := s.server.URL
 	for _, f := range []struct{ name, got, want string }{
-		{"name", p.Name, "The App"}, {"path", p.Path, "app"}, {"path_with_namespace", p.PathWithNamespace, "team/core/app"},
-		{"name_with_namespace", p.NameWithNamespace, "The Team / Core / The App"}, {"description", p.Description, "What we *make*"},
-		{"visibility", string(p.Visibility), "private"}, {"web_url", p.WebURL, host + "/team/core/app"},
-		{"http_url_to_repo", p.HTTPURLToRepo, host + "/team/core/app.git"}, {"merge_method", string(p.MergeMethod), "merge"},
-		{"namespace.full_path", p.Namespace.FullPath, "team/core"}, {"namespace.kind", p.Namespace.Kind, "group"},
-		{"default_branch", p.DefaultBranch, ""}, {"squash_option", string(p.SquashOption), "default_off"},
-		{"issues_access_level", string(p.IssuesAccessLevel), "enabled"}, {"links.self", p.Links.Self, host + "/api/v4/projects/1"},
+		{"name", p.Name, "The App"},
+		{"path", p.Path, "app"},
+		{"path_with_namespace", p.PathWithNamespace, "team/core/app"},
+		{"name_with_namespace", p.NameWithNamespace, "The Team / Core / The App"},
+		{"description", p.Description, "What we *make*"},
+		{"visibility", string(p.Visibility), "private"},
+		{"web_url", p.WebURL, host + "/team/core/app"},
+		{"http_url_to_repo", p.HTTPURLToRepo, host + "/team/core/app.git"},
+		{"merge_method", string(p.MergeMethod), "merge"},
+		{"namespace.full_path", p.Namespace.FullPath, "team/core"},
+		{"namespace.kind", p.Namespace.Kind, "group"},
+		{"default_branch", p.DefaultBranch, ""},
+		{"squash_option", string(p.SquashOption), "default_off"},
+		{"issues_access_level", string(p.IssuesAccessLevel), "enabled"},
+		{"links.self", p.Links.Self, host + "/api/v4/projects/1"},
 	} {
 		if f.got != f.want && !(f.name == "default_branch" && f.got == "main") {
 			t.Errorf("project %s: got %q, want %q", f.name, f.got, f.want)
 		}
 	}
 	same(t, "topics", p.Topics, []string{"go", "tests"})
-	if !p.EmptyRepo || p.Archived || p.CreatorID != s.annID || p.Namespace.ID != s.inner.ID || !p.IssuesEnabled || !p.MergeRequestsEnabled {
+	if !p.EmptyRepo || p.Archived || p.CreatorID != s.annID || p.Namespace.ID != s.inner.ID || p.MergeRequestsAccessLevel != gitlab.EnabledAccessControl {
 		t.Errorf("project: got %+v", p)
 	}
 	s.recent(t, "project's created_at", p.CreatedAt)

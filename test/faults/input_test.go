@@ -47,8 +47,8 @@ func TestInput(t *testing.T) {
 		}
 		peak := w.peak()
 		t.Logf("peak memory: %d KiB", peak)
-		if peak > 400<<10 {
-			t.Errorf("the server used %d KiB, want 400 MiB at most", peak)
+		if peak > 300<<10 {
+			t.Errorf("the server used %d KiB, want 300 MiB at most", peak)
 		}
 		if log := w.s.Log(); strings.Contains(log, `"level":"ERROR"`) || strings.Contains(log, "panic") {
 			t.Errorf("the log has errors: %s", errorsIn(log))

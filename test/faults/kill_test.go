@@ -31,10 +31,11 @@ func killFor(t *testing.T, short time.Duration) time.Duration {
 // TestKill kills the server at random moments while clients write through every door,
 // starts it again, and then holds what clients were told against what is there.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
-		length := killFor(t, 30*time.Second)
+		length := killFor(t, 25*time.Second)
 		if database != "" {
-			length = killFor(t, 15*time.Second)
+			length = killFor(t, 12*time.Second)
 		}
 		k := newKilled(newWorld(t, database))
 		stop, done := context.WithCancel(context.Background())
