@@ -222,6 +222,31 @@ CREATE TABLE shares (
 CREATE UNIQUE INDEX shares_place ON shares (namespace_id, group_id);
 CREATE INDEX shares_group ON shares (group_id);
 
+-- Who asks to become a member. The rows count for nothing until they are approved.
+CREATE TABLE access_requests (
+    id            {{id}},
+    namespace_id  BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    user_id       BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX access_requests_place ON access_requests (namespace_id, user_id);
+CREATE INDEX access_requests_user ON access_requests (user_id);
+
+-- Addresses whose owners become members once they have an account with it.
+CREATE TABLE invitations (
+    id            {{id}},
+    namespace_id  BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    email         {{text}} NOT NULL,
+    email_fold    {{text}} NOT NULL,
+    access_level  BIGINT NOT NULL,
+    expires_on    {{text}}, -- YYYY-MM-DD, of the membership
+    created_by_id BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX invitations_place ON invitations (namespace_id, email_fold);
+CREATE INDEX invitations_email ON invitations (email_fold);
+
 CREATE TABLE projects (
     id              {{id}},
     namespace_id    BIGINT NOT NULL REFERENCES namespaces (id), -- its own twin of kind project
@@ -308,26 +333,6 @@ CREATE TABLE protected_branch_levels (
 );
 CREATE INDEX protected_branch_levels_rule ON protected_branch_levels (protected_branch_id);
 
--- Reference changes that are recorded before they are made, so that a crash
--- between git and the database can be settled at start-up.
-CREATE TABLE ref_intents (
-    id          {{id}},
-    project_id  BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    user_id     BIGINT NOT NULL,
-    source      {{text}} NOT NULL, -- push, api, merge
-    changes     {{text}} NOT NULL, -- JSON array of {ref, old, new}
-    created_at  {{time}} NOT NULL
-);
-
--- Planning ------------------------------------------------------------------------
-
-CREATE TABLE labels (
-    id           {{id}},
-    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE, -- of the project or group
-    title        {{text}} NOT NULL,
-    title_fold   {{text}} NOT NULL,
-    description  {{text}},
-    description_fold {{text}} NOT NULL,
 CREATE TABLE protected_tags (
     id         {{id}},
     project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -348,6 +353,26 @@ CREATE TABLE protected_tag_levels (
 );
 CREATE INDEX protected_tag_levels_rule ON protected_tag_levels (protected_tag_id);
 
+-- Reference changes that are recorded before they are made, so that a crash
+-- between git and the database can be settled at start-up.
+CREATE TABLE ref_intents (
+    id          {{id}},
+    project_id  BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id     BIGINT NOT NULL,
+    source      {{text}} NOT NULL, -- push, api, merge
+    changes     {{text}} NOT NULL, -- JSON array of {ref, old, new}
+    created_at  {{time}} NOT NULL
+);
+
+-- Planning ------------------------------------------------------------------------
+
+CREATE TABLE labels (
+    id           {{id}},
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE, -- of the project or group
+    title        {{text}} NOT NULL,
+    title_fold   {{text}} NOT NULL,
+    description  {{text}},
+    description_fold {{text}} NOT NULL,
     color        {{text}} NOT NULL, -- #rgb or #rrggbb
     priority     BIGINT,
     created_at   {{time}} NOT NULL,
