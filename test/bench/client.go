@@ -25,7 +25,7 @@ const longest = time.Minute
 // do sends a whole request and gives the status of the answer.
 func (c *client) do(request []byte) (int, error) {
 	if c.conn == nil {
-		conn, err := net.DialTimeout("tcp", c.address, longest) //nolint:noctx // the deadline below ends it
+		conn, err := net.DialTimeout("tcp", c.address, longest)
 		if err != nil {
 			return 0, err
 		}

@@ -97,7 +97,7 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 		return err
 	}
 	out.header()
-	for _, op := range operations(w) {
+	for _, op := range operations(w, o) {
 		if !o.only.MatchString(op.name) {
 			continue
 		}

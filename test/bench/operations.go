@@ -17,8 +17,12 @@ type goal struct {
 }
 
 // operations lists what is measured: reading first, since writing changes what is read.
-func operations(w *world) []operation {
+func operations(w *world, o options) []operation {
 	list := goal{rate: 1500, p99: 8 * time.Millisecond, statements: 8, noGit: true}
+	note := goal{rate: 1000}
+	if o.database != "" {
+		list.rate, list.p99, note = 1000, 0, goal{}
+	}
 	requests := list
 	requests.statements = 10
 	warm := goal{rate: 2500, noGit: true}
@@ -50,12 +54,12 @@ func operations(w *world) []operation {
 			return at("/repository/compare?from=compare%%2Fbase&to=compare%%2Fhead")
 		}),
 		w.read("commits, page of 20", goal{}, rows(20), func(int) string { return at("/repository/commits?per_page=20") }),
-	}, w.writes(at)...)
+	}, w.writes(at, note)...)
 }
 
-func (w *world) writes(at func(format string, args ...any) string) []operation {
+func (w *world) writes(at func(format string, args ...any) string, note goal) []operation {
 	return []operation{
-		w.write("create a note", goal{rate: 1000}, http.MethodPost, http.StatusCreated, func(i int) (string, map[string]any) {
+		w.write("create a note", note, http.MethodPost, http.StatusCreated, func(i int) (string, map[string]any) {
 			return at("/issues/%d/notes", w.issues[i%min(200, len(w.issues))]), map[string]any{"body": text(i)}
 		}),
 		w.write("create an issue", goal{}, http.MethodPost, http.StatusCreated, func(i int) (string, map[string]any) {

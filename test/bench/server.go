@@ -36,7 +36,7 @@ func startServer(ctx context.Context, o options, data string) (*server, error) {
 	if o.database != "" {
 		args = append(args, "--database", o.database)
 	}
-	s := &server{cmd: exec.Command(o.binary, args...), log: log, data: data} //nolint:noctx // stop ends it in order
+	s := &server{cmd: exec.Command(o.binary, args...), log: log, data: data}
 	s.cmd.Stderr = log
 	s.cmd.Env = append(foreign(os.Environ()), "TENON_RATE_LIMITS=off", "TENON_ROOT_TOKEN="+rootToken, "TENON_ROOT_PASSWORD=only-for-measuring-1")
 	began := time.Now()
