@@ -147,7 +147,7 @@ func (k *killed) checkRemains(t *testing.T) {
 	unfinished := 0
 	err := filepath.WalkDir(filepath.Join(k.s.Data, "repositories"), func(path string, _ fs.DirEntry, err error) error {
 		if name := filepath.Base(path); strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, "incoming") {
-			unfinished++ // they block nobody, and housekeeping removes them
+			unfinished++ // they block nobody; they only take room
 		}
 		if err == nil && strings.HasSuffix(path, ".lock") {
 			t.Errorf("%s is left over", path)
