@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/core/account"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -29,10 +30,19 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.MemberAdded)
 	event.On(b, "audit", a.audit.MemberChanged)
 	event.On(b, "audit", a.audit.MemberRemoved)
-	event.On(b, "activity", a.activity.MemberAdded)
-	event.On(b, "activity", a.activity.MemberRemoved)
+	event.On(b, "audit", a.audit.AccessDenied)
+	event.On(b, "audit", a.audit.Invited)
+	event.On(b, "audit", a.audit.InvitationRemoved)
+	event.On(b, "invitations", func(ctx context.Context, e account.UserCreated) error {
+		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+	})
+	event.On(b, "invitations", func(ctx context.Context, e account.UserUpdated) error {
+		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+	})
 	event.On(b, "audit", a.audit.GroupShared)
 	event.On(b, "audit", a.audit.GroupUnshared)
+	event.On(b, "activity", a.activity.MemberAdded)
+	event.On(b, "activity", a.activity.MemberRemoved)
 
 	event.On(b, "audit", a.audit.ProjectCreated)
 	event.On(b, "audit", a.audit.ProjectUpdated)
@@ -40,13 +50,13 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectDeleted)
 	event.On(b, "activity", a.activity.ProjectCreated)
 
-	event.On(b, "activity", a.activity.Pushed)
-	event.On(b, "merge requests", a.requests.OnPushed)
 	event.On(b, "audit", a.audit.BranchProtected)
 	event.On(b, "audit", a.audit.BranchProtectionUpdated)
 	event.On(b, "audit", a.audit.BranchUnprotected)
 	event.On(b, "audit", a.audit.TagProtected)
 	event.On(b, "audit", a.audit.TagUnprotected)
+	event.On(b, "activity", a.activity.Pushed)
+	event.On(b, "merge requests", a.requests.OnPushed)
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
 		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)

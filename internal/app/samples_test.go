@@ -61,38 +61,62 @@ func samples() map[string][]sample {
 		"POST /personal_access_tokens/self/rotate":    {{}},
 		"POST /personal_access_tokens/:id/rotate":     {{}},
 
-		"POST /groups":                        {{body: obj{"name": "G", "path": "g-new"}}, {note: "inside", in: "group", body: obj{"name": "G", "path": "g-new", "parent_id": "=groups/:id"}}},
-		"PUT /groups/:id":                     {{body: obj{"name": "Other"}}},
-		"DELETE /groups/:id":                  {{}},
-		"POST /groups/:id/restore":            {{first: "DELETE /groups/=groups/:id"}},
-		"POST /groups/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
-		"PUT /groups/:id/members/:user_id":    {{body: obj{"access_level": 40}}},
-		"DELETE /groups/:id/members/:user_id": {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
-		"POST /groups/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
-		"PUT /groups/:id/labels/:name":        label,
-		"PUT /groups/:id/labels":              named,
-		"DELETE /groups/:id/labels/:name":     {{}},
-		"DELETE /groups/:id/labels":           {{query: "name==:name"}},
+		"POST /groups":                                     {{body: obj{"name": "G", "path": "g-new"}}, {note: "inside", in: "group", body: obj{"name": "G", "path": "g-new", "parent_id": "=groups/:id"}}},
+		"PUT /groups/:id":                                  {{body: obj{"name": "Other"}}},
+		"DELETE /groups/:id":                               {{}},
+		"POST /groups/:id/restore":                         {{first: "DELETE /groups/=groups/:id"}},
+		"POST /groups/:id/members":                         {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
+		"PUT /groups/:id/members/:user_id":                 {{body: obj{"access_level": 40}}},
+		"DELETE /groups/:id/members/:user_id":              {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
+		"POST /groups/:id/access_requests":                 {{status: http.StatusForbidden}},
+		"PUT /groups/:id/access_requests/:user_id/approve": {{values: with{"user_id": "=requester"}}},
+		"DELETE /groups/:id/access_requests/:user_id":      {{values: with{"user_id": "=requester"}}},
+		"POST /groups/:id/invitations":                     {{body: obj{"email": "new@example.com", "access_level": 30}}},
+		"PUT /groups/:id/invitations/:email":               {{body: obj{"access_level": 20}}},
+		"DELETE /groups/:id/invitations/:email":            {{}},
+		"POST /groups/:id/share":                           {{body: obj{"group_id": "=guests", "group_access": 30}}},
+		"DELETE /groups/:id/share/:group_id":               {{}},
+		"POST /groups/:id/labels":                          {{body: obj{"name": "new", "color": "#00ff00"}}},
+		"PUT /groups/:id/labels/:name":                     label,
+		"PUT /groups/:id/labels":                           named,
+		"DELETE /groups/:id/labels/:name":                  {{}},
+		"DELETE /groups/:id/labels":                        {{query: "name==:name"}},
 
-		"POST /projects":                        {{body: obj{"name": "Fresh"}}, {note: "inside", in: "group", body: obj{"name": "Fresh", "namespace_id": "=groups/:id"}}},
-		"PUT /projects/:id":                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
-		"DELETE /projects/:id":                  {{}},
-		"POST /projects/:id/archive":            {{}},
-		"POST /projects/:id/unarchive":          {{}},
-		"POST /projects/:id/members":            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
-		"PUT /projects/:id/members/:user_id":    {{body: obj{"access_level": 50}}, {note: "maintainer", body: obj{"access_level": 40}}},
-		"DELETE /projects/:id/members/:user_id": {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
-		"POST /projects/:id/labels":             {{body: obj{"name": "new", "color": "#00ff00"}}},
-		"PUT /projects/:id/labels/:name":        label,
-		"PUT /projects/:id/labels":              named,
-		"DELETE /projects/:id/labels/:name":     {{}},
-		"DELETE /projects/:id/labels":           {{query: "name==:name"}},
+		"POST /projects":                                        {{body: obj{"name": "Fresh"}}, {note: "inside", in: "group", body: obj{"name": "Fresh", "namespace_id": "=groups/:id"}}},
+		"PUT /projects/:id":                                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
+		"DELETE /projects/:id":                                  {{}},
+		"POST /projects/:id/archive":                            {{}},
+		"POST /projects/:id/unarchive":                          {{}},
+		"POST /projects/:id/members":                            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
+		"PUT /projects/:id/members/:user_id":                    {{body: obj{"access_level": 50}}, {note: "maintainer", body: obj{"access_level": 40}}},
+		"DELETE /projects/:id/members/:user_id":                 {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
+		"POST /projects/:id/access_requests":                    {{status: http.StatusForbidden}},
+		"PUT /projects/:id/access_requests/:user_id/approve":    {{values: with{"user_id": "=requester"}}},
+		"DELETE /projects/:id/access_requests/:user_id":         {{values: with{"user_id": "=requester"}}},
+		"POST /projects/:id/invitations":                        {{body: obj{"email": "new@example.com", "access_level": 30}}},
+		"PUT /projects/:id/invitations/:email":                  {{body: obj{"access_level": 20}}},
+		"DELETE /projects/:id/invitations/:email":               {{}},
+		"POST /projects/:id/import_project_members/:project_id": {{values: with{"project_id": "=projects/:id"}}},
+		"POST /projects/:id/share":                              {{body: obj{"group_id": "=guests", "group_access": 30}}},
+		"DELETE /projects/:id/share/:group_id":                  {{}},
+		"POST /projects/:id/labels":                             {{body: obj{"name": "new", "color": "#00ff00"}}},
+		"PUT /projects/:id/labels/:name":                        label,
+		"PUT /projects/:id/labels":                              named,
+		"DELETE /projects/:id/labels/:name":                     {{}},
+		"DELETE /projects/:id/labels":                           {{query: "name==:name"}},
 
 		"POST /projects/:id/repository/branches":                                   {{body: obj{"branch": "new", "ref": "main"}}},
 		"DELETE /projects/:id/repository/branches/:branch":                         {{}, {note: "default", values: with{"branch": "main"}, status: http.StatusBadRequest}},
 		"DELETE /projects/:id/repository/merged_branches":                          {{}},
 		"POST /projects/:id/repository/tags":                                       {{body: obj{"tag_name": "v2", "ref": "main"}}},
 		"DELETE /projects/:id/repository/tags/:tag_name":                           {{}},
+		"POST /projects/:id/protected_branches":                                    {{body: obj{"name": "spare"}}},
+		"PATCH /projects/:id/protected_branches/:name":                             {{body: obj{"allow_force_push": true}}},
+		"DELETE /projects/:id/protected_branches/:name":                            {{}},
+		"PUT /projects/:id/repository/branches/:branch/protect":                    {{}},
+		"PUT /projects/:id/repository/branches/:branch/unprotect":                  {{}},
+		"POST /projects/:id/protected_tags":                                        {{body: obj{"name": "w*"}}},
+		"DELETE /projects/:id/protected_tags/:name":                                {{}},
 		"POST /projects/:id/repository/commits":                                    {commits("spare"), commits("main")},
 		"GET /projects/:id/repository/files/:file_path":                            {{query: "ref=main"}},
 		"GET /projects/:id/repository/files/:file_path/raw":                        {{query: "ref=main"}},
@@ -206,6 +230,7 @@ func (r row) before() *request {
 func (r row) request() (q request, missing string) {
 	var words, path []string
 	for part := range strings.SplitSeq(strings.TrimPrefix(r.route.Path, "/"), "/") {
+		part, _, _ = strings.Cut(part, "{.") // a suffix may be left out
 		name, captured := strings.CutPrefix(part, ":")
 		if !captured {
 			words, path = append(words, part), append(path, part)
@@ -217,7 +242,6 @@ func (r row) request() (q request, missing string) {
 			if name == "id" {
 				break
 			}
-		part, _, _ = strings.Cut(part, "{.") // a suffix may be left out
 		}
 		if value == "" {
 			value = r.place.values[":"+name]

@@ -319,6 +319,7 @@ func newWorld(s *server) *world {
 	yes := true
 	s.user("stranger", nil)
 	s.user("newcomer", nil)
+	s.user("requester", nil)
 	s.user("external", func(in *account.Input) { in.External = &yes })
 	s.user("auditor", func(in *account.Input) { in.Auditor = true })
 	s.token("admin without sudo", "admin", authz.ScopeAPI)
@@ -339,7 +340,10 @@ func newWorld(s *server) *world {
 	common := map[string]string{
 		"users/:id": strconv.FormatInt(int64(s.ids["mate"]), 10), ":user_id": strconv.FormatInt(int64(s.ids["mate"]), 10),
 		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "reporter": strconv.FormatInt(int64(s.ids["reporter"]), 10),
-		"newcomer": strconv.FormatInt(int64(s.ids["newcomer"]), 10),
+		"newcomer":  strconv.FormatInt(int64(s.ids["newcomer"]), 10),
+		"requester": strconv.FormatInt(int64(s.ids["requester"]), 10), ":email": "guest@example.org",
+		":group_id": number(s.do("owner", "POST", "/groups", map[string]any{"name": "Invited", "path": "invited"}), "id"),
+		"guests":    number(s.do("owner", "POST", "/groups", map[string]any{"name": "Guests", "path": "guests"}), "id"),
 	}
 	for _, k := range []struct{ as, name, key string }{
 		{"admin", "own key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHGD8qKFgbP42oiLQ/X5Syah+qxI1XmUfRQ7i2zxpEZ"},
@@ -367,6 +371,8 @@ func newWorld(s *server) *world {
 		"issues_access_level": "disabled", "merge_requests_access_level": "disabled", "repository_access_level": "disabled",
 	})
 	w.projects = append(w.projects, personal, archived, closed, off)
+	s.exec(`INSERT INTO access_requests (namespace_id, user_id, created_at)
+		SELECT id, CAST(? AS BIGINT), created_at FROM namespaces WHERE kind <> 'user'`, s.ids["requester"])
 	s.do("admin", "POST", "/users/"+strconv.FormatInt(int64(s.ids["blocked"]), 10)+"/block", nil)
 	return w
 }
@@ -377,6 +383,8 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	path := "/groups/" + number(g, "id")
 	w.populate(path, authz.Owner)
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
+	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
+	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
@@ -416,6 +424,8 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["reporter"], "access_level": authz.Reporter})
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
+	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
+	w.do("owner", "POST", path+"/share", map[string]any{"group_id": p.values[":group_id"], "group_access": authz.Guest})
 	for _, branch := range []string{"feature", "spare", "merged"} {
 		w.do("owner", "POST", path+"/repository/branches", map[string]any{"branch": branch, "ref": "main"})
 	}
@@ -425,6 +435,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		})
 	}
 	w.do("owner", "POST", path+"/repository/tags", map[string]any{"tag_name": "v1", "ref": "main"})
+	w.do("owner", "POST", path+"/protected_tags", map[string]any{"name": "v*"})
 	head := w.do("owner", "GET", path+"/repository/commits/feature", nil)
 	file := w.do("owner", "GET", path+"/repository/files/README.md?ref=main", nil)
 
@@ -449,7 +460,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
 		"issues/:id": number(issue, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
-		":file_path": "README.md", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
+		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p

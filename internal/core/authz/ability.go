@@ -155,6 +155,8 @@ const (
 	AdminGroupMembers Ability = "admin_group_members"
 	DeleteGroup       Ability = "delete_group"
 	ShareGroup        Ability = "share_group"
+
+	RequestGroupAccess Ability = "request_group_access"
 )
 
 // Abilities in a project.
@@ -167,6 +169,7 @@ const (
 	ReadMembers      Ability = "read_members"
 	AdminMembers     Ability = "admin_members"
 	ShareProject     Ability = "share_project"
+	RequestAccess    Ability = "request_access"
 
 	ReadCode              Ability = "read_code"
 	PushCode              Ability = "push_code"
@@ -249,6 +252,8 @@ var Rules = map[Ability]Rule{
 	DeleteGroup:       {Min: Owner, Write: true},
 	ShareGroup:        {Min: Owner, Write: true},
 
+	RequestGroupAccess: {SignedIn: true, Write: true},
+
 	ReadProject:      {Anyone: true},
 	AdminProject:     {Min: Maintainer, Write: true},
 	ChangeVisibility: {Min: Owner, Write: true},
@@ -257,6 +262,7 @@ var Rules = map[Ability]Rule{
 	ReadMembers:      {Anyone: true},
 	AdminMembers:     {Min: Maintainer, Write: true},
 	ShareProject:     {Min: Owner, Write: true},
+	RequestAccess:    {SignedIn: true, Write: true},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true},

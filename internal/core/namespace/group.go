@@ -84,7 +84,10 @@ func (g *Group) Subject() authz.Subject {
 
 // Place is where the group's members are.
 func (g *Group) Place() Place {
-	return Place{Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath, Subject: g.Subject()}
+	return Place{
+		Namespace: g.ID, Parent: g.ParentID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.FullPath,
+		Requests: g.RequestAccessEnabled, Subject: g.Subject(),
+	}
 }
 
 // Settings reads what SettingsJSON holds.

@@ -19,6 +19,7 @@ type Place struct {
 	Name      string
 	Path      string // full path
 	Personal  bool   // a project in a personal namespace, whose user is its owner
+	Requests  bool   // strangers may ask for membership
 	Subject   authz.Subject
 }
 

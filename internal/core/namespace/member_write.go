@@ -97,30 +97,50 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p Place, in MemberInp
 			return nil, err
 		}
 	}
-	now := db.At(s.now())
-	row := memberRow{NamespaceID: p.Namespace, UserID: user.ID, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
-	if as.SignedIn() {
-		row.CreatedByID = &as.UserID
-	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		// A membership that ran out makes room.
-		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
-			p.Namespace, user.ID, s.today()); err != nil {
-			return err
-		}
-		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
-			return err
-		}
-		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: user.ID, Level: in.Level, Expiry: in.ExpiresOn, By: as})
-	})
+	m, err := s.join(ctx, as, p, joining{user.ID, in.Level, in.ExpiresOn})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Member already exists")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("add member: %w", err)
 	}
+	return m, nil
+}
+
+// joining is a membership that is to begin.
+type joining struct {
+	user    authz.UserID
+	level   authz.Level
+	expires *string
+}
+
+// join writes a membership, which ends the user's request for it. It validates
+// nothing; db.ErrDuplicate where there is one.
+func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) (*Member, error) {
+	now := db.At(s.now())
+	row := memberRow{NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires, CreatedAt: now, UpdatedAt: now}
+	if as.SignedIn() {
+		row.CreatedByID = &as.UserID
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		// A membership that ran out makes room.
+		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
+			p.Namespace, j.user, s.today()); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, j.user); err != nil {
+			return err
+		}
+		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, By: as})
+	})
+	if err != nil {
+		return nil, err
+	}
 	return &Member{
-		NamespaceID: p.Namespace, UserID: user.ID, Level: in.Level, ExpiresOn: in.ExpiresOn,
+		NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires,
 		CreatedByID: row.CreatedByID, CreatedAt: now,
 	}, nil
 }

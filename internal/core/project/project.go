@@ -102,7 +102,7 @@ func (p *Project) Subject() authz.Subject {
 func (p *Project) Place() namespace.Place {
 	return namespace.Place{
 		Namespace: p.NamespaceID, Parent: &p.ParentID, ID: int64(p.ID), Name: p.Name, Path: p.FullPath,
-		Personal: p.Personal, Subject: p.Subject(),
+		Personal: p.Personal, Requests: p.RequestAccessEnabled, Subject: p.Subject(),
 	}
 }
 

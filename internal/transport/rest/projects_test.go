@@ -35,7 +35,8 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes()))
+	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
+		p.invitationRoutes()))
 	return p
 }
 

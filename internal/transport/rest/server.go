@@ -55,6 +55,8 @@ func (s *Server) Routes() []*api.Route {
 		s.groupRoutes(),
 		s.namespaceRoutes(),
 		s.memberRoutes(),
+		s.accessRequestRoutes(),
+		s.invitationRoutes(),
 		s.projectRoutes(),
 		s.branchRoutes(),
 		s.tagRoutes(),

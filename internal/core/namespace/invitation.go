@@ -1,0 +1,267 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Invitation waits for somebody with an address to get an account.
+type Invitation struct {
+	ID          int64         `db:"id"`
+	NamespaceID ID            `db:"namespace_id"`
+	Email       string        `db:"email"`
+	Level       authz.Level   `db:"access_level"`
+	ExpiresOn   *string       `db:"expires_on"` // YYYY-MM-DD, of the membership
+	CreatedByID *authz.UserID `db:"created_by_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+}
+
+// InvitationInput is an address and what its owner gets.
+type InvitationInput struct {
+	Email     string
+	Level     authz.Level
+	ExpiresOn *string // YYYY-MM-DD, nil never
+}
+
+// Invited says that an address was invited to become a member.
+type Invited struct {
+	Place Place
+	Email string
+	Level authz.Level
+	By    authz.Actor
+}
+
+// InvitationRemoved says that an invitation was taken back.
+type InvitationRemoved struct {
+	Place Place
+	Email string
+	By    authz.Actor
+}
+
+type invitationRow struct {
+	NamespaceID ID            `db:"namespace_id"`
+	Email       string        `db:"email"`
+	EmailFold   string        `db:"email_fold"`
+	Level       authz.Level   `db:"access_level"`
+	ExpiresOn   *string       `db:"expires_on"`
+	CreatedByID *authz.UserID `db:"created_by_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+	UpdatedAt   db.Time       `db:"updated_at"`
+}
+
+const invitationColumns = "id, namespace_id, email, access_level, expires_on, created_by_id, created_at"
+
+// Invite invites an address. Where somebody has confirmed that it is theirs, they
+// become a member at once; otherwise once they have.
+func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in InvitationInput) error {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return err
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return err
+	}
+	address, err := mail.ParseAddress(in.Email)
+	if err != nil || address.Name != "" || address.Address != in.Email || strings.ContainsAny(in.Email, "<> \t\r\n") {
+		return errs.Plain("Invite email is invalid")
+	}
+	known, err := db.Get[authz.UserID](ctx, s.db, "SELECT user_id FROM emails WHERE email_fold = ? AND confirmed_at IS NOT NULL", db.Fold(in.Email))
+	switch {
+	case err == nil:
+		return s.inviteUser(ctx, as, p, known, in)
+	case !errors.Is(err, db.ErrNotFound):
+		return fmt.Errorf("look for address: %w", err)
+	}
+	if err := s.checkMember(ctx, p, 0, in.Level, in.ExpiresOn); err != nil {
+		return err
+	}
+	if !mayGive(as, own, in.Level) {
+		cause := &TooHigh{Username: in.Email}
+		return &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
+	}
+	now := db.At(s.now())
+	row := invitationRow{
+		NamespaceID: p.Namespace, Email: in.Email, EmailFold: db.Fold(in.Email), Level: in.Level, ExpiresOn: in.ExpiresOn,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if as.SignedIn() {
+		row.CreatedByID = &as.UserID
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Insert(ctx, s.db, "invitations", row); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return errs.Plain("Invite email has already been taken")
+	}
+	if err != nil {
+		return fmt.Errorf("invite: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p Place, user authz.UserID, in InvitationInput) error {
+	_, err := s.Add(ctx, as, p, MemberInput{UserID: user, Level: in.Level, ExpiresOn: in.ExpiresOn})
+	if errs.Is(err, errs.Conflict) {
+		return errs.Plain("User already exists in source")
+	}
+	return err
+}
+
+// Invitations lists the addresses that are invited, by id; query is part of one. Total
+// counts them without limit.
+func (s *Service) Invitations(ctx context.Context, as authz.Actor, p Place, query string, limit, offset int) (list []Invitation, total int, err error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, 0, err
+	}
+	var w db.Where
+	w.And("namespace_id = ?", p.Namespace)
+	if query != "" {
+		w.And(`email_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(query))+"%")
+	}
+	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM invitations"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count invitations: %w", err)
+	}
+	list, err = db.Select[Invitation](ctx, s.db, "SELECT "+invitationColumns+" FROM invitations"+w.SQL()+" ORDER BY id LIMIT ? OFFSET ?",
+		append(w.Args(), limit, offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list invitations: %w", err)
+	}
+	return list, total, nil
+}
+
+// InvitationChanges are the attributes of an invitation that a call sets.
+type InvitationChanges struct {
+	Level     *authz.Level
+	ExpiresOn **string // nil leaves alone, a nil inside takes the date away
+}
+
+// ChangeInvitation gives an invited address another role or date.
+func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place, email string, c InvitationChanges) (*Invitation, error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, err
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	old, err := s.invitation(ctx, p, email)
+	if err != nil {
+		return nil, err
+	}
+	out := *old
+	if c.Level != nil {
+		out.Level = *c.Level
+	}
+	if c.ExpiresOn != nil {
+		out.ExpiresOn = *c.ExpiresOn
+	}
+	if err := s.checkMember(ctx, p, 0, out.Level, out.ExpiresOn); err != nil {
+		return nil, err
+	}
+	if !as.Admin && (old.Level > own || out.Level != old.Level && !mayGive(as, own, out.Level)) {
+		return nil, errs.Denied("")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, "UPDATE invitations SET access_level = ?, expires_on = ?, updated_at = ? WHERE id = ?",
+			out.Level, out.ExpiresOn, db.At(s.now()), out.ID); err != nil {
+			return fmt.Errorf("change invitation: %w", err)
+		}
+		return s.bus.Publish(ctx, Invited{Place: p, Email: out.Email, Level: out.Level, By: as})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+func (s *Service) invitation(ctx context.Context, p Place, email string) (*Invitation, error) {
+	found, err := db.Get[Invitation](ctx, s.db, "SELECT "+invitationColumns+" FROM invitations WHERE namespace_id = ? AND email_fold = ?",
+		p.Namespace, db.Fold(email))
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find invitation: %w", err)
+	}
+	return &found, nil
+}
+
+// Uninvite takes an invitation back.
+func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p Place, email string) error {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return err
+	}
+	old, err := s.invitation(ctx, p, email)
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", old.ID)
+		switch {
+		case err != nil:
+			return fmt.Errorf("remove invitation: %w", err)
+		case gone == 0:
+			return errs.Missing("")
+		}
+		return s.bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, By: as})
+	})
+}
+
+// AcceptInvitations makes a user a member wherever one of the user's confirmed
+// addresses is invited. It is called in the transaction that confirms an address, and
+// asks for no permission: whoever invited had it.
+func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) error {
+	type waiting struct {
+		Invitation
+		Kind      Kind   `db:"kind"`
+		ParentID  *ID    `db:"parent_id"`
+		Name      string `db:"name"`
+		FullPath  string `db:"full_path"`
+		ProjectID *int64 `db:"project_id"`
+		Inviter   string `db:"inviter"`
+	}
+	list, err := db.Select[waiting](ctx, s.db, `SELECT i.id, i.namespace_id, i.email, i.access_level, i.expires_on, i.created_by_id, i.created_at,
+		n.kind, n.parent_id, n.name, r.path AS full_path, p.id AS project_id, COALESCE(u.username, '') AS inviter
+		FROM emails e JOIN invitations i ON i.email_fold = e.email_fold
+		JOIN namespaces n ON n.id = i.namespace_id JOIN routes r ON r.namespace_id = n.id
+		LEFT JOIN projects p ON p.namespace_id = n.id LEFT JOIN users u ON u.id = i.created_by_id
+		WHERE e.user_id = ? AND e.confirmed_at IS NOT NULL ORDER BY i.id`, user)
+	if err != nil {
+		return fmt.Errorf("invitations of user: %w", err)
+	}
+	for _, in := range list {
+		p := Place{Namespace: in.NamespaceID, Parent: in.ParentID, Group: in.Kind == GroupKind, ID: int64(in.NamespaceID), Name: in.Name, Path: in.FullPath}
+		if in.ProjectID != nil {
+			p.ID = *in.ProjectID
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", in.ID); err != nil {
+			return fmt.Errorf("use invitation: %w", err)
+		}
+		member, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM members WHERE namespace_id = ? AND user_id = ?)", in.NamespaceID, user)
+		if err != nil {
+			return fmt.Errorf("look for membership: %w", err)
+		}
+		if member || in.ExpiresOn != nil && *in.ExpiresOn <= s.today() {
+			continue
+		}
+		by := authz.Actor{Username: in.Inviter}
+		if in.CreatedByID != nil {
+			by.UserID = *in.CreatedByID
+		}
+		if _, err := s.join(ctx, by, p, joining{user, in.Level, in.ExpiresOn}); err != nil {
+			return fmt.Errorf("accept invitation: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// ImportMembers makes the direct members of one project members of another. Nobody
+// gets a higher role than the actor has there; roles that the actor may not give, bots
+// and those who are members already are passed over.
+func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from Place) error {
+	if err := s.policy.Require(ctx, as, adminAbility(into), into.Subject); err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, readAbility(from), from.Subject); err != nil {
+		return err
+	}
+	own, err := s.policy.Level(ctx, as, into.Subject)
+	if err != nil {
+		return err
+	}
+	list, err := db.Select[Member](ctx, s.db, `SELECT m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at,
+		0 AS depth, false AS bot FROM members m JOIN users u ON u.id = m.user_id
+		WHERE m.namespace_id = ? AND u.user_type = 'human' AND (m.expires_on IS NULL OR m.expires_on > ?)
+			AND NOT EXISTS (SELECT 1 FROM members o WHERE o.namespace_id = ? AND o.user_id = m.user_id)
+		ORDER BY m.id`, from.Namespace, s.today(), into.Namespace)
+	if err != nil {
+		return fmt.Errorf("members to import: %w", err)
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		for _, m := range list {
+			level := m.Level
+			if !as.Admin && level != authz.Planner {
+				level = min(level, own)
+			}
+			if !mayGive(as, own, level) || level < authz.Guest {
+				continue
+			}
+			if _, err := s.join(ctx, as, into, joining{m.UserID, level, m.ExpiresOn}); err != nil {
+				return fmt.Errorf("import member: %w", err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,150 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// AccessRequest is somebody who asks to become a member.
+type AccessRequest struct {
+	UserID authz.UserID `db:"user_id"`
+	At     db.Time      `db:"created_at"`
+}
+
+// AccessRequested says that somebody asks to become a member.
+type AccessRequested struct {
+	Place Place
+	By    authz.Actor
+}
+
+// AccessDenied says that a request was turned down; By is the user where they took it
+// back by themselves.
+type AccessDenied struct {
+	Place  Place
+	UserID authz.UserID
+	By     authz.Actor
+}
+
+type accessRequestRow struct {
+	NamespaceID ID           `db:"namespace_id"`
+	UserID      authz.UserID `db:"user_id"`
+	CreatedAt   db.Time      `db:"created_at"`
+}
+
+// Requests lists who asks to become a member, by user id; total counts them without
+// limit.
+func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, limit, offset int) (list []AccessRequest, total int, err error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, 0, err
+	}
+	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM access_requests WHERE namespace_id = ?", p.Namespace)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count access requests: %w", err)
+	}
+	list, err = db.Select[AccessRequest](ctx, s.db, `SELECT user_id, created_at FROM access_requests WHERE namespace_id = ?
+		ORDER BY user_id LIMIT ? OFFSET ?`, p.Namespace, limit, offset)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list access requests: %w", err)
+	}
+	return list, total, nil
+}
+
+// Request asks for membership in the actor's name. Members, and strangers to a place
+// that takes no requests, are Forbidden.
+func (s *Service) Request(ctx context.Context, as authz.Actor, p Place) (*AccessRequest, error) {
+	ability := authz.RequestAccess
+	if p.Group {
+		ability = authz.RequestGroupAccess
+	}
+	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+		return nil, err
+	}
+	level, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	if level > authz.NoAccess || !p.Requests || as.Bot {
+		return nil, errs.Denied("")
+	}
+	now := db.At(s.now())
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Insert(ctx, s.db, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, AccessRequested{Place: p, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		var f errs.Fields
+		f.Add("user_id", "already exists in source")
+		return nil, f.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request access: %w", err)
+	}
+	return &AccessRequest{UserID: as.UserID, At: now}, nil
+}
+
+// Approve makes somebody who asked for it a member. Nobody gives more than they have.
+func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user authz.UserID, level authz.Level) (*Member, error) {
+	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
+		return nil, err
+	}
+	own, err := s.policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requested(ctx, p, user); err != nil {
+		return nil, err
+	}
+	if err := s.checkMember(ctx, p, user, level, nil); err != nil {
+		return nil, err
+	}
+	if !mayGive(as, own, level) {
+		return nil, errs.Denied("")
+	}
+	m, err := s.join(ctx, as, p, joining{user: user, level: level})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errs.Missing("") // somebody was faster
+	}
+	if err != nil {
+		return nil, fmt.Errorf("approve access request: %w", err)
+	}
+	return m, nil
+}
+
+func (s *Service) requested(ctx context.Context, p Place, user authz.UserID) error {
+	asked, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM access_requests WHERE namespace_id = ? AND user_id = ?)", p.Namespace, user)
+	if err != nil {
+		return fmt.Errorf("find access request: %w", err)
+	}
+	if !asked {
+		return errs.Missing("")
+	}
+	return nil
+}
+
+// Deny turns a request down. Everybody may take their own back.
+func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.UserID) error {
+	ability := adminAbility(p)
+	if as.SignedIn() && user == as.UserID {
+		ability = readAbility(p)
+	}
+	if err := s.policy.Require(ctx, as, ability, p.Subject); err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, user)
+		switch {
+		case err != nil:
+			return fmt.Errorf("deny access request: %w", err)
+		case gone == 0:
+			return errs.Missing("")
+		}
+		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, By: as})
+	})
+}

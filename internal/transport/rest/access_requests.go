@@ -1,0 +1,126 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) accessRequestRoutes() []*api.Route {
+	var out []*api.Route
+	for _, kind := range []struct {
+		prefix, noun string
+		source       memberSource
+		admin, asked authz.Ability
+	}{
+		{"/groups/:id/access_requests", "a group", memberSource{s, true}, authz.AdminGroupMembers, authz.RequestGroupAccess},
+		{"/projects/:id/access_requests", "a project", memberSource{s, false}, authz.AdminMembers, authz.RequestAccess},
+	} {
+		m := kind.source
+		out = append(out,
+			api.Get(kind.prefix, m.listRequests).Doc("List who asks to become a member of "+kind.noun).Needs(kind.admin),
+			api.Post(kind.prefix, m.request).Doc("Ask to become a member of "+kind.noun).Needs(kind.asked),
+			api.Put(kind.prefix+"/:user_id/approve", m.approve).Doc("Make somebody who asked for it a member of "+kind.noun).
+				Needs(kind.admin).Status(201),
+			api.Delete(kind.prefix+"/:user_id", m.deny).Doc("Turn down a request to become a member of "+kind.noun).
+				Needs(kind.admin),
+		)
+	}
+	return api.Scoped(nil, out...)
+}
+
+// accessRequestEntity is a user who asks for membership.
+type accessRequestEntity struct {
+	userBasic
+	RequestedAt api.Time `json:"requested_at"`
+}
+
+func (s *Server) accessRequests(ctx context.Context, list []namespace.AccessRequest) ([]accessRequestEntity, error) {
+	ids := make([]authz.UserID, len(list))
+	for i, r := range list {
+		ids[i] = r.UserID
+	}
+	users, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]accessRequestEntity, 0, len(list))
+	for _, r := range list {
+		if u := users[r.UserID]; u != nil {
+			out = append(out, accessRequestEntity{s.basic(u), api.Time(r.At.Time)})
+		}
+	}
+	return out, nil
+}
+
+type listAccessRequestsParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+}
+
+func (m memberSource) listRequests(ctx context.Context, as authz.Actor, p listAccessRequestsParams) (api.List[accessRequestEntity], error) {
+	none := api.List[accessRequestEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	list, total, err := m.s.Namespaces.Requests(ctx, as, at, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	items, err := m.s.accessRequests(ctx, list)
+	if err != nil {
+		return none, err
+	}
+	return api.Paged(items, total), nil
+}
+
+type requestParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+}
+
+func (m memberSource) request(ctx context.Context, as authz.Actor, p requestParams) (accessRequestEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return accessRequestEntity{}, err
+	}
+	made, err := m.s.Namespaces.Request(ctx, as, at)
+	if err != nil {
+		return accessRequestEntity{}, err
+	}
+	items, err := m.s.accessRequests(ctx, []namespace.AccessRequest{*made})
+	if err != nil || len(items) == 0 {
+		return accessRequestEntity{}, err
+	}
+	return items[0], nil
+}
+
+type approveParams struct {
+	memberPath
+	Level int `param:"access_level" default:"30" doc:"Role"`
+}
+
+func (m memberSource) approve(ctx context.Context, as authz.Actor, p approveParams) (memberEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return memberEntity{}, err
+	}
+	made, err := m.s.Namespaces.Approve(ctx, as, at, p.UserID, authz.Level(p.Level))
+	if err != nil {
+		return memberEntity{}, err
+	}
+	return m.s.member(ctx, made, false)
+}
+
+func (m memberSource) deny(ctx context.Context, as authz.Actor, p memberPath) (api.None, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, m.s.Namespaces.Deny(ctx, as, at, p.UserID)
+}
