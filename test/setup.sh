@@ -12,6 +12,7 @@ need() { # command, Debian packages
 }
 need git git
 need curl curl ca-certificates
+need ssh openssh-client
 need gcc gcc libc6-dev
 if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
   missing+=(postgresql)

@@ -23,7 +23,7 @@ type tokenCreateCommand struct {
 
 // Run makes the token in the data itself, whether or not a server runs on it.
 func (t tokenCreateCommand) Run(ctx context.Context, f *flags) error {
-	f.HTTP = "127.0.0.1:0" // nobody is served
+	f.HTTP, f.SSH = "127.0.0.1:0", "off" // nobody is served
 	return f.with(ctx, func(a *app.App) error {
 		key, err := a.CreateToken(ctx, t.User, t.Name, t.Scopes, t.Expires)
 		if err != nil {

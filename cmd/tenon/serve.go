@@ -27,6 +27,9 @@ func (serveCommand) Run(ctx context.Context, f *flags) error {
 	}
 	return f.with(ctx, func(a *app.App) error {
 		return a.Run(ctx, func(url string) {
+			if address := a.SSHAddress(); address != "" {
+				_, _ = fmt.Fprintln(os.Stderr, "tenon: git over SSH on "+address)
+			}
 			_, _ = fmt.Fprintln(os.Stderr, "tenon: ready on "+url)
 		})
 	})
@@ -36,7 +39,7 @@ type migrateCommand struct{}
 
 // Run migrates, which building the server does.
 func (migrateCommand) Run(ctx context.Context, f *flags) error {
-	f.HTTP = "127.0.0.1:0" // nobody is served
+	f.HTTP, f.SSH = "127.0.0.1:0", "off" // nobody is served
 	return f.with(ctx, func(*app.App) error {
 		_, _ = fmt.Fprintln(os.Stderr, "tenon: the database is up to date")
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"tenon/internal/base/config"
@@ -35,6 +36,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/hook"
 	"tenon/migrations"
 )
@@ -54,6 +56,7 @@ type App struct {
 	baseURL string // external URL without a trailing slash
 
 	listener net.Listener
+	sshAt    net.Listener // nil where git over SSH is off
 	db       *db.DB
 	git      *gitcmd.Git
 	archives *spool.Cache
@@ -80,6 +83,7 @@ type App struct {
 
 	hooks *hook.Server
 	http  *http.Server
+	ssh   *gitssh.Server // nil where it is off
 	idle  idleness
 
 	closers []func(ctx context.Context) error // in the order in which things were opened
@@ -122,23 +126,36 @@ func (a *App) assemble(ctx context.Context) error {
 // listen takes the address first, so that a port in use is reported before anything is
 // touched, and so that the external URL is known.
 func (a *App) listen(ctx context.Context) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.config.HTTP)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w (choose another address with --http)", a.config.HTTP, err)
+	var err error
+	if a.listener, err = a.listenOn(ctx, a.config.HTTP); err != nil {
+		return fmt.Errorf("%w (choose another address with --http)", err)
 	}
-	a.listener = l
+	a.baseURL = "http://" + a.listener.Addr().String()
+	if a.config.ExternalURL != nil {
+		a.baseURL = a.config.ExternalURL.String()
+	}
+	if a.config.SSH == "" {
+		return nil
+	}
+	if a.sshAt, err = a.listenOn(ctx, a.config.SSH); err != nil {
+		return fmt.Errorf("%w (choose another address with --ssh, or off)", err)
+	}
+	return nil
+}
+
+func (a *App) listenOn(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
 	a.closing(func(context.Context) error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			return err //nolint:wrapcheck // Close adds what was closed
 		}
 		return nil
 	})
-	a.baseURL = "http://" + l.Addr().String()
-	if a.config.ExternalURL != nil {
-		a.baseURL = a.config.ExternalURL.String()
-	}
-	return nil
+	return l, nil
 }
 
 // open prepares the data folder, the key, the database and git.
@@ -191,10 +208,13 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 	}
 	a.accounts.Start()
 	a.keys.Start()
-	failed := make(chan error, 2)
-	// Both loops end when their listener is closed below, the watch with ctx.
+	failed := make(chan error, 3)
+	// The loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
 	go func() { failed <- a.http.Serve(a.listener) }()
+	if a.ssh != nil {
+		go func() { failed <- a.ssh.Serve(context.WithoutCancel(ctx), a.sshAt) }()
+	}
 	ready("http://" + a.listener.Addr().String())
 	go a.idle.watch(ctx, a.git.Trim)
 	var err error
@@ -205,6 +225,14 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 	return errors.Join(err, a.drain(context.WithoutCancel(ctx)))
 }
 
+// SSHAddress is the address that git over SSH is served on, "" where it is off.
+func (a *App) SSHAddress() string {
+	if a.sshAt == nil {
+		return ""
+	}
+	return a.sshAt.Addr().String()
+}
+
 // grace is how long requests and jobs may take to finish.
 const grace = 30 * time.Second
 
@@ -212,10 +240,15 @@ func (a *App) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	a.log.Info("stopping")
+	var wg sync.WaitGroup
+	if a.ssh != nil {
+		wg.Go(func() { a.ssh.Shutdown(ctx) })
+	}
 	err := a.http.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = a.http.Close()
 	}
+	wg.Wait()
 	return errors.Join(err, a.jobs.Stop(ctx), a.keys.Stop(ctx), a.accounts.Stop(ctx))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/githttp"
+	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/hook"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
@@ -43,6 +44,9 @@ func (a *App) transports() error {
 		Accounts: a.accounts, Projects: a.projects, Repos: a.repos, Policy: a.policy, Settings: a.settings,
 		Hooks: a.hooks, Log: a.log, BaseURL: a.baseURL,
 	})
+	if err := a.overSSH(); err != nil {
+		return err
+	}
 	pages := web.New(web.Deps{
 		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
 		Repos: a.repos, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
@@ -55,6 +59,23 @@ func (a *App) transports() error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
+	return nil
+}
+
+// overSSH builds what serves git over SSH, unless that is off.
+func (a *App) overSSH() error {
+	if a.sshAt == nil {
+		return nil
+	}
+	var err error
+	a.ssh, err = gitssh.New(gitssh.Deps{
+		Keys: a.keys, Projects: a.projects, Repos: a.repos, Policy: a.policy, Settings: a.settings, Hooks: a.hooks,
+		Log: a.log, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
+	})
+	if err != nil {
+		return fmt.Errorf("start git over SSH: %w", err)
+	}
+	a.closing(func(ctx context.Context) error { a.ssh.Shutdown(ctx); return nil })
 	return nil
 }
 
@@ -124,10 +145,10 @@ func (a *App) signIn(r *http.Request) authz.Actor {
 
 // sshAddress is where git over SSH is reached, as clients see it: "" where it is off.
 func (a *App) sshAddress() string {
-	if a.config.SSH == "" {
+	if a.sshAt == nil {
 		return ""
 	}
-	_, port, err := net.SplitHostPort(a.config.SSH)
+	_, port, err := net.SplitHostPort(a.sshAt.Addr().String())
 	if err != nil {
 		return ""
 	}

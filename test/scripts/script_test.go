@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,7 +21,9 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, nil) }
 
-// TestScripts runs every story on a server of its own. Besides the commands of
+// TestScripts runs every story on a server of its own; those whose names begin with ssh_
+// have one that serves git over SSH. There $SSH runs ssh, and a host of any name is the
+// server, asked with the key in the file of that name: ann:team/app.git. Besides the commands of
 // testscript a story has:
 //
 //	user NAME            make a user; $NAME is the token from then on
@@ -28,6 +31,10 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 //	                     call the API with the token of WHO ("root", a user, or "-" for
 //	                     nobody); prints the status and the body. "! api" expects 400 or more
 //	set VAR PATH         take a field of the last answer, such as "id" or "0.commit.id"
+//	sshkey WHO FILE [JSON]
+//	                     make a key pair unless FILE is there, and add it to the account of
+//	                     WHO; JSON has further parameters, "expires_in" is in seconds
+//	eventually COMMAND   run a program until it succeeds; with "!" until it fails
 //	kill, restart        end the server as a power cut would; start it again
 func TestScripts(t *testing.T) {
 	for _, program := range []string{"git", "curl"} {
@@ -38,13 +45,26 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
-			s := &story{server: servertest.Start(e.T().(testing.TB), "")} //nolint:forcetypeassert // testscript runs on *testing.T
+			var args []string
+			if strings.HasPrefix(filepath.Base(e.WorkDir), "script-ssh_") {
+				if _, err := exec.LookPath("ssh"); err != nil {
+					e.T().Skip("ssh: skipped (not installed)")
+				}
+				args = []string{"--ssh", "127.0.0.1:0"}
+			}
+			s := &story{server: servertest.Start(e.T().(testing.TB), "", args...)} //nolint:forcetypeassert // testscript runs on *testing.T
 			e.Values[storyKey{}] = s
 			e.Setenv("URL", s.server.URL)
 			e.Setenv("HOST", strings.TrimPrefix(s.server.URL, "http://"))
 			e.Setenv("DATA", s.server.Data)
 			e.Setenv("root", servertest.RootToken)
 			e.Setenv("HOME", e.WorkDir)
+			if s.server.SSH != "" {
+				e.Setenv("GIT_SSH_COMMAND", "ssh -F "+e.WorkDir+"/ssh_config")
+				if err := s.configureSSH(e.WorkDir, e.Setenv); err != nil {
+					return err
+				}
+			}
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_TERMINAL_PROMPT", "0")
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
@@ -54,12 +74,15 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"), 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"user": user, "api": api, "set": set,
+			"user": user, "api": api, "set": set, "sshkey": sshKey, "eventually": eventually,
 			"kill": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				of(ts).server.Restart()
 				ts.Setenv("URL", of(ts).server.URL)
 				ts.Setenv("HOST", strings.TrimPrefix(of(ts).server.URL, "http://"))
+				if of(ts).server.SSH != "" {
+					ts.Check(of(ts).configureSSH(ts.Getenv("WORK"), ts.Setenv))
+				}
 			},
 		},
 	})

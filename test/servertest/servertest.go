@@ -52,6 +52,7 @@ func Binary(tb testing.TB) string {
 // Server is a running server.
 type Server struct {
 	URL  string // http://127.0.0.1:<port>
+	SSH  string // 127.0.0.1:<port>, "" where it is off: ask for it with the arguments --ssh 127.0.0.1:0
 	Data string
 
 	tb       testing.TB
@@ -122,6 +123,9 @@ func (s *Server) read(stderr io.Reader, ready chan<- string) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
+		if address, ok := strings.CutPrefix(lines.Text(), "tenon: git over SSH on "); ok {
+			s.SSH = address // comes before the ready line
+		}
 		if url, ok := strings.CutPrefix(lines.Text(), "tenon: ready on "); ok {
 			ready <- url
 		}

@@ -1,0 +1,238 @@
+package gitssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/crypto/ssh"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/sshkey"
+)
+
+// The commands that git runs on the other side.
+const (
+	uploadPack    = "git-upload-pack"
+	receivePack   = "git-receive-pack"
+	uploadArchive = "git-upload-archive"
+)
+
+// Statuses of commands that git did not run.
+const (
+	failed  = 1
+	unknown = 128
+)
+
+const textHidden = "The project you were looking for could not be found or you don't have permission to view it."
+
+// exchange is one command of a client.
+type exchange struct {
+	*Server
+	channel  ssh.Channel
+	protocol string
+	key      sshkey.ID
+	from     net.Addr
+}
+
+// run does what a client asks for, as the user whose key proved itself. The user is read
+// anew for every command: it may have been blocked since the connection began.
+func (x *exchange) run(ctx context.Context, text string) int {
+	as, err := x.Keys.SignOn(ctx, x.key)
+	if errs.Is(err, errs.Unauthorized) {
+		return x.refuse("Your SSH key is not known any more.")
+	}
+	if err != nil {
+		return x.explain(err, "")
+	}
+	if host, _, err := net.SplitHostPort(x.from.String()); err == nil {
+		as.Address = host
+	}
+	args, err := words(text)
+	if err == nil && len(args) > 1 && args[0] == "git" {
+		args = append([]string{"git-" + args[1]}, args[2:]...)
+	}
+	switch {
+	case err == nil && (len(args) == 0 || len(args) == 1 && args[0] == "discover"):
+		_, err := fmt.Fprintf(x.channel, "Welcome to GitLab, @%s!\n", as.Username)
+		if err != nil {
+			return failed
+		}
+		return 0
+	case err == nil && len(args) == 2 && (args[0] == uploadPack || args[0] == receivePack || args[0] == uploadArchive):
+		begun := time.Now()
+		status := x.git(ctx, as, args[0], args[1])
+		x.Log.Info("git over SSH", "user_id", as.UserID, "key_id", x.key, "command", args[0], "path", clip(args[1]),
+			"status", status, "seconds", time.Since(begun).Seconds())
+		return status
+	}
+	x.refuse("Unknown command: " + clip(text))
+	return unknown
+}
+
+// git serves one of git's commands on the project at a path.
+func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string) int {
+	p, err := x.find(ctx, as, path)
+	if err != nil {
+		return x.explain(err, textHidden)
+	}
+	if command == receivePack {
+		return x.push(ctx, as, p)
+	}
+	return x.fetch(ctx, as, p, command)
+}
+
+// find finds the project; one that moved is found where it is, and the client is told.
+func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*project.Project, error) {
+	at := place(path)
+	if at == "" {
+		return nil, errs.Missing("Project")
+	}
+	p, err := x.Projects.Find(ctx, as, at)
+	moved, was := errors.AsType[*project.Moved](err)
+	if !was {
+		return p, err //nolint:wrapcheck // the sentence stands
+	}
+	if p, err = x.Projects.FindByID(ctx, as, moved.ID); err != nil {
+		return nil, err //nolint:wrapcheck // the sentence stands
+	}
+	x.tell("", fmt.Sprintf("Project '%s' was moved to '%s'.", at, p.FullPath), "", "Please update your Git remote:", "",
+		"  git remote set-url origin "+x.url(p.FullPath), "")
+	return p, nil
+}
+
+// url is where a project is reached over SSH, in the short form on the usual port.
+func (x *exchange) url(path string) string {
+	host, port, err := net.SplitHostPort(x.Address)
+	if err != nil || port == "22" {
+		return "git@" + host + ":" + path + ".git"
+	}
+	return "ssh://git@" + x.Address + "/" + path + ".git"
+}
+
+func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project, command string) int {
+	if err := x.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+		return x.explain(err, "You are not allowed to download code from this project.")
+	}
+	if !x.open() {
+		return failed
+	}
+	r, err := x.Repos.Open(ctx, p)
+	if err != nil {
+		return x.explain(err, "")
+	}
+	service := gitcmd.Service{
+		Protocol: x.protocol,
+		Config:   []string{"uploadpack.hideRefs=refs/keep-around", "uploadpack.hideRefs=refs/tenon"},
+		Stdin:    x.channel, Stdout: x.channel,
+	}
+	if command == uploadArchive {
+		return x.ended(r.UploadArchive(ctx, service))
+	}
+	return x.ended(r.UploadPack(ctx, service))
+}
+
+func (x *exchange) push(ctx context.Context, as authz.Actor, p *project.Project) int {
+	push, err := x.Repos.BeginPush(ctx, as, p)
+	if err != nil {
+		return x.explain(err, textHidden)
+	}
+	if !x.open() {
+		return failed
+	}
+	env, release := x.Hooks.Register(push)
+	defer release()
+	service := gitcmd.Service{
+		Protocol: x.protocol,
+		Config:   []string{"receive.hideRefs=refs/keep-around", "receive.hideRefs=refs/merge-requests", "receive.hideRefs=refs/tenon"},
+		Env:      env, HooksDir: x.Hooks.HooksDir(), Decide: true, Stdin: x.channel, Stdout: x.channel,
+	}
+	if most := x.Settings.Current().ReceiveMaxInputSize; most != nil {
+		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*most<<20))
+	}
+	return x.ended(push.Repo().ReceivePack(ctx, service))
+}
+
+// open asks the settings whether git is served over SSH, and tells the client if not.
+func (x *exchange) open() bool {
+	if x.Settings.Current().EnabledGitAccessProtocol != "http" {
+		return true
+	}
+	x.refuse("Git access over SSH is not allowed")
+	return false
+}
+
+// ended gives the status of a git process. The protocol itself has told the client what
+// is wrong.
+func (x *exchange) ended(err error) int {
+	if err == nil {
+		return 0
+	}
+	x.Log.Debug("git process ended early", "error", err)
+	if ended, ok := errors.AsType[*gitcmd.Error](err); ok && ended.Code > 0 {
+		return ended.Code
+	}
+	return failed
+}
+
+// explain tells the client why it is refused: what the error says where a client may read
+// it, hidden where the project is, and nothing where the server is at fault.
+func (x *exchange) explain(err error, otherwise string) int {
+	switch text := err.Error(); {
+	case errs.Is(err, errs.NotFound):
+		return x.refuse(textHidden)
+	case errs.Is(err, errs.Forbidden) && text != errs.Forbidden.String():
+		return x.refuse(text)
+	case errs.Is(err, errs.Forbidden) && otherwise != "":
+		return x.refuse(otherwise)
+	case errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized):
+		return x.refuse("You are not allowed to do this.")
+	}
+	if !errors.Is(err, context.Canceled) { // the client went away
+		x.Log.Error("git over SSH failed", "error", err)
+	}
+	return x.refuse("Internal server error")
+}
+
+// refuse tells the client why nothing is done, in the frame of facts that people know.
+func (x *exchange) refuse(text string) int {
+	line := strings.Repeat("=", 72)
+	lines := strings.Split("ERROR: "+text, "\n")
+	_, _ = io.WriteString(x.channel.Stderr(), "\n") // a client that is gone reads nothing
+	x.tell(append(append([]string{line, ""}, lines...), "", line)...)
+	_, _ = io.WriteString(x.channel.Stderr(), "\n")
+	return failed
+}
+
+// tell shows lines to whoever sits at the client.
+func (x *exchange) tell(lines ...string) {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("remote: " + line + "\n")
+	}
+	_, _ = io.WriteString(x.channel.Stderr(), b.String()) // as above
+}
+
+// clip makes what a client sent fit to be shown or logged.
+func clip(text string) string {
+	const most = 200
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return text
+}
