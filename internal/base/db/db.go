@@ -51,10 +51,11 @@ type DB struct {
 	columns    sync.Map // reflect.Type of a row to []column
 	scanner    *dbscan.API
 
-	pool   *pgxpool.Pool // PostgreSQL
-	writer *sql.DB       // SQLite: one connection
-	reader *sql.DB       // SQLite: query_only connections
-	group  *group        // SQLite: whose turn it is to write
+	pool    *pgxpool.Pool // PostgreSQL
+	writer  *sql.DB       // SQLite: one connection
+	reader  *sql.DB       // SQLite: query_only connections
+	readers int           // SQLite: how many of them
+	group   *group        // SQLite: whose turn it is to write
 }
 
 // Open connects to a database and, on SQLite, creates the file where it is

@@ -39,6 +39,7 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 		_ = d.writer.Close()
 		return err
 	}
+	d.readers = cfg.Readers
 	d.read = sqlSession{d.reader}
 	d.group = startGroup(d, cfg.Stall)
 	return nil
@@ -58,7 +59,7 @@ func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
 }
 
 // cachedStatements is how many prepared statements a connection keeps.
-const cachedStatements = 500
+const cachedStatements = 300
 
 // cachingConnector makes connections that keep their statements prepared, which
 // saves more than half of the time of a small statement.
@@ -156,11 +157,16 @@ func (c *cachingConn) QueryContext(ctx context.Context, query string, args []dri
 
 // Close ends the statements before their connection.
 func (c *cachingConn) Close() error {
+	c.forget()
+	return c.liteConn.Close()
+}
+
+// forget ends the statements that do not run.
+func (c *cachingConn) forget() {
 	for _, s := range c.free {
 		_ = s.Close()
 	}
-	c.free = nil
-	return c.liteConn.Close()
+	c.free = make(map[string]liteStmt)
 }
 
 // cachedRows gives its statement back when it is closed.

@@ -1,0 +1,42 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Trim gives back the memory of an idle SQLite database: the connections that read are
+// closed, to be opened again when they are needed, and the one that writes drops its
+// pages and its prepared statements. On PostgreSQL it does nothing.
+func (d *DB) Trim(ctx context.Context) error {
+	if d.dialect != SQLite {
+		return nil
+	}
+	d.reader.SetMaxIdleConns(0) // closes the idle ones now
+	d.reader.SetMaxIdleConns(d.readers)
+	conn, err := d.writer.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("trim database: %w", err)
+	}
+	if err := shrink(ctx, conn); err != nil {
+		_ = conn.Close()
+		return fmt.Errorf("trim database: %w", err)
+	}
+	return conn.Close()
+}
+
+func shrink(ctx context.Context, conn *sql.Conn) error {
+	if err := conn.Raw(func(c any) error {
+		c.(*cachingConn).forget() //nolint:forcetypeassert // the pool makes no others
+		return nil
+	}); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "PRAGMA shrink_memory;")
+	return err
+}
+
+// InTransaction reports whether ctx carries a transaction of this database. What is read
+// with such a ctx may be undone, so it must not be remembered.
+func (d *DB) InTransaction(ctx context.Context) bool { return d.current(ctx) != nil }
