@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -44,8 +43,9 @@ type Config struct {
 // Service keeps users and their tokens. It is safe for concurrent use.
 type Service struct {
 	Config
-	cache *tokenCache
-	usage *usage
+	cache  *tokenCache
+	people *summaryCache
+	usage  *usage
 }
 
 // New builds the service. Call Start to have the use of tokens written down.
@@ -53,7 +53,7 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, cache: newTokenCache(), usage: newUsage()}
+	return &Service{Config: c, cache: newTokenCache(), people: newSummaryCache(), usage: newUsage()}
 }
 
 // CommitHost is the host name of private commit addresses.
@@ -87,21 +87,4 @@ func (s *Service) Current(ctx context.Context, as authz.Actor) (*User, error) {
 		return nil, err
 	}
 	return s.load(ctx, "u.id = ?", as.UserID)
-}
-
-// ByIDs gives the summaries of users, whoever asks, in one statement; unknown ids are
-// missing from the result. Only the fields before Profile are filled.
-func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*User, error) {
-	out := make(map[authz.UserID]*User, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	rows, err := s.summaries(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read users: %w", err)
-	}
-	for i := range rows {
-		out[rows[i].ID] = &rows[i]
-	}
-	return out, nil
 }

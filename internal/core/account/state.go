@@ -136,7 +136,7 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		if moved = n > 0; err != nil || !moved {
 			return err
 		}
-		s.DB.AfterCommit(ctx, func() { s.cache.evictUser(u.ID) })
+		s.forget(ctx, u.ID)
 		return s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: u.State, To: to, By: as})
 	})
 	if err != nil {

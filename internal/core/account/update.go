@@ -100,7 +100,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				return err
 			}
 		}
-		s.DB.AfterCommit(ctx, func() { s.cache.evictUser(id) })
+		s.forget(ctx, id)
 		return s.Bus.Publish(ctx, UserUpdated{
 			UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
 			Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, By: as,

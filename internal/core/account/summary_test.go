@@ -1,0 +1,76 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+func TestService_ByIDs_remembered(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		ctx := t.Context()
+		u, _ := h.user("mona")
+		// read gives the name and state of the user, and what it cost.
+		read := func(ctx context.Context, ids ...authz.UserID) (string, uint64) {
+			t.Helper()
+			before := d.Statements()
+			got, err := h.ByIDs(ctx, append(ids, u.ID))
+			if err != nil || got[u.ID] == nil {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			if got[99] != nil || len(got) > 2 {
+				t.Errorf("got %v, want nobody else", got)
+			}
+			name := got[u.ID].Name + " " + string(got[u.ID].State) + " " + got[u.ID].Email
+			got[u.ID].Name = "scribbled" // what callers do to theirs is no concern of others
+			return name, d.Statements() - before
+		}
+		wants := func(ctx context.Context, name string, statements uint64, ids ...authz.UserID) {
+			t.Helper()
+			if got, n := read(ctx, ids...); got != name || n != statements {
+				t.Errorf("got %q in %d statements, want %q in %d", got, n, name, statements)
+			}
+		}
+		first := u.Name + " active " + u.Email
+		wants(ctx, first, 1)
+		wants(ctx, first, 0)
+		wants(ctx, first, 0, u.ID)
+		wants(ctx, first, 1, 99)
+		wants(ctx, first, 1, 99) // nobody is not remembered
+		h.pass(11 * time.Second)
+		wants(ctx, first, 1)
+
+		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Name: ptr("Another")}); err != nil {
+			t.Fatal(err)
+		}
+		wants(ctx, "Another active "+u.Email, 1)
+		if _, err := h.Block(ctx, h.root, u.ID); err != nil {
+			t.Fatal(err)
+		}
+		wants(ctx, "Another blocked "+u.Email, 1)
+		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Email: ptr("new@example.com"), SkipReconfirmation: true}); err != nil {
+			t.Fatal(err)
+		}
+		wants(ctx, "Another blocked new@example.com", 1)
+
+		undo := errors.New("undo")
+		if err := d.InTx(ctx, func(ctx context.Context) error {
+			if _, err := d.Exec(ctx, "UPDATE users SET name = 'Never' WHERE id = ?", u.ID); err != nil {
+				return err
+			}
+			wants(ctx, "Never blocked new@example.com", 1)
+			return undo
+		}); !errors.Is(err, undo) {
+			t.Fatal(err)
+		}
+		wants(ctx, "Another blocked new@example.com", 0)
+	})
+}
