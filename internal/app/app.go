@@ -216,7 +216,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 		go func() { failed <- a.ssh.Serve(context.WithoutCancel(ctx), a.sshAt) }()
 	}
 	ready("http://" + a.listener.Addr().String())
-	go a.idle.watch(ctx, a.git.Trim)
+	go a.idle.watch(ctx, a.trim)
 	var err error
 	select {
 	case <-ctx.Done():
