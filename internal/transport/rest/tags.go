@@ -14,7 +14,7 @@ func (s *Server) tagRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(path, s.tags).Doc("List tags").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:tag_name", s.tag).Doc("Show a tag").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode, authz.ReadCode),
+		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode),
 		api.Delete(path+"/:tag_name", s.deleteTag).Doc("Delete a tag").Needs(authz.DeleteTag, authz.PushCode),
 	)
 }

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// schemas reads the reference's schemas. They are of a later release than the
+// interface, so they say what type a field has, but not which fields there are.
+type schemas struct{ root string }
+
+// Load reads one schema, without what it says about further fields.
+func (s schemas) Load(address string) (any, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(u.Path)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return loose(doc), nil
+}
+
+// loose takes additionalProperties out of a schema and what it holds.
+func loose(doc any) any {
+	switch v := doc.(type) {
+	case map[string]any:
+		delete(v, "additionalProperties")
+		for _, part := range v {
+			loose(part)
+		}
+	case []any:
+		for _, part := range v {
+			loose(part)
+		}
+	}
+	return doc
+}
+
+// different lists, schema by schema, the fields in which the contract or the facts
+// differ from it, with the reason.
+func different() map[string]map[string]string {
+	locked := map[string]string{"author.locked": "newer than the contract"}
+	code := map[string]string{
+		"forks_count": "left out where the caller does not see the code",
+		"readme_url":  "left out where the caller does not see the code",
+	}
+	return map[string]map[string]string{"issue": locked, "issues": locked, "projects": code}
+}
+
+// TestContract holds answers against the reference's schemas.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	root := os.Getenv("TENON_CONTRACT_DIR")
+	if root == "" {
+		t.Skip("contract schemas: skipped (TENON_CONTRACT_DIR is not set)")
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft4)
+	c.AssertFormat()
+	c.UseLoader(schemas{root})
+	w := newWorld(newServer(t, ""))
+	project := w.projects[2].values
+	path := "/projects/" + project["projects/:id"]
+	group := "/groups/" + project["groups/:id"]
+	w.decorate(path, 3)
+	issue, request := "/issues/"+project[":issue_iid"], "/merge_requests/"+project[":merge_request_iid"]
+	for _, tc := range []struct{ schema, as, path string }{
+		{"metadata", "guest", "/metadata"},
+		{"user/public", "guest", "/user"},
+		{"user/basics", "guest", "/users"},
+		{"user/admins", "admin", "/users"},
+		{"user/admin", "admin", "/users/" + project["users/:id"]},
+		{"project", "", path},
+		{"projects", "", "/projects"},
+		{"project", "owner", path},
+		{"projects", "owner", "/projects"},
+		{"projects", "owner", group + "/projects"},
+		{"members", "owner", path + "/members/all"},
+		{"members", "owner", group + "/members"},
+		{"branch", "owner", path + "/repository/branches/main"},
+		{"branches", "owner", path + "/repository/branches"},
+		{"tag", "owner", path + "/repository/tags/v1"},
+		{"tags", "owner", path + "/repository/tags"},
+		{"commits", "owner", path + "/repository/commits"},
+		{"commit/detail", "owner", path + "/repository/commits/main"},
+		{"commits_with_stats", "owner", path + "/repository/commits?with_stats=true"},
+		{"issue", "owner", path + issue},
+		{"issues", "owner", path + "/issues"},
+		{"issues", "owner", "/issues?scope=all"},
+		{"notes", "owner", path + issue + "/notes"},
+		{"notes", "owner", path + request + "/notes"},
+		{"merge_request", "owner", path + request},
+		{"merge_requests", "owner", path + "/merge_requests"},
+		{"merge_requests", "owner", "/merge_requests?scope=all"},
+		{"commits", "owner", path + request + "/commits"},
+	} {
+		t.Run(tc.schema+" "+tc.path, func(t *testing.T) {
+			schema, err := c.Compile("file://" + filepath.Join(root, "schemas/public_api/v4", tc.schema+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := w.send(t.Context(), get(tc.as, tc.path))
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body.Bytes()))
+			if err != nil || a.Code != http.StatusOK {
+				t.Fatalf("got %d %.300s", a.Code, a.Body)
+			}
+			if list, ok := doc.([]any); ok && len(list) == 0 {
+				t.Fatal("an empty list shows nothing")
+			}
+			for _, problem := range problems(schema.Validate(doc), different()[tc.schema]) {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// problems lists what a validation found, but for the fields that are known to differ.
+func problems(err error, known map[string]string) []string {
+	var found *jsonschema.ValidationError
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &found) {
+		return []string{err.Error()}
+	}
+	var out []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+		if len(e.Causes) > 0 {
+			return
+		}
+		place := slices.DeleteFunc(slices.Clone(e.InstanceLocation), func(s string) bool { return strings.Trim(s, "0123456789") == "" })
+		if missing, ok := e.ErrorKind.(*kind.Required); ok {
+			for _, name := range missing.Missing {
+				field := strings.Join(append(slices.Clone(place), name), ".")
+				if known[field] == "" {
+					out = append(out, field+" is missing")
+				}
+			}
+			return
+		}
+		field := strings.Join(place, ".")
+		if known[field] == "" {
+			b, _ := json.Marshal(e.ErrorKind)
+			out = append(out, fmt.Sprintf("%s: %s", field, b))
+		}
+	}
+	walk(found)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,196 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+// many is how long the lists are in the end.
+const many = 100
+
+// TestStatements counts the SQL statements of every list when its page has one row and
+// when it has a hundred: there must be as many. The budgets are those of the slice.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	w := newWorld(newServer(t, ""))
+	path := "/projects/" + w.projects[0].values["projects/:id"]
+	w.decorate(path, 1)
+	lists := w.lists()
+	few := w.count(t, lists, 1) // a full page, which has to be counted as well
+	w.fill(path)
+	full := w.count(t, lists, many)
+	for _, title := range sorted(full) {
+		before, after := few[title], full[title]
+		t.Logf("%-60s %3d rows %2d statements", title, after.rows, after.statements)
+		if after.statements > before.statements {
+			t.Errorf("%s: %d statements for %d rows, %d for %d", title, before.statements, before.rows, after.statements, after.rows)
+		}
+		budget := 12
+		switch {
+		case strings.HasSuffix(title, "/issues"), strings.HasSuffix(title, "/notes"):
+			budget = 8
+		case strings.HasSuffix(title, "/merge_requests"):
+			budget = 10
+		}
+		if after.statements > budget {
+			t.Errorf("%s: %d statements, want %d at most", title, after.statements, budget)
+		}
+	}
+	for _, name := range []string{
+		"GET /projects/:id/issues", "GET /issues", "GET /groups/:id/issues", "GET /projects/:id/issues/:noteable_id/notes",
+		"GET /projects/:id/merge_requests/:noteable_id/notes", "GET /projects/:id/merge_requests", "GET /merge_requests",
+		"GET /groups/:id/merge_requests", "GET /projects/:id/labels", "GET /users", "GET /projects", "GET /groups",
+		"GET /groups/:id/projects", "GET /groups/:id/subgroups", "GET /projects/:id/members/all", "GET /groups/:id/members",
+		"GET /projects/:id/repository/branches", "GET /projects/:id/repository/tags", "GET /projects/:id/repository/tree",
+		"GET /personal_access_tokens",
+	} {
+		if got := full[name]; got.rows < many {
+			t.Errorf("%s has %d rows only: what was to be counted?", name, got.rows)
+		}
+	}
+}
+
+type cost struct{ rows, statements int }
+
+func sorted(m map[string]cost) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// lists gives the rows of all routes that answer with a list, in the private place.
+func (w *world) lists() []row {
+	all := samples()
+	var out []row
+	for _, route := range w.kit().Routes() {
+		if route.Method != http.MethodGet || !strings.HasPrefix(route.Result.Name(), "List[") {
+			continue
+		}
+		for _, r := range w.rows(route, all) {
+			if r.sample.note == "" && slices.Contains([]string{"private", "instance"}, r.place.name) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func (w *world) count(t *testing.T, lists []row, perPage int) map[string]cost {
+	t.Helper()
+	out := map[string]cost{}
+	for _, r := range lists {
+		q, missing := r.request()
+		if missing != "" {
+			t.Fatalf("%s: no value for :%s", r.title(), missing)
+		}
+		mark := "?"
+		if strings.Contains(q.path, "?") {
+			mark = "&"
+		}
+		whole := ""
+		if strings.HasSuffix(q.path, "/issues") || strings.HasSuffix(q.path, "/merge_requests") {
+			whole = "&scope=all"
+		}
+		q.path += fmt.Sprintf("%sper_page=%d%s", mark, perPage, whole)
+		q.as = "owner"
+		w.send(t.Context(), q) // fills caches
+		before := w.db.Statements()
+		a := w.send(t.Context(), q)
+		statements := int(w.db.Statements() - before)
+		var list []json.RawMessage
+		if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil || a.Code != http.StatusOK {
+			t.Errorf("%s: got %d %.200s", r.title(), a.Code, a.Body)
+			continue
+		}
+		out[r.title()] = cost{len(list), statements}
+	}
+	return out
+}
+
+// decorate makes n issues and merge requests with people and labels, so that a row
+// brings everything it can bring.
+func (w *world) decorate(path string, n int) {
+	people := []string{"guest", "planner", "reporter", "developer", "maintainer", "owner"}
+	for i := range n {
+		who, other := people[i%len(people)], people[(i+1)%len(people)]
+		label := fmt.Sprintf("label %s %d", who, i)
+		w.do("owner", "POST", path+"/issues", obj{
+			"title": "Issue", "labels": label, "assignee_ids": []authz.UserID{w.ids[other]}, "description": "Text",
+		})
+		branch := fmt.Sprintf("branch-%d-%d", n, i)
+		w.do("owner", "POST", path+"/repository/branches", obj{"branch": branch, "ref": "feature"})
+		w.do("developer", "POST", path+"/merge_requests", obj{
+			"title": "Request", "source_branch": branch, "target_branch": "main", "labels": label,
+			"assignee_ids": []authz.UserID{w.ids[other]}, "reviewer_ids": []authz.UserID{w.ids[who]},
+		})
+	}
+}
+
+// fill makes a hundred rows of everything that is listed.
+func (w *world) fill(path string) {
+	w.decorate(path, many)
+	p := w.projects[0].values
+	group := "/groups/" + p["groups/:id"]
+	var actions []obj
+	for i := range many {
+		name := fmt.Sprintf("many-%d", i)
+		id := w.user(name, func(in *account.Input) { in.ProjectsLimit = nil })
+		w.do("admin", "POST", path+"/members", obj{"user_id": id, "access_level": authz.Reporter})
+		w.do("admin", "POST", group+"/members", obj{"user_id": id, "access_level": authz.Guest})
+		w.do("owner", "POST", group+"/labels", obj{"name": name, "color": "#00ff00"})
+		w.do("owner", "POST", "/groups", obj{"name": name, "path": name, "parent_id": p["groups/:id"]})
+		w.do("owner", "POST", "/projects", obj{"name": "p-" + name, "namespace_id": p["groups/:id"]})
+		w.do("owner", "POST", path+"/repository/tags", obj{"tag_name": name, "ref": "main"})
+		for _, kind := range []string{"/issues/" + p["issues/:noteable_id"], "/merge_requests/" + p["merge_requests/:noteable_id"]} {
+			w.do([]string{"reporter", "developer", "owner"}[i%3], "POST", path+kind+"/notes", obj{"body": "Word"})
+		}
+		w.token("owner's "+name, "owner", authz.ScopeAPI)
+		actions = append(actions, obj{"action": "create", "file_path": name + ".md", "content": name})
+	}
+	w.do("owner", "POST", path+"/repository/commits", obj{"branch": "main", "commit_message": "Many", "actions": actions})
+}
+
+// TestProcesses reads the same things of a repository again and again: no git process
+// is started once it is warm.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(newServer(t, ""))
+	all := samples()
+	warm := map[string]bool{}
+	for _, name := range []string{
+		"/tree", "/branches", "/branches/:branch", "/tags", "/tags/:tag_name", "/commits/:sha", "/commits/:sha/diff", "/files/:file_path",
+		"/files/:file_path/raw", "/blobs/:sha", "/blobs/:sha/raw", "/compare",
+	} {
+		warm["GET /projects/:id/repository"+name] = true
+	}
+	for _, route := range w.kit().Routes() {
+		if !warm[key(route)] {
+			continue
+		}
+		delete(warm, key(route))
+		r := w.rows(route, all)[0]
+		q, _ := r.request()
+		q.as = "owner"
+		for range 2 {
+			w.send(t.Context(), q)
+		}
+		before := w.git.Started()
+		a := w.send(t.Context(), q)
+		if started := w.git.Started() - before; started != 0 || a.Code != http.StatusOK {
+			t.Errorf("%s: got %d and %d processes when warm, want none", key(route), a.Code, started)
+		}
+	}
+	for name := range warm {
+		t.Errorf("there is no %s", name)
+	}
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestForeign gives every route an id that belongs to another project, as somebody who
+// owns both: a thing is found through its own project only.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		one, two := w.projects[0], w.projects[2]
+		// Numbers inside projects start alike, so the other project gets more of everything.
+		path := "/projects/" + two.values["projects/:id"]
+		for range 3 {
+			two.values[":issue_iid"] = number(w.do("owner", "POST", path+"/issues", obj{"title": "Another"}), "iid")
+		}
+		two.values["issues/:noteable_id"] = two.values[":issue_iid"]
+		request := w.do("owner", "POST", path+"/merge_requests", obj{"title": "Another", "source_branch": "spare", "target_branch": "main"})
+		two.values[":merge_request_iid"] = number(request, "iid")
+		two.values["merge_requests/:noteable_id"] = number(request, "iid")
+		w.do("owner", "POST", path+"/repository/branches", obj{"branch": "foreign", "ref": "main"})
+		w.do("owner", "POST", path+"/repository/tags", obj{"tag_name": "foreign-tag", "ref": "main"})
+		w.do("owner", "POST", path+"/repository/files/foreign.md", obj{"branch": "foreign", "content": "of another", "commit_message": "x"})
+		head := w.do("owner", "GET", path+"/repository/branches/foreign", nil)
+		blob := w.do("owner", "GET", path+"/repository/files/foreign.md?ref=foreign", nil)
+		maps.Copy(two.values, map[string]string{
+			":branch": "foreign", ":tag_name": "foreign-tag", ":sha": head["commit"].(obj)["id"].(string), "blobs/:sha": blob["blob_id"].(string),
+			":file_path": "foreign.md", "protected_branches/:name": "foreign", "protected_tags/:name": "foreign",
+		})
+		w.do("owner", "POST", path+"/protected_branches", obj{"name": "foreign"})
+		w.do("owner", "POST", path+"/protected_tags", obj{"name": "foreign"})
+
+		all, asked := samples(), 0
+		for _, route := range w.kit().Routes() {
+			below, nested := strings.CutPrefix(route.Path, "/projects/:id/")
+			if !nested || !strings.Contains(below, ":") || strings.HasPrefix(below, "members") {
+				continue
+			}
+			for _, r := range w.rows(route, all) {
+				if r.place != one || r.sample.note != "" || creates(route.Method, route.Path) {
+					continue
+				}
+				names := strings.Split(route.Path, "/")
+				for _, n := range names {
+					// People and groups are nobody's own.
+					nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id"}, n)
+					if strings.HasPrefix(n, ":") && nested {
+						r.place = mixed(one, two, n, names)
+						q, missing := r.request()
+						if missing != "" {
+							t.Fatalf("%s: no value for %s", key(route), missing)
+						}
+						q.as = "owner"
+						asked++
+						if a := w.undone(q, nil); a.Code != http.StatusNotFound {
+							t.Errorf("%s with the %s of another project: got %d %.200s, want 404", key(route), n, a.Code, a.Body)
+						}
+					}
+				}
+			}
+		}
+		if asked < 20 {
+			t.Errorf("only %d requests were made", asked)
+		}
+	})
+}
+
+// creates reports whether the last name of the path is what is made, not found.
+func creates(method, path string) bool {
+	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path")
+}
+
+// mixed is the place one, but for one name of the path, which is two's.
+func mixed(one, two *place, name string, path []string) *place {
+	p := &place{name: one.name, project: true, values: maps.Clone(one.values)}
+	for _, word := range path {
+		if v, ok := two.values[word+"/"+name]; ok {
+			p.values[word+"/"+name] = v
+		}
+	}
+	if v, ok := two.values[name]; ok {
+		p.values[name] = v
+	}
+	return p
+}
+
+// TestHidden compares what a stranger reads of a thing that is hidden with what is read
+// of a thing that is not there: nothing may tell them apart.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld(newServer(t, ""))
+	all := samples()
+	private := w.projects[0]
+	absent := &place{name: "absent", project: true, values: maps.Clone(private.values)}
+	maps.Copy(absent.values, map[string]string{"projects/:id": "999999", "groups/:id": "999999", "namespaces/:id": "999999"})
+	for _, route := range w.kit().Routes() {
+		for _, r := range w.rows(route, all) {
+			if r.place.name != "private" {
+				continue
+			}
+			if strings.HasPrefix(route.Path, "/issues") || strings.Contains(route.Path, "exists") {
+				continue // for administrators; and a taken path is no secret
+			}
+			for _, as := range []string{"", "stranger", "external"} {
+				q, _ := r.request()
+				other := r
+				other.place = absent
+				p, _ := other.request()
+				q.as, p.as = as, as
+				got, want := w.undone(q, nil), w.undone(p, nil)
+				if got.Code != want.Code || got.Body.String() != want.Body.String() {
+					t.Errorf("%s as %q: hidden answers %d %s, absent %d %s", r.title(), as, got.Code, got.Body, want.Code, want.Body)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"bytes"
+	"encoding/base64"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+// anyToken is what every access token that the server makes looks like.
+var anyToken = regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20}`)
+
+// noSecrets checks that an answer holds no secret of anybody.
+func (s *server) noSecrets(what string, a *httptest.ResponseRecorder) {
+	s.tb.Helper()
+	text := a.Body.String()
+	for name, values := range a.Header() {
+		text += "\n" + name + ": " + strings.Join(values, ", ")
+	}
+	if found := anyToken.FindString(text); found != "" || strings.Contains(text, rootPassword) {
+		s.tb.Errorf("%s answers with a secret: %d %.500s", what, a.Code, text)
+	}
+}
+
+// noSecretsLogged checks that nothing secret was logged so far.
+func (s *server) noSecretsLogged(more ...string) {
+	s.tb.Helper()
+	logged := s.logs.String()
+	for _, key := range s.keys {
+		more = append(more, key)
+	}
+	for _, secret := range append(more, rootPassword) {
+		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))} {
+			if at := strings.Index(logged, form); at >= 0 {
+				s.tb.Errorf("the secret %q is in the log: %s", secret, logged[max(0, at-200):min(len(logged), at+100)])
+			}
+		}
+	}
+	if found := anyToken.FindString(logged); found != "" {
+		s.tb.Errorf("the log holds a token: %s", found)
+	}
+}
+
+// TestSecrets presents tokens and passwords in every way there is, good ones and bad
+// ones, and then looks for them in the log and in the answers.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.user("mona", nil)
+	s.token("soon gone", "mona", authz.ScopeAPI)
+	s.do("mona", "POST", "/projects", obj{"name": "Tools", "initialize_with_readme": true})
+	const wrong, password = "glpat-99999999999999999999", "correct-horse-battery-0"
+	raw := func(method, target, body, kind string, headers ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+		if kind != "" {
+			r.Header.Set("Content-Type", kind)
+		}
+		for i := 0; i+1 < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, r)
+		return w
+	}
+	for name, key := range map[string]string{"good": s.keys["mona"], "wrong": wrong} {
+		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("mona:"+key))
+		for _, a := range []*httptest.ResponseRecorder{
+			raw("GET", api.Prefix+"/user?private_token="+key, "", ""),
+			raw("GET", api.Prefix+"/projects?per_page=1&access_token="+key, "", ""),
+			raw("GET", api.Prefix+"/users?per_page=1&private_token="+key, "", ""),
+			raw("GET", api.Prefix+"/projects?per_page=1&pagination=keyset&order_by=id&private_token="+key, "", ""),
+			raw("GET", api.Prefix+"/nowhere?private_token="+key, "", ""),
+			raw("GET", api.Prefix+"/user?%zz&private_token="+key, "", ""),
+			raw("POST", api.Prefix+"/projects", "private_token="+key+"&name=x&visibility=none", "application/x-www-form-urlencoded"),
+			raw("POST", api.Prefix+"/projects", `{"private_token":"`+key+`","name":7`, "application/json"),
+			raw("GET", api.Prefix+"/user", "", "", "Private-Token", key),
+			raw("GET", api.Prefix+"/user", "", "", "Authorization", "Bearer "+key),
+			raw("GET", api.Prefix+"/user", "", "", "Job-Token", key),
+			raw("GET", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", "Authorization", basic),
+			raw("GET", "/mona/tools.git/info/refs?service=git-receive-pack", "", "", "Authorization", basic),
+			raw("GET", "/mona/tools", "", "", "Private-Token", key),
+			raw("GET", "/mona/tools?private_token="+key, "", ""),
+		} {
+			s.noSecrets(name, a)
+		}
+	}
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	for field, value := range map[string]string{"private_token": rootToken, "password": password, "email": "x@example.com", "name": "X", "username": "xaver"} {
+		if err := parts.WriteField(field, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := parts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	made := raw("POST", api.Prefix+"/users", form.String(), parts.FormDataContentType())
+	if made.Code != http.StatusCreated || strings.Contains(made.Body.String(), password) {
+		t.Errorf("create a user: got %d %s", made.Code, made.Body)
+	}
+	raw("PUT", api.Prefix+"/users/3?password="+password, "", "", "Private-Token", rootToken)
+	raw("GET", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", "Authorization",
+		"Basic "+base64.StdEncoding.EncodeToString([]byte("xaver:"+password)))
+
+	token := s.send(t.Context(), request{as: "admin", method: "POST", path: "/users/2/personal_access_tokens", body: obj{"name": "ci", "scopes": []string{"api"}}})
+	fresh := anyToken.FindString(token.Body.String())
+	if fresh == "" {
+		t.Fatalf("create a token: got %d %s", token.Code, token.Body)
+	}
+	s.keys["fresh"] = fresh
+	for _, path := range []string{"/personal_access_tokens", "/personal_access_tokens/self", "/user"} {
+		a := s.send(t.Context(), get("fresh", path))
+		if a.Code != http.StatusOK {
+			t.Errorf("%s: got %d %s", path, a.Code, a.Body)
+		}
+		s.noSecrets(path, a)
+	}
+	rotated := s.send(t.Context(), request{as: "soon gone", method: "POST", path: "/personal_access_tokens/self/rotate"})
+	s.keys["rotated"] = anyToken.FindString(rotated.Body.String())
+	if s.keys["rotated"] == "" {
+		t.Fatalf("rotate: got %d %s", rotated.Code, rotated.Body)
+	}
+	if s.logs.String() == "" {
+		t.Fatal("nothing was logged, so nothing was checked")
+	}
+	s.noSecretsLogged(wrong, password)
+}
