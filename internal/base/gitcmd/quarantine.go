@@ -45,6 +45,13 @@ func (r *Repo) View(objects string) (*Repo, error) {
 	return &Repo{git: r.git, path: r.path, objects: filepath.Clean(objects)}, nil
 }
 
+// With gives a view of the repository that reads the objects of another one as well. It
+// is for reading only, and what is read through it is not remembered for either. End it
+// with CloseView.
+func (r *Repo) With(other *Repo) *Repo {
+	return &Repo{git: r.git, path: r.path, objects: other.objectDir()}
+}
+
 // CloseView ends the processes that were kept open for a view.
 func (r *Repo) CloseView() {
 	if r.objects != "" {

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -144,106 +143,4 @@ func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitcmd.Obje
 func (s *Service) diffOptions() gitcmd.DiffOptions {
 	set := s.settings.Current()
 	return gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxFileBytes: set.DiffMaxPatchBytes}
-}
-
-// Comparison is what lies between two commits.
-type Comparison struct {
-	From, To gitcmd.ObjectID // as compared: From is the merge base unless the comparison is straight
-	Commit   *gitcmd.Commit  // the newest of Commits, nil where there are none
-	Commits  []*gitcmd.Commit
-	Diff     *gitcmd.Diff
-	SameRef  bool
-}
-
-// maxComparedCommits bounds the commits of a comparison.
-const maxComparedCommits = 10_000
-
-// Compare gives the commits that to has and from has not, oldest first, and the diff
-// between them: from their merge base, or straight from the first to the second.
-func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Project, from, to string, straight bool) (*Comparison, error) {
-	r, err := s.Read(ctx, as, p)
-	if err != nil {
-		return nil, err
-	}
-	first, err := resolveGiven(ctx, r, p, from)
-	if err != nil {
-		return nil, err
-	}
-	second, err := resolveGiven(ctx, r, p, to)
-	if err != nil {
-		return nil, err
-	}
-	out := &Comparison{From: first, To: second, SameRef: from == to}
-	out.Commits, err = r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{second}, Not: []gitcmd.ObjectID{first}, Reverse: true, Limit: maxComparedCommits,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list compared commits: %w", err)
-	}
-	if n := len(out.Commits); n > 0 {
-		out.Commit = out.Commits[n-1]
-	}
-	start := first
-	if !straight {
-		base, err := r.MergeBase(ctx, first, second)
-		switch {
-		case errors.Is(err, gitcmd.ErrNotFound):
-			start = gitcmd.EmptyTree()
-		case err != nil:
-			return nil, fmt.Errorf("find merge base: %w", err)
-		default:
-			start, out.From = base, base
-		}
-	}
-	if out.Diff, err = s.diff(ctx, r, start, second); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func resolveGiven(ctx context.Context, r *gitcmd.Repo, p *project.Project, name string) (gitcmd.ObjectID, error) {
-	if name == "" {
-		return gitcmd.ObjectID{}, errs.Missing("Ref")
-	}
-	rev, err := resolve(ctx, r, p, name, "Ref")
-	return rev.Commit, err
-}
-
-// MergeBase gives the best common ancestor of two or more refs (facts-1 §6.7).
-func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Project, refs []string) (*gitcmd.Commit, error) {
-	r, err := s.Read(ctx, as, p)
-	if err != nil {
-		return nil, err
-	}
-	if len(refs) < 2 {
-		return nil, errs.Plain("Provide at least 2 refs")
-	}
-	ids := make([]gitcmd.ObjectID, 0, len(refs))
-	var unknown []string
-	for _, name := range refs {
-		id, err := resolveGiven(ctx, r, p, name)
-		switch {
-		case errs.Is(err, errs.NotFound):
-			unknown = append(unknown, name)
-		case err != nil:
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	switch len(unknown) {
-	case 0:
-	case 1:
-		return nil, errs.Plain("Could not find ref: " + unknown[0])
-	default:
-		return nil, errs.Plain("Could not find refs: " + strings.Join(unknown, ", "))
-	}
-	id, err := r.MergeBase(ctx, ids...)
-	if err != nil {
-		return nil, missing(err, "Merge Base")
-	}
-	c, err := r.Commit(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read merge base: %w", err)
-	}
-	return c, nil
 }

@@ -168,19 +168,19 @@ func TestService_Compare(t *testing.T) {
 		side := w.put("side", "b", "b\n")
 		w.put("main", "c", "c\n")
 		p := w.as(w.reporter)
-		c, err := w.repos.Compare(t.Context(), w.reporter, p, "main", "side", false)
+		c, err := w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: "main", To: "side"})
 		check(t, err)
 		if c.From != base.ID || c.Commit == nil || c.Commit.ID != side.ID || len(c.Diff.Files) != 1 || c.Diff.Files[0].NewPath != "b" {
 			t.Errorf("from the merge base: %+v", c)
 		}
-		c, err = w.repos.Compare(t.Context(), w.reporter, p, "main", "side", true)
+		c, err = w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: "main", To: "side", Straight: true})
 		check(t, err)
 		if len(c.Diff.Files) != 2 {
 			t.Errorf("straight: %d files, want 2", len(c.Diff.Files))
 		}
-		_, err = w.repos.Compare(t.Context(), w.reporter, p, "main", "--help", true)
+		_, err = w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: "main", To: "--help", Straight: true})
 		wants(t, err, errs.NotFound, "Ref not found")
-		_, err = w.repos.Compare(t.Context(), w.guest, w.as(w.guest), "main", "side", true)
+		_, err = w.repos.Compare(t.Context(), w.guest, w.as(w.guest), repo.CompareInput{From: "main", To: "side"})
 		wants(t, err, errs.Forbidden, "")
 	})
 }
@@ -264,7 +264,7 @@ func TestService_reads_warm(t *testing.T) {
 			check(t, err)
 			_, _, err = w.repos.Branches(ctx, w.reporter, p, repo.BranchFilter{})
 			check(t, err)
-			_, err = w.repos.Compare(ctx, w.reporter, p, "main", "side", false)
+			_, err = w.repos.Compare(ctx, w.reporter, p, repo.CompareInput{From: "main", To: "side"})
 			check(t, err)
 			_, _, err = w.repos.Commits(ctx, w.reporter, p, repo.CommitFilter{Limit: 20})
 			check(t, err)

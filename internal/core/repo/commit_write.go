@@ -62,17 +62,22 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	// Commits of one project wait for each other here rather than fail against each
-	// other; a push that comes between makes one try in vain.
+	return s.oneByOne(p, func() (*gitcmd.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
+}
+
+// oneByOne makes a commit while no other is made in the project: they wait for each
+// other here rather than fail against each other. A push that comes between makes one
+// try in vain.
+func (s *Service) oneByOne(p *project.Project, commit func() (*gitcmd.Commit, error)) (*gitcmd.Commit, error) {
 	lock, _ := s.locks.LoadOrStore(p.ID, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock() //nolint:forcetypeassert // the map holds nothing else
 	defer lock.(*sync.Mutex).Unlock()
 	for try := 0; ; try++ {
-		commit, err := s.commitOnce(ctx, as, p, r, &in)
+		c, err := commit()
 		if errors.Is(err, ErrMoved) && try < 3 {
 			continue
 		}
-		return commit, err
+		return c, err
 	}
 }
 
@@ -191,12 +196,20 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, fmt.Errorf("write commit: %w", err)
 	}
-	change := RefChange{Ref: ref, Old: old, New: id}
+	return s.land(ctx, as, p, quarantine, RefChange{Ref: ref, Old: old, New: id})
+}
+
+// land judges a commit that stands in a quarantine, keeps it and moves its branch.
+func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, change RefChange) (*gitcmd.Commit, error) {
 	if err := s.Judge(ctx, as, p, ByAPI, quarantine.Repo, []RefChange{change}); err != nil {
 		if refused, ok := errors.AsType[*Refusal](err); ok {
 			return nil, errs.Denied(refused.Text)
 		}
 		return nil, err
+	}
+	done, err := quarantine.Repo.Commit(ctx, change.New)
+	if err != nil {
+		return nil, fmt.Errorf("read commit: %w", err)
 	}
 	if err := quarantine.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("keep objects: %w", err)
@@ -206,10 +219,6 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 			return nil, errs.Plain("Branch name is invalid")
 		}
 		return nil, err
-	}
-	done, err := r.Commit(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read commit: %w", err)
 	}
 	return done, nil
 }

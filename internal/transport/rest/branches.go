@@ -15,6 +15,7 @@ func (s *Server) branchRoutes() []*api.Route {
 	const path = "/projects/:id/repository/branches"
 	return api.Scoped(nil,
 		api.Get(path, s.branches).Doc("List branches").Public().Needs(authz.ReadCode),
+		api.Head(path+"/:branch", s.hasBranch).Doc("Say whether there is a branch").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:branch", s.branch).Doc("Show a branch").Public().Needs(authz.ReadCode),
 		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode, authz.ReadCode),
 		api.Delete(path+"/:branch", s.deleteBranch).Doc("Delete a branch").Needs(authz.PushCode),
@@ -99,6 +100,11 @@ func (s *Server) branch(ctx context.Context, as authz.Actor, in branchParams) (b
 		return branchEntity{}, err
 	}
 	return s.branchEntity(p, b), nil
+}
+
+func (s *Server) hasBranch(ctx context.Context, as authz.Actor, in branchParams) (api.None, error) {
+	_, err := s.branch(ctx, as, in)
+	return api.None{}, err
 }
 
 type createBranchParams struct {

@@ -110,6 +110,7 @@ func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Pr
 
 type commitDiffParams struct {
 	commitParams
+	Unidiff bool `param:"unidiff" doc:"Put the lines with the file names before each diff"`
 	api.Page
 }
 
@@ -128,8 +129,7 @@ func (s *Server) commitDiff(ctx context.Context, as authz.Actor, in commitDiffPa
 		return none, err
 	}
 	all := diffEntities(d)
-	from := min(in.Offset(), len(all))
-	return api.Paged(all[from:min(from+in.Limit(), len(all))], len(all)), nil
+	return api.Paged(unified(pageOf(all, in.Page), in.Unidiff), len(all)), nil
 }
 
 // commitAction is one action of a commit. Its rules are checked by hand, because their

@@ -145,3 +145,25 @@ func diffEntities(d *gitcmd.Diff) []diffEntity {
 	}
 	return out
 }
+
+// unified puts the lines with the file names before each diff, where asked for.
+func unified(list []diffEntity, asked bool) []diffEntity { //nolint:revive // it passes a parameter of the request on
+	if !asked {
+		return list
+	}
+	for i := range list {
+		e := &list[i]
+		if !strings.HasPrefix(e.Diff, "@@") {
+			continue // nothing but names or modes changed, or it is binary
+		}
+		from, to := "a/"+e.OldPath, "b/"+e.NewPath
+		if e.NewFile {
+			from = "/dev/null"
+		}
+		if e.DeletedFile {
+			to = "/dev/null"
+		}
+		e.Diff = "--- " + from + "\n+++ " + to + "\n" + e.Diff
+	}
+	return list
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,7 @@ func (s *Server) fileRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(path, s.file).Doc("Show a file with its content").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
 		api.Get(path+"/raw", s.rawFile).Doc("Give a file as it is").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Get(path+"/blame", s.blame).Doc("Show which commit wrote which lines").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
 		api.Post(path, s.createFile).Doc("Create a file").MaxBody(maxFileBody).Needs(authz.PushCode),
 		api.Put(path, s.updateFile).Doc("Change a file").MaxBody(maxFileBody).Needs(authz.PushCode),
 		api.Delete(path, s.deleteFile).Doc("Delete a file").Needs(authz.PushCode),
@@ -77,14 +79,19 @@ func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.R
 	if err != nil {
 		return none, fmt.Errorf("read file: %w", err)
 	}
-	sum := sha256.Sum256(content)
-	e := fileEntity{
-		FileName: f.Name(), FilePath: f.Path, Size: f.Blob.Size, Encoding: "base64",
-		ContentSHA256: hex.EncodeToString(sum[:]), Ref: in.Ref, BlobID: f.BlobID.String(), CommitID: f.CommitID.String(),
-		LastCommitID: f.LastCommit.String(), ExecuteFilemode: f.Mode == gitcmd.ModeExecutable,
-		Content: base64.StdEncoding.EncodeToString(content),
-	}
+	e := s.fileEntity(f, in.Ref, content)
+	e.Content = base64.StdEncoding.EncodeToString(content)
 	return api.Reply[fileEntity]{Header: e.headers(), Body: e}, nil
+}
+
+// fileEntity describes a file but for its content.
+func (s *Server) fileEntity(f *repo.File, ref string, content []byte) fileEntity {
+	sum := sha256.Sum256(content)
+	return fileEntity{
+		FileName: f.Name(), FilePath: f.Path, Size: f.Blob.Size, Encoding: "base64",
+		ContentSHA256: hex.EncodeToString(sum[:]), Ref: ref, BlobID: f.BlobID.String(), CommitID: f.CommitID.String(),
+		LastCommitID: f.LastCommit.String(), ExecuteFilemode: f.Mode == gitcmd.ModeExecutable,
+	}
 }
 
 // headers gives the X-Gitlab headers of a file.
@@ -120,18 +127,18 @@ type rawFileParams struct {
 	LFS bool   `param:"lfs" doc:"Give what an LFS pointer stands for"`
 }
 
-func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) (api.Raw, error) {
+func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) (api.Content, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return api.Raw{}, err
+		return api.Content{}, err
 	}
 	f, err := s.Repos.File(ctx, as, p, in.FilePath, in.Ref, repo.WithoutHistory)
 	if err != nil {
-		return api.Raw{}, err
+		return api.Content{}, err
 	}
-	raw, err := rawBlob(f.Blob, f.Blob.Size, f.Blob.Close)
+	raw, err := rawBlob(f.Blob)
 	if err != nil {
-		return api.Raw{}, err
+		return api.Content{}, err
 	}
 	raw.Header.Set("X-Gitlab-Blob-Id", f.BlobID.String())
 	raw.Header.Set("X-Gitlab-Commit-Id", f.CommitID.String())
@@ -147,26 +154,33 @@ const sniffed = 8000
 
 // rawBlob sends bytes as they are. Text is shown, anything else is offered as a
 // download, so that no browser runs what somebody pushed.
-func rawBlob(from io.Reader, size int64, closer func() error) (api.Raw, error) {
-	head := make([]byte, min(size, sniffed))
-	if _, err := io.ReadFull(from, head); err != nil {
-		return api.Raw{}, fmt.Errorf("read blob: %w", err)
+func rawBlob(b *gitcmd.BlobReader) (api.Content, error) {
+	head := make([]byte, min(b.Size, sniffed))
+	if _, err := io.ReadFull(b, head); err != nil {
+		return api.Content{}, errors.Join(fmt.Errorf("read blob: %w", err), b.Close())
 	}
-	raw := api.Raw{Type: "text/plain; charset=utf-8", Header: http.Header{}, Length: size}
+	raw := api.Content{
+		Type: "text/plain; charset=utf-8", Header: http.Header{}, ETag: `"` + b.ID.String() + `"`,
+		From: api.Forward(&joined{Reader: io.MultiReader(bytes.NewReader(head), b), close: b.Close}, b.Size),
+	}
 	raw.Header.Set("Content-Disposition", "inline")
 	raw.Header.Set("Cache-Control", "max-age=0, private, must-revalidate, no-store, no-cache")
 	raw.Header.Set("Expires", "Fri, 01 Jan 1990 00:00:00 GMT")
-	if !looksLikeText(head, int64(len(head)) < size) {
+	if !looksLikeText(head, int64(len(head)) < b.Size) {
 		raw.Type = "application/octet-stream"
 		raw.Header.Set("Content-Disposition", "attachment")
 	}
-	if int64(len(head)) == size {
-		raw.Bytes = head
-		return raw, closer()
-	}
-	raw.Stream = &joined{Reader: io.MultiReader(bytes.NewReader(head), from), close: closer}
 	return raw, nil
 }
+
+// joined is a reader put together from parts, with the end of one of them.
+type joined struct {
+	io.Reader
+	close func() error
+}
+
+// Close ends the part that needs an end.
+func (j *joined) Close() error { return j.close() }
 
 // looksLikeText reports whether bytes are UTF-8 without NUL; cut says that they may end
 // within a character.

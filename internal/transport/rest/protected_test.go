@@ -30,7 +30,7 @@ func newCode(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.commitRoutes(), p.fileRoutes(), p.repositoryRoutes(), p.mergeRequestRoutes()))
+	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.fileRoutes(), p.repositoryRoutes(), p.mergeRequestRoutes()))
 	return p
 }
 

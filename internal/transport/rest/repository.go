@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
@@ -21,6 +22,7 @@ func (s *Server) repositoryRoutes() []*api.Route {
 		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
 		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode).Rate("archive"),
 		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
+		api.Get(path+"/contributors", s.contributors).Doc("List who wrote commits").Public().Needs(authz.ReadCode),
 		api.Get(path+"/merge_base", s.mergeBase).Doc("Find the common ancestor").Public().Needs(authz.ReadCode),
 	)
 }
@@ -48,10 +50,18 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 	if err != nil {
 		return none, err
 	}
-	page, err := s.Repos.Tree(ctx, as, p, repo.TreeFilter{
+	whole := in.Mode == "none"
+	if whole && !in.Recursive {
+		return none, api.BadParam(`pagination cannot be "none" unless "recursive" is true`)
+	}
+	f := repo.TreeFilter{
 		Ref: in.Ref, Path: in.Path, Recursive: in.Recursive, Offset: in.Offset(), Limit: in.Limit(),
 		Keyset: in.Keyset(), After: in.PageToken,
-	})
+	}
+	if whole {
+		f.Offset, f.Limit = 0, 0
+	}
+	page, err := s.Repos.Tree(ctx, as, p, f)
 	if err != nil {
 		return none, err
 	}
@@ -63,6 +73,8 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 		}
 	}
 	switch {
+	case whole:
+		return api.Keyset(out, nil), nil
 	case !in.Keyset():
 		return api.Paged(out, page.Total), nil
 	case page.Next != "":
@@ -103,23 +115,25 @@ func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (blobE
 	return blobEntity{Size: b.Size, Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content), SHA: b.ID.String()}, nil
 }
 
-func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (api.Raw, error) {
+func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (api.Content, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return api.Raw{}, err
+		return api.Content{}, err
 	}
 	b, err := s.Repos.Blob(ctx, as, p, in.SHA)
 	if err != nil {
-		return api.Raw{}, err
+		return api.Content{}, err
 	}
-	return rawBlob(b, b.Size, b.Close)
+	return rawBlob(b)
 }
 
 type compareParams struct {
 	projectPath
-	From     string `param:"from,required" doc:"Branch, tag or commit to compare from"`
-	To       string `param:"to,required" doc:"Branch, tag or commit to compare to"`
-	Straight bool   `param:"straight" doc:"Compare directly instead of from the merge base"`
+	From        string     `param:"from,required" doc:"Branch, tag or commit to compare from"`
+	To          string     `param:"to,required" doc:"Branch, tag or commit to compare to"`
+	FromProject project.ID `param:"from_project_id" doc:"Project of the same network of forks that from is in"`
+	Straight    bool       `param:"straight" doc:"Compare directly instead of from the merge base"`
+	Unidiff     bool       `param:"unidiff" doc:"Put the lines with the file names before each diff"`
 }
 
 type compareEntity struct {
@@ -136,7 +150,7 @@ func (s *Server) compare(ctx context.Context, as authz.Actor, in compareParams) 
 	if err != nil {
 		return compareEntity{}, err
 	}
-	c, err := s.Repos.Compare(ctx, as, p, in.From, in.To, in.Straight)
+	c, err := s.Repos.Compare(ctx, as, p, repo.CompareInput{From: in.From, To: in.To, Straight: in.Straight, FromProject: in.FromProject})
 	if err != nil {
 		return compareEntity{}, err
 	}
@@ -145,7 +159,7 @@ func (s *Server) compare(ctx context.Context, as authz.Actor, in compareParams) 
 		dots = ".."
 	}
 	out := compareEntity{
-		Commits: s.commitEntities(p, c.Commits), Diffs: diffEntities(c.Diff), CompareTimeout: c.Diff.Overflow,
+		Commits: s.commitEntities(p, c.Commits), Diffs: unified(diffEntities(c.Diff), in.Unidiff), CompareTimeout: c.Diff.Overflow,
 		CompareSameRef: c.SameRef,
 		WebURL:         s.BaseURL + "/" + p.FullPath + "/-/compare/" + c.From.String() + dots + c.To.String(),
 	}
@@ -172,11 +186,39 @@ func (s *Server) mergeBase(ctx context.Context, as authz.Actor, in mergeBasePara
 	return s.commitEntity(p, c), nil
 }
 
-// joined is a reader put together from parts, with the end of one of them.
-type joined struct {
-	io.Reader
-	close func() error
+type contributorsParams struct {
+	projectPath
+	Ref     string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
+	OrderBy string `param:"order_by" values:"email,name,commits" default:"commits" doc:"What to order by"`
+	Sort    string `param:"sort" values:"asc,desc" default:"asc" doc:"Direction"`
+	api.Page
 }
 
-// Close ends the part that needs an end.
-func (j *joined) Close() error { return j.close() }
+type contributorEntity struct {
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	Commits   int    `json:"commits"`
+	Additions int    `json:"additions"` // always 0, as in the contract
+	Deletions int    `json:"deletions"`
+}
+
+func (s *Server) contributors(ctx context.Context, as authz.Actor, in contributorsParams) (api.List[contributorEntity], error) {
+	var none api.List[contributorEntity]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	direction := repo.Ascending
+	if in.Sort == "desc" {
+		direction = repo.Descending
+	}
+	list, err := s.Repos.Contributors(ctx, as, p, in.Ref, in.OrderBy, direction)
+	if err != nil {
+		return none, err
+	}
+	out := make([]contributorEntity, 0, in.Limit())
+	for _, c := range pageOf(list, in.Page) {
+		out = append(out, contributorEntity{Name: c.Name, Email: c.Email, Commits: c.Commits})
+	}
+	return api.Paged(out, len(list)), nil
+}

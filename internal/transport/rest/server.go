@@ -63,6 +63,7 @@ func (s *Server) Routes() []*api.Route {
 		s.shareRoutes(),
 		s.commitRoutes(),
 		s.fileRoutes(),
+		s.commitHistoryRoutes(),
 		s.repositoryRoutes(),
 		s.protectedRoutes(),
 		s.labelRoutes(),

@@ -41,6 +41,12 @@ func Get[P, R any](path string, h Handler[P, R]) *Route {
 	return newRoute(http.MethodGet, path, http.StatusOK, h)
 }
 
+// Head declares an endpoint that only says whether something is there: 204 or an error.
+// Without one, HEAD answers as GET does. Declare it before the GET of the same path.
+func Head[P any](path string, h Handler[P, None]) *Route {
+	return newRoute(http.MethodHead, path, http.StatusNoContent, h)
+}
+
 // Post declares an endpoint that creates or acts; it answers 201.
 func Post[P, R any](path string, h Handler[P, R]) *Route {
 	return newRoute(http.MethodPost, path, http.StatusCreated, h)

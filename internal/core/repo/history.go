@@ -1,0 +1,143 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Contributor is one address that commits were written under.
+type Contributor struct {
+	Name    string // of the newest of the commits
+	Email   string
+	Commits int
+}
+
+// maxContributions is how many commits count.
+const maxContributions = 2000
+
+// Contributors counts the newest commits of a ref, merges left out, by the address of
+// their author, in the order in which they are met (facts-1 §6.6). By is name, email or
+// commits.
+func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.Project, ref, by string, direction Direction) ([]Contributor, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := resolve(ctx, r, p, ref, "")
+	if err != nil {
+		return nil, err
+	}
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
+	if err != nil {
+		return nil, fmt.Errorf("list contributions: %w", err)
+	}
+	var out []Contributor
+	at := map[string]int{}
+	for _, c := range commits {
+		i, known := at[c.Author.Email]
+		if !known {
+			i = len(out)
+			at[c.Author.Email] = i
+			out = append(out, Contributor{Name: c.Author.Name, Email: c.Author.Email})
+		}
+		out[i].Commits++
+	}
+	slices.SortStableFunc(out, func(a, b Contributor) int {
+		if direction == Descending {
+			a, b = b, a
+		}
+		switch by {
+		case "name":
+			return cmp.Compare(db.Fold(a.Name), db.Fold(b.Name))
+		case "email":
+			return cmp.Compare(db.Fold(a.Email), db.Fold(b.Email))
+		}
+		return a.Commits - b.Commits
+	})
+	return out, nil
+}
+
+// Direction is that of an order.
+type Direction int
+
+// The directions.
+const (
+	Ascending Direction = iota
+	Descending
+)
+
+// Holding lists the branches and the tags from which a commit can be reached; kind is
+// branch, tag or all.
+func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, kind string) ([]gitcmd.RefName, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	var out []gitcmd.RefName
+	for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
+		if kind == "branch" && prefix == gitcmd.Tags || kind == "tag" && prefix == gitcmd.Branches {
+			continue
+		}
+		names, err := r.RefsContaining(ctx, c.ID, prefix)
+		if err != nil {
+			return nil, fmt.Errorf("look for commit in references: %w", err)
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
+// Sequence counts the commits up to and with a commit; of the filter only FirstParent
+// counts.
+func (s *Service) Sequence(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, f CommitFilter) (int, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.ID}, FirstParent: f.FirstParent})
+	if err != nil {
+		return 0, fmt.Errorf("count commits: %w", err)
+	}
+	return n, nil
+}
+
+// Blamed is a run of lines that one commit wrote.
+type Blamed struct {
+	Commit *gitcmd.Commit
+	Lines  [][]byte
+}
+
+// Blame says which commit wrote which lines of a file; first and last choose lines, zero
+// for both is all.
+func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project, path, ref string, first, last int) ([]Blamed, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	if ref == "HEAD" {
+		ref = ""
+	}
+	rev, err := resolve(ctx, r, p, ref, "Commit")
+	if err != nil {
+		return nil, err
+	}
+	ranges, err := r.Blame(ctx, rev.Commit, path, first, last)
+	if err != nil {
+		return nil, missing(err, "File")
+	}
+	out := make([]Blamed, len(ranges))
+	for i, b := range ranges {
+		if out[i].Commit, err = r.Commit(ctx, b.Commit); err != nil {
+			return nil, fmt.Errorf("read blamed commit: %w", err)
+		}
+		out[i].Lines = b.Lines
+	}
+	return out, nil
+}

@@ -1,0 +1,147 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// PickInput says where to put the change of a commit again.
+type PickInput struct {
+	Branch  string
+	Message string // "" is the one git would write
+	DryRun  bool   // only look whether it can be done
+}
+
+// PickError is the cause of the Invalid error of a cherry-pick or revert that cannot be
+// done by itself.
+type PickError struct {
+	Text string
+	Code string // conflict, or empty where nothing is left to change
+}
+
+// Error gives the text.
+func (e *PickError) Error() string { return e.Text }
+
+// CherryPick makes the change of a commit once more on a branch, under the name of its
+// author. A merge is taken as its change to the first parent. Nothing but a check is
+// done, and the commit is nil, in a dry run.
+func (s *Service) CherryPick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
+	return s.pick(ctx, as, p, ref, in, "cherry-pick", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+		message = strings.TrimRight(c.Message, "\n") + "\n\n(cherry picked from commit " + c.ID.String() + ")"
+		return firstParent(c), c.ID, c.Author, message
+	})
+}
+
+// Revert undoes the change of a commit on a branch; otherwise it is like CherryPick.
+func (s *Service) Revert(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
+	return s.pick(ctx, as, p, ref, in, "revert", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+		return c.ID, firstParent(c), by, "Revert \"" + c.Title() + "\"\n\nThis reverts commit " + c.ID.String()
+	})
+}
+
+// firstParent is zero, which stands for the empty tree, for a commit without parents.
+func firstParent(c *gitcmd.Commit) gitcmd.ObjectID {
+	if len(c.Parents) == 0 {
+		return gitcmd.EmptyTree()
+	}
+	return c.Parents[0]
+}
+
+// picking says which change is made, by whom, with which words.
+type picking func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string)
+
+func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, verb string, how picking) (*gitcmd.Commit, error) {
+	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
+		return nil, err
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if ref == "" {
+		return nil, errs.Missing("Commit")
+	}
+	rev, err := resolve(ctx, r, p, ref, "Commit")
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.Commit(ctx, rev.Commit)
+	if err != nil {
+		return nil, missing(err, "Commit")
+	}
+	by, err := s.signature(ctx, as)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.oneByOne(p, func() (*gitcmd.Commit, error) {
+		base, theirs, author, message := how(c, by)
+		if in.Message != "" {
+			message = in.Message
+		}
+		return s.pickOnce(ctx, as, p, r, in, side{base, theirs, author, by, message})
+	})
+	if code, ok := errors.AsType[pickCode](err); ok {
+		text := "Commit " + verb + " failed: Can't perform this action automatically. It may have already been done, " +
+			"or a more recent commit may have updated some of this content. Please perform this action locally."
+		return nil, &errs.Error{Kind: errs.Invalid, Message: text, Err: &PickError{Text: text, Code: string(code)}}
+	}
+	return made, err
+}
+
+// pickCode says why a change cannot be made.
+type pickCode string
+
+// Error gives the code.
+func (c pickCode) Error() string { return string(c) }
+
+// side is the change that is brought onto a branch, and the commit to be.
+type side struct {
+	base, theirs      gitcmd.ObjectID
+	author, committer gitcmd.Signature
+	message           string
+}
+
+func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in PickInput, d side) (*gitcmd.Commit, error) {
+	ref, err := gitcmd.BranchRef(in.Branch)
+	if err != nil {
+		return nil, errs.Missing("Branch")
+	}
+	tip, err := r.Ref(ctx, ref)
+	if err != nil {
+		return nil, missing(err, "Branch")
+	}
+	on, err := r.Commit(ctx, tip)
+	if err != nil {
+		return nil, fmt.Errorf("read branch: %w", err)
+	}
+	quarantine, err := r.Quarantine(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open quarantine: %w", err)
+	}
+	defer func() { _ = quarantine.Discard() }()
+	merged, err := quarantine.MergeTreeFrom(ctx, d.base, tip, d.theirs)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("merge trees: %w", err)
+	case !merged.Clean:
+		return nil, pickCode("conflict")
+	case merged.Tree == on.Tree:
+		return nil, pickCode("empty")
+	case in.DryRun:
+		return nil, nil //nolint:nilnil // documented: a dry run makes no commit
+	}
+	id, err := quarantine.CommitTree(ctx, gitcmd.CommitInput{
+		Tree: merged.Tree, Parents: []gitcmd.ObjectID{tip}, Author: d.author, Committer: d.committer, Message: d.message,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write commit: %w", err)
+	}
+	return s.land(ctx, as, p, quarantine, RefChange{Ref: ref, Old: tip, New: id})
+}

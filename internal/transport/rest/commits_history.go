@@ -1,0 +1,179 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) commitHistoryRoutes() []*api.Route {
+	const path = "/projects/:id/repository/commits/:sha"
+	return api.Scoped(nil,
+		api.Get(path+"/refs", s.commitRefs).Doc("List the branches and tags that hold a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/sequence", s.commitSequence).Doc("Count the commits up to a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/merge_requests", s.commitRequests).Doc("List the merge requests that brought a commit").Needs(authz.ReadCode, authz.ReadMergeRequest),
+		api.Get(path+"/signature", s.commitSignature).Doc("Show the signature of a commit").Public().Needs(authz.ReadCode),
+		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Make the change of a commit again on a branch").Needs(authz.PushCode, authz.ReadCode),
+		api.Post(path+"/revert", s.revert).Doc("Undo the change of a commit on a branch").Needs(authz.PushCode, authz.ReadCode),
+		api.Get("/projects/:id/repository/tags/:tag_name/signature", s.tagSignature).Doc("Show the signature of a tag").Public().Needs(authz.ReadCode),
+	)
+}
+
+// findCommit gives the project and the commit that a path names.
+func (s *Server) findCommit(ctx context.Context, as authz.Actor, in commitParams) (*project.Project, *gitcmd.Commit, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := s.Repos.FindCommit(ctx, as, p, in.SHA)
+	return p, c, err
+}
+
+type commitRefsParams struct {
+	commitParams
+	Type string `param:"type" values:"branch,tag,all" default:"all" doc:"What to list"`
+	api.Page
+}
+
+type refEntity struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+func (s *Server) commitRefs(ctx context.Context, as authz.Actor, in commitRefsParams) (api.List[refEntity], error) {
+	var none api.List[refEntity]
+	p, c, err := s.findCommit(ctx, as, in.commitParams)
+	if err != nil {
+		return none, err
+	}
+	refs, err := s.Repos.Holding(ctx, as, p, c, in.Type)
+	if err != nil {
+		return none, err
+	}
+	out := make([]refEntity, 0, in.Limit())
+	for _, ref := range pageOf(refs, in.Page) {
+		kind := "branch"
+		if ref.IsTag() {
+			kind = "tag"
+		}
+		out = append(out, refEntity{kind, ref.Short()})
+	}
+	return api.Paged(out, len(refs)), nil
+}
+
+type commitSequenceParams struct {
+	commitParams
+	FirstParent bool `param:"first_parent" doc:"Follow only the first parent of merges"`
+}
+
+type countEntity struct {
+	Count int `json:"count"`
+}
+
+func (s *Server) commitSequence(ctx context.Context, as authz.Actor, in commitSequenceParams) (countEntity, error) {
+	p, c, err := s.findCommit(ctx, as, in.commitParams)
+	if err != nil {
+		return countEntity{}, err
+	}
+	n, err := s.Repos.Sequence(ctx, as, p, c, repo.CommitFilter{FirstParent: in.FirstParent})
+	return countEntity{n}, err
+}
+
+type commitRequestsParams struct {
+	commitParams
+	State string `param:"state" values:"opened,closed,locked,merged,all" default:"all" doc:"State"`
+	api.Page
+}
+
+func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRequestsParams) (api.List[any], error) {
+	p, c, err := s.findCommit(ctx, as, in.commitParams)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := mergerequest.Filter{Offset: in.Offset(), Limit: in.Limit()}
+	if in.State != "all" {
+		f.State = mergerequest.State(in.State)
+	}
+	page, err := s.Requests.OfCommit(ctx, as, p, c, f)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	return s.requestPage(ctx, requestFilterParams{}, p.FullPath, page)
+}
+
+// signatureEntity is a verified signature, of which there is none: signatures are kept
+// with their objects and not checked.
+type signatureEntity struct{}
+
+func (s *Server) commitSignature(ctx context.Context, as authz.Actor, in commitParams) (signatureEntity, error) {
+	if _, _, err := s.findCommit(ctx, as, in); err != nil {
+		return signatureEntity{}, err
+	}
+	return signatureEntity{}, errs.Missing("Signature")
+}
+
+func (s *Server) tagSignature(ctx context.Context, as authz.Actor, in tagParams) (signatureEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return signatureEntity{}, err
+	}
+	if _, err := s.Repos.FindTag(ctx, as, p, in.TagName); err != nil {
+		return signatureEntity{}, err
+	}
+	return signatureEntity{}, errs.Missing("Signature")
+}
+
+type pickParams struct {
+	commitParams
+	Branch string `param:"branch,required,nonempty" doc:"Branch to commit to"`
+	DryRun bool   `param:"dry_run" doc:"Only look whether it can be done"`
+}
+
+type cherryPickParams struct {
+	pickParams
+	Message string `param:"message" doc:"Message of the new commit"`
+}
+
+func (s *Server) cherryPick(ctx context.Context, as authz.Actor, in cherryPickParams) (api.Reply[any], error) {
+	return s.pick(ctx, as, in.pickParams, in.Message, s.Repos.CherryPick)
+}
+
+func (s *Server) revert(ctx context.Context, as authz.Actor, in pickParams) (api.Reply[any], error) {
+	return s.pick(ctx, as, in, "", s.Repos.Revert)
+}
+
+type picker func(context.Context, authz.Actor, *project.Project, string, repo.PickInput) (*gitcmd.Commit, error)
+
+// pick cherry-picks or reverts and says what came of it.
+func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, message string, how picker) (api.Reply[any], error) {
+	var out api.Reply[any]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return out, err
+	}
+	c, err := how(ctx, as, p, in.SHA, repo.PickInput{Branch: in.Branch, Message: message, DryRun: in.DryRun})
+	if failure, ok := errors.AsType[*repo.PickError](err); ok {
+		body := struct {
+			Message string `json:"message"`
+			Code    string `json:"error_code"`
+		}{failure.Text, failure.Code}
+		return out, &api.Answer{Status: http.StatusBadRequest, Body: body}
+	}
+	switch {
+	case err != nil:
+		return out, err
+	case in.DryRun:
+		out.Status, out.Body = http.StatusOK, map[string]string{"dry_run": "success"}
+		return out, nil
+	}
+	out.Body = s.commitEntity(p, c).withTrailers()
+	return out, nil
+}
