@@ -34,11 +34,11 @@ run: build ## start a server on ./tenon-data
 	./bin/tenon serve $(ARGS)
 
 setup: ## install what the tests and the linter need, where that is allowed
-	@test/setup.sh
+	@bash test/setup.sh
 	@$(MAKE) --no-print-directory $(LINT)
 
 test: ## every test; installs what is missing where it may, else says what it skips
-	@test/setup.sh
+	@bash test/setup.sh
 ifeq ($(HAVE_CC),yes)
 	$(WITH) $(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG)
 else
@@ -48,7 +48,7 @@ else
 endif
 
 e2e: build ## the built binary driven by real clients
-	@test/setup.sh
+	@bash test/setup.sh
 	TENON_BIN="$(CURDIR)/bin/tenon" $(WITH) $(GO) test -count=1 -timeout $(TIMEOUT) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) ./test/...
 
 bench: build ## figures, printed; nothing is asserted
