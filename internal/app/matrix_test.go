@@ -216,7 +216,7 @@ func breaches(r row, got map[string]int) []string {
 	if got["imper"] != 0 && got["imper"] != got["owner"] {
 		out = append(out, fmt.Sprintf("an impersonation token got %d, its owner %d", got["imper"], got["owner"]))
 	}
-	reads := r.route.Method == http.MethodGet
+	reads := reads(r.route)
 	if !r.route.Public {
 		want("-", http.StatusUnauthorized)
 	}

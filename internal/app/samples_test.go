@@ -96,6 +96,13 @@ func samples() map[string][]sample {
 		"POST /projects/:id/invitations":                        {{body: obj{"email": "new@example.com", "access_level": 30}}},
 		"PUT /projects/:id/invitations/:email":                  {{body: obj{"access_level": 20}}},
 		"DELETE /projects/:id/invitations/:email":               {{}},
+		"POST /projects/:id/star":                               {{}},
+		"POST /projects/:id/unstar":                             {{status: http.StatusNotModified}},
+		"GET /users/:user_id/starred_projects":                  {{}},
+		"GET /users/:user_id/contributed_projects":              {{}},
+		"PUT /projects/:id/transfer":                            {{body: obj{"namespace": "guests"}}},
+		"POST /groups/:id/projects/:project_id":                 {{values: with{"project_id": "=own"}}},
+		"POST /groups/:id/transfer":                             {{body: obj{"group_id": "=guests"}}},
 		"POST /projects/:id/import_project_members/:project_id": {{values: with{"project_id": "=projects/:id"}}},
 		"POST /projects/:id/share":                              {{body: obj{"group_id": "=guests", "group_access": 30}}},
 		"DELETE /projects/:id/share/:group_id":                  {{}},
@@ -117,6 +124,11 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/repository/branches/:branch/unprotect":                  {{}},
 		"POST /projects/:id/protected_tags":                                        {{body: obj{"name": "w*"}}},
 		"DELETE /projects/:id/protected_tags/:name":                                {{}},
+		"GET /projects/:id/repository/commits/:sha/signature":                      {{status: http.StatusNotFound}}, // is not signed
+		"GET /projects/:id/repository/tags/:tag_name/signature":                    {{status: http.StatusNotFound}},
+		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{body: obj{"branch": "spare"}}, {note: "to main", body: obj{"branch": "main"}}},
+		"POST /projects/:id/repository/commits/:sha/revert":                        {{body: obj{"branch": "feature"}}},
+		"GET /projects/:id/repository/files/:file_path/blame":                      {{query: "ref=main"}},
 		"POST /projects/:id/repository/commits":                                    {commits("spare"), commits("main")},
 		"GET /projects/:id/repository/files/:file_path":                            {{query: "ref=main"}},
 		"GET /projects/:id/repository/files/:file_path/raw":                        {{query: "ref=main"}},
@@ -175,6 +187,9 @@ type row struct {
 	place  *place
 }
 
+// reads reports whether the route changes nothing.
+func reads(r api.Info) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
 // key is the route's name in tables.
 func key(r api.Info) string { return r.Method + " " + r.Path }
 
@@ -189,7 +204,7 @@ func (r row) title() string {
 // rows gives every sample of a route in every place it is for; no sample, no rows.
 func (w *world) rows(route api.Info, all map[string][]sample) []row {
 	list, ok := all[key(route)]
-	if !ok && route.Method == http.MethodGet {
+	if !ok && reads(route) {
 		list = []sample{{}}
 		for _, p := range route.Params {
 			if p.Required && !p.InPath {

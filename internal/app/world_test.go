@@ -342,6 +342,7 @@ func newWorld(s *server) *world {
 		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "reporter": strconv.FormatInt(int64(s.ids["reporter"]), 10),
 		"newcomer":  strconv.FormatInt(int64(s.ids["newcomer"]), 10),
 		"requester": strconv.FormatInt(int64(s.ids["requester"]), 10), ":email": "guest@example.org",
+		"own":       number(s.do("owner", "POST", "/projects", map[string]any{"name": "Own", "visibility": "public"}), "id"),
 		":group_id": number(s.do("owner", "POST", "/groups", map[string]any{"name": "Invited", "path": "invited"}), "id"),
 		"guests":    number(s.do("owner", "POST", "/groups", map[string]any{"name": "Guests", "path": "guests"}), "id"),
 	}

@@ -21,8 +21,8 @@ func (s *Server) commitHistoryRoutes() []*api.Route {
 		api.Get(path+"/sequence", s.commitSequence).Doc("Count the commits up to a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/merge_requests", s.commitRequests).Doc("List the merge requests that brought a commit").Needs(authz.ReadCode, authz.ReadMergeRequest),
 		api.Get(path+"/signature", s.commitSignature).Doc("Show the signature of a commit").Public().Needs(authz.ReadCode),
-		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Make the change of a commit again on a branch").Needs(authz.PushCode, authz.ReadCode),
-		api.Post(path+"/revert", s.revert).Doc("Undo the change of a commit on a branch").Needs(authz.PushCode, authz.ReadCode),
+		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Make the change of a commit again on a branch").Needs(authz.PushCode),
+		api.Post(path+"/revert", s.revert).Doc("Undo the change of a commit on a branch").Needs(authz.PushCode),
 		api.Get("/projects/:id/repository/tags/:tag_name/signature", s.tagSignature).Doc("Show the signature of a tag").Public().Needs(authz.ReadCode),
 	)
 }
