@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/georgysavva/scany/v2/dbscan"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -49,7 +48,7 @@ type DB struct {
 	statements atomic.Uint64
 	rebound    textCache
 	columns    sync.Map // reflect.Type of a row to []column
-	scanner    *dbscan.API
+	fields     sync.Map // reflect.Type of a row to fields
 
 	pool    *pgxpool.Pool // PostgreSQL
 	writer  *sql.DB       // SQLite: one connection
@@ -69,9 +68,6 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	d := &DB{log: cfg.Logger}
 	var err error
-	if d.scanner, err = newScanner(); err != nil {
-		return nil, err
-	}
 	switch {
 	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):
 		d.dialect = Postgres

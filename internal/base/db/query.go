@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
-	"github.com/georgysavva/scany/v2/dbscan"
-	"github.com/georgysavva/scany/v2/pgxscan"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -17,7 +14,7 @@ import (
 // session runs statements: a pool or a transaction of one of the engines.
 type session interface {
 	exec(ctx context.Context, query string, args []any) (int64, error)
-	query(ctx context.Context, query string, args []any) (dbscan.Rows, error)
+	query(ctx context.Context, query string, args []any) (resultRows, error)
 }
 
 // sqlSession is a *sql.DB or *sql.Tx.
@@ -36,7 +33,7 @@ func (s sqlSession) exec(ctx context.Context, query string, args []any) (int64, 
 	return res.RowsAffected()
 }
 
-func (s sqlSession) query(ctx context.Context, query string, args []any) (dbscan.Rows, error) {
+func (s sqlSession) query(ctx context.Context, query string, args []any) (resultRows, error) {
 	return s.q.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Get and Select check and close what they get
 }
 
@@ -53,12 +50,12 @@ func (s pgSession) exec(ctx context.Context, query string, args []any) (int64, e
 	return tag.RowsAffected(), err
 }
 
-func (s pgSession) query(ctx context.Context, query string, args []any) (dbscan.Rows, error) {
+func (s pgSession) query(ctx context.Context, query string, args []any) (resultRows, error) {
 	rows, err := s.q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgxscan.NewRowsAdapter(rows), nil
+	return pgRows{rows}, nil
 }
 
 // Exec runs a statement that returns no rows and says how many rows it touched.
@@ -78,16 +75,12 @@ func (d *DB) Exec(ctx context.Context, query string, args ...any) (int64, error)
 // are errors. INSERT ... RETURNING may be read as well.
 func Get[T any](ctx context.Context, d *DB, query string, args ...any) (T, error) {
 	var out T
-	err := d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
-		rows, err := s.query(ctx, query, args)
+	err := d.statement(ctx, query, args, false, func(ctx context.Context, from session, query string, args []any) error {
+		rows, err := from.query(ctx, query, args)
 		if err != nil {
 			return err
 		}
-		err = d.scanner.ScanOne(&out, rows)
-		if dbscan.NotFound(err) {
-			return ErrNotFound
-		}
-		return err
+		return d.scanOne(rows, reflect.TypeFor[T](), &out)
 	})
 	return out, err
 }
@@ -95,22 +88,20 @@ func Get[T any](ctx context.Context, d *DB, query string, args ...any) (T, error
 // Select reads all rows, as Get reads one. The result is never nil where err is nil.
 func Select[T any](ctx context.Context, d *DB, query string, args ...any) ([]T, error) {
 	var out []T
-	err := d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
-		rows, err := s.query(ctx, query, args)
+	err := d.statement(ctx, query, args, false, func(ctx context.Context, from session, query string, args []any) error {
+		rows, err := from.query(ctx, query, args)
 		if err != nil {
 			return err
 		}
 		out = []T{}
-		scan := d.scanner.NewRowScanner(rows)
-		for rows.Next() {
+		s, err := d.newScanner(rows, reflect.TypeFor[T]())
+		for err == nil && rows.Next() {
 			if cap(out) == 0 {
 				out = make([]T, 0, 21) // a page of 20 and the row that says there is another
 			}
 			var zero T
 			out = append(out, zero)
-			if err = scan.Scan(&out[len(out)-1]); err != nil {
-				break
-			}
+			err = s.scan(&out[len(out)-1])
 		}
 		cerr := rows.Close()
 		switch {
@@ -226,9 +217,4 @@ func columnsOf(t reflect.Type) []column {
 		}
 	}
 	return cols
-}
-
-// newScanner reads rows into values. Times count as values, although they are structs.
-func newScanner() (*dbscan.API, error) {
-	return dbscan.NewAPI(dbscan.WithScannableTypes((*sql.Scanner)(nil), (*interface{ Location() *time.Location })(nil)))
 }

@@ -1,0 +1,156 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// resultRows is what both engines give for a query: *sql.Rows as it is, or pgRows.
+type resultRows interface {
+	Columns() ([]string, error)
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
+// pgRows makes pgx's rows look like those of database/sql.
+type pgRows struct{ pgx.Rows }
+
+func (r pgRows) Columns() ([]string, error) {
+	fields := r.FieldDescriptions()
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
+	}
+	return names, nil
+}
+
+func (r pgRows) Close() error {
+	r.Rows.Close()
+	return nil
+}
+
+// fields says where the columns of a row type go; nil for a type that is one value.
+type fields map[string][]int
+
+// fieldsOf gives the fields of a row type, which are looked up once per type.
+func (d *DB) fieldsOf(t reflect.Type) fields {
+	if known, ok := d.fields.Load(t); ok {
+		return known.(fields)
+	}
+	known, _ := d.fields.LoadOrStore(t, newFields(t))
+	return known.(fields)
+}
+
+func newFields(t reflect.Type) fields {
+	// Times count as values, although they are structs.
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() || reflect.PointerTo(t).Implements(reflect.TypeFor[sql.Scanner]()) {
+		return nil
+	}
+	all := fields{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("db"), ",")
+		if name == "" || name == "-" || !f.IsExported() {
+			continue
+		}
+		if other, ok := all[name]; !ok || len(f.Index) < len(other) { // the outer of two hides the inner
+			all[name] = f.Index
+		}
+	}
+	return all
+}
+
+// scanner reads the rows of one query into values of one type.
+type scanner struct {
+	rows  resultRows
+	index [][]int // field of each column; nil where the row is one value
+	dest  []any
+}
+
+// newScanner fits rows to a type; where they do not fit, or have failed, it closes them.
+func (d *DB) newScanner(rows resultRows, t reflect.Type) (*scanner, error) {
+	s, err := d.fit(rows, t)
+	if err == nil {
+		return s, nil
+	}
+	_ = rows.Close()
+	if failed := rows.Err(); failed != nil {
+		return nil, failed
+	}
+	return nil, err
+}
+
+func (d *DB) fit(rows resultRows, t reflect.Type) (*scanner, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{rows: rows, dest: make([]any, len(columns))}
+	known := d.fieldsOf(t)
+	if known == nil {
+		if len(columns) != 1 {
+			return nil, fmt.Errorf("%d columns do not fit one %s", len(columns), t)
+		}
+		return s, nil
+	}
+	s.index = make([][]int, len(columns))
+	seen := make(map[string]struct{}, len(columns))
+	for i, name := range columns {
+		index, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("column %q has no field in %s", name, t)
+		}
+		if _, twice := seen[name]; twice {
+			return nil, fmt.Errorf("column %q comes twice", name)
+		}
+		seen[name] = struct{}{}
+		s.index[i] = index
+	}
+	return s, nil
+}
+
+// scan reads the current row into what out points to.
+func (s *scanner) scan(out any) error {
+	if s.index == nil {
+		s.dest[0] = out
+		return s.rows.Scan(s.dest...)
+	}
+	v := reflect.ValueOf(out).Elem()
+	for i, index := range s.index {
+		s.dest[i] = v.FieldByIndex(index).Addr().Interface()
+	}
+	return s.rows.Scan(s.dest...)
+}
+
+// scanOne reads the only row and closes rows.
+func (d *DB) scanOne(rows resultRows, t reflect.Type, out any) (err error) {
+	defer func() {
+		if cerr := rows.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	s, err := d.newScanner(rows, t)
+	if err != nil {
+		return err
+	}
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return ErrNotFound
+	}
+	if err := s.scan(out); err != nil {
+		return err
+	}
+	if rows.Next() {
+		return errors.New("more than one row where one was expected")
+	}
+	return rows.Err()
+}
