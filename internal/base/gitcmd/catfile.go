@@ -154,6 +154,11 @@ func (w *worker) header(name string) (Info, error) {
 func (r *Repo) view(ctx context.Context, id ObjectID, loose func(*looseObject) error, ask func(*worker) error) error {
 	from := r
 	if r.objects != "" {
+		if r.staging != nil {
+			if o, ok := r.staging.find(id); ok {
+				return loose(o)
+			}
+		}
 		o, err := openLoose(r.objects, id)
 		if err == nil {
 			defer o.close()

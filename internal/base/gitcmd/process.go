@@ -32,6 +32,9 @@ func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
 				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(c.repo.path, "objects"))
 		}
 	}
+	if c.repo != nil && cmd.Err == nil {
+		cmd.Err = c.repo.spill(ctx)
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, c.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return killGroup(cmd) }

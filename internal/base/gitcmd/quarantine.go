@@ -2,6 +2,7 @@ package gitcmd
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,12 +27,9 @@ func (r *Repo) Quarantine(ctx context.Context) (*Quarantine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open quarantine: %w", err)
 	}
-	// git prune knows this prefix.
-	dir, err := os.MkdirTemp(filepath.Join(r.path, "objects"), "tmp_objdir-tenon-")
-	if err != nil {
-		return nil, fmt.Errorf("open quarantine: %w", err)
-	}
-	return &Quarantine{Repo: &Repo{git: r.git, path: r.path, objects: dir}}, nil
+	// git prune knows this prefix. The folder is made when it is needed.
+	dir := filepath.Join(r.path, "objects", "tmp_objdir-tenon-"+rand.Text())
+	return &Quarantine{Repo: &Repo{git: r.git, path: r.path, objects: dir, staging: &staging{}}}, nil
 }
 
 // View gives the repository as seen with the objects of a quarantine that a
@@ -69,18 +67,20 @@ func (q *Quarantine) Commit(ctx context.Context) error {
 		return fmt.Errorf("commit quarantine: %w", err)
 	}
 	q.CloseView()
-	files, err := q.files()
-	if err != nil {
-		return fmt.Errorf("commit quarantine: %w", err)
+	if q.staging.made {
+		files, err := q.files()
+		if err != nil {
+			return fmt.Errorf("commit quarantine: %w", err)
+		}
+		if err := q.migrate(files); err != nil {
+			return fmt.Errorf("commit quarantine: %w", err)
+		}
 	}
-	if err := q.migrate(files); err != nil {
+	if err := q.settle(ctx); err != nil { // after the files: they were written before
 		return fmt.Errorf("commit quarantine: %w", err)
 	}
 	q.done = true
-	if err := os.RemoveAll(q.objects); err != nil {
-		return fmt.Errorf("commit quarantine: %w", err)
-	}
-	return nil
+	return q.clear()
 }
 
 // Discard throws the objects away.
@@ -90,8 +90,15 @@ func (q *Quarantine) Discard() error {
 	}
 	q.done = true
 	q.CloseView()
+	return q.clear()
+}
+
+func (q *Quarantine) clear() error {
+	if !q.staging.made {
+		return nil
+	}
 	if err := os.RemoveAll(q.objects); err != nil {
-		return fmt.Errorf("discard quarantine: %w", err)
+		return fmt.Errorf("remove quarantine: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 type Repo struct {
 	git     *Git
 	path    string
-	objects string // object folder of a quarantine; "" for the repository itself
+	objects string   // object folder of a quarantine; "" for the repository itself
+	staging *staging // what a quarantine of ours holds in memory
 }
 
 // Repo gives the handle of the repository at a path below the root. The path is

@@ -115,7 +115,7 @@ func cleanIdentity(s string) string {
 
 func (r *Repo) writeObject(ctx context.Context, kind Kind, content []byte) (ObjectID, error) {
 	id := hashObject(kind, content)
-	if r.isLoose(id) {
+	if r.isLoose(id) || r.staging != nil && r.staging.keep(id, kind, content) {
 		return id, nil
 	}
 	return r.storeObject(ctx, kind, int64(len(content)), bytes.NewReader(content))
@@ -136,6 +136,9 @@ func (r *Repo) isLoose(id ObjectID) bool {
 func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Reader) (ObjectID, error) {
 	if err := ctx.Err(); err != nil {
 		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
+	}
+	if err := r.spill(ctx); err != nil {
+		return ObjectID{}, err
 	}
 	dir := r.objectDir()
 	f, err := os.CreateTemp(dir, "tmp_obj_*")
