@@ -301,6 +301,14 @@ CREATE UNIQUE INDEX projects_namespace ON projects (namespace_id);
 CREATE INDEX projects_parent ON projects (parent_id);
 CREATE INDEX projects_creator ON projects (creator_id);
 
+CREATE TABLE stars (
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id    BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at {{time}} NOT NULL,
+    PRIMARY KEY (project_id, user_id)
+);
+CREATE INDEX stars_user ON stars (user_id);
+
 -- Numbers that count per project or group: the highest one given out.
 CREATE TABLE internal_ids (
     namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,

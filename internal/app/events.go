@@ -48,6 +48,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectUpdated)
 	event.On(b, "audit", a.audit.ProjectArchived)
 	event.On(b, "audit", a.audit.ProjectDeleted)
+	event.On(b, "audit", a.audit.ProjectTransferred)
+	event.On(b, "audit", a.audit.GroupTransferred)
 	event.On(b, "activity", a.activity.ProjectCreated)
 
 	event.On(b, "audit", a.audit.BranchProtected)

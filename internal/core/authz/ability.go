@@ -157,6 +157,8 @@ const (
 	ShareGroup        Ability = "share_group"
 
 	RequestGroupAccess Ability = "request_group_access"
+	TransferGroup      Ability = "transfer_group"
+	TransferInto       Ability = "transfer_into_group"
 )
 
 // Abilities in a project.
@@ -170,6 +172,8 @@ const (
 	AdminMembers     Ability = "admin_members"
 	ShareProject     Ability = "share_project"
 	RequestAccess    Ability = "request_access"
+	StarProject      Ability = "star_project"
+	TransferProject  Ability = "transfer_project"
 
 	ReadCode              Ability = "read_code"
 	PushCode              Ability = "push_code"
@@ -253,6 +257,8 @@ var Rules = map[Ability]Rule{
 	ShareGroup:        {Min: Owner, Write: true},
 
 	RequestGroupAccess: {SignedIn: true, Write: true},
+	TransferGroup:      {Min: Owner, Write: true},
+	TransferInto:       {Min: Maintainer, Write: true},
 
 	ReadProject:      {Anyone: true},
 	AdminProject:     {Min: Maintainer, Write: true},
@@ -263,6 +269,8 @@ var Rules = map[Ability]Rule{
 	AdminMembers:     {Min: Maintainer, Write: true},
 	ShareProject:     {Min: Owner, Write: true},
 	RequestAccess:    {SignedIn: true, Write: true},
+	StarProject:      {SignedIn: true, Change: true},
+	TransferProject:  {Min: Owner, Write: true},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true},

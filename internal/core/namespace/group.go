@@ -125,12 +125,18 @@ func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, 
 
 // GroupFilter selects from a list of groups.
 type GroupFilter struct {
-	Parent      *ID  // direct subgroups of it
-	Ancestor    *ID  // everything below it
-	SharedWith  *ID  // those that this group is invited into
-	InvitedTo   *ID  // those invited into this place
-	Inherited   bool // with those invited into what is above that place
-	NotDirect   bool // and without those invited there itself
+	Parent      *ID         // direct subgroups of it
+	Ancestor    *ID         // everything below it
+	SharedWith  *ID         // those that this group is invited into
+	InvitedTo   *ID         // those invited into this place
+	Inherited   bool        // with those invited into what is above that place
+	NotDirect   bool        // and without those invited there itself
+	Above       *ID         // those that this place stands in
+	AndShared   bool        // and those invited into it
+	SharedLevel authz.Level // with at least this level there
+	Receiver    authz.Level // those where the actor has this level and may move something to
+	But         *ID         // not this one
+	ButBelow    *ID         // nor this one and those below it
 	Search      string
 	Visibility  *authz.Visibility
 	MemberOnly  bool // leave out what the actor sees without being a member of it or of something inside
@@ -201,6 +207,28 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	if f.SharedWith != nil {
 		w.And("n.id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))",
 			*f.SharedWith, s.today())
+	}
+	if f.Above != nil {
+		cond, args := "n.id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", []any{*f.Above}
+		if f.AndShared {
+			cond += ` OR n.id IN (SELECT s.group_id FROM shares s WHERE s.namespace_id = ? AND s.access_level >= ?
+				AND (s.expires_on IS NULL OR s.expires_on > ?))`
+			args = append(args, *f.Above, f.SharedLevel, s.today())
+		}
+		w.And("("+cond+")", args...)
+	}
+	if f.Receiver > 0 {
+		w.Raw("NOT g.archived")
+		if !as.Admin {
+			reach, args := s.policy.ReachSQL(as, f.Receiver)
+			w.And("n.id IN ("+reach+")", args...)
+		}
+	}
+	if f.But != nil {
+		w.And("n.id <> ?", *f.But)
+	}
+	if f.ButBelow != nil {
+		w.And("n.id NOT IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", *f.ButBelow)
 	}
 	if f.InvitedTo != nil {
 		depth := "a.depth = 0"

@@ -223,29 +223,49 @@ func byRef(ref string) (cond string, arg any) {
 	return "n.id = ?", id
 }
 
+type someone struct {
+	ID          authz.UserID `db:"id"`
+	NamespaceID *ID          `db:"namespace_id"`
+}
+
 // Personal gives the namespace of the user that ref names, by number or username.
 func (s *Service) Personal(ctx context.Context, as authz.Actor, ref string) (ID, error) {
 	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
 		return 0, err
 	}
+	u, err := s.someone(ctx, ref)
+	if err != nil || u.NamespaceID == nil {
+		return 0, err // a bot has none, and so no projects
+	}
+	return *u.NamespaceID, nil
+}
+
+// User gives the number of the user that ref names, by number or username.
+func (s *Service) User(ctx context.Context, as authz.Actor, ref string) (authz.UserID, error) {
+	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
+		return 0, err
+	}
+	u, err := s.someone(ctx, ref)
+	return u.ID, err
+}
+
+func (s *Service) someone(ctx context.Context, ref string) (someone, error) {
 	cond, arg := "username_fold = ?", any(db.Fold(ref))
 	if digits := strings.TrimPrefix(ref, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
 		id, err := strconv.ParseInt(ref, 10, 64)
 		if err != nil {
-			return 0, errs.Missing("User")
+			return someone{}, errs.Missing("User")
 		}
 		cond, arg = "id = ?", id
 	}
-	id, err := db.Get[*ID](ctx, s.db, "SELECT namespace_id FROM users WHERE "+cond, arg)
-	switch {
-	case errors.Is(err, db.ErrNotFound):
-		return 0, errs.Missing("User")
-	case err != nil:
-		return 0, fmt.Errorf("namespace of user: %w", err)
-	case id == nil:
-		return 0, nil // a bot has none, and so no projects
+	u, err := db.Get[someone](ctx, s.db, "SELECT id, namespace_id FROM users WHERE "+cond, arg)
+	if errors.Is(err, db.ErrNotFound) {
+		return someone{}, errs.Missing("User")
 	}
-	return *id, nil
+	if err != nil {
+		return someone{}, fmt.Errorf("find user: %w", err)
+	}
+	return u, nil
 }
 
 // Counts says how much is in a group.

@@ -116,37 +116,43 @@ func (s *Service) Rename(ctx context.Context, id ID, path, name string) error {
 		if old.Above != nil {
 			fullPath, fullName = *old.Above+"/"+path, *old.AboveTag+" / "+name
 		}
-		if fullPath == old.Path && fullName == old.Name {
-			return nil
-		}
-		if db.Fold(fullPath) != db.Fold(old.Path) {
-			_, err = s.db.Exec(ctx, `INSERT INTO redirect_routes (path_fold, namespace_id, created_at)
-				SELECT r.path_fold, r.namespace_id, n.updated_at FROM namespaces n
-				JOIN namespace_ancestors a ON a.ancestor_id = n.id JOIN routes r ON r.namespace_id = a.namespace_id
-				WHERE n.id = ?
-				ON CONFLICT (path_fold) DO UPDATE SET namespace_id = excluded.namespace_id, created_at = excluded.created_at`, id)
-			if err != nil {
-				return err
-			}
-		}
-		_, err = s.db.Exec(ctx, `UPDATE routes SET
-				path = CAST(? AS TEXT) || substr(path, CAST(? AS INTEGER)),
-				path_fold = CAST(? AS TEXT) || substr(path_fold, CAST(? AS INTEGER)),
-				name = CAST(? AS TEXT) || substr(name, CAST(? AS INTEGER))
-			WHERE namespace_id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`,
-			fullPath, len(old.Path)+1, db.Fold(fullPath), len(db.Fold(old.Path))+1,
-			fullName, utf8.RuneCountInString(old.Name)+1, id)
-		if err != nil {
-			return taken(err, ErrTaken)
-		}
-		_, err = s.db.Exec(ctx, `DELETE FROM redirect_routes WHERE path_fold IN (SELECT r.path_fold FROM routes r
-			JOIN namespace_ancestors a ON a.namespace_id = r.namespace_id WHERE a.ancestor_id = ?)`, id)
-		return err
+		return s.reroute(ctx, id, old, fullPath, fullName)
 	})
 	if err != nil {
 		return fmt.Errorf("rename namespace: %w", err)
 	}
 	return nil
+}
+
+// reroute gives a place and everything below it their new paths and leaves redirects
+// at the old ones.
+func (s *Service) reroute(ctx context.Context, id ID, old place, fullPath, fullName string) error {
+	if fullPath == old.Path && fullName == old.Name {
+		return nil
+	}
+	if db.Fold(fullPath) != db.Fold(old.Path) {
+		_, err := s.db.Exec(ctx, `INSERT INTO redirect_routes (path_fold, namespace_id, created_at)
+			SELECT r.path_fold, r.namespace_id, n.updated_at FROM namespaces n
+			JOIN namespace_ancestors a ON a.ancestor_id = n.id JOIN routes r ON r.namespace_id = a.namespace_id
+			WHERE n.id = ?
+			ON CONFLICT (path_fold) DO UPDATE SET namespace_id = excluded.namespace_id, created_at = excluded.created_at`, id)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := s.db.Exec(ctx, `UPDATE routes SET
+			path = CAST(? AS TEXT) || substr(path, CAST(? AS INTEGER)),
+			path_fold = CAST(? AS TEXT) || substr(path_fold, CAST(? AS INTEGER)),
+			name = CAST(? AS TEXT) || substr(name, CAST(? AS INTEGER))
+		WHERE namespace_id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`,
+		fullPath, len(old.Path)+1, db.Fold(fullPath), len(db.Fold(old.Path))+1,
+		fullName, utf8.RuneCountInString(old.Name)+1, id)
+	if err != nil {
+		return taken(err, ErrTaken)
+	}
+	_, err = s.db.Exec(ctx, `DELETE FROM redirect_routes WHERE path_fold IN (SELECT r.path_fold FROM routes r
+		JOIN namespace_ancestors a ON a.namespace_id = r.namespace_id WHERE a.ancestor_id = ?)`, id)
+	return err
 }
 
 // Show gives a place another visibility. It validates nothing.

@@ -28,6 +28,8 @@ type Filter struct {
 	Owned            bool
 	Membership       bool
 	Starred          bool
+	StarredBy        authz.UserID // by this user, who has an open profile or is the actor
+	ContributedBy    authz.UserID // something happened here by this user, on the same condition
 	Imported         bool
 	MinLevel         authz.Level
 	Language         string
@@ -187,8 +189,27 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 		reach, args := s.policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
-	if f.Starred || f.Imported || f.Language != "" {
-		w.Raw("1 = 0") // nothing is starred, imported or measured yet
+	if f.Imported || f.Language != "" {
+		w.Raw("1 = 0") // nothing is imported or measured yet
+	}
+	if f.Starred {
+		w.And("p.id IN (SELECT project_id FROM stars WHERE user_id = ?)", as.UserID)
+	}
+	open := " AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = ? AND u.private_profile)"
+	for _, by := range []struct {
+		user  authz.UserID
+		query string
+	}{
+		{f.StarredBy, "SELECT project_id FROM stars WHERE user_id = ?"},
+		{f.ContributedBy, "SELECT project_id FROM events WHERE author_id = ? AND project_id IS NOT NULL"},
+	} {
+		switch {
+		case by.user == 0:
+		case as.Admin || by.user == as.UserID:
+			w.And("p.id IN ("+by.query+")", by.user)
+		default:
+			w.And("p.id IN ("+by.query+")"+open, by.user, by.user)
+		}
 	}
 	for _, feature := range []struct {
 		on     bool

@@ -59,6 +59,8 @@ func (s *Server) Routes() []*api.Route {
 		s.invitationRoutes(),
 		s.projectRoutes(),
 		s.branchRoutes(),
+		s.starRoutes(),
+		s.transferRoutes(),
 		s.tagRoutes(),
 		s.shareRoutes(),
 		s.commitRoutes(),

@@ -1,0 +1,22 @@
+package audit
+
+import (
+	"context"
+
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// ProjectTransferred records that a project stands somewhere else now.
+func (r *Recorder) ProjectTransferred(ctx context.Context, e project.Transferred) error {
+	out := aboutProject(e.By, e.ProjectID, e.Name, e.To, "project_namespace_updated", "Changed namespace from "+e.From+" to "+e.To)
+	out.Details = map[string]any{"change": "namespace", "from": e.From, "to": e.To}
+	return r.Record(ctx, out)
+}
+
+// GroupTransferred records that a group stands somewhere else now.
+func (r *Recorder) GroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
+	out := group(e.By, e.GroupID, e.Name, e.To, "group_transferred", "Changed parent group: "+e.From+" is "+e.To)
+	out.Details = map[string]any{"change": "parent", "from": e.From, "to": e.To}
+	return r.Record(ctx, out)
+}

@@ -1,0 +1,89 @@
+package project
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Star marks a project as one the actor likes; NotModified where it is already.
+func (s *Service) Star(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
+	return s.star(ctx, as, ref, 1)
+}
+
+// Unstar takes the mark away; NotModified where there is none.
+func (s *Service) Unstar(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
+	return s.star(ctx, as, ref, -1)
+}
+
+// star adds one star of the actor, or takes it away.
+func (s *Service) star(ctx context.Context, as authz.Actor, ref string, add int64) (*Project, error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.StarProject, p.Subject()); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		query, args := "DELETE FROM stars WHERE project_id = ? AND user_id = ?", []any{p.ID, as.UserID}
+		if add > 0 {
+			query = "INSERT INTO stars (project_id, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+			args = append(args, db.At(s.now()))
+		}
+		changed, err := s.db.Exec(ctx, query, args...)
+		if err != nil {
+			return fmt.Errorf("star project: %w", err)
+		}
+		if changed == 0 {
+			return errs.New(errs.NotModified, "")
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE projects SET star_count = star_count + ? WHERE id = ?", add, p.ID); err != nil {
+			return fmt.Errorf("count stars: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.FindByID(ctx, as, p.ID)
+}
+
+// Starrer is somebody who likes a project.
+type Starrer struct {
+	UserID authz.UserID `db:"user_id"`
+	Since  db.Time      `db:"created_at"`
+}
+
+// Starrers lists who likes a project, but for people whose profile is closed to the
+// actor, by user id; search is part of a name or username. Total counts them without
+// limit.
+func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search string, limit, offset int) (list []Starrer, total int, err error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, 0, err
+	}
+	var w db.Where
+	w.And("s.project_id = ?", p.ID)
+	w.Raw("u.state = 'active'")
+	if !as.Admin {
+		w.And("(NOT u.private_profile OR u.id = ?)", as.UserID)
+	}
+	if search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(search)) + "%"
+		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	from := " FROM stars s JOIN users u ON u.id = s.user_id" + w.SQL()
+	if total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, w.Args()...); err != nil {
+		return nil, 0, fmt.Errorf("count starrers: %w", err)
+	}
+	list, err = db.Select[Starrer](ctx, s.db, "SELECT s.user_id, s.created_at"+from+" ORDER BY s.user_id LIMIT ? OFFSET ?",
+		append(w.Args(), limit, offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list starrers: %w", err)
+	}
+	return list, total, nil
+}

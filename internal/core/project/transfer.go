@@ -1,0 +1,99 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Transferred says that a project stands somewhere else now.
+type Transferred struct {
+	ProjectID ID
+	Name      string
+	From, To  string // full paths
+	By        authz.Actor
+}
+
+func notTransferred(why string) error {
+	return errs.Plain(fmt.Sprintf("Failed to transfer project {:new_namespace=>[%q]}", why))
+}
+
+// Transfer puts a project into the group or personal namespace that target names, by
+// number or path. The actor owns the project and may create projects there.
+func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target string) (*Project, error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+		return nil, err
+	}
+	into, err := s.namespaces.FindNamespace(ctx, as, target)
+	if err != nil {
+		return nil, err
+	}
+	if into.ID == p.ParentID {
+		return nil, notTransferred("Project is already in this namespace.")
+	}
+	if err := s.requireReceive(ctx, as, into); err != nil {
+		return nil, err
+	}
+	var fields errs.Fields
+	if err := s.checkFree(ctx, &fields, p, into, p.NamespaceID); err != nil {
+		return nil, err
+	}
+	if len(fields) > 0 {
+		return nil, notTransferred("Project with same name or path in target namespace already exists")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.namespaces.Move(ctx, p.NamespaceID, &into.ID); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE projects SET parent_id = ?, updated_at = ? WHERE id = ?", into.ID, db.At(s.now()), p.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Transferred{ProjectID: p.ID, Name: p.Name, From: p.FullPath, To: into.FullPath + "/" + p.Path, By: as})
+	})
+	switch {
+	case errors.Is(err, namespace.ErrTaken), errors.Is(err, namespace.ErrNameTaken):
+		return nil, notTransferred("Project with same name or path in target namespace already exists")
+	case err != nil:
+		return nil, fmt.Errorf("transfer project: %w", err)
+	}
+	return s.FindByID(ctx, as, p.ID)
+}
+
+// requireReceive checks that the actor may move a project into a namespace.
+func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *namespace.Namespace) error {
+	var err error
+	if into.Kind == namespace.UserKind {
+		err = s.requirePersonal(ctx, as, into)
+	} else {
+		err = s.requireGroup(ctx, as, &Input{}, into)
+		if err == nil {
+			err = s.policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
+		}
+	}
+	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Invalid) {
+		return notTransferred("You don't have permission to transfer projects into that namespace.")
+	}
+	return err
+}
+
+// Locations lists the groups that a project may be transferred to.
+func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (list []namespace.Group, total int, err error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+		return nil, 0, err
+	}
+	f.Receiver, f.But = authz.Maintainer, &p.ParentID
+	return s.namespaces.List(ctx, as, f)
+}

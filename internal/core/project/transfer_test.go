@@ -1,0 +1,100 @@
+package project_test
+
+import (
+	"context"
+	"testing"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+func TestService_Transfer(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		ann, bob := f.user("ann", 10), f.user("bob", 10)
+		from, into := f.group(ann, "from", authz.Public), f.group(ann, "into", authz.Private)
+		bobs := f.group(bob, "bobs", authz.Public)
+		app := f.project(ann, "app", from, authz.Public)
+		f.add(ann, from, bob, authz.Maintainer)
+
+		_, err := f.Transfer(ctx, bob, "from/app", "bobs")
+		wantError(t, err, errs.Forbidden, "forbidden")
+		fails := func(target, why string) {
+			t.Helper()
+			_, err := f.Transfer(ctx, ann, "from/app", target)
+			wantError(t, err, errs.Invalid, `Failed to transfer project {:new_namespace=>["`+why+`"]}`)
+		}
+		fails("from", "Project is already in this namespace.")
+		fails("bobs", "You don't have permission to transfer projects into that namespace.")
+		f.add(bob, bobs, ann, authz.Developer) // may create, but not move into
+		fails("bobs", "You don't have permission to transfer projects into that namespace.")
+		_, err = f.Transfer(ctx, ann, "from/app", "nowhere")
+		wantError(t, err, errs.NotFound, "Namespace not found")
+		_, err = f.Transfer(ctx, ann, "from/app", "bob")
+		wantError(t, err, errs.NotFound, "Namespace not found")
+		f.project(ann, "app", nil, authz.Private)
+		fails("ann", "Project with same name or path in target namespace already exists")
+
+		moved, err := f.Transfer(ctx, ann, "from/app", "into")
+		if err != nil || moved.ID != app.ID || moved.FullPath != "into/app" || moved.FullName != "into / app" || moved.ParentID != into.ID ||
+			moved.Visibility != authz.Private {
+			t.Fatalf("transfer: got %+v, %v", moved, err)
+		}
+		_, err = f.Find(ctx, bob, "into/app")
+		wantError(t, err, errs.NotFound, "Project not found")
+		if _, total, err := f.List(ctx, bob, project.Filter{Membership: true, Limit: 10}); err != nil || total != 0 {
+			t.Errorf("what bob reaches: got %d, %v", total, err)
+		}
+	})
+}
+
+func TestService_Star(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		ann, bob := f.user("ann", 10), f.user("bob", 10)
+		app := f.project(ann, "app", nil, authz.Public)
+		f.project(ann, "hidden", nil, authz.Private)
+		_, err := f.Star(ctx, authz.Actor{}, "ann/app")
+		wantError(t, err, errs.Unauthorized, "unauthorized")
+		_, err = f.Star(ctx, bob, "ann/hidden")
+		wantError(t, err, errs.NotFound, "Project not found")
+		if p, err := f.Star(ctx, bob, "ann/app"); err != nil || p.StarCount != 1 {
+			t.Fatalf("star: got %+v, %v", p, err)
+		}
+		_, err = f.Star(ctx, bob, "ann/app")
+		wantError(t, err, errs.NotModified, "not modified")
+		list, total, err := f.Starrers(ctx, authz.Actor{}, "ann/app", "BO", 10, 0)
+		if err != nil || total != 1 || list[0].UserID != bob.UserID {
+			t.Errorf("starrers: got %+v, %d, %v", list, total, err)
+		}
+		starred := func(as authz.Actor, filter project.Filter) int {
+			t.Helper()
+			filter.Limit = 10
+			_, total, err := f.List(ctx, as, filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return total
+		}
+		if got := []int{starred(bob, project.Filter{Starred: true}), starred(ann, project.Filter{Starred: true}), starred(ann, project.Filter{StarredBy: bob.UserID})}; got[0] != 1 || got[1] != 0 || got[2] != 1 {
+			t.Errorf("lists: got %v", got)
+		}
+		if _, err := f.db.Exec(ctx, "UPDATE users SET private_profile = ? WHERE id = ?", true, bob.UserID); err != nil {
+			t.Fatal(err)
+		}
+		if got := starred(ann, project.Filter{StarredBy: bob.UserID}); got != 0 {
+			t.Errorf("stars of a closed profile: got %d", got)
+		}
+		if _, total, err = f.Starrers(ctx, ann, "ann/app", "", 10, 0); err != nil || total != 0 {
+			t.Errorf("starrers with closed profiles: got %d, %v", total, err)
+		}
+		if p, err := f.Unstar(ctx, bob, "ann/app"); err != nil || p.StarCount != 0 || p.ID != app.ID {
+			t.Errorf("unstar: got %+v, %v", p, err)
+		}
+		_, err = f.Unstar(ctx, bob, "ann/app")
+		wantError(t, err, errs.NotModified, "not modified")
+	})
+}

@@ -1,0 +1,188 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) starRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Post("/projects/:id/star", s.starProject).Doc("Star a project").Needs(authz.StarProject),
+		api.Post("/projects/:id/unstar", s.unstarProject).Doc("Take the star off a project").Needs(authz.StarProject),
+		api.Get("/projects/:id/starrers", s.listStarrers).Doc("List who starred a project").Needs(authz.ReadProject).Public(),
+		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Doc("List the projects that a user starred").
+			Needs(authz.ListProjects).Public(),
+		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Doc("List the projects that a user works on").
+			Needs(authz.ListProjects).Public(),
+		api.Get("/projects/:id/users", s.listProjectUsers).Doc("List the users who belong to a project").Needs(authz.ReadMembers).Public(),
+		api.Get("/projects/:id/groups", s.listProjectGroups).Doc("List the groups that a project stands in").Needs(authz.ListGroups).Public(),
+	)
+}
+
+func (s *Server) starProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+	starred, err := s.Projects.Star(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, starred, projectView{})
+}
+
+func (s *Server) unstarProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+	bare, err := s.Projects.Unstar(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, bare, projectView{})
+}
+
+// starrerEntity is a user who starred a project.
+type starrerEntity struct {
+	Since api.Time  `json:"starred_since"`
+	User  userBasic `json:"user"`
+}
+
+type listStarrersParams struct {
+	projectPath
+	api.Page
+	Search string `param:"search" doc:"Part of a name or username"`
+}
+
+func (s *Server) listStarrers(ctx context.Context, as authz.Actor, p listStarrersParams) (api.List[starrerEntity], error) {
+	none := api.List[starrerEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	list, total, err := s.Projects.Starrers(ctx, as, p.ID, p.Search, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	ids := make([]authz.UserID, len(list))
+	for i, one := range list {
+		ids[i] = one.UserID
+	}
+	users, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return none, err
+	}
+	items := make([]starrerEntity, 0, len(list))
+	for _, one := range list {
+		if u := users[one.UserID]; u != nil {
+			items = append(items, starrerEntity{api.Time(one.Since.Time), s.basic(u)})
+		}
+	}
+	return api.Paged(items, total), nil
+}
+
+func (s *Server) listStarredProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+	user, err := s.Namespaces.User(ctx, as, p.UserID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.StarredBy = user
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}
+
+func (s *Server) listContributedProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+	user, err := s.Namespaces.User(ctx, as, p.UserID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.ContributedBy = user
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}
+
+type listProjectUsersParams struct {
+	projectPath
+	api.Page
+	Search    string   `param:"search" doc:"Part of a name or username"`
+	SkipUsers api.Ints `param:"skip_users" doc:"None of these users"`
+}
+
+func (s *Server) listProjectUsers(ctx context.Context, as authz.Actor, p listProjectUsersParams) (api.List[userBasic], error) {
+	none := api.List[userBasic]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	list, total, err := s.Namespaces.Members(ctx, as, found.Place(), namespace.MemberFilter{
+		Inherited: true, Query: p.Search, Skip: memberIDs(p.SkipUsers), Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return none, err
+	}
+	members, err := s.members(ctx, list, false)
+	if err != nil {
+		return none, err
+	}
+	items := make([]userBasic, len(members))
+	for i, m := range members {
+		items[i] = m.userBasic
+	}
+	return api.Paged(items, total), nil
+}
+
+// groupBrief is a group in lists of places.
+type groupBrief struct {
+	ID        namespace.ID `json:"id"`
+	WebURL    string       `json:"web_url"`
+	Name      string       `json:"name"`
+	AvatarURL *string      `json:"avatar_url"`
+	FullName  string       `json:"full_name"`
+	FullPath  string       `json:"full_path"`
+}
+
+// pageOfBriefs answers the lists of groups in their short form.
+func (s *Server) pageOfBriefs(page api.Page, f namespace.GroupFilter,
+	list func(f namespace.GroupFilter) ([]namespace.Group, int, error),
+) (api.List[groupBrief], error) {
+	none := api.List[groupBrief]{}
+	if page.Keyset() {
+		return none, api.NoKeyset()
+	}
+	f.Limit, f.Offset = page.Limit(), page.Offset()
+	groups, total, err := list(f)
+	if err != nil {
+		return none, err
+	}
+	items := make([]groupBrief, len(groups))
+	for i, g := range groups {
+		items[i] = groupBrief{g.ID, s.BaseURL + "/groups/" + g.FullPath, g.Name, s.upload("group", int64(g.ID), g.Avatar), g.FullName, g.FullPath}
+	}
+	return api.Paged(items, total), nil
+}
+
+type listProjectGroupsParams struct {
+	projectPath
+	api.Page
+	Search      string   `param:"search" doc:"Part of a name or path"`
+	SkipGroups  api.Ints `param:"skip_groups" doc:"Numbers of groups to leave out"`
+	WithShared  bool     `param:"with_shared" doc:"With groups invited into the project"`
+	VisibleOnly bool     `param:"shared_visible_only" doc:"Of these only visible ones, as always"`
+	Least       *int     `param:"shared_min_access_level" values:"10,15,20,25,30,40,50" doc:"Of these only those with this level"`
+}
+
+func (s *Server) listProjectGroups(ctx context.Context, as authz.Actor, p listProjectGroupsParams) (api.List[groupBrief], error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[groupBrief]{}, err
+	}
+	f := namespace.GroupFilter{Above: &found.NamespaceID, AndShared: p.WithShared, Search: p.Search}
+	if p.Least != nil {
+		f.SharedLevel = authz.Level(*p.Least)
+	}
+	for _, id := range p.SkipGroups {
+		f.Skip = append(f.Skip, namespace.ID(id))
+	}
+	return s.pageOfBriefs(p.Page, f, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
+		return s.Namespaces.List(ctx, as, f)
+	})
+}
+

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) transferRoutes() []*api.Route {
+	moves := []authz.Ability{authz.TransferProject, authz.ReadNamespace, authz.CreateProject, authz.TransferInto}
+	return api.Scoped(nil,
+		api.Put("/projects/:id/transfer", s.transferProject).Doc("Put a project into another namespace").Needs(moves...),
+		api.Post("/groups/:id/projects/:project_id", s.transferProjectHere).Doc("Put a project into a group").Needs(moves...),
+		api.Get("/projects/:id/transfer_locations", s.listProjectLocations).Doc("List the groups that a project may be put into").
+			Needs(authz.TransferProject, authz.ListGroups),
+		api.Post("/groups/:id/transfer", s.transferGroup).Doc("Put a group into another one or at the top level").
+			Needs(authz.TransferGroup),
+		api.Get("/groups/:id/transfer_locations", s.listGroupLocations).Doc("List the groups that a group may be put into").
+			Needs(authz.TransferGroup, authz.ListGroups),
+	)
+}
+
+type transferProjectParams struct {
+	projectPath
+	Namespace string `param:"namespace,required" doc:"Number or path of the group or personal namespace"`
+}
+
+func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transferProjectParams) (any, error) {
+	moved, err := s.Projects.Transfer(ctx, as, p.ID, p.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, moved, projectView{})
+}
+
+type transferHereParams struct {
+	groupPath
+	ProjectID string `param:"project_id" doc:"Number or full path of the project"`
+}
+
+func (s *Server) transferProjectHere(ctx context.Context, as authz.Actor, p transferHereParams) (*groupDetails, error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Projects.Transfer(ctx, as, p.ProjectID, g.FullPath); err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+type transferGroupParams struct {
+	groupPath
+	Into *namespace.ID `param:"group_id" doc:"Number of the new parent, none for the top level"`
+}
+
+func (s *Server) transferGroup(ctx context.Context, as authz.Actor, p transferGroupParams) (*groupDetails, error) {
+	moved, err := s.Namespaces.Transfer(ctx, as, p.ID, p.Into)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, moved, groupView{projects: true})
+}
+
+type listLocationsParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+	Search string `param:"search" doc:"Part of a name or path"`
+}
+
+func (s *Server) listProjectLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
+	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
+		return s.Projects.Locations(ctx, as, p.ID, f)
+	})
+}
+
+func (s *Server) listGroupLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
+	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
+		return s.Namespaces.Locations(ctx, as, p.ID, f)
+	})
+}
