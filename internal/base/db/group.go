@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type group struct {
 	d     *DB
 	stall time.Duration
 	queue chan *turn // unbuffered: whoever hands a turn over is served at once
-	stop  chan struct{}
+	stop  func()        // closes over
+	over  chan struct{}
 	done  chan struct{}
 }
 
@@ -41,13 +43,14 @@ type step struct {
 var errUnwound = errors.New("closure did not return") // a panic, or runtime.Goexit in a test
 
 func startGroup(d *DB, stall time.Duration) *group {
-	g := &group{d: d, stall: stall, queue: make(chan *turn), stop: make(chan struct{}), done: make(chan struct{})}
+	g := &group{d: d, stall: stall, queue: make(chan *turn), over: make(chan struct{}), done: make(chan struct{})}
+	g.stop = sync.OnceFunc(func() { close(g.over) })
 	go g.serve() // ends in close
 	return g
 }
 
 func (g *group) close() {
-	close(g.stop)
+	g.stop()
 	<-g.done
 }
 
@@ -86,7 +89,7 @@ func (g *group) enqueue(ctx context.Context, r *turn) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-g.stop:
+	case <-g.over:
 		return ErrClosed
 	case <-patience.C:
 		return ErrStalled
@@ -109,7 +112,7 @@ func (g *group) serve() {
 		select {
 		case r := <-g.queue:
 			g.batch(r, watchdog)
-		case <-g.stop:
+		case <-g.over:
 			return
 		}
 	}

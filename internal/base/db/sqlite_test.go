@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -188,5 +189,18 @@ func TestDB_readers(t *testing.T) {
 	}
 	if n, err := Get[int](ctx, d, "SELECT count(*) FROM t"); err != nil || n != 1 {
 		t.Errorf("a reader saw %d rows after the commit (%v), want 1", n, err)
+	}
+}
+
+// Whoever closes on several ways out need not count them.
+func TestDB_Close_twice(t *testing.T) {
+	t.Parallel()
+	d := openTemp(t) // its cleanup closes once more
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := d.InTx(t.Context(), func(context.Context) error { return nil })
+	if !errors.Is(err, ErrClosed) {
+		t.Errorf("a transaction afterwards: got %v, want ErrClosed", err)
 	}
 }
