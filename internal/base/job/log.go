@@ -84,6 +84,9 @@ func (h quiet) Handle(ctx context.Context, r slog.Record) error {
 			return nil
 		}
 	}
+	if ctx.Err() != nil && strings.Contains(r.Message, "PeriodicJobEnqueuer") {
+		return nil // the queue is stopping; what was due is enqueued at the next start
+	}
 	return h.Handler.Handle(ctx, r)
 }
 
