@@ -32,7 +32,7 @@ func (a *App) transports() error {
 
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, Projects: a.projects, Repos: a.repos, Labels: a.labels,
-		Issues: a.issues, Requests: a.requests, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
+		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
@@ -130,14 +130,15 @@ func (a *App) service() http.Handler {
 	return mux
 }
 
-// signIn reads the token of a request for a page; nobody where there is none that is good.
+// signIn reads the token of a request for a page; nobody where there is none that is
+// good and may read the API, since a page shows what the API does.
 func (a *App) signIn(r *http.Request) authz.Actor {
 	key := r.Header.Get("Private-Token")
 	if key == "" {
 		return authz.Actor{}
 	}
 	as, _, err := a.accounts.Authenticate(r.Context(), key)
-	if err != nil {
+	if err != nil || !as.Scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI) {
 		return authz.Actor{}
 	}
 	return as

@@ -126,7 +126,8 @@ func (h *Handler) api(parts ...string) string {
 
 // place is the page of a project, a group or a user.
 func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (page, error) {
-	if strings.Contains(path, "/") {
+	path, group := strings.CutPrefix(path, "groups/") // how groups name themselves
+	if strings.Contains(path, "/") && !group {
 		p, err := h.Projects.Find(ctx, as, path)
 		if err == nil {
 			out := page{Kind: "Project", Title: p.FullName, API: h.api("projects", strconv.FormatInt(int64(p.ID), 10))}
@@ -144,7 +145,7 @@ func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (page,
 	if err == nil {
 		return page{Kind: "Group", Title: g.FullName, API: h.api("groups", strconv.FormatInt(int64(g.ID), 10))}, nil
 	}
-	if !errs.Is(err, errs.NotFound) {
+	if group || !errs.Is(err, errs.NotFound) {
 		return page{}, err
 	}
 	u, err := h.Accounts.ByUsername(ctx, as, path)
@@ -173,6 +174,12 @@ func (h *Handler) inside(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		return page{Kind: "Issue #" + name, Title: i.Title, Lines: []string{string(i.State)}, API: base + "/issues/" + name}, nil
 	case "merge_requests":
+		if name == "new" { // where git sends people after a push
+			return page{
+				Kind: "Project", Title: "New merge request", API: base + "/merge_requests",
+				Lines: []string{"Merge requests are made through the API until this page has a form."},
+			}, nil
+		}
 		iid, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
 			return page{}, errs.Missing("")

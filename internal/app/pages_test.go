@@ -1,0 +1,70 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/authz"
+)
+
+// TestPages follows the addresses that the API gives, as somebody who may see the thing,
+// as somebody who may not, and with a token that may not read the API: a page must not
+// tell more than the API does.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	for _, name := range []string{"mona", "stan"} {
+		s.user(name, nil)
+		s.token(name, name, authz.ScopeAPI)
+	}
+	s.token("git only", "mona", authz.ScopeReadRepository)
+	group := s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "work"})
+	inner := s.do("mona", "POST", "/groups", obj{"name": "Inner", "path": "inner", "parent_id": group["id"]})
+	project := s.do("mona", "POST", "/projects", obj{"name": "Tools", "namespace_id": inner["id"], "initialize_with_readme": true})
+	path := "/projects/" + number(project, "id")
+	issue := s.do("mona", "POST", path+"/issues", obj{"title": "Broken <hammer>"})
+	s.do("mona", "POST", path+"/repository/branches", obj{"branch": "side", "ref": "main"})
+	request := s.do("mona", "POST", path+"/merge_requests", obj{"title": "Mend it", "source_branch": "side", "target_branch": "main"})
+	branch := s.do("mona", "GET", path+"/repository/branches/side", nil)
+	ask := func(as, url string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimPrefix(url, s.baseURL), nil)
+		if as != "" {
+			r.Header.Set("Private-Token", s.keys[as])
+		}
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, r)
+		return w
+	}
+	for _, tt := range []struct {
+		name, url, want string
+	}{
+		{"group", group["web_url"].(string), "Workshop"},
+		{"subgroup", inner["web_url"].(string), "Workshop / Inner"},
+		{"group by its plain path", s.baseURL + "/work/inner", "Workshop / Inner"},
+		{"project", project["web_url"].(string), "Tools"},
+		{"issue", issue["web_url"].(string), "Broken &lt;hammer&gt;"},
+		{"merge request", request["web_url"].(string), "Mend it"},
+		{"branch", branch["web_url"].(string), "side"},
+		{"commit", branch["commit"].(obj)["web_url"].(string), "Initial commit"},
+		{"hint after a push", project["web_url"].(string) + "/-/merge_requests/new?merge_request%5Bsource_branch%5D=side", "New merge request"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := ask("mona", tt.url)
+			if text := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(text, tt.want) || !strings.Contains(text, s.baseURL+"/api/v4/") {
+				t.Errorf("%s: got %d %s", tt.url, got.Code, text)
+			}
+			for _, as := range []string{"", "stan", "git only"} {
+				got := ask(as, tt.url)
+				if got.Code != http.StatusNotFound || strings.Contains(got.Body.String(), tt.want) {
+					t.Errorf("%s as %q: got %d %s, want 404", tt.url, as, got.Code, got.Body)
+				}
+			}
+		})
+	}
+	if got := ask("mona", s.baseURL+"/groups/mona"); got.Code != http.StatusNotFound {
+		t.Errorf("a user under /groups: got %d, want 404", got.Code)
+	}
+}
