@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/changelog"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -74,6 +76,7 @@ type App struct {
 	labels     *label.Service
 	issues     *issue.Service
 	requests   *mergerequest.Service
+	changelogs *changelog.Service
 	awards     *award.Service
 	notes      *note.Service
 
@@ -189,7 +192,7 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("open archives: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.archives.Close() })
-	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision})
+	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision, Go: runtime.Version()})
 	return errors.Join(
 		a.metrics.SQL(a.db.Statements),
 		a.metrics.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(a.git.Started()) }),
