@@ -31,7 +31,7 @@ func (s *Server) recognize(meta ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permi
 	if meta.User() != "git" {
 		return nil, errors.New("the user of git over SSH is git")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), signOnTime)
+	ctx, cancel := context.WithTimeout(context.Background(), s.SignOnTime)
 	defer cancel()
 	id, err := s.Keys.Recognize(ctx, key)
 	if err != nil {
@@ -60,7 +60,7 @@ type conn struct {
 // serve speaks with the client until one of the two hangs up.
 func (c *conn) serve(ctx context.Context) {
 	defer func() { _ = c.net.Close() }()
-	if err := c.net.SetDeadline(time.Now().Add(signOnTime)); err != nil {
+	if err := c.net.SetDeadline(time.Now().Add(c.server.SignOnTime)); err != nil {
 		return
 	}
 	sc, channels, requests, err := ssh.NewServerConn(watched{c.net, c}, c.server.config.Load())
@@ -104,7 +104,7 @@ func (c *conn) touch() {
 	if c.touched.Swap(now.Unix()) == now.Unix() && !c.parting.Load() {
 		return // once a second is enough
 	}
-	limit := restingTime
+	limit := c.server.RestingTime
 	switch {
 	case c.commands.Load() > 0:
 		limit = workingTime

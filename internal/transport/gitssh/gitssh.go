@@ -4,6 +4,7 @@
 package gitssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -44,14 +45,15 @@ type Deps struct {
 
 	Connections int // at a time in all; 0 is 1024
 	PerAddress  int // at a time from one address; 0 is 64
+
+	SignOnTime  time.Duration // from the connection to a proved identity; 0 is 30 seconds
+	RestingTime time.Duration // without a byte while no command runs; 0 is 2 minutes
 }
 
 // How long things may take.
 const (
-	signOnTime  = 30 * time.Second // from the connection to a proved identity
-	restingTime = 2 * time.Minute  // without a byte while no command runs
-	workingTime = time.Hour        // without a byte while one does
-	partingTime = 5 * time.Second  // for the client to hang up when the server stops
+	workingTime = time.Hour   // without a byte while a command runs
+	partingTime = time.Second // for the client to hang up when the server stops
 )
 
 // Server accepts connections. It is safe for concurrent use.
@@ -71,12 +73,10 @@ type Server struct {
 // New builds the server and reads its host keys; those that are missing are made, the
 // one that takes long in the background.
 func New(d Deps) (*Server, error) {
-	if d.Connections == 0 {
-		d.Connections = 1024
-	}
-	if d.PerAddress == 0 {
-		d.PerAddress = 64
-	}
+	d.Connections = cmp.Or(d.Connections, 1024)
+	d.PerAddress = cmp.Or(d.PerAddress, 64)
+	d.SignOnTime = cmp.Or(d.SignOnTime, 30*time.Second)
+	d.RestingTime = cmp.Or(d.RestingTime, 2*time.Minute)
 	s := &Server{Deps: d, stop: make(chan struct{}), conns: map[*conn]struct{}{}, from: map[netip.Prefix]int{}}
 	signers, late, err := hostKeys(d.HostKeys)
 	if err != nil {

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"tenon/internal/base/config"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/sshkey"
+)
+
+// newSSH starts a server that serves git over SSH, with a project root/app, and connects
+// to it as root.
+func newSSH(t *testing.T) (*App, *ssh.Client) {
+	t.Helper()
+	data, ctx := t.TempDir(), context.WithoutCancel(t.Context()) // closing comes after its end
+	a, err := New(ctx, &config.Config{
+		Data: data, HTTP: "127.0.0.1:0", SSH: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(data, "tenon.db"),
+		Root: config.Root{Password: rootPassword, Token: rootToken},
+	}, slog.New(slog.DiscardHandler), Build{Version: "test", Revision: "unknown"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- a.ssh.Serve(ctx, a.sshAt) }()
+	t.Cleanup(func() {
+		if err := a.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := a.accounts.ActorFor(ctx, "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, name := string(ssh.MarshalAuthorizedKey(signer.PublicKey())), "app"
+	if _, err := a.keys.Create(ctx, root, sshkey.Input{Title: "t", Key: line}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.projects.Create(ctx, root, project.Input{Readme: true, Changes: project.Changes{Name: &name}}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := ssh.Dial("tcp", a.SSHAddress(), &ssh.ClientConfig{
+		User: "git", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), //nolint:gosec // whose key it is does not matter here
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return a, client
+}
+
+// TestSSH_httpOnly turns git over SSH off by the instance's setting.
+func TestSSH_httpOnly(t *testing.T) {
+	t.Parallel()
+	a, client := newSSH(t)
+	run := func(command string) (string, error) {
+		session, err := client.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = session.Close() }()
+		var problem bytes.Buffer
+		session.Stdin, session.Stdout, session.Stderr = strings.NewReader("0000"), io.Discard, &problem
+		err = session.Run(command)
+		return problem.String(), err
+	}
+	if text, err := run("git-upload-pack 'root/app.git'"); err != nil {
+		t.Fatalf("got %v %s, want an advertisement", err, text)
+	}
+	if err := a.settings.Set(t.Context(), "enabled_git_access_protocol", "http"); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"git-upload-pack", "git-receive-pack", "git-upload-archive"} {
+		if text, err := run(command + " 'root/app.git'"); err == nil || !strings.Contains(text, "remote: ERROR: Git access over SSH is not allowed\n") {
+			t.Errorf("%s: got %v %q, want the setting to refuse it", command, err, text)
+		}
+	}
+	if err := a.settings.Set(t.Context(), "enabled_git_access_protocol", "ssh"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("git-receive-pack root/app"); err != nil {
+		t.Errorf("got %v %s, want an advertisement", err, text)
+	}
+}
+
+// TestSSH_clientGone ends git when its client goes away in the middle, be it the whole
+// connection or the one channel.
+func TestSSH_clientGone(t *testing.T) {
+	t.Parallel()
+	a, client := newSSH(t)
+	if _, err := a.git.Version(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.git.Trim()
+	wait := func(what string, want func(n int64) bool) {
+		t.Helper()
+		tick, late := time.NewTicker(20*time.Millisecond), time.After(20*time.Second)
+		defer tick.Stop()
+		for !want(a.git.Running()) {
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Fatalf("%s: %d git processes run", what, a.git.Running())
+			}
+		}
+	}
+	wait("before", func(n int64) bool { return n == 0 })
+	for _, gone := range []string{"channel", "connection"} {
+		session, err := client.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.StdinPipe(); err != nil { // stays open
+			t.Fatal(err)
+		}
+		out, err := session.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := session.Start("git-receive-pack 'root/app.git'"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		wait(gone+" is there", func(n int64) bool { return n > 0 })
+		if gone == "channel" {
+			_ = session.Close()
+		} else {
+			_ = client.Close()
+		}
+		wait(gone+" is gone", func(n int64) bool { return n == 0 })
+	}
+	if _, err := a.projects.Find(t.Context(), authz.System(), "root/app"); err != nil {
+		t.Error(err)
+	}
+}
