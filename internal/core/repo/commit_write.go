@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -62,16 +61,17 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	return s.oneByOne(p, func() (*gitcmd.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
+	return s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
 }
 
-// oneByOne makes a commit while no other is made in the project: they wait for each
-// other here rather than fail against each other. A push that comes between makes one
-// try in vain.
-func (s *Service) oneByOne(p *project.Project, commit func() (*gitcmd.Commit, error)) (*gitcmd.Commit, error) {
-	lock, _ := s.locks.LoadOrStore(p.ID, &sync.Mutex{})
-	lock.(*sync.Mutex).Lock() //nolint:forcetypeassert // the map holds nothing else
-	defer lock.(*sync.Mutex).Unlock()
+// oneByOne makes a commit while no other is made on the branch, or in a project without
+// any: they wait for each other here rather than fail against each other. A push that
+// comes between makes one try in vain.
+func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gitcmd.Commit, error)) (*gitcmd.Commit, error) {
+	if p.DefaultBranch == nil {
+		branch = "" // whoever comes first makes the default branch
+	}
+	defer s.locks.lock(lockKey{p.ID, branch})()
 	for try := 0; ; try++ {
 		c, err := commit()
 		if errors.Is(err, ErrMoved) && try < 3 {

@@ -79,7 +79,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, By: as, Source: source}
 	for _, c := range changes {
-		described, err := describe(ctx, r, c)
+		described, err := describe(ctx, r, p, c)
 		if err != nil {
 			return err
 		}
@@ -146,8 +146,9 @@ func (s *Service) adoptBranch(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 	return names[0], nil
 }
 
-// describe reads what the record of activity says of a change.
-func describe(ctx context.Context, r *gitcmd.Repo, c RefChange) (PushedRef, error) {
+// describe reads what the record of activity says of a change. It comes before the
+// references move.
+func describe(ctx context.Context, r *gitcmd.Repo, p *project.Project, c RefChange) (PushedRef, error) {
 	out := PushedRef{RefChange: c}
 	if !c.Ref.IsBranch() || c.New.IsZero() {
 		return out, nil
@@ -161,9 +162,18 @@ func describe(ctx context.Context, r *gitcmd.Repo, c RefChange) (PushedRef, erro
 		out.CommitCount = 1
 		return out, nil
 	}
+	since := c.Old
+	if since.IsZero() && p.DefaultBranch != nil { // a new branch counts from where it left the default one
+		if since, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+			return out, fmt.Errorf("read default branch: %w", err)
+		}
+	}
+	if since == c.New {
+		return out, nil
+	}
 	opts := gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}}
-	if !c.Old.IsZero() {
-		opts.Not = []gitcmd.ObjectID{c.Old}
+	if !since.IsZero() {
+		opts.Not = []gitcmd.ObjectID{since}
 	}
 	count, err := r.Count(ctx, opts)
 	if err != nil {

@@ -80,7 +80,7 @@ func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.oneByOne(p, func() (*gitcmd.Commit, error) {
+	made, err := s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) {
 		base, theirs, author, message := how(c, by)
 		if in.Message != "" {
 			message = in.Message

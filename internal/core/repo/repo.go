@@ -58,7 +58,7 @@ type Service struct {
 	Hint func(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
 
 	made  sync.Map // project.ID of repositories known to exist on disk
-	locks sync.Map // project.ID to *sync.Mutex: one commit through the API at a time
+	locks locks    // one commit through the API at a time on a branch
 }
 
 // New builds the service.

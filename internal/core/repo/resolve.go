@@ -26,7 +26,8 @@ func resolve(ctx context.Context, r *gitcmd.Repo, p *project.Project, name, thin
 		if p.DefaultBranch == nil {
 			return gitcmd.Revision{}, errs.Missing(thing)
 		}
-		name = *p.DefaultBranch
+		// In full, so that a tag of the same name does not stand before it.
+		name = gitcmd.Branches + *p.DefaultBranch
 	}
 	rev, err := r.Resolve(ctx, name)
 	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {

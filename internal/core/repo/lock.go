@@ -1,0 +1,49 @@
+package repo
+
+import (
+	"sync"
+
+	"tenon/internal/core/project"
+)
+
+// lockKey is a branch of a project; "" stands for the project while it has none.
+type lockKey struct {
+	project project.ID
+	branch  string
+}
+
+// locks has those who change the same branch wait for each other. The zero value is
+// ready.
+type locks struct {
+	mu   sync.Mutex
+	held map[lockKey]*heldLock
+}
+
+type heldLock struct {
+	sync.Mutex
+	users int // who hold it or wait for it; the last one takes it off the map
+}
+
+// lock waits for the key and gives the function that lets go of it.
+func (l *locks) lock(key lockKey) (unlock func()) {
+	l.mu.Lock()
+	h := l.held[key]
+	if h == nil {
+		if l.held == nil {
+			l.held = make(map[lockKey]*heldLock)
+		}
+		h = &heldLock{}
+		l.held[key] = h
+	}
+	h.users++
+	l.mu.Unlock()
+	h.Lock()
+	return func() {
+		h.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if h.users--; h.users == 0 {
+			delete(l.held, key)
+		}
+	}
+}

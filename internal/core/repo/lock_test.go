@@ -1,0 +1,31 @@
+package repo
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	var l locks
+	other := l.lock(lockKey{1, "other"}) // held all the time: nobody below waits for it
+	var wg sync.WaitGroup
+	inside, most := 0, 0
+	for range 50 {
+		wg.Go(func() {
+			unlock := l.lock(lockKey{1, "main"})
+			defer unlock()
+			inside++
+			most = max(most, inside)
+			inside--
+		})
+	}
+	wg.Wait()
+	other()
+	if most != 1 {
+		t.Errorf("%d at once, want one", most)
+	}
+	if len(l.held) != 0 {
+		t.Errorf("%d locks are remembered that nobody holds", len(l.held))
+	}
+}
