@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/changelog"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -75,6 +76,7 @@ type App struct {
 	labels     *label.Service
 	issues     *issue.Service
 	requests   *mergerequest.Service
+	changelogs *changelog.Service
 	awards     *award.Service
 	notes      *note.Service
 

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/changelog"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -64,6 +65,9 @@ func (a *App) core() error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
 	a.repos.Hint = a.requests.PushHint
+	a.changelogs = changelog.New(changelog.Deps{
+		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Repos: a.repos, Requests: a.requests, Now: a.now,
+	})
 	a.awards = award.New(a.db, a.policy, a.bus, a.now)
 	a.notes = note.New(note.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Awards: a.awards, Now: a.now,

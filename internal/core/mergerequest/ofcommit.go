@@ -2,6 +2,7 @@ package mergerequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -85,4 +86,62 @@ func (s *Service) introducing(ctx context.Context, p *project.Project, commit gi
 		}
 	}
 	return iids, nil
+}
+
+// maxMerges bounds the merge requests whose commits are looked through by Introducing.
+const maxMerges = 2000
+
+// Introducing says for each wanted commit which merge request brought it, of those that
+// were merged within a range of commits. It asks for no permission.
+func (s *Service) Introducing(ctx context.Context, p *project.Project, within, wanted map[gitcmd.ObjectID]bool) (map[gitcmd.ObjectID]int64, error) {
+	type merged struct {
+		IID    int64           `db:"iid"`
+		Base   gitcmd.ObjectID `db:"base_sha"`
+		Head   gitcmd.ObjectID `db:"head_sha"`
+		Merge  *string         `db:"merge_commit_sha"`
+		Squash *string         `db:"squash_commit_sha"`
+	}
+	rows, err := db.Select[merged](ctx, s.db, `SELECT iid, base_sha, head_sha, merge_commit_sha, squash_commit_sha
+		FROM merge_requests WHERE target_project_id = ? AND state = 'merged' AND head_sha <> '' ORDER BY iid`, p.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read merged requests: %w", err)
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out := map[gitcmd.ObjectID]int64{}
+	found := func(id gitcmd.ObjectID, iid int64) {
+		if _, known := out[id]; !known && wanted[id] {
+			out[id] = iid
+		}
+	}
+	looked := 0
+	for _, m := range rows {
+		here := within[m.Head]
+		for _, sha := range []*string{m.Merge, m.Squash} {
+			if sha == nil {
+				continue
+			}
+			if id, err := gitcmd.ParseObjectID(*sha); err == nil {
+				here = here || within[id]
+				found(id, m.IID)
+			}
+		}
+		if !here || looked == maxMerges {
+			continue
+		}
+		looked++
+		ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{m.Head}, Not: []gitcmd.ObjectID{m.Base}, Limit: len(within) + 1})
+		if errors.Is(err, gitcmd.ErrNotFound) {
+			continue // the commits are gone
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list commits of merge request: %w", err)
+		}
+		for _, id := range ids {
+			found(id, m.IID)
+		}
+	}
+	return out, nil
 }

@@ -68,29 +68,11 @@ func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity
 
 // withTrailers fills the trailers from the last paragraph of the message.
 func (e commitEntity) withTrailers() commitEntity {
-	for _, t := range trailers(e.Message) {
-		e.Trailers[t[0]] = t[1]
-		e.ExtendedTrailers[t[0]] = append(e.ExtendedTrailers[t[0]], t[1])
+	for _, t := range gitcmd.Trailers(e.Message) {
+		e.Trailers[t.Key] = t.Value
+		e.ExtendedTrailers[t.Key] = append(e.ExtendedTrailers[t.Key], t.Value)
 	}
 	return e
-}
-
-// trailers reads "Key: value" lines from the last paragraph of a message, when every
-// line of it has that form.
-func trailers(message string) [][2]string {
-	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")
-	if len(paragraphs) < 2 {
-		return nil
-	}
-	var out [][2]string
-	for line := range strings.SplitSeq(paragraphs[len(paragraphs)-1], "\n") {
-		key, value, ok := strings.Cut(line, ":")
-		if !ok || key == "" || strings.ContainsAny(key, " \t") {
-			return nil
-		}
-		out = append(out, [2]string{key, strings.TrimSpace(value)})
-	}
-	return out
 }
 
 func (s *Server) commitEntities(p *project.Project, list []*gitcmd.Commit) []commitEntity {

@@ -21,6 +21,12 @@ import (
 func newCode(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p := newMerging(t, d)
+	p.routes()
+	return p
+}
+
+// routes makes a kit of every route of the repository and of more.
+func (p *planning) routes(more ...*api.Route) {
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
 		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
@@ -30,8 +36,8 @@ func newCode(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.fileRoutes(), p.repositoryRoutes(), p.mergeRequestRoutes()))
-	return p
+	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.fileRoutes(),
+		p.repositoryRoutes(), p.mergeRequestRoutes(), more))
 }
 
 // row is a request and its answer; "" of answer compares the status only.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/changelog"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -34,6 +35,7 @@ type Server struct {
 	Labels     *label.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
+	Changelogs *changelog.Service
 	Notes      *note.Service
 	Awards     *award.Service
 	Policy     *authz.Policy
@@ -67,7 +69,7 @@ func (s *Server) Routes() []*api.Route {
 		s.fileRoutes(),
 		s.commitHistoryRoutes(),
 		s.repositoryRoutes(),
-		s.protectedRoutes(),
+		s.changelogRoutes(),
 		s.labelRoutes(),
 		s.issueRoutes(),
 		s.noteRoutes(),

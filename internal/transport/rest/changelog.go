@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/changelog"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) changelogRoutes() []*api.Route {
+	const path = "/projects/:id/repository/changelog"
+	return api.Scoped(nil,
+		api.Get(path, s.changelog).Doc("Write the changelog of a version without committing it").Public().Needs(authz.ReadCode).Rate("changelog"),
+		api.Post(path, s.addChangelog).Doc("Commit the changelog of a version").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode).Rate("changelog"),
+	)
+}
+
+type changelogParams struct {
+	projectPath
+	Version    api.Opt[string] `param:"version" doc:"Version that the section is about (required)"`
+	From       string          `param:"from" doc:"Commit before the first one; the tag of the version before if absent"`
+	To         string          `param:"to" doc:"Last commit; the head of the branch if absent"`
+	Date       time.Time       `param:"date" doc:"Date of the heading; now if absent"`
+	Trailer    string          `param:"trailer" default:"Changelog" doc:"Trailer that commits name their category in"`
+	ConfigFile string          `param:"config_file" doc:"Path of the configuration; .gitlab/changelog_config.yml if absent"`
+}
+
+// semver is the form of a version.
+const semver = `^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`
+
+func (in *changelogParams) input() (changelog.Input, error) {
+	switch {
+	case !in.Version.Set || in.Version.Null:
+		return changelog.Input{}, api.BadParam("version is missing, version is empty")
+	case in.Version.Value == "":
+		return changelog.Input{}, api.BadParam("version is empty")
+	case !regexp.MustCompile(semver).MatchString(in.Version.Value):
+		return changelog.Input{}, api.BadParam("version is invalid")
+	}
+	return changelog.Input{
+		Version: in.Version.Value, From: in.From, To: in.To, Date: in.Date, Trailer: in.Trailer, ConfigFile: in.ConfigFile,
+	}, nil
+}
+
+type notesEntity struct {
+	Notes string `json:"notes"`
+}
+
+func (s *Server) changelog(ctx context.Context, as authz.Actor, in changelogParams) (notesEntity, error) {
+	input, err := in.input()
+	if err != nil {
+		return notesEntity{}, err
+	}
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return notesEntity{}, err
+	}
+	notes, err := s.Changelogs.Generate(ctx, as, p, input)
+	return notesEntity{notes}, err
+}
+
+type addChangelogParams struct {
+	changelogParams
+	Branch  string `param:"branch" doc:"Branch to commit to; the default branch if absent"`
+	File    string `param:"file" default:"CHANGELOG.md" doc:"Path of the changelog"`
+	Message string `param:"message" doc:"Message of the commit"`
+}
+
+// addChangelog answers with a bare number, as the contract's reference does.
+func (s *Server) addChangelog(ctx context.Context, as authz.Actor, in addChangelogParams) (int, error) {
+	input, err := in.input()
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return 0, err
+	}
+	input.Branch, input.File, input.Message = in.Branch, in.File, in.Message
+	return http.StatusOK, s.Changelogs.Add(ctx, as, p, input)
+}
