@@ -23,7 +23,7 @@ type group struct {
 	d     *DB
 	stall time.Duration
 	queue chan *turn // unbuffered: whoever hands a turn over is served at once
-	stop  func()        // closes over
+	stop  func()     // closes over
 	over  chan struct{}
 	done  chan struct{}
 }

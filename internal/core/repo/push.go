@@ -97,11 +97,17 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	}
 	wasEmpty := p.project.DefaultBranch == nil
 	if err := p.service.MoveRefs(ctx, p.as, p.project, ByPush, changes); err != nil {
-		if !errors.Is(err, ErrMoved) {
+		reason := "failed to update ref: it was changed meanwhile"
+		switch {
+		case errors.Is(err, gitcmd.ErrWrongKind):
+			reason = "a branch must point at a commit"
+		case errors.Is(err, gitcmd.ErrRefConflict):
+			reason = "another branch or tag stands where its name would be a folder"
+		case !errors.Is(err, ErrMoved):
 			return nil, "", err
 		}
 		for i := range results {
-			results[i].Reason = "failed to update ref: it was changed meanwhile"
+			results[i].Reason = reason
 		}
 		return results, "", nil
 	}
