@@ -43,6 +43,7 @@ func (a *App) work() error {
 	job.Register(&r, a.projects.PurgeGroups, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, project.PurgeGroups{})
 	a.requests.RegisterJobs(&r)
+	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)

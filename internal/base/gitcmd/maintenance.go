@@ -3,6 +3,10 @@ package gitcmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -31,13 +35,16 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		{"commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"},
 	}
 	for _, args := range commands {
-		if err := r.git.run(ctx, call{repo: r.main(), args: args, service: true}); err != nil {
+		if err := r.git.run(ctx, call{repo: r.main(), config: modest(), args: args, service: true}); err != nil {
 			return err
 		}
 	}
 	r.Recycle()
 	return nil
 }
+
+// modest leaves processor and memory to those who wait for an answer.
+func modest() []string { return []string{"pack.threads=1", "pack.windowMemory=64m"} }
 
 // Fsck checks every object and that everything the references need is there; the
 // error says what git found.
@@ -50,4 +57,51 @@ func (r *Repo) Fsck(ctx context.Context) error {
 		e.Stderr = said.String() + e.Stderr
 	}
 	return err
+}
+
+// Storage is how the objects of a repository are stored.
+type Storage struct {
+	Loose     int // files of one object each
+	Packs     int
+	PackBytes int64
+	Bitmap    bool // a pack says what is reachable, for fast clones
+}
+
+// Storage looks at how objects are stored, without any process.
+func (r *Repo) Storage(ctx context.Context) (Storage, error) {
+	var s Storage
+	objects := filepath.Join(r.path, "objects")
+	folders, err := os.ReadDir(objects)
+	if err != nil {
+		return s, fmt.Errorf("look at objects: %w", err)
+	}
+	for _, f := range folders {
+		if err := ctx.Err(); err != nil {
+			return s, fmt.Errorf("look at objects: %w", err)
+		}
+		if len(f.Name()) != 2 || !isHex(f.Name()) {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(objects, f.Name()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s, fmt.Errorf("look at objects: %w", err)
+		}
+		s.Loose += len(files)
+	}
+	packs, err := os.ReadDir(filepath.Join(objects, "pack"))
+	if err != nil {
+		return s, fmt.Errorf("look at packs: %w", err)
+	}
+	for _, p := range packs {
+		switch filepath.Ext(p.Name()) {
+		case ".bitmap":
+			s.Bitmap = true
+		case ".pack":
+			s.Packs++
+			if info, err := p.Info(); err == nil { // it may just have been replaced
+				s.PackBytes += info.Size()
+			}
+		}
+	}
+	return s, nil
 }

@@ -57,8 +57,9 @@ type Service struct {
 	// such as where to open a merge request.
 	Hint func(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
 
-	made  sync.Map // project.ID of repositories known to exist on disk
-	locks locks    // one commit through the API at a time on a branch
+	made   sync.Map // project.ID of repositories known to exist on disk
+	locks  locks    // one commit through the API at a time on a branch
+	pushes pushes   // which repositories are due for housekeeping
 }
 
 // New builds the service.

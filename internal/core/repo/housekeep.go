@@ -1,0 +1,73 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/project"
+)
+
+// Housekeeping is the job that keeps the repository of a project fast.
+type Housekeeping struct {
+	ProjectID project.ID `json:"project_id"`
+}
+
+// Kind names the job.
+func (Housekeeping) Kind() string { return "repository_housekeeping" }
+
+// housekeepEvery is after how many pushes a repository is looked at.
+const housekeepEvery = 10
+
+// pushes counts the pushes of each project since the server was started. The zero value
+// is ready.
+type pushes struct {
+	mu    sync.Mutex
+	count map[project.ID]int
+}
+
+// next reports whether a repository is due: at the first push and at every tenth after it.
+func (p *pushes) next(id project.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count == nil {
+		p.count = make(map[project.ID]int)
+	}
+	n := p.count[id]
+	p.count[id] = (n + 1) % housekeepEvery
+	return n == 0
+}
+
+// Due reports whether a push that has just happened is one after which the repository
+// is to be looked at. It counts the call as the push.
+func (s *Service) Due(id project.ID) bool { return s.pushes.next(id) }
+
+// What a repository may hold before it is tidied.
+const (
+	looseObjects = 200     // files
+	fewPacks     = 8       // packs
+	bitmapFrom   = 1 << 20 // bytes of packs that are worth a bitmap
+)
+
+// Housekeep packs the repository of a project where it has become slow to read: all of
+// it where a large one has no bitmap, else what came since. It asks for no permission,
+// may run beside reads and pushes, and does nothing where there is nothing to do.
+func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
+	r := s.git.Repo(diskPath(args.ProjectID))
+	if !r.Exists() {
+		return nil
+	}
+	state, err := r.Storage(ctx)
+	if err != nil {
+		return fmt.Errorf("housekeeping: %w", err)
+	}
+	full := state.PackBytes >= bitmapFrom && !state.Bitmap
+	if !full && state.Loose < looseObjects && state.Packs < fewPacks {
+		return nil
+	}
+	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
+		return fmt.Errorf("housekeeping: %w", err)
+	}
+	return nil
+}
