@@ -237,4 +237,7 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-var errBodyTooLarge = errors.New("request body exceeds the limit")
+var (
+	errBodyTooLarge = errors.New("request body exceeds the limit")
+	errBadBody      = errors.New("request body cannot be unpacked")
+)

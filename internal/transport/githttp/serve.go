@@ -86,11 +86,30 @@ func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, e
 	switch {
 	case errors.Is(err, errBodyTooLarge) && !out.started:
 		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
+	case !out.started && garbled(err):
+		plain(w, http.StatusBadRequest, "Bad Request")
 	case !out.started:
 		h.fail(w, r, err)
 	case r.Context().Err() == nil:
 		h.Log.Info("git process ended early", "path", r.URL.Path, "error", err)
 	}
+}
+
+// garbled reports whether git ended because of what the client sent.
+func garbled(err error) bool {
+	if errors.Is(err, errBadBody) {
+		return true
+	}
+	failed, ok := errors.AsType[*gitcmd.Error](err)
+	if !ok || failed.Code != 128 {
+		return false
+	}
+	for _, said := range []string{"protocol error", "the remote end hung up", "invalid command", "expected flush", "unknown object format"} {
+		if strings.Contains(failed.Stderr, said) {
+			return true
+		}
+	}
+	return false
 }
 
 // response writes the protocol's headers with the first byte, so that a failure before
@@ -147,7 +166,7 @@ func requestBody(r *http.Request, limit int64) (io.Reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("unpack body: %w", err)
 		}
-		body = unpacked
+		body = unpacking{unpacked}
 	default:
 		return nil, errors.New("unknown content encoding")
 	}
@@ -155,6 +174,18 @@ func requestBody(r *http.Request, limit int64) (io.Reader, error) {
 		body = &bounded{from: body, left: limit}
 	}
 	return body, nil
+}
+
+// unpacking tells a body that cannot be unpacked from other failures to read.
+type unpacking struct{ from io.Reader }
+
+// Read passes on what is unpacked.
+func (u unpacking) Read(p []byte) (int, error) {
+	n, err := u.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	return n, err //nolint:wrapcheck // io.EOF must reach the caller as it is
 }
 
 // bounded fails where io.LimitReader would pretend that the input ended.
