@@ -196,7 +196,7 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 			return s.giveUp(ctx, a.m, held, err)
 		}
 		if err := s.hold(ctx, a, held); err != nil {
-			return err
+			return s.unheld(ctx, a, err)
 		}
 		if !held {
 			// From here on a caller that goes away must not stop us half-way.
@@ -259,6 +259,17 @@ func (s *Service) afterFailure(ctx context.Context, a *attempt, cause error) err
 		return nil
 	}
 	return fmt.Errorf("merge: %w", cause)
+}
+
+// unheld ends a merge whose lease could not be written, nothing having moved. A failed
+// commit may have written it after all, and an earlier try may have left one, which would
+// keep the request locked.
+func (s *Service) unheld(ctx context.Context, a *attempt, cause error) error {
+	var known *errs.Error
+	if errors.As(cause, &known) {
+		return cause
+	}
+	return errors.Join(cause, s.reopen(context.WithoutCancel(ctx), a.m.ID, errorMerging))
 }
 
 // giveUp ends a merge that cannot be done and records why.

@@ -1,6 +1,7 @@
 package mergerequest_test
 
 import (
+	"errors"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -85,5 +86,24 @@ func TestService_Settle_pinsHeads(t *testing.T) {
 		equal(t, "head after the crash", w.ref("refs/merge-requests/1/head"), "")
 		check(t, w.requests.Settle(t.Context()))
 		equal(t, "head after settling", w.ref("refs/merge-requests/1/head"), m.HeadSHA)
+	})
+}
+
+// A lease that cannot be written leaves nothing locked behind: the merge fails, and the
+// next one succeeds.
+func TestService_Merge_unheld(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.open("topic", files{"c": "c\n"})
+		before := w.tip("main")
+		w.crash(m, before, false)
+		w.exec("UPDATE merge_requests SET state = 'opened' WHERE id = ?", m.ID)
+		if _, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{}); !errors.Is(err, db.ErrDuplicate) {
+			t.Fatalf("merge beside a lease: got %v, want ErrDuplicate", err)
+		}
+		equal(t, "main", w.tip("main"), before)
+		merged, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
+		check(t, err)
+		equal(t, "state", merged.State, mergerequest.StateMerged)
 	})
 }
