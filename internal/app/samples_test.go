@@ -124,11 +124,6 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/repository/branches/:branch/unprotect":                  {{}},
 		"POST /projects/:id/protected_tags":                                        {{body: obj{"name": "w*"}}},
 		"DELETE /projects/:id/protected_tags/:name":                                {{}},
-		"GET /projects/:id/repository/commits/:sha/signature":                      {{status: http.StatusNotFound}}, // is not signed
-		"GET /projects/:id/repository/tags/:tag_name/signature":                    {{status: http.StatusNotFound}},
-		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{body: obj{"branch": "spare"}}, {note: "to main", body: obj{"branch": "main"}}},
-		"POST /projects/:id/repository/commits/:sha/revert":                        {{body: obj{"branch": "feature"}}},
-		"GET /projects/:id/repository/files/:file_path/blame":                      {{query: "ref=main"}},
 		"POST /projects/:id/repository/commits":                                    {commits("spare"), commits("main")},
 		"GET /projects/:id/repository/files/:file_path":                            {{query: "ref=main"}},
 		"GET /projects/:id/repository/files/:file_path/raw":                        {{query: "ref=main"}},
@@ -157,6 +152,14 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests":                                                        {{body: obj{"title": "New", "source_branch": "spare", "target_branch": "main"}}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid":                                      {{body: obj{"title": "Other"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid":                                   {{}},
+		"HEAD /projects/:id/repository/branches/:branch":                           {{}},
+		"GET /projects/:id/repository/files/:file_path/blame":                      {{query: "ref=main"}},
+		"GET /projects/:id/repository/commits/:sha/signature":                      {{status: http.StatusNotFound}}, // no signature is verified
+		"GET /projects/:id/repository/tags/:tag_name/signature":                    {{status: http.StatusNotFound}},
+		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{note: "onto spare", body: obj{"branch": "spare"}}, {note: "onto main", body: obj{"branch": "main", "dry_run": true}}},
+		"POST /projects/:id/repository/commits/:sha/revert":                        {{note: "on feature", body: obj{"branch": "feature"}}},
+		"GET /projects/:id/repository/changelog":                                   {{query: "version=2.0.0&from=main"}},
+		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
 	}
