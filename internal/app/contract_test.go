@@ -62,7 +62,8 @@ func different() map[string]map[string]string {
 		"forks_count": "left out where the caller does not see the code",
 		"readme_url":  "left out where the caller does not see the code",
 	}
-	return map[string]map[string]string{"issue": locked, "issues": locked, "projects": code}
+	bots := map[string]string{"namespace_id": "bots have no namespace of their own"}
+	return map[string]map[string]string{"issue": locked, "issues": locked, "projects": code, "user/admins": bots}
 }
 
 // TestContract holds answers against the reference's schemas.

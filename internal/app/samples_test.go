@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"tenon/internal/transport/rest/api"
 )
@@ -48,6 +49,16 @@ func samples() map[string][]sample {
 		"GET /namespaces/:id":          {{in: "group"}},
 		"GET /namespaces/:id/exists":   {{in: "group", values: with{"id": "=full_path"}}},
 
+		"GET /user/emails/:email_id":             {{values: with{"email_id": "=own email"}}},
+		"POST /user/emails":                      {{body: obj{"email": "more@example.com"}}},
+		"DELETE /user/emails/:email_id":          {{values: with{"email_id": "=own email"}}},
+		"POST /users/:id/emails":                 {{body: obj{"email": "more@example.com"}}},
+		"DELETE /users/:id/emails/:email_id":     {{}},
+		"POST /users/:id/approve":                {{status: http.StatusConflict}}, // waits for nothing
+		"DELETE /users/:id/identities/:provider": {{values: with{"provider": "saml"}, status: http.StatusNotFound}},
+		"PUT /user/status":                       {{body: obj{"message": "At lunch"}}},
+		"PATCH /user/status":                     {{body: obj{"message": "At lunch"}}},
+
 		"GET /user/keys/:key_id":         {{values: with{"key_id": "=own key"}}},
 		"POST /user/keys":                {{body: obj{"title": "desk", "key": newKey}}},
 		"DELETE /user/keys/:key_id":      {{values: with{"key_id": "=own key"}}},
@@ -74,6 +85,10 @@ func samples() map[string][]sample {
 		"POST /groups/:id/invitations":                     {{body: obj{"email": "new@example.com", "access_level": 30}}},
 		"PUT /groups/:id/invitations/:email":               {{body: obj{"access_level": 20}}},
 		"DELETE /groups/:id/invitations/:email":            {{}},
+		"POST /groups/:id/access_tokens":                   {{body: obj{"name": "ci", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()}}},
+		"DELETE /groups/:id/access_tokens/:token_id":       {{}},
+		"POST /groups/:id/access_tokens/self/rotate":       {{status: http.StatusNotFound}},
+		"POST /groups/:id/access_tokens/:token_id/rotate":  {{}},
 		"POST /groups/:id/share":                           {{body: obj{"group_id": "=guests", "group_access": 30}}},
 		"DELETE /groups/:id/share/:group_id":               {{}},
 		"POST /groups/:id/labels":                          {{body: obj{"name": "new", "color": "#00ff00"}}},
@@ -104,6 +119,10 @@ func samples() map[string][]sample {
 		"POST /groups/:id/projects/:project_id":                 {{values: with{"project_id": "=own"}}},
 		"POST /groups/:id/transfer":                             {{body: obj{"group_id": "=guests"}}},
 		"POST /projects/:id/import_project_members/:project_id": {{values: with{"project_id": "=projects/:id"}}},
+		"POST /projects/:id/access_tokens":                      {{body: obj{"name": "ci", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()}}},
+		"DELETE /projects/:id/access_tokens/:token_id":          {{}},
+		"POST /projects/:id/access_tokens/self/rotate":          {{status: http.StatusNotFound}},
+		"POST /projects/:id/access_tokens/:token_id/rotate":     {{}},
 		"POST /projects/:id/share":                              {{body: obj{"group_id": "=guests", "group_access": 30}}},
 		"DELETE /projects/:id/share/:group_id":                  {{}},
 		"POST /projects/:id/labels":                             {{body: obj{"name": "new", "color": "#00ff00"}}},
@@ -133,6 +152,14 @@ func samples() map[string][]sample {
 		"GET /projects/:id/repository/compare":                                     {{query: "from=main&to=feature"}},
 		"GET /projects/:id/repository/merge_base":                                  {{query: "refs[]=main&refs[]=feature"}},
 		"GET /projects/:id/repository/commits/:sha/diff":                           {{}},
+		"HEAD /projects/:id/repository/branches/:branch":                           {{}},
+		"GET /projects/:id/repository/files/:file_path/blame":                      {{query: "ref=main"}},
+		"GET /projects/:id/repository/commits/:sha/signature":                      {{status: http.StatusNotFound}}, // no signature is verified
+		"GET /projects/:id/repository/tags/:tag_name/signature":                    {{status: http.StatusNotFound}},
+		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{note: "onto spare", body: obj{"branch": "spare"}}, {note: "onto main", body: obj{"branch": "main", "dry_run": true}}},
+		"POST /projects/:id/repository/commits/:sha/revert":                        {{note: "on feature", body: obj{"branch": "feature"}}},
+		"GET /projects/:id/repository/changelog":                                   {{query: "version=2.0.0&from=main"}},
+		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
 
 		"GET /projects/:id/issues/:issue_iid":    {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
@@ -152,14 +179,6 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests":                                                        {{body: obj{"title": "New", "source_branch": "spare", "target_branch": "main"}}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid":                                      {{body: obj{"title": "Other"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid":                                   {{}},
-		"HEAD /projects/:id/repository/branches/:branch":                           {{}},
-		"GET /projects/:id/repository/files/:file_path/blame":                      {{query: "ref=main"}},
-		"GET /projects/:id/repository/commits/:sha/signature":                      {{status: http.StatusNotFound}}, // no signature is verified
-		"GET /projects/:id/repository/tags/:tag_name/signature":                    {{status: http.StatusNotFound}},
-		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{note: "onto spare", body: obj{"branch": "spare"}}, {note: "onto main", body: obj{"branch": "main", "dry_run": true}}},
-		"POST /projects/:id/repository/commits/:sha/revert":                        {{note: "on feature", body: obj{"branch": "feature"}}},
-		"GET /projects/:id/repository/changelog":                                   {{query: "version=2.0.0&from=main"}},
-		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
 	}
@@ -182,6 +201,9 @@ func file(branch, path string) sample {
 		"branch": branch, "commit_message": "New", "content": "other",
 	}}
 }
+
+// nextMonth is a day on which what was made today may still be used.
+func nextMonth() string { return time.Now().UTC().AddDate(0, 1, 0).Format(time.DateOnly) }
 
 // row is one line of the matrix to be: a sample of a route in a place.
 type row struct {

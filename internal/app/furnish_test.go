@@ -1,0 +1,212 @@
+package app
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+// place is a group or project with one of everything in it.
+type place struct {
+	name    string
+	values  map[string]string // of the names in paths: "projects/:id", ":issue_iid"
+	project bool
+}
+
+// levels are the roles that the world has people for.
+func levels() map[string]authz.Level {
+	return map[string]authz.Level{
+		"minimal": authz.Minimal, "guest": authz.Guest, "planner": authz.Planner, "reporter": authz.Reporter,
+		"developer": authz.Developer, "maintainer": authz.Maintainer, "owner": authz.Owner, "mate": authz.Developer, "blocked": authz.Owner,
+	}
+}
+
+// world is a server with people, groups and projects.
+type world struct {
+	*server
+	instance, groups, projects []*place
+}
+
+// newWorld furnishes a server: everybody in levels has that role in every place but
+// the personal project, which is owner's.
+func newWorld(s *server) *world {
+	s.tb.Helper()
+	w := &world{server: s}
+	for name := range levels() {
+		s.user(name, nil)
+	}
+	yes := true
+	s.user("stranger", nil)
+	s.user("newcomer", nil)
+	s.user("requester", nil)
+	s.user("external", func(in *account.Input) { in.External = &yes })
+	s.user("auditor", func(in *account.Input) { in.Auditor = true })
+	s.token("admin without sudo", "admin", authz.ScopeAPI)
+	s.token("read_api", "owner", authz.ScopeReadAPI)
+	s.token("read_user", "owner", authz.ScopeReadUser)
+	s.token("read_repository", "owner", authz.ScopeReadRepository)
+	s.token("write_repository", "owner", authz.ScopeWriteRepository)
+	s.token("self_rotate", "owner", authz.ScopeSelfRotate)
+	impersonation := s.token("impersonation", "owner", authz.ScopeAPI)
+	expired := s.token("expired", "owner", authz.ScopeAPI)
+	revoked := s.token("revoked", "owner", authz.ScopeAPI)
+	s.keys["unknown"] = "glpat-00000000000000000000"
+	s.exec("UPDATE access_tokens SET kind = ? WHERE id = ?", account.ImpersonationToken, impersonation.ID)
+	s.exec("UPDATE access_tokens SET expires_on = ? WHERE id = ?", time.Now().UTC().Format(time.DateOnly), expired.ID)
+	s.exec("UPDATE access_tokens SET revoked = ? WHERE id = ?", true, revoked.ID)
+	mates := s.token("mate's", "mate", authz.ScopeAPI)
+
+	common := map[string]string{
+		"users/:id": strconv.FormatInt(int64(s.ids["mate"]), 10), ":user_id": strconv.FormatInt(int64(s.ids["mate"]), 10),
+		"personal_access_tokens/:id": strconv.FormatInt(int64(mates.ID), 10), "reporter": strconv.FormatInt(int64(s.ids["reporter"]), 10),
+		"newcomer":  strconv.FormatInt(int64(s.ids["newcomer"]), 10),
+		"requester": strconv.FormatInt(int64(s.ids["requester"]), 10), ":email": "guest@example.org",
+		"own":       number(s.do("owner", "POST", "/projects", map[string]any{"name": "Own", "visibility": "public"}), "id"),
+		":group_id": number(s.do("owner", "POST", "/groups", map[string]any{"name": "Invited", "path": "invited"}), "id"),
+		"guests":    number(s.do("owner", "POST", "/groups", map[string]any{"name": "Guests", "path": "guests"}), "id"),
+	}
+	for _, k := range []struct{ as, name, key string }{
+		{"admin", "own key", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHGD8qKFgbP42oiLQ/X5Syah+qxI1XmUfRQ7i2zxpEZ"},
+		{"mate", "keys/:id", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILg+cq35n0EnxL4mdNo41d304zhzyHx0W11LhL5MBtpS"},
+	} {
+		common[k.name] = number(s.do(k.as, "POST", "/user/keys", map[string]any{"title": "laptop", "key": k.key}), "id")
+	}
+	common["keys/:key_id"] = common["keys/:id"]
+	for _, e := range []struct{ as, name string }{{"admin", "own email"}, {"mate", "emails/:email_id"}} {
+		common[e.name] = number(s.do(e.as, "POST", "/user/emails", map[string]any{"email": e.as + "@example.org"}), "id")
+	}
+	w.instance = []*place{{name: "instance", values: common}}
+	for _, visibility := range []string{"private", "internal", "public"} {
+		group := w.group(visibility, common)
+		w.groups = append(w.groups, group)
+		w.projects = append(w.projects, w.project(visibility, group, map[string]any{"visibility": visibility}))
+	}
+	private, public := w.groups[0], w.groups[2]
+	personal := w.project("personal", nil, map[string]any{"visibility": "private"})
+	archived := w.project("archived", public, map[string]any{"visibility": "public"})
+	s.do("owner", "POST", "/projects/"+archived.values["projects/:id"]+"/archive", nil)
+	closed := w.project("members", public, map[string]any{"visibility": "public"})
+	s.do("owner", "PUT", "/projects/"+closed.values["projects/:id"], map[string]any{
+		"issues_access_level": "private", "merge_requests_access_level": "private", "repository_access_level": "private",
+	})
+	off := w.project("off", private, map[string]any{"visibility": "private"})
+	s.do("owner", "PUT", "/projects/"+off.values["projects/:id"], map[string]any{
+		"issues_access_level": "disabled", "merge_requests_access_level": "disabled", "repository_access_level": "disabled",
+	})
+	w.projects = append(w.projects, personal, archived, closed, off)
+	s.exec(`INSERT INTO access_requests (namespace_id, user_id, created_at)
+		SELECT id, CAST(? AS BIGINT), created_at FROM namespaces WHERE kind <> 'user'`, s.ids["requester"])
+	s.do("admin", "POST", "/users/"+strconv.FormatInt(int64(s.ids["blocked"]), 10)+"/block", nil)
+	return w
+}
+
+// group makes a group with everybody in it, and a label.
+func (w *world) group(visibility string, common map[string]string) *place {
+	g := w.do("admin", "POST", "/groups", map[string]any{"name": visibility, "path": "in-" + visibility, "visibility": visibility})
+	path := "/groups/" + number(g, "id")
+	w.populate(path, authz.Owner)
+	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
+	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
+	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
+	p := &place{name: visibility, values: maps.Clone(common)}
+	maps.Copy(p.values, map[string]string{
+		"access_tokens/:token_id": number(bot, "id"),
+		"groups/:id":              number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
+	})
+	return p
+}
+
+// populate adds everybody up to a level to a group or project.
+func (w *world) populate(path string, upTo authz.Level) {
+	for name, level := range levels() {
+		if level > upTo || level == authz.Minimal && !strings.HasPrefix(path, "/groups") {
+			continue
+		}
+		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids[name], "access_level": level})
+	}
+}
+
+// project makes a project in a group, or in owner's namespace, with one of everything.
+func (w *world) project(name string, group *place, more map[string]any) *place {
+	body := map[string]any{"name": name, "path": "the-" + name, "initialize_with_readme": true}
+	p := &place{name: name, values: map[string]string{}, project: true}
+	if group != nil {
+		body["namespace_id"] = group.values["groups/:id"]
+		maps.Copy(p.values, group.values)
+	} else {
+		maps.Copy(p.values, w.instance[0].values)
+	}
+	maps.Copy(body, more)
+	made := w.do("owner", "POST", "/projects", body)
+	id := number(made, "id")
+	path := "/projects/" + id
+	if group == nil {
+		w.populate(path, authz.Maintainer)
+	} else {
+		// The mate is a direct member of the project, so that there is one to change and remove.
+		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["mate"], "access_level": authz.Maintainer})
+		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["reporter"], "access_level": authz.Reporter})
+	}
+	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
+	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
+	w.do("owner", "POST", path+"/share", map[string]any{"group_id": p.values[":group_id"], "group_access": authz.Guest})
+	for _, branch := range []string{"feature", "spare", "merged"} {
+		w.do("owner", "POST", path+"/repository/branches", map[string]any{"branch": branch, "ref": "main"})
+	}
+	for _, branch := range []string{"feature", "spare"} {
+		w.do("developer", "POST", path+"/repository/files/"+branch+".md", map[string]any{
+			"branch": branch, "content": "text", "commit_message": "Add " + branch,
+		})
+	}
+	w.do("owner", "POST", path+"/repository/tags", map[string]any{"tag_name": "v1", "ref": "main"})
+	w.do("owner", "POST", path+"/protected_tags", map[string]any{"name": "v*"})
+	head := w.do("owner", "GET", path+"/repository/commits/feature", nil)
+	file := w.do("owner", "GET", path+"/repository/files/README.md?ref=main", nil)
+
+	issue := w.do("guest", "POST", path+"/issues", map[string]any{"title": "Of a guest"})
+	secret := w.do("owner", "POST", path+"/issues", map[string]any{"title": "Secret", "confidential": true})
+	request := w.do("developer", "POST", path+"/merge_requests", map[string]any{
+		"title": "Feature", "source_branch": "feature", "target_branch": "main",
+	})
+	onIssue := path + "/issues/" + number(issue, "iid") + "/notes"
+	onRequest := path + "/merge_requests/" + number(request, "iid") + "/notes"
+	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
+	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
+	review := w.do("developer", "POST", onRequest, map[string]any{"body": "A review"})
+	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
+	var list []map[string]any
+	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
+		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
+	}
+	maps.Copy(p.values, map[string]string{
+		"access_tokens/:token_id": number(bot, "id"),
+		"projects/:id":            id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
+		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
+		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
+		"issues/:id": number(issue, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
+		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
+		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
+		"full_path": made["path_with_namespace"].(string),
+	})
+	return p
+}
+
+func get(as, path string) request { return request{as: as, method: http.MethodGet, path: path} }
+
+// kit gives the REST interface behind the handler.
+func (s *server) kit() *api.Kit {
+	h := s.http.Handler
+	if i, ok := h.(interface{ Unwrap() http.Handler }); ok {
+		h = i.Unwrap()
+	}
+	return h.(*router).api.(*api.Kit)
+}
