@@ -53,6 +53,7 @@ type DB struct {
 	pool    *pgxpool.Pool // PostgreSQL
 	writer  *sql.DB       // SQLite: one connection
 	reader  *sql.DB       // SQLite: query_only connections
+	noSync  bool          // SQLite: commits never wait for the disk
 	readers int           // SQLite: how many of them
 	group   *group        // SQLite: whose turn it is to write
 }

@@ -39,7 +39,7 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 		_ = d.writer.Close()
 		return err
 	}
-	d.readers = cfg.Readers
+	d.readers, d.noSync = cfg.Readers, cfg.NoSync
 	d.read = sqlSession{d.reader}
 	d.group = startGroup(d, cfg.Stall)
 	return nil
