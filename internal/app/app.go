@@ -202,7 +202,12 @@ func (a *App) open(ctx context.Context) error {
 
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
 // ready is told the address once requests are answered.
-func (a *App) Run(ctx context.Context, ready func(url string)) error {
+func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
+	unlock, err := a.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	if err := a.reconcile(ctx, time.Time{}); err != nil {
 		return err
 	}
@@ -220,7 +225,6 @@ func (a *App) Run(ctx context.Context, ready func(url string)) error {
 	}
 	ready("http://" + a.listener.Addr().String())
 	go a.idle.watch(ctx, a.trim)
-	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
