@@ -230,7 +230,10 @@ func (f Filter) order() string {
 	if column == "m.id" {
 		return column + direction
 	}
-	return column + direction + " NULLS LAST, m.id DESC"
+	if column == "m.merged_at" { // the others have a value always, and PostgreSQL's indexes do not serve NULLS LAST
+		direction += " NULLS LAST"
+	}
+	return column + direction + ", m.id DESC"
 }
 
 // words cuts a search into its terms: quotes keep several words together.
