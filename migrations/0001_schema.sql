@@ -110,6 +110,16 @@ CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
 CREATE INDEX access_tokens_user ON access_tokens (user_id);
 CREATE INDEX access_tokens_family ON access_tokens (family_id);
 
+-- What users say of the moment.
+CREATE TABLE user_statuses (
+    user_id      BIGINT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    emoji        {{text}} NOT NULL, -- name without colons
+    message      {{text}} NOT NULL,
+    availability {{text}} NOT NULL, -- not_set, busy
+    clear_at     {{time}},
+    updated_at   {{time}} NOT NULL
+);
+
 -- Public keys for git over SSH.
 CREATE TABLE ssh_keys (
     id                  {{id}},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // time zones of users, where the machine has no table of them
 
 	"github.com/alecthomas/kong"
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 )
@@ -112,6 +113,40 @@ func (s *Service) Unban(ctx context.Context, as authz.Actor, id authz.UserID) er
 	return err
 }
 
+// Approve lets a user act who waits for it.
+func (s *Service) Approve(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	u, err := s.moderated(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	done := false
+	if u.State == PendingApproval {
+		if done, err = s.become(ctx, as, u, Active, PendingApproval); err != nil {
+			return err
+		}
+	}
+	if !done {
+		return errs.New(errs.Conflict, "The user you are trying to approve is not pending approval")
+	}
+	return nil
+}
+
+// DeleteIdentity forgets a user's account with another provider. Only administrators may.
+func (s *Service) DeleteIdentity(ctx context.Context, as authz.Actor, id authz.UserID, provider string) error {
+	u, err := s.moderated(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	n, err := s.DB.Exec(ctx, "DELETE FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider)
+	if err != nil {
+		return fmt.Errorf("delete identity: %w", err)
+	}
+	if n == 0 {
+		return errs.Missing("Identity")
+	}
+	return nil
+}
+
 // denied refuses with a sentence that stands alone.
 func denied(sentence string) error {
 	return &errs.Error{Kind: errs.Forbidden, Message: sentence, Bare: true}
@@ -132,6 +167,11 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 	}
 	moved := false
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if u.Admin && to != Active {
+			if err := s.notTheLast(ctx, u.ID); err != nil {
+				return err
+			}
+		}
 		n, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND state = ?", to, s.Now(), u.ID, u.State)
 		if moved = n > 0; err != nil || !moved {
 			return err
@@ -143,4 +183,21 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		return false, fmt.Errorf("change state of user: %w", err)
 	}
 	return moved, nil
+}
+
+// notTheLast refuses, in the transaction of ctx, to take the only administrator who can
+// act out of office. Two of them who do it to each other come one after the other.
+func (s *Service) notTheLast(ctx context.Context, id authz.UserID) error {
+	if err := s.DB.Lock(ctx, "last administrator"); err != nil {
+		return err
+	}
+	others, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM users
+		WHERE admin AND state = 'active' AND user_type = 'human' AND id <> ?)`, id)
+	if err != nil {
+		return fmt.Errorf("look for administrators: %w", err)
+	}
+	if !others {
+		return denied("The last administrator cannot be removed from office, blocked or deactivated")
+	}
+	return nil
 }

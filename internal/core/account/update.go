@@ -82,6 +82,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	}
 	set.Put("updated_at", s.Now())
 	write := func(ctx context.Context) error {
+		if was.Admin && !row.Admin {
+			if err := s.notTheLast(ctx, id); err != nil {
+				return err
+			}
+		}
 		if _, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), id)...); err != nil {
 			return err
 		}

@@ -141,6 +141,8 @@ const (
 	ReadNamespace  Ability = "read_namespace"
 	ManageOwnToken Ability = "manage_own_token"
 	ManageOwnKey   Ability = "manage_own_key"
+	UpdateOwnUser  Ability = "update_own_user"
+	ReadUserStatus Ability = "read_user_status"
 	ReadUserKeys   Ability = "read_user_keys"
 	LookUpKey      Ability = "look_up_key"
 )
@@ -244,6 +246,8 @@ var Rules = map[Ability]Rule{
 	ReadNamespace:  {SignedIn: true},
 	ManageOwnToken: {SignedIn: true},
 	ManageOwnKey:   {SignedIn: true},
+	UpdateOwnUser:  {SignedIn: true},
+	ReadUserStatus: {Anyone: true},
 	ReadUserKeys:   {Anyone: true},
 	LookUpKey:      {Min: adminsOnly},
 

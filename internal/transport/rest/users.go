@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"tenon/internal/core/account"
@@ -17,7 +18,7 @@ func (s *Server) userRoutes() []*api.Route {
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
-	), s.userChangeRoutes()...)
+	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes())...)
 }
 
 // userPath names a user by its number; anything else leads nowhere.

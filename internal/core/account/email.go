@@ -1,0 +1,137 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Address is a secondary address of a user.
+type Address struct {
+	ID          int64        `db:"id"`
+	UserID      authz.UserID `db:"user_id"`
+	Email       string       `db:"email"`
+	ConfirmedAt *db.Time     `db:"confirmed_at"` // nil as long as nobody has proved to read it
+}
+
+const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary AND NOT e.pending`
+
+// Emails gives the secondary addresses of a user, oldest first: zero is the actor,
+// somebody else's are for administrators, here and below.
+func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID) ([]Address, error) {
+	user, err := s.mayAddress(ctx, as, user)
+	if err != nil {
+		return nil, err
+	}
+	list, err := db.Select[Address](ctx, s.DB, "SELECT "+db.Columns[Address]("e")+fromAddresses+" ORDER BY e.id", user)
+	if err != nil {
+		return nil, fmt.Errorf("list addresses: %w", err)
+	}
+	return list, nil
+}
+
+// Email gives one of a user's secondary addresses.
+func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, id int64) (Address, error) {
+	user, err := s.mayAddress(ctx, as, user)
+	if err != nil {
+		return Address{}, err
+	}
+	a, err := db.Get[Address](ctx, s.DB, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return Address{}, errs.Missing("Email")
+	}
+	if err != nil {
+		return Address{}, fmt.Errorf("read address: %w", err)
+	}
+	return a, nil
+}
+
+// AddEmail gives a user one more address; confirmed takes it for proved, which only
+// administrators may ask for. One that is taken is Invalid.
+func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, email string, confirmed bool) (Address, error) {
+	user, err := s.mayAddress(ctx, as, user)
+	if err != nil {
+		return Address{}, err
+	}
+	email = strings.ToLower(strings.TrimSpace(email))
+	var f errs.Fields
+	checkEmail(&f, "email", email)
+	if err := f.Err(); err != nil {
+		return Address{}, err
+	}
+	now := db.At(s.Now())
+	row := emailRow{UserID: user, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
+	if confirmed && as.Admin || s.Settings.Current().EmailConfirmationSetting == "off" {
+		row.ConfirmedAt = &now
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		taken, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM emails WHERE email_fold = ?
+			AND (user_id = ? OR is_primary OR confirmed_at IS NOT NULL))`, row.EmailFold, user)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return errAddressTaken()
+		}
+		row.ID, err = db.Insert(ctx, s.DB, "emails", emailRow{
+			UserID: user, Email: row.Email, EmailFold: row.EmailFold, ConfirmedAt: row.ConfirmedAt, CreatedAt: now, UpdatedAt: now,
+		})
+		return err
+	})
+	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+		return Address{}, errAddressTaken()
+	}
+	if err != nil {
+		return Address{}, fmt.Errorf("add address: %w", err)
+	}
+	return Address{ID: row.ID, UserID: user, Email: row.Email, ConfirmedAt: row.ConfirmedAt}, nil
+}
+
+func errAddressTaken() error {
+	var f errs.Fields
+	f.Add("email", "has already been taken")
+	return f.Err()
+}
+
+// DeleteEmail takes a secondary address from a user; what the user showed of it goes too.
+func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.UserID, id int64) error {
+	a, err := s.Email(ctx, as, user, id)
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "DELETE FROM emails WHERE id = ? AND NOT is_primary", id)
+		if err != nil {
+			return err
+		}
+		if n == 0 { // it became the primary one meanwhile, or is gone
+			return errs.Missing("Email")
+		}
+		_, err = s.DB.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
+			commit_email = CASE WHEN commit_email = ? THEN '' ELSE commit_email END, updated_at = ? WHERE id = ?`,
+			a.Email, a.Email, s.Now(), a.UserID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete address: %w", err)
+	}
+	return nil
+}
+
+// mayAddress asks for the right to a user's addresses, zero being the actor, and says
+// whose they are.
+func (s *Service) mayAddress(ctx context.Context, as authz.Actor, user authz.UserID) (authz.UserID, error) {
+	if user == 0 {
+		return as.UserID, s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
+	}
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return 0, err
+	}
+	_, err := s.load(ctx, "u.id = ?", user)
+	return user, err
+}

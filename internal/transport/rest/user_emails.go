@@ -1,0 +1,146 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) userEmailRoutes() []*api.Route {
+	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+		api.Get("/user/emails", s.listOwnEmails).Doc("List one's own secondary addresses").Needs(authz.UpdateOwnUser),
+		api.Get("/user/emails/:email_id", s.getOwnEmail).Doc("Get one of one's own secondary addresses").Needs(authz.UpdateOwnUser),
+		api.Get("/users/:id/emails", s.listEmails).Doc("List the secondary addresses of a user").Needs(authz.AdminUsers),
+	), api.Scoped(nil,
+		api.Post("/user/emails", s.createOwnEmail).Doc("Add an address to one's own account").Needs(authz.UpdateOwnUser),
+		api.Delete("/user/emails/:email_id", s.deleteOwnEmail).Doc("Delete one of one's own addresses").Needs(authz.UpdateOwnUser),
+		api.Post("/users/:id/emails", s.createEmail).Doc("Add an address to a user's account").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/emails/:email_id", s.deleteEmail).Doc("Delete an address of a user").Needs(authz.AdminUsers),
+		api.Post("/users/:id/approve", s.approveUser).Doc("Let a user act who waits for it").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/identities/:provider", s.deleteIdentity).Doc("Forget a user's account with another provider").Needs(authz.AdminUsers),
+	)...)
+}
+
+type emailEntity struct {
+	ID          int64     `json:"id"`
+	Email       string    `json:"email"`
+	ConfirmedAt *api.Time `json:"confirmed_at"`
+}
+
+func emailOf(a account.Address) emailEntity {
+	return emailEntity{ID: a.ID, Email: a.Email, ConfirmedAt: timeOf(a.ConfirmedAt)}
+}
+
+// emails pages a list that is short by nature.
+func (s *Server) emails(ctx context.Context, as authz.Actor, user authz.UserID, p api.Page) (api.List[emailEntity], error) {
+	if p.Keyset() {
+		return api.List[emailEntity]{}, api.NoKeyset()
+	}
+	list, err := s.Accounts.Emails(ctx, as, user)
+	if err != nil {
+		return api.List[emailEntity]{}, err
+	}
+	total := len(list)
+	list = list[min(p.Offset(), total):min(p.Offset()+p.Limit(), total)]
+	items := make([]emailEntity, len(list))
+	for i, a := range list {
+		items[i] = emailOf(a)
+	}
+	return api.Paged(items, total), nil
+}
+
+type ownEmailsParams struct{ api.Page }
+
+func (s *Server) listOwnEmails(ctx context.Context, as authz.Actor, p ownEmailsParams) (api.List[emailEntity], error) {
+	return s.emails(ctx, as, 0, p.Page)
+}
+
+type userEmailsParams struct {
+	userPath
+	api.Page
+}
+
+func (s *Server) listEmails(ctx context.Context, as authz.Actor, p userEmailsParams) (api.List[emailEntity], error) {
+	user, err := p.id()
+	if err != nil {
+		return api.List[emailEntity]{}, err
+	}
+	return s.emails(ctx, as, user, p.Page)
+}
+
+type emailPath struct {
+	EmailID int64 `param:"email_id" doc:"Number of the address"`
+}
+
+func (s *Server) getOwnEmail(ctx context.Context, as authz.Actor, p emailPath) (emailEntity, error) {
+	a, err := s.Accounts.Email(ctx, as, 0, p.EmailID)
+	return emailOf(a), err
+}
+
+type ownEmailParams struct {
+	Email string `param:"email,required" doc:"The address"`
+}
+
+func (s *Server) createOwnEmail(ctx context.Context, as authz.Actor, p ownEmailParams) (emailEntity, error) {
+	a, err := s.Accounts.AddEmail(ctx, as, 0, p.Email, false)
+	return emailOf(a), err
+}
+
+func (s *Server) deleteOwnEmail(ctx context.Context, as authz.Actor, p emailPath) (api.None, error) {
+	return api.None{}, s.Accounts.DeleteEmail(ctx, as, 0, p.EmailID)
+}
+
+type createEmailParams struct {
+	userPath
+	Email            string `param:"email,required" doc:"The address"`
+	SkipConfirmation bool   `param:"skip_confirmation" doc:"Take the address for confirmed"`
+}
+
+func (s *Server) createEmail(ctx context.Context, as authz.Actor, p createEmailParams) (emailEntity, error) {
+	user, err := p.id()
+	if err != nil {
+		return emailEntity{}, err
+	}
+	a, err := s.Accounts.AddEmail(ctx, as, user, p.Email, p.SkipConfirmation)
+	return emailOf(a), err
+}
+
+type deleteEmailParams struct {
+	userPath
+	emailPath
+}
+
+func (s *Server) deleteEmail(ctx context.Context, as authz.Actor, p deleteEmailParams) (api.None, error) {
+	user, err := p.id()
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Accounts.DeleteEmail(ctx, as, user, p.EmailID)
+}
+
+type successEntity struct {
+	Message string `json:"message"` // Success
+}
+
+func (s *Server) approveUser(ctx context.Context, as authz.Actor, p userPath) (successEntity, error) {
+	id, err := p.id()
+	if err != nil {
+		return successEntity{}, err
+	}
+	return successEntity{"Success"}, s.Accounts.Approve(ctx, as, id)
+}
+
+type identityParams struct {
+	userPath
+	Provider string `param:"provider" doc:"The provider"`
+}
+
+func (s *Server) deleteIdentity(ctx context.Context, as authz.Actor, p identityParams) (api.None, error) {
+	id, err := p.id()
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Accounts.DeleteIdentity(ctx, as, id, p.Provider)
+}
