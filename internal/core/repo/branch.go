@@ -79,9 +79,13 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, 0, err
 	}
+	merged, err := mergedInto(ctx, r, p, refs)
+	if err != nil {
+		return nil, 0, err
+	}
 	out := make([]*Branch, 0, len(refs))
 	for _, ref := range refs {
-		b, err := s.branch(ctx, p, r, st, ref)
+		b, err := s.branch(ctx, p, r, st, ref, merged[ref.Name])
 		if err != nil {
 			return nil, 0, err
 		}
@@ -160,7 +164,7 @@ func (s *Service) branchStanding(ctx context.Context, as authz.Actor, p *project
 }
 
 // branch assembles what is shown of a branch.
-func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitcmd.Ref) (*Branch, error) {
+func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitcmd.Ref, merged bool) (*Branch, error) {
 	tip, err := r.Commit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
@@ -172,28 +176,27 @@ func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo
 		Default:           p.DefaultBranch != nil && *p.DefaultBranch == name,
 		DevelopersCanPush: access.DevelopersPush, DevelopersCanMerge: access.DevelopersMerge,
 	}
-	if !b.Default && p.DefaultBranch != nil {
-		if b.Merged, err = merged(ctx, r, *p.DefaultBranch, tip.ID); err != nil {
-			return nil, err
-		}
-	}
+	b.Merged = merged && !b.Default
 	return b, nil
 }
 
-// merged reports whether a branch holds a commit.
-func merged(ctx context.Context, r *gitcmd.Repo, branch string, id gitcmd.ObjectID) (bool, error) {
-	tip, err := r.Branch(ctx, branch)
+// mergedInto says of each branch whether the default branch holds it.
+func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []gitcmd.Ref) (map[gitcmd.RefName]bool, error) {
+	if p.DefaultBranch == nil || len(refs) == 0 {
+		return nil, nil
+	}
+	tip, err := r.Branch(ctx, *p.DefaultBranch)
 	if errors.Is(err, gitcmd.ErrNotFound) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read branch: %w", err)
+		return nil, fmt.Errorf("read branch: %w", err)
 	}
-	holds, err := r.IsAncestor(ctx, id, tip)
+	merged, err := r.MergedBranches(ctx, refs, tip)
 	if err != nil {
-		return false, fmt.Errorf("compare branches: %w", err)
+		return nil, fmt.Errorf("compare branches: %w", err)
 	}
-	return holds, nil
+	return merged, nil
 }
 
 // FindBranch gives one branch.
@@ -214,7 +217,12 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, errs.Missing("Branch")
 	}
-	return s.branch(ctx, p, r, st, gitcmd.Ref{Name: ref, ID: id, Peeled: id})
+	found := gitcmd.Ref{Name: ref, ID: id, Peeled: id}
+	merged, err := mergedInto(ctx, r, p, []gitcmd.Ref{found})
+	if err != nil {
+		return nil, err
+	}
+	return s.branch(ctx, p, r, st, found, merged[ref])
 }
 
 // CreateBranch makes a branch at what ref names. In an empty repository a first commit
