@@ -99,7 +99,7 @@ type storyKey struct{}
 func of(ts *testscript.TestScript) *story { return ts.Value(storyKey{}).(*story) }
 
 func call(ts *testscript.TestScript, token, method, path, body string) (int, []byte) {
-	req, err := http.NewRequest(method, of(ts).server.URL+"/api/v4"+path, strings.NewReader(body)) //nolint:noctx // the story ends with the test
+	req, err := http.NewRequest(method, of(ts).server.URL+"/api/v4"+path, strings.NewReader(body))
 	ts.Check(err)
 	if token != "" {
 		req.Header.Set("Private-Token", token)

@@ -31,7 +31,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("make folder for the binary: %w", err)
 	}
 	bin := filepath.Join(dir, "tenon")
-	cmd := exec.Command("go", "build", "-o", bin, "tenon/cmd/tenon") //nolint:noctx // a build that hangs ends with the tests
+	cmd := exec.Command("go", "build", "-o", bin, "tenon/cmd/tenon")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build tenon: %w\n%s", err, out)
@@ -67,8 +67,8 @@ type Server struct {
 // is SQLite; args are added to the command line. The server ends with the test.
 func Start(tb testing.TB, database string, args ...string) *Server {
 	tb.Helper()
-	// Not TempDir: its clean-up fails the test while git children still write.
-	data, err := os.MkdirTemp("", "tenon-e2e-")
+
+	data, err := os.MkdirTemp("", "tenon-e2e-") //nolint:usetesting // TempDir fails the test while git children still write
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func (s *Server) launch(address string) {
 	if s.database != "" {
 		args = append(args, "--database", s.database)
 	}
-	s.cmd = exec.Command(Binary(s.tb), args...) //nolint:noctx // Stop ends it
+	s.cmd = exec.Command(Binary(s.tb), args...)
 	s.cmd.Env = append(os.Environ(), "TENON_ROOT_TOKEN="+RootToken, "TENON_ROOT_PASSWORD=correct horse battery", "TENON_RATE_LIMITS=off")
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {

@@ -21,6 +21,14 @@ func At(t time.Time) Time { return Time{utc(t)} }
 
 func utc(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
+// Ptr gives the time of a column that may be NULL: nil stays nil.
+func (t *Time) Ptr() *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
 // Scan reads a time, the text of one, or microseconds since 1970.
 func (t *Time) Scan(src any) error {
 	switch v := src.(type) {

@@ -71,12 +71,12 @@ type Make func(ctx context.Context, out io.Writer) error
 // finished file is Seekable. The maker runs until the last reader is closed, whatever
 // becomes of the ctx of the one who came first. Open returns when the file has some
 // content or its maker has failed, with the maker's error.
-func (c *Cache) Open(ctx context.Context, key string, make Make) (*Reader, error) {
+func (c *Cache) Open(ctx context.Context, key string, fill Make) (*Reader, error) {
 	path := filepath.Join(c.config.Dir, key)
 	if done, err := c.finished(path); done != nil || err != nil {
 		return done, err
 	}
-	r, err := c.join(ctx, key, path, make)
+	r, err := c.join(ctx, key, path, fill)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (c *Cache) finished(path string) (*Reader, error) {
 }
 
 // join makes a reader of a file that grows, and starts its maker where there is none.
-func (c *Cache) join(ctx context.Context, key, path string, make Make) (*Reader, error) {
+func (c *Cache) join(ctx context.Context, key, path string, fill Make) (*Reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -124,20 +124,20 @@ func (c *Cache) join(ctx context.Context, key, path string, make Make) (*Reader,
 		making, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		f.cancel = cancel
 		c.growing[key] = f
-		c.work.Go(func() { c.make(making, key, path, f, make) })
+		c.work.Go(func() { c.make(making, key, path, f, fill) })
 	}
 	f.readers++
 	return &Reader{ctx: ctx, cache: c, key: key, growing: f}, nil
 }
 
 // make runs a maker and gives the file its name.
-func (c *Cache) make(ctx context.Context, key, path string, f *file, make Make) {
+func (c *Cache) make(ctx context.Context, key, path string, f *file, fill Make) {
 	defer f.cancel()
 	err := ctx.Err()
 	select {
 	case c.makers <- struct{}{}:
 		if err == nil {
-			err = make(ctx, f)
+			err = fill(ctx, f)
 		}
 		<-c.makers
 	case <-ctx.Done():

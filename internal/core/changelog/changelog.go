@@ -59,23 +59,23 @@ func failed(reason string) error {
 	return errs.New(errs.Unprocessable, "Failed to generate the changelog: "+reason)
 }
 
-func (in *Input) complete(p *project.Project, now time.Time) {
+func (i *Input) complete(p *project.Project, now time.Time) {
 	set := func(field *string, fallback string) {
 		if *field == "" {
 			*field = fallback
 		}
 	}
 	if p.DefaultBranch != nil {
-		set(&in.Branch, *p.DefaultBranch)
+		set(&i.Branch, *p.DefaultBranch)
 	}
-	set(&in.To, in.Branch)
-	set(&in.Trailer, "Changelog")
-	set(&in.ConfigFile, ".gitlab/changelog_config.yml")
-	set(&in.File, "CHANGELOG.md")
-	in.Version = strings.TrimPrefix(in.Version, "v")
-	set(&in.Message, "Add changelog for version "+in.Version)
-	if in.Date.IsZero() {
-		in.Date = now.UTC()
+	set(&i.To, i.Branch)
+	set(&i.Trailer, "Changelog")
+	set(&i.ConfigFile, ".gitlab/changelog_config.yml")
+	set(&i.File, "CHANGELOG.md")
+	i.Version = strings.TrimPrefix(i.Version, "v")
+	set(&i.Message, "Add changelog for version "+i.Version)
+	if i.Date.IsZero() {
+		i.Date = now.UTC()
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *Service) read(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, "", err
 	}
-	defer f.Blob.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	defer f.Blob.Close()
 	if f.Blob.Size > maxFile {
 		return nil, "", failed(path + " is too large")
 	}

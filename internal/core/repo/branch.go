@@ -118,14 +118,14 @@ func nameMatcher(search, pattern string) (func(string) bool, error) {
 		return func(string) bool { return true }, nil
 	}
 	search = strings.ToLower(search)
-	open, close := "*", "*"
+	before, after := "*", "*"
 	if rest, ok := strings.CutPrefix(search, "^"); ok {
-		search, open = rest, ""
+		search, before = rest, ""
 	}
 	if rest, ok := strings.CutSuffix(search, "$"); ok {
-		search, close = rest, ""
+		search, after = rest, ""
 	}
-	wild := open + search + close
+	wild := before + search + after
 	return func(name string) bool { return matchWildcard(wild, strings.ToLower(name)) }, nil
 }
 

@@ -99,21 +99,21 @@ func (s *Service) MayCommit(ctx context.Context, as authz.Actor, p *project.Proj
 	return nil
 }
 
-func (in *CommitInput) validate() error {
+func (c *CommitInput) validate() error {
 	switch {
-	case in.Branch == "":
+	case c.Branch == "":
 		return errs.Bad("branch is required")
-	case strings.TrimSpace(in.Message) == "":
+	case strings.TrimSpace(c.Message) == "":
 		return errs.Plain("You must provide a commit message")
-	case !gitcmd.ValidBranchName(in.Branch):
+	case !gitcmd.ValidBranchName(c.Branch):
 		return errs.Plain("Branch name is invalid")
-	case len(in.Actions) == 0 && !in.AllowEmpty:
+	case len(c.Actions) == 0 && !c.AllowEmpty:
 		return errs.Bad("Provide at least one action, or set allow_empty to true")
-	case in.StartBranch != "" && in.StartSHA != "":
+	case c.StartBranch != "" && c.StartSHA != "":
 		return errs.Bad("start_branch, start_sha are mutually exclusive")
 	}
-	for i := range in.Actions {
-		if err := in.Actions[i].validate(); err != nil {
+	for i := range c.Actions {
+		if err := c.Actions[i].validate(); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ type RefChange struct {
 	New gitcmd.ObjectID `json:"new"`
 }
 
-// Created, Deleted and Updated say what the change does.
+// Created reports whether the change makes the reference.
 func (c RefChange) Created() bool { return c.Old.IsZero() && !c.New.IsZero() }
 
 // Deleted reports whether the change deletes the reference.

@@ -23,8 +23,8 @@ type archiveParams struct {
 
 // hotlinked reports whether the request comes from a page that embeds the archive rather
 // than from somebody who downloads it.
-func (in *archiveParams) hotlinked() bool {
-	first, _, _ := strings.Cut(in.Accept, ",")
+func (p *archiveParams) hotlinked() bool {
+	first, _, _ := strings.Cut(p.Accept, ",")
 	first, _, _ = strings.Cut(first, ";")
 	first = strings.ToLower(strings.TrimSpace(first))
 	for _, embedded := range []string{"image/", "audio/", "video/", "text/css"} {
@@ -32,7 +32,7 @@ func (in *archiveParams) hotlinked() bool {
 			return true
 		}
 	}
-	switch strings.ToLower(in.Mode) {
+	switch strings.ToLower(p.Mode) {
 	case "cors", "no-cors", "websocket":
 		return true
 	}

@@ -59,7 +59,7 @@ func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api
 	if err != nil {
 		return none, err
 	}
-	defer f.Blob.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	defer f.Blob.Close()
 	if f.Blob.Size > maxBlamed {
 		return none, errs.New(errs.TooLarge, "")
 	}

@@ -32,17 +32,17 @@ type changelogParams struct {
 // semver is the form of a version.
 const semver = `^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`
 
-func (in *changelogParams) input() (changelog.Input, error) {
+func (p *changelogParams) input() (changelog.Input, error) {
 	switch {
-	case !in.Version.Set || in.Version.Null:
+	case !p.Version.Set || p.Version.Null:
 		return changelog.Input{}, api.BadParam("version is missing, version is empty")
-	case in.Version.Value == "":
+	case p.Version.Value == "":
 		return changelog.Input{}, api.BadParam("version is empty")
-	case !regexp.MustCompile(semver).MatchString(in.Version.Value):
+	case !regexp.MustCompile(semver).MatchString(p.Version.Value):
 		return changelog.Input{}, api.BadParam("version is invalid")
 	}
 	return changelog.Input{
-		Version: in.Version.Value, From: in.From, To: in.To, Date: in.Date, Trailer: in.Trailer, ConfigFile: in.ConfigFile,
+		Version: p.Version.Value, From: p.From, To: p.To, Date: p.Date, Trailer: p.Trailer, ConfigFile: p.ConfigFile,
 	}, nil
 }
 

@@ -187,19 +187,19 @@ func (s *Server) createCommit(ctx context.Context, as authz.Actor, in createComm
 	return s.commitDetail(ctx, as, p, c, in.Stats)
 }
 
-func (in *createCommitParams) check() error {
+func (p *createCommitParams) check() error {
 	switch {
-	case in.Branch == "":
+	case p.Branch == "":
 		return errs.Bad("branch is required")
-	case in.CommitMessage == "":
+	case p.CommitMessage == "":
 		return errs.Bad("commit_message is required")
-	case len(in.Actions) == 0 && !in.AllowEmpty:
+	case len(p.Actions) == 0 && !p.AllowEmpty:
 		return errs.Bad("Provide at least one action, or set allow_empty to true")
-	case in.StartBranch != "" && in.StartSHA != "":
+	case p.StartBranch != "" && p.StartSHA != "":
 		return errs.Bad("start_branch, start_sha are mutually exclusive")
 	}
-	for i := range in.Actions {
-		if problem := in.Actions[i].problem(); problem != "" {
+	for i := range p.Actions {
+		if problem := p.Actions[i].problem(); problem != "" {
 			return errs.Bad(fmt.Sprintf("actions[%d]%s", i, problem))
 		}
 	}

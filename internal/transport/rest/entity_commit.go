@@ -129,7 +129,7 @@ func diffEntities(d *gitcmd.Diff) []diffEntity {
 }
 
 // unified puts the lines with the file names before each diff, where asked for.
-func unified(list []diffEntity, asked bool) []diffEntity { //nolint:revive // it passes a parameter of the request on
+func unified(list []diffEntity, asked bool) []diffEntity {
 	if !asked {
 		return list
 	}

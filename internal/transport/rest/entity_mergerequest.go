@@ -171,7 +171,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 	e := mergeRequestEntity{
 		ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
 		CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time),
-		MergedAt: timeOf(m.MergedAt), ClosedAt: timeOf(m.ClosedAt), TargetBranch: m.TargetBranch, SourceBranch: m.SourceBranch,
+		MergedAt: api.TimePtr(m.MergedAt.Ptr()), ClosedAt: api.TimePtr(m.ClosedAt.Ptr()), TargetBranch: m.TargetBranch, SourceBranch: m.SourceBranch,
 		UserNotesCount: m.VisibleNotes, Upvotes: votes.Up, Downvotes: votes.Down, Author: s.user(people[m.AuthorID]),
 		Assignees: make([]userBasic, 0, len(m.Assignees)), Reviewers: make([]userBasic, 0, len(m.Reviewers)),
 		SourceProjectID: m.SourceProjectID, TargetProjectID: m.ProjectID, Labels: labelList(m.Labels, v.details),

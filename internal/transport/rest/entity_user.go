@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
@@ -146,7 +145,7 @@ func (s *Server) profileOf(as authz.Actor, u *account.User) userEntity {
 		p.WorkInformation = &work
 	}
 	if u.OpenTo(as) {
-		p.CreatedAt, p.Followers, p.Following = timeOf(&u.CreatedAt), new(int), new(int)
+		p.CreatedAt, p.Followers, p.Following = api.TimePtr(&u.CreatedAt.Time), new(int), new(int)
 		if as.SignedIn() {
 			p.IsFollowed = new(bool)
 		}
@@ -170,8 +169,8 @@ func (s *Server) localTime(u *account.User) *string {
 // ownForm gives what users see of themselves.
 func (s *Server) ownForm(as authz.Actor, u *account.User, identities []account.Identity) userEntity {
 	own := &userOwn{
-		LastSignInAt: timeOf(u.LastSignInAt), ConfirmedAt: timeOf(u.ConfirmedAt), Email: u.Email, ThemeID: u.ThemeID,
-		ColorSchemeID: u.ColorSchemeID, ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: timeOf(u.CurrentSignInAt),
+		LastSignInAt: api.TimePtr(u.LastSignInAt.Ptr()), ConfirmedAt: api.TimePtr(u.ConfirmedAt.Ptr()), Email: u.Email, ThemeID: u.ThemeID,
+		ColorSchemeID: u.ColorSchemeID, ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: api.TimePtr(u.CurrentSignInAt.Ptr()),
 		CanCreateGroup: u.CanCreateGroup, CanCreateProject: u.CanCreateProject(), External: u.External,
 		PrivateProfile: u.PrivateProfile, CommitEmail: u.CommitAddress(s.Accounts.CommitHost()),
 		RunnerMinutes: u.RunnerMinutes, ExtraMinutes: u.ExtraMinutes, Identities: make([]identityEntity, len(identities)),
@@ -225,12 +224,4 @@ func (s *Server) adminForm(ctx context.Context, as authz.Actor, u *account.User)
 		return userEntity{}, err
 	}
 	return list[0], nil
-}
-
-// timeOf gives a stored time, or none.
-func timeOf(t *db.Time) *api.Time {
-	if t == nil {
-		return nil
-	}
-	return api.TimePtr(&t.Time)
 }

@@ -71,7 +71,7 @@ func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.R
 	if err != nil {
 		return none, err
 	}
-	defer f.Blob.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	defer f.Blob.Close()
 	if f.Blob.Size > maxShownFile {
 		return none, errs.New(errs.TooLarge, "")
 	}

@@ -104,7 +104,7 @@ func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (blobE
 	if err != nil {
 		return blobEntity{}, err
 	}
-	defer b.Close() //nolint:errcheck // nothing is lost when a reader fails to close
+	defer b.Close()
 	if b.Size > maxShownFile {
 		return blobEntity{}, errs.New(errs.TooLarge, "")
 	}

@@ -30,7 +30,7 @@ type emailEntity struct {
 }
 
 func emailOf(a account.Address) emailEntity {
-	return emailEntity{ID: a.ID, Email: a.Email, ConfirmedAt: timeOf(a.ConfirmedAt)}
+	return emailEntity{ID: a.ID, Email: a.Email, ConfirmedAt: api.TimePtr(a.ConfirmedAt.Ptr())}
 }
 
 // emails pages a list that is short by nature.
