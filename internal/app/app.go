@@ -22,6 +22,7 @@ import (
 	"tenon/internal/base/metrics"
 	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
+	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
 	"tenon/internal/core/audit"
@@ -71,6 +72,7 @@ type App struct {
 	accounts   *account.Service
 	keys       *sshkey.Service
 	namespaces *namespace.Service
+	botTokens  *accesstoken.Service
 	projects   *project.Service
 	repos      *repo.Service
 	labels     *label.Service

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
 	"tenon/internal/core/audit"
@@ -46,6 +47,9 @@ func (a *App) core() error {
 	a.keys = sshkey.New(sshkey.Config{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Accounts: a.accounts, Now: a.now, Log: a.log,
 	})
+	a.botTokens = &accesstoken.Service{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Accounts: a.accounts, Namespaces: a.namespaces, Now: a.now,
+	}
 	a.projects = project.New(project.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Namespaces: a.namespaces, Settings: a.settings, Now: a.now,
 		Enqueue: func(ctx context.Context, args job.Args) error { return a.jobs.Enqueue(ctx, args) },

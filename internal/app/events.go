@@ -49,6 +49,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectArchived)
 	event.On(b, "audit", a.audit.ProjectDeleted)
 	event.On(b, "audit", a.audit.ProjectTransferred)
+	event.On(b, "audit", a.audit.BotTokenCreated)
+	event.On(b, "audit", a.audit.BotTokenRevoked)
 	event.On(b, "audit", a.audit.GroupTransferred)
 	event.On(b, "activity", a.activity.ProjectCreated)
 

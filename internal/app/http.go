@@ -31,7 +31,7 @@ func (a *App) transports() error {
 	a.closing(func(context.Context) error { return a.hooks.Close() })
 
 	server := &rest.Server{
-		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, Projects: a.projects, Repos: a.repos, Labels: a.labels,
+		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}

@@ -47,12 +47,18 @@ func (r *Recorder) UserStateChanged(ctx context.Context, e account.UserStateChan
 
 // TokenCreated records a new access token.
 func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) error {
+	if e.Kind == account.ProjectToken || e.Kind == account.GroupToken {
+		return nil // their place records them
+	}
 	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_created",
 		fmt.Sprintf("Created personal access token with id %d", e.TokenID))
 }
 
 // TokenRevoked records that a token is useless now.
 func (r *Recorder) TokenRevoked(ctx context.Context, e account.TokenRevoked) error {
+	if e.Kind == account.ProjectToken || e.Kind == account.GroupToken {
+		return nil // their place records them
+	}
 	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_revoked",
 		fmt.Sprintf("Revoked personal access token with id %d", e.TokenID))
 }

@@ -161,6 +161,8 @@ const (
 	RequestGroupAccess Ability = "request_group_access"
 	TransferGroup      Ability = "transfer_group"
 	TransferInto       Ability = "transfer_into_group"
+	ReadGroupTokens    Ability = "read_group_access_tokens"
+	AdminGroupTokens   Ability = "admin_group_access_tokens"
 )
 
 // Abilities in a project.
@@ -176,6 +178,9 @@ const (
 	RequestAccess    Ability = "request_access"
 	StarProject      Ability = "star_project"
 	TransferProject  Ability = "transfer_project"
+
+	ReadProjectTokens  Ability = "read_project_access_tokens"
+	AdminProjectTokens Ability = "admin_project_access_tokens"
 
 	ReadCode              Ability = "read_code"
 	PushCode              Ability = "push_code"
@@ -263,6 +268,8 @@ var Rules = map[Ability]Rule{
 	RequestGroupAccess: {SignedIn: true, Write: true},
 	TransferGroup:      {Min: Owner, Write: true},
 	TransferInto:       {Min: Maintainer, Write: true},
+	ReadGroupTokens:    {Min: Owner},
+	AdminGroupTokens:   {Min: Owner, Write: true},
 
 	ReadProject:      {Anyone: true},
 	AdminProject:     {Min: Maintainer, Write: true},
@@ -275,6 +282,9 @@ var Rules = map[Ability]Rule{
 	RequestAccess:    {SignedIn: true, Write: true},
 	StarProject:      {SignedIn: true, Change: true},
 	TransferProject:  {Min: Owner, Write: true},
+
+	ReadProjectTokens:  {Min: Maintainer},
+	AdminProjectTokens: {Min: Maintainer, Write: true},
 
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true},

@@ -46,3 +46,21 @@ func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from 
 		return nil
 	})
 }
+
+// AddBot makes the bot of an access token a member of a place, in the caller's
+// transaction. It asks for no permission and validates nothing.
+func (s *Service) AddBot(ctx context.Context, as authz.Actor, p Place, bot authz.UserID, level authz.Level) error {
+	if _, err := s.join(ctx, as, p, joining{user: bot, level: level}); err != nil {
+		return fmt.Errorf("add bot: %w", err)
+	}
+	return nil
+}
+
+// RemoveBot ends all memberships of a bot, in the caller's transaction. It asks for no
+// permission.
+func (s *Service) RemoveBot(ctx context.Context, as authz.Actor, p Place, bot authz.UserID) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE user_id = ?", bot); err != nil {
+		return fmt.Errorf("remove bot: %w", err)
+	}
+	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: bot, By: as})
+}

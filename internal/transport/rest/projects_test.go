@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -32,11 +33,12 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 		DB: d, Policy: p.Policy, Bus: bus, Namespaces: p.Namespaces, Settings: p.Settings, Now: p.Now,
 		Enqueue: func(context.Context, job.Args) error { return nil },
 	})
+	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
-		p.invitationRoutes(), p.starRoutes(), p.transferRoutes()))
+		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.placeTokenRoutes()))
 	return p
 }
 

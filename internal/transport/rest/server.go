@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
@@ -38,6 +39,7 @@ type Server struct {
 	Changelogs *changelog.Service
 	Notes      *note.Service
 	Awards     *award.Service
+	BotTokens  *accesstoken.Service
 	Policy     *authz.Policy
 	Settings   *setting.Store
 	Now        func() time.Time
@@ -59,15 +61,17 @@ func (s *Server) Routes() []*api.Route {
 		s.memberRoutes(),
 		s.accessRequestRoutes(),
 		s.invitationRoutes(),
-		s.projectRoutes(),
-		s.branchRoutes(),
+		s.shareRoutes(),
 		s.starRoutes(),
 		s.transferRoutes(),
+		s.placeTokenRoutes(),
+		s.projectRoutes(),
+		s.branchRoutes(),
 		s.tagRoutes(),
-		s.shareRoutes(),
+		s.protectedRoutes(),
 		s.commitRoutes(),
-		s.fileRoutes(),
 		s.commitHistoryRoutes(),
+		s.fileRoutes(),
 		s.repositoryRoutes(),
 		s.changelogRoutes(),
 		s.labelRoutes(),

@@ -185,4 +185,3 @@ func (s *Server) listProjectGroups(ctx context.Context, as authz.Actor, p listPr
 		return s.Namespaces.List(ctx, as, f)
 	})
 }
-

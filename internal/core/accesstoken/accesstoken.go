@@ -1,0 +1,290 @@
+// Package accesstoken keeps the access tokens of projects and groups: each acts as a
+// bot of its own, which is a member there.
+package accesstoken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Token is the access token of a place.
+type Token struct {
+	account.Token
+	Level authz.Level `db:"access_level"` // of its bot there
+}
+
+// Input is what a token is made of. A day of expiry is needed.
+type Input struct {
+	account.TokenInput
+	Level authz.Level
+}
+
+// Filter selects from a list of tokens; the zero value selects all.
+type Filter struct {
+	Active, Inactive bool
+	Revoked          *bool
+	Limit, Offset    int
+}
+
+// Created says that a place has a new token.
+type Created struct {
+	Place   namespace.Place
+	TokenID account.TokenID
+	Scopes  authz.Scopes
+	By      authz.Actor
+}
+
+// Revoked says that a place's token is of no use any more.
+type Revoked struct {
+	Place   namespace.Place
+	TokenID account.TokenID
+	By      authz.Actor
+}
+
+// Service makes and ends the tokens of projects and groups.
+type Service struct {
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Accounts   *account.Service
+	Namespaces *namespace.Service
+	Now        func() time.Time
+}
+
+func kind(p namespace.Place) account.Kind {
+	if p.Group {
+		return account.GroupToken
+	}
+	return account.ProjectToken
+}
+
+// prefix begins the usernames of a place's bots.
+func prefix(p namespace.Place) string { return fmt.Sprintf("%s_%d_bot_", kind(p), p.ID) }
+
+// Kind is the word for the place that a token is for, as messages have it.
+func Kind(p namespace.Place) string { return string(kind(p)) }
+
+func missing(p namespace.Place) error { return errs.Missing(Kind(p) + " Access Token") }
+
+// requireRead checks that the actor may see tokens. Others learn with Unauthorized
+// nothing, as the contract says for these calls.
+func (s *Service) requireRead(ctx context.Context, as authz.Actor, p namespace.Place) error {
+	ability := authz.ReadProjectTokens
+	if p.Group {
+		ability = authz.ReadGroupTokens
+	}
+	return unauthorized(s.Policy.Require(ctx, as, ability, p.Subject))
+}
+
+func (s *Service) requireWrite(ctx context.Context, as authz.Actor, p namespace.Place) error {
+	ability := authz.AdminProjectTokens
+	if p.Group {
+		ability = authz.AdminGroupTokens
+	}
+	return s.Policy.Require(ctx, as, ability, p.Subject)
+}
+
+func unauthorized(err error) error {
+	if errs.Is(err, errs.Forbidden) {
+		return errs.New(errs.Unauthorized, "")
+	}
+	return err
+}
+
+const from = " FROM access_tokens t JOIN users u ON u.id = t.user_id JOIN members m ON m.user_id = t.user_id"
+
+// where selects the tokens of a place: those of its bots that are members still.
+func where(p namespace.Place) db.Where {
+	var w db.Where
+	w.And("m.namespace_id = ?", p.Namespace)
+	w.And("t.kind = ?", kind(p))
+	w.And(`u.username LIKE ? ESCAPE '\'`, db.LikePattern(prefix(p))+"%")
+	return w
+}
+
+// List gives the tokens of a place by id; total counts them without limit.
+func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f Filter) (list []Token, total int, err error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, 0, err
+	}
+	w := where(p)
+	today := s.Now().UTC().Format(time.DateOnly)
+	if f.Active {
+		w.And("NOT t.revoked AND (t.expires_on IS NULL OR t.expires_on > ?)", today)
+	}
+	if f.Inactive {
+		w.And("(t.revoked OR t.expires_on <= ?)", today)
+	}
+	if f.Revoked != nil {
+		w.And("t.revoked = ?", *f.Revoked)
+	}
+	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+from+w.SQL(), w.Args()...); err != nil {
+		return nil, 0, fmt.Errorf("count access tokens: %w", err)
+	}
+	list, err = db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[account.Token]("t")+", m.access_level"+from+w.SQL()+
+		" ORDER BY t.id LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list access tokens: %w", err)
+	}
+	for i := range list {
+		s.Accounts.Refresh(&list[i].Token)
+	}
+	return list, total, nil
+}
+
+// Find gives one token of a place.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*Token, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, p, id)
+}
+
+func (s *Service) find(ctx context.Context, p namespace.Place, id account.TokenID) (*Token, error) {
+	w := where(p)
+	w.And("t.id = ?", id)
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[account.Token]("t")+", m.access_level"+from+w.SQL(), w.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, missing(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find access token: %w", err)
+	}
+	s.Accounts.Refresh(&t.Token)
+	return &t, nil
+}
+
+// Create makes a token with a bot. It may do no more than its maker: not a higher role,
+// nor what only people may. The second result is the secret: it is shown once and not
+// kept.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place, in Input) (*Token, string, error) {
+	err := s.requireWrite(ctx, as, p)
+	if errs.Is(err, errs.Forbidden) && !p.Subject.Archived || err == nil && as.Bot {
+		return nil, "", errs.Bad("User does not have permission to create " + Kind(p) + " access token")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := s.Policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, "", err
+	}
+	if !as.Admin && in.Level > own {
+		return nil, "", errs.Bad("Access level of the token contains permissions not held by the creating user")
+	}
+	if !in.Level.Assignable() || in.Level < authz.Guest {
+		return nil, "", errs.Bad("Access level is not included in the list")
+	}
+	if in.ExpiresOn == nil {
+		return nil, "", errs.Bad("expires_at is missing")
+	}
+	if in.Scopes.Has(authz.ScopeSudo, authz.ScopeAdminMode, authz.ScopeReadUser, authz.ScopeServicePing) {
+		return nil, "", errs.Bad("Scopes can only contain available scopes")
+	}
+	if err := s.Accounts.CheckBotToken(&in.TokenInput); err != nil {
+		return nil, "", err
+	}
+	out, key := &Token{Level: in.Level}, ""
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		t, secret, err := s.Accounts.CreateBot(ctx, as, account.BotInput{Prefix: prefix(p), Kind: kind(p), TokenInput: in.TokenInput})
+		if err != nil {
+			return err
+		}
+		out.Token, key = *t, secret
+		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, Created{Place: p, TokenID: t.ID, Scopes: in.Scopes, By: as})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("create access token: %w", err)
+	}
+	return out, key, nil
+}
+
+// Rotate replaces a token by a new one with the same rights and gives the new secret.
+// day is its last day, nil for a week. Nobody rotates a token that may do more than they.
+func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID, day *string) (*Token, string, error) {
+	old, err := s.mayChange(ctx, as, p, id)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.rotate(ctx, as, p, old, day)
+}
+
+// RotateOwn is Rotate for the token that the actor signed on with.
+func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p namespace.Place, day *string) (*Token, string, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, "", err
+	}
+	old, err := s.find(ctx, p, account.TokenID(as.TokenID))
+	if err != nil {
+		return nil, "", err
+	}
+	return s.rotate(ctx, as, p, old, day)
+}
+
+func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place, old *Token, day *string) (*Token, string, error) {
+	next, key, err := s.Accounts.RotateBotToken(ctx, as, &old.Token, day)
+	if err != nil {
+		return nil, "", err
+	}
+	// Not in one transaction with the rotation: where that finds a token used twice, it
+	// revokes the whole family and fails.
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		return s.Bus.Publish(ctx, Created{Place: p, TokenID: next.ID, Scopes: next.Scopes(), By: as})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("rotate access token: %w", err)
+	}
+	return &Token{Token: *next, Level: old.Level}, key, nil
+}
+
+// mayChange finds a token that the actor may end or replace.
+func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*Token, error) {
+	if err := s.requireWrite(ctx, as, p); err != nil {
+		return nil, unauthorized(err)
+	}
+	own, err := s.Policy.Level(ctx, as, p.Subject)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if !as.Admin && t.Level > own {
+		return nil, errs.New(errs.Unauthorized, "")
+	}
+	return t, nil
+}
+
+// Revoke ends a token together with its bot.
+func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) error {
+	t, err := s.mayChange(ctx, as, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Accounts.RetireBot(ctx, as, t.UserID); err != nil {
+			return err
+		}
+		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, Revoked{Place: p, TokenID: t.ID, By: as})
+	})
+	if err != nil {
+		return fmt.Errorf("revoke access token: %w", err)
+	}
+	return nil
+}

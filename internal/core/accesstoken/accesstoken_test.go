@@ -1,0 +1,220 @@
+package accesstoken_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/setting"
+)
+
+// fixture is the service on one database, with a clock that stands still.
+type fixture struct {
+	*accesstoken.Service
+	t      *testing.T
+	spaces *namespace.Service
+	users  *account.Service
+	policy *authz.Policy
+}
+
+func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		now := func() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
+		bus, policy, settings := &event.Bus{}, authz.New(d, now), setting.New(d, now)
+		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
+		users := account.New(account.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com"})
+		fn(t, &fixture{
+			t: t, spaces: spaces, users: users, policy: policy,
+			Service: &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: users, Namespaces: spaces, Now: now},
+		})
+	})
+}
+
+func (f *fixture) user(name string) authz.Actor {
+	f.t.Helper()
+	u, err := f.users.Create(context.Background(), authz.System(), account.Input{
+		Username: name, Name: name, Email: name + "@example.com", ForceRandomPassword: true, SkipConfirmation: true,
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return u.Actor()
+}
+
+// group makes a private group; what it gives is the place for any actor.
+func (f *fixture) group(as authz.Actor, path string) namespace.Place {
+	f.t.Helper()
+	v := authz.Private
+	g, err := f.spaces.Create(context.Background(), as, namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &path, Path: &path, Visibility: &v}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	p := g.Place()
+	p.Subject.Known = false
+	return p
+}
+
+// project plants a project's namespace in a group.
+func (f *fixture) project(path string, parent namespace.Place) namespace.Place {
+	f.t.Helper()
+	id, err := f.spaces.Plant(context.Background(), namespace.Entry{Kind: namespace.ProjectKind, Parent: &parent.Namespace, Path: path, Name: path})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return namespace.Place{
+		Namespace: id, Parent: &parent.Namespace, ID: int64(id), Name: path,
+		Subject: authz.Subject{Thing: "Project", Namespace: id, IsProject: true},
+	}
+}
+
+func (f *fixture) add(as authz.Actor, p namespace.Place, who authz.Actor, level authz.Level) {
+	f.t.Helper()
+	if _, err := f.spaces.Add(context.Background(), as, p, namespace.MemberInput{UserID: who.UserID, Level: level}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func input(name string, level authz.Level, day string, scopes ...authz.Scope) accesstoken.Input {
+	in := accesstoken.Input{Level: level}
+	in.Name, in.Scopes = name, scopes
+	if day != "" {
+		in.ExpiresOn = &day
+	}
+	return in
+}
+
+func wantError(t *testing.T, err error, kind errs.Kind, text string) {
+	t.Helper()
+	var e *errs.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.Error() != text {
+		t.Errorf("got error %v, want %s: %q", err, kind, text)
+	}
+}
+
+func TestService_Create(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		ann, meg, dev, eve := f.user("ann"), f.user("meg"), f.user("dev"), f.user("eve")
+		g := f.group(ann, "team")
+		p := f.project("app", g)
+		f.add(ann, p, meg, authz.Maintainer)
+		f.add(ann, p, dev, authz.Developer)
+		fails := func(as authz.Actor, at namespace.Place, in accesstoken.Input, kind errs.Kind, text string) {
+			t.Helper()
+			_, _, err := f.Create(ctx, as, at, in)
+			wantError(t, err, kind, text)
+		}
+		const day = "2026-06-01"
+		fails(eve, p, input("ci", authz.Guest, day, "api"), errs.NotFound, "Project not found")
+		fails(dev, p, input("ci", authz.Guest, day, "api"), errs.BadRequest, "User does not have permission to create project access token")
+		fails(meg, g, input("ci", authz.Guest, day, "api"), errs.BadRequest, "User does not have permission to create group access token")
+		fails(meg, p, input("ci", authz.Owner, day, "api"), errs.BadRequest, "Access level of the token contains permissions not held by the creating user")
+		fails(meg, p, input("ci", authz.Minimal, day, "api"), errs.BadRequest, "Access level is not included in the list")
+		fails(meg, p, input("ci", authz.Guest, "", "api"), errs.BadRequest, "expires_at is missing")
+		fails(meg, p, input("ci", authz.Guest, "2026-05-01", "api"), errs.BadRequest, "Expires at cannot be a date in the past")
+		fails(meg, p, input("ci", authz.Guest, "2028-05-01", "api"), errs.BadRequest, "Expires at must be before 2027-05-01")
+		fails(meg, p, input("ci", authz.Guest, day, "api", "sudo"), errs.BadRequest, "Scopes can only contain available scopes")
+		fails(meg, p, input(" ", authz.Guest, day, "api"), errs.BadRequest, "Name can't be blank")
+
+		made, key, err := f.Create(ctx, meg, p, input(" ci ", authz.Developer, day, "api", "read_api"))
+		if err != nil || made.Name != "ci" || made.Level != authz.Developer || made.Kind != account.ProjectToken || !strings.HasPrefix(key, "glpat-") {
+			t.Fatalf("create: got %+v, %v", made, err)
+		}
+		bot, token, err := f.users.Authenticate(ctx, key)
+		if err != nil || !bot.Bot || bot.Admin || token.ID != made.ID || !strings.HasPrefix(bot.Username, "project_") || bot.UserID != made.UserID {
+			t.Fatalf("its bot: got %+v, %v", bot, err)
+		}
+		if level, err := f.policy.Level(ctx, bot, p.Subject); err != nil || level != authz.Developer {
+			t.Errorf("level of the bot: got %d, %v", level, err)
+		}
+		if level, err := f.policy.Level(ctx, bot, g.Subject); err != nil || level != authz.NoAccess {
+			t.Errorf("level of the bot above: got %d, %v", level, err)
+		}
+		strong, strongKey, err := f.Create(ctx, ann, p, input("strong", authz.Owner, day, "api"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		robot, _, err := f.users.Authenticate(ctx, strongKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails(robot, p, input("more", authz.Guest, day, "api"), errs.BadRequest, "User does not have permission to create project access token")
+		_, _, err = f.Rotate(ctx, meg, p, strong.ID, nil)
+		wantError(t, err, errs.Unauthorized, "unauthorized") // it may do more than she
+		wantError(t, f.Revoke(ctx, meg, p, strong.ID), errs.Unauthorized, "unauthorized")
+	})
+}
+
+func TestService_Revoke(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		ann, dev := f.user("ann"), f.user("dev")
+		g := f.group(ann, "team")
+		p, other := f.project("app", g), f.project("other", g)
+		f.add(ann, p, dev, authz.Developer)
+		made, key, err := f.Create(ctx, ann, p, input("ci", authz.Maintainer, "2026-06-01", "api"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Find(ctx, dev, p, made.ID)
+		wantError(t, err, errs.Unauthorized, "unauthorized")
+		_, _, err = f.List(ctx, dev, p, accesstoken.Filter{Limit: 10})
+		wantError(t, err, errs.Unauthorized, "unauthorized")
+		_, err = f.Find(ctx, ann, other, made.ID)
+		wantError(t, err, errs.NotFound, "project Access Token not found")
+		_, err = f.Find(ctx, ann, g, made.ID)
+		wantError(t, err, errs.NotFound, "group Access Token not found")
+
+		next, nextKey, err := f.Rotate(ctx, ann, p, made.ID, nil)
+		if err != nil || next.ID == made.ID || next.UserID != made.UserID || *next.ExpiresOn != "2026-05-08" || next.Level != authz.Maintainer {
+			t.Fatalf("rotate: got %+v, %v", next, err)
+		}
+		if _, _, err := f.users.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("the old key: got %v", err)
+		}
+		bot, _, err := f.users.Authenticate(ctx, nextKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = f.RotateOwn(ctx, bot, other, nil)
+		wantError(t, err, errs.NotFound, "project Access Token not found")
+		own, ownKey, err := f.RotateOwn(ctx, bot, p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		no := false
+		list, total, err := f.List(ctx, ann, p, accesstoken.Filter{Revoked: &no, Limit: 10})
+		if err != nil || total != 1 || list[0].ID != own.ID || list[0].Level != authz.Maintainer {
+			t.Errorf("list: got %+v, %d, %v", list, total, err)
+		}
+		if _, total, err = f.List(ctx, ann, p, accesstoken.Filter{Inactive: true, Limit: 10}); err != nil || total != 2 {
+			t.Errorf("inactive ones: got %d, %v", total, err)
+		}
+		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
+		wantError(t, f.Revoke(ctx, dev, p, own.ID), errs.Unauthorized, "unauthorized")
+		if err := f.Revoke(ctx, ann, p, own.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := f.users.Authenticate(ctx, ownKey); !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("the revoked key: got %v", err)
+		}
+		_, err = f.Find(ctx, ann, p, own.ID)
+		wantError(t, err, errs.NotFound, "project Access Token not found")
+		if level, err := f.policy.Level(ctx, bot, p.Subject); err != nil || level != authz.NoAccess {
+			t.Errorf("level of the bot: got %d, %v", level, err)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// BotInput is a bot that acts for one access token.
+type BotInput struct {
+	Prefix string // of the username, "project_7_bot_"
+	Kind   Kind
+	TokenInput
+}
+
+// CheckBotToken refuses what cannot be the token of a bot with a BadRequest, and trims
+// its name.
+func (s *Service) CheckBotToken(in *TokenInput) error {
+	in.Name = strings.TrimSpace(in.Name)
+	if err := s.checkToken(in); err != nil {
+		return errs.Bad(err.Error())
+	}
+	if in.ExpiresOn != nil && *in.ExpiresOn <= s.Now().UTC().Format(time.DateOnly) {
+		return errs.Bad("Expires at cannot be a date in the past")
+	}
+	return nil
+}
+
+// CreateBot makes a bot with an access token, in the caller's transaction. It may see
+// no more than its maker, and nobody can sign on as it with a password. The second
+// result is the secret. It validates nothing and asks for no permission.
+func (s *Service) CreateBot(ctx context.Context, as authz.Actor, in BotInput) (*Token, string, error) {
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		return nil, "", fmt.Errorf("name of bot: %w", err)
+	}
+	none, no := int64(0), false
+	user := Input{Username: in.Prefix + hex.EncodeToString(random), Name: in.Name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
+	user.Email = user.Username + "@noreply." + s.Host
+	row := s.row(as, &user)
+	row.Type = Bot
+	t := s.token(in.Kind, 0, in.Name, in.Scopes)
+	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
+	key := s.newSecret()
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		id, err := db.Insert(ctx, s.DB, "users", row)
+		if err != nil {
+			return err
+		}
+		t.UserID = authz.UserID(id)
+		if _, err := db.Insert(ctx, s.DB, "emails", emailRow{
+			UserID: t.UserID, Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
+			CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
+		}); err != nil {
+			return err
+		}
+		kept, err := s.keep(ctx, as, t, key)
+		t.ID = kept.ID
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("create bot: %w", err)
+	}
+	return &t, key, nil
+}
+
+// RotateBotToken is RotateToken for the token of a bot. It asks for no permission.
+func (s *Service) RotateBotToken(ctx context.Context, as authz.Actor, old *Token, day *string) (*Token, string, error) {
+	return s.rotate(ctx, as, old, day)
+}
+
+// RetireBot makes all tokens of a bot useless and bars it, in the caller's transaction.
+// It asks for no permission.
+func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	tokens, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.user_id = ? AND NOT t.revoked ORDER BY t.id", id)
+	if err != nil {
+		return fmt.Errorf("tokens of bot: %w", err)
+	}
+	for i := range tokens {
+		if _, err := s.revoke(ctx, as, &tokens[i]); err != nil {
+			return fmt.Errorf("revoke token of bot: %w", err)
+		}
+	}
+	if _, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND user_type = ?", Blocked, s.Now(), id, Bot); err != nil {
+		return fmt.Errorf("bar bot: %w", err)
+	}
+	s.forget(ctx, id)
+	return nil
+}
+
+// Refresh puts the last use of a token in that is not written down yet.
+func (s *Service) Refresh(t *Token) { s.refreshed(t) }

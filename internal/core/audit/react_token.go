@@ -1,0 +1,34 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/authz"
+)
+
+// BotTokenCreated records a new access token of a project or group.
+func (r *Recorder) BotTokenCreated(ctx context.Context, e accesstoken.Created) error {
+	out, kind := at(e.Place), accesstoken.Kind(e.Place)
+	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.TokenID), kind+"_access_token_created"
+	out.Message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: [%s]", kind, e.TokenID, list(e.Scopes))
+	return r.Record(ctx, out)
+}
+
+// BotTokenRevoked records the end of an access token of a project or group.
+func (r *Recorder) BotTokenRevoked(ctx context.Context, e accesstoken.Revoked) error {
+	out, kind := at(e.Place), accesstoken.Kind(e.Place)
+	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.TokenID), kind+"_access_token_deleted"
+	out.Message = fmt.Sprintf("Revoked %s access token with token_id: %d", kind, e.TokenID)
+	return r.Record(ctx, out)
+}
+
+func list(scopes authz.Scopes) string {
+	words := make([]string, len(scopes))
+	for i, s := range scopes {
+		words[i] = `"` + string(s) + `"`
+	}
+	return strings.Join(words, ", ")
+}

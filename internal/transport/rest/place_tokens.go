@@ -1,0 +1,167 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) placeTokenRoutes() []*api.Route {
+	var out []*api.Route
+	for _, kind := range []struct {
+		prefix, noun string
+		source       memberSource
+		read, admin  authz.Ability
+	}{
+		{"/groups/:id/access_tokens", "a group", memberSource{s, true}, authz.ReadGroupTokens, authz.AdminGroupTokens},
+		{"/projects/:id/access_tokens", "a project", memberSource{s, false}, authz.ReadProjectTokens, authz.AdminProjectTokens},
+	} {
+		m := kind.source
+		out = append(out,
+			api.Get(kind.prefix, m.listTokens).Doc("List the access tokens of "+kind.noun).Needs(kind.read),
+			api.Post(kind.prefix, m.createToken).Doc("Create an access token of "+kind.noun).Needs(kind.admin),
+			api.Get(kind.prefix+"/:token_id", m.getToken).Doc("Get an access token of "+kind.noun).Needs(kind.read),
+			api.Delete(kind.prefix+"/:token_id", m.revokeToken).Doc("Revoke an access token of "+kind.noun).Needs(kind.admin),
+			api.Post(kind.prefix+"/self/rotate", m.rotateOwnToken).Doc("Replace the token in use by a new one").
+				Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
+			api.Post(kind.prefix+"/:token_id/rotate", m.rotateToken).Doc("Replace an access token of "+kind.noun+" by a new one").
+				Needs(kind.admin).Status(http.StatusOK),
+		)
+	}
+	return api.Scoped(nil, out...)
+}
+
+// placeTokenEntity is the access token of a project or group.
+type placeTokenEntity struct {
+	tokenEntity
+	Level        authz.Level `json:"access_level"`
+	ResourceType string      `json:"resource_type"`
+	ResourceID   int64       `json:"resource_id"`
+}
+
+func (m memberSource) token(t *accesstoken.Token, resource int64, key string) placeTokenEntity {
+	e := placeTokenEntity{m.s.token(&t.Token, key), t.Level, "project", resource}
+	if m.group {
+		e.ResourceType = "group"
+	}
+	return e
+}
+
+type listPlaceTokensParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+	Revoked *bool  `param:"revoked" doc:"Revoked ones, or those that are not"`
+	State   string `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
+}
+
+func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlaceTokensParams) (api.List[placeTokenEntity], error) {
+	none := api.List[placeTokenEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	list, total, err := m.s.BotTokens.List(ctx, as, at, accesstoken.Filter{
+		Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked, Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return none, err
+	}
+	items := make([]placeTokenEntity, len(list))
+	for i := range list {
+		items[i] = m.token(&list[i], at.ID, "")
+	}
+	return api.Paged(items, total), nil
+}
+
+type createPlaceTokenParams struct {
+	ID          string      `param:"id" doc:"Number or full path"`
+	Name        string      `param:"name,required" doc:"What the token is for"`
+	Description *string     `param:"description" doc:"More about it"`
+	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate" doc:"What the token permits"`
+	Level       int         `param:"access_level" default:"40" values:"10,15,20,25,30,40,50" doc:"Role of its bot"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use"`
+}
+
+func (m memberSource) createToken(ctx context.Context, as authz.Actor, p createPlaceTokenParams) (placeTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	in := accesstoken.Input{Level: authz.Level(p.Level)}
+	in.Name, in.Description, in.ExpiresOn = p.Name, p.Description, dayOf(p.ExpiresAt)
+	for _, name := range p.Scopes {
+		in.Scopes = append(in.Scopes, authz.Scope(name))
+	}
+	t, key, err := m.s.BotTokens.Create(ctx, as, at, in)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	return m.token(t, at.ID, key), nil
+}
+
+// placeTokenPath names a token by place and number.
+type placeTokenPath struct {
+	ID      string          `param:"id" doc:"Number or full path"`
+	TokenID account.TokenID `param:"token_id" doc:"Number of the token"`
+}
+
+func (m memberSource) getToken(ctx context.Context, as authz.Actor, p placeTokenPath) (placeTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	t, err := m.s.BotTokens.Find(ctx, as, at, p.TokenID)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	return m.token(t, at.ID, ""), nil
+}
+
+func (m memberSource) revokeToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, m.s.BotTokens.Revoke(ctx, as, at, p.TokenID)
+}
+
+type rotatePlaceTokenParams struct {
+	placeTokenPath
+	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+}
+
+func (m memberSource) rotateToken(ctx context.Context, as authz.Actor, p rotatePlaceTokenParams) (placeTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	t, key, err := m.s.BotTokens.Rotate(ctx, as, at, p.TokenID, dayOf(p.ExpiresAt))
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	return m.token(t, at.ID, key), nil
+}
+
+type rotateOwnPlaceTokenParams struct {
+	ID        string   `param:"id" doc:"Number or full path"`
+	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+}
+
+func (m memberSource) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnPlaceTokenParams) (placeTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	t, key, err := m.s.BotTokens.RotateOwn(ctx, as, at, dayOf(p.ExpiresAt))
+	if err != nil {
+		return placeTokenEntity{}, err
+	}
+	return m.token(t, at.ID, key), nil
+}
