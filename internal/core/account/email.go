@@ -112,6 +112,7 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 		if n == 0 { // it became the primary one meanwhile, or is gone
 			return errs.Missing("Email")
 		}
+		s.forget(ctx, a.UserID)
 		_, err = s.DB.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
 			commit_email = CASE WHEN commit_email = ? THEN '' ELSE commit_email END, updated_at = ? WHERE id = ?`,
 			a.Email, a.Email, s.Now(), a.UserID)

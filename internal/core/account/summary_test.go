@@ -61,6 +61,25 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		}
 		wants(ctx, "Another blocked new@example.com", 1)
 
+		second, err := h.AddEmail(ctx, h.root, u.ID, "second@example.com", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := func(want string) {
+			t.Helper()
+			if got, err := h.ByIDs(ctx, []authz.UserID{u.ID}); err != nil || got[u.ID].PublicEmail != want {
+				t.Errorf("shows %v, %v, want %q", got[u.ID], err, want)
+			}
+		}
+		if _, err := h.Update(ctx, h.root, u.ID, account.Changes{PublicEmail: ptr("second@example.com")}); err != nil {
+			t.Fatal(err)
+		}
+		shown("second@example.com")
+		if err := h.DeleteEmail(ctx, h.root, u.ID, second.ID); err != nil {
+			t.Fatal(err)
+		}
+		shown("")
+
 		undo := errors.New("undo")
 		if err := d.InTx(ctx, func(ctx context.Context) error {
 			if _, err := d.Exec(ctx, "UPDATE users SET name = 'Never' WHERE id = ?", u.ID); err != nil {
