@@ -2,7 +2,6 @@ package sshkey
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/dsa" //nolint:staticcheck // read to be refused or measured, never to sign or verify
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -38,9 +37,10 @@ type technology struct {
 func technologies() []technology {
 	return []technology{
 		{"RSA", []string{ssh.KeyAlgoRSA}, func(s *setting.Settings) int { return s.RSAKeyRestriction }},
-		{"DSA", []string{ssh.InsecureKeyAlgoDSA}, func(s *setting.Settings) int { return s.DSAKeyRestriction }},
+		{"DSA", []string{"ssh-dss"}, func(s *setting.Settings) int { return s.DSAKeyRestriction }},
 		{
-			"ECDSA", []string{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
+			"ECDSA",
+			[]string{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
 			func(s *setting.Settings) int { return s.ECDSAKeyRestriction },
 		},
 		{"ED25519", []string{ssh.KeyAlgoED25519}, func(s *setting.Settings) int { return s.ED25519KeyRestriction }},
@@ -101,7 +101,7 @@ func (p parsed) bits() int {
 	if !ok {
 		return 256 // keys on a token
 	}
-	switch key := crypto.PublicKey(holder.CryptoPublicKey()).(type) {
+	switch key := holder.CryptoPublicKey().(type) {
 	case *rsa.PublicKey:
 		return key.N.BitLen()
 	case *dsa.PublicKey:

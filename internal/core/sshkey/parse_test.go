@@ -27,9 +27,9 @@ func FuzzParse(f *testing.F) {
 		if _, ok := familyOf(p.key.Type()); !ok || p.bits() <= 0 {
 			t.Errorf("%q: family %v, %d bits", text, ok, p.bits())
 		}
-		for _, print := range []string{ssh.FingerprintSHA256(p.key), ssh.FingerprintLegacyMD5(p.key)} {
-			if _, value, ok := readFingerprint(print); !ok || value != print {
-				t.Errorf("fingerprint %s reads as %q, %v", print, value, ok)
+		for _, mark := range []string{ssh.FingerprintSHA256(p.key), ssh.FingerprintLegacyMD5(p.key)} {
+			if _, value, ok := readFingerprint(mark); !ok || value != mark {
+				t.Errorf("fingerprint %s reads as %q, %v", mark, value, ok)
 			}
 		}
 	})

@@ -102,10 +102,10 @@ func TestKeys_lookUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, byID := p.call(adminToken, "GET", "/keys/1", "")
-		for _, print := range []string{keyPrint, k.MD5} {
-			w, body := p.call(adminToken, "GET", "/keys?fingerprint="+url.QueryEscape(print), "")
+		for _, mark := range []string{keyPrint, k.MD5} {
+			w, body := p.call(adminToken, "GET", "/keys?fingerprint="+url.QueryEscape(mark), "")
 			if w.Code != 200 || body != byID {
-				t.Errorf("%s: got %d %s, want %s", print, w.Code, body, byID)
+				t.Errorf("%s: got %d %s, want %s", mark, w.Code, body, byID)
 			}
 		}
 		if got := keys(t, byID); !slices.Equal(got, []string{"id", "title", "created_at", "expires_at", "last_used_at", "key", "usage_type", "user"}) {
