@@ -177,11 +177,9 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("open database: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.db.Close() })
-	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
-		return fmt.Errorf("migrate database: %w", err)
-	}
-	if err := job.Migrate(ctx, a.db); err != nil {
-		return fmt.Errorf("migrate job tables: %w", err)
+	// Migrations are made again where a crash loses them.
+	if err := a.db.Loosely(ctx, func() error { return a.migrate(ctx) }); err != nil {
+		return err //nolint:wrapcheck // it says what failed
 	}
 	if a.git, err = gitcmd.New(ctx, gitcmd.Config{Root: root, Logger: a.log}); err != nil {
 		return fmt.Errorf("start git: %w", err)
@@ -200,6 +198,16 @@ func (a *App) open(ctx context.Context) error {
 		a.metrics.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(a.git.Started()) }),
 		a.metrics.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(a.git.Running()) }),
 	)
+}
+
+func (a *App) migrate(ctx context.Context) error {
+	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	if err := job.Migrate(ctx, a.db); err != nil {
+		return fmt.Errorf("migrate job tables: %w", err)
+	}
+	return nil
 }
 
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/repo"
 )
 
 // react lists what follows from what: every handler writes rows in the transaction of
@@ -48,9 +49,9 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectUpdated)
 	event.On(b, "audit", a.audit.ProjectArchived)
 	event.On(b, "audit", a.audit.ProjectDeleted)
-	event.On(b, "audit", a.audit.ProjectTransferred)
 	event.On(b, "audit", a.audit.BotTokenCreated)
 	event.On(b, "audit", a.audit.BotTokenRevoked)
+	event.On(b, "audit", a.audit.ProjectTransferred)
 	event.On(b, "audit", a.audit.GroupTransferred)
 	event.On(b, "activity", a.activity.ProjectCreated)
 
@@ -61,6 +62,12 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.TagUnprotected)
 	event.On(b, "activity", a.activity.Pushed)
 	event.On(b, "merge requests", a.requests.OnPushed)
+	event.On(b, "housekeeping", func(ctx context.Context, e repo.Pushed) error {
+		if !a.repos.Due(e.ProjectID) {
+			return nil
+		}
+		return a.jobs.Enqueue(ctx, repo.Housekeeping{ProjectID: e.ProjectID})
+	})
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
 		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)
