@@ -35,9 +35,10 @@ type Git struct {
 	pool     *pool
 	short    chan struct{}
 	services chan struct{}
-	objects  *cache // commits, trees, tags, object headers
-	blobs    *cache // contents of small blobs
-	results  *cache // packed references, walks, merge bases, diffs
+	objects  *cache    // commits, trees, tags, object headers
+	blobs    *cache    // contents of small blobs
+	results  *cache    // packed references, walks, merge bases, diffs
+	since    time.Time // locks older than this are of processes before ours
 	started  atomic.Int64
 	running  atomic.Int64
 	serial   atomic.Int64 // makes names of temporary folders differ
@@ -70,6 +71,7 @@ func New(ctx context.Context, c Config) (*Git, error) {
 	g := &Git{
 		config:   c,
 		env:      environment(),
+		since:    time.Now().Add(-50 * time.Millisecond), // a file's time may lag behind the clock
 		short:    make(chan struct{}, c.MaxProcesses),
 		services: make(chan struct{}, c.MaxServices),
 		objects:  newCache(c.CacheBytes / 2),

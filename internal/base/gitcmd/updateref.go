@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -44,8 +46,44 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 	}
 	in.WriteString("prepare\ncommit\n")
 	// References never move towards objects that only a quarantine holds.
-	err := r.git.run(ctx, call{repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(in.String())})
-	return refError(err)
+	err := r.updateRef(ctx, in.String())
+	if errors.Is(err, errLocked) && r.dropStaleLocks(updates) {
+		err = r.updateRef(ctx, in.String())
+	}
+	return err
+}
+
+func (r *Repo) updateRef(ctx context.Context, commands string) error {
+	return refError(r.git.run(ctx, call{
+		repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(commands),
+	}))
+}
+
+// errLocked is beside ErrRefMoved where another process holds a reference, or held it
+// when it was killed.
+var errLocked = errors.New("reference is locked")
+
+// dropStaleLocks removes the lock files of these references that are older than this
+// process: whoever made them is gone, with the power or with the server before. It
+// reports whether there was one.
+func (r *Repo) dropStaleLocks(updates []RefUpdate) bool {
+	names := []string{"packed-refs.lock"}
+	for _, u := range updates {
+		names = append(names, string(u.Ref)+".lock")
+	}
+	dropped := false
+	for _, name := range names {
+		path := filepath.Join(r.path, filepath.FromSlash(name))
+		info, err := os.Lstat(path)
+		if err != nil || !info.ModTime().Before(r.git.since) {
+			continue
+		}
+		if err := os.Remove(path); err == nil {
+			r.git.config.Logger.Warn("removed a lock that a crash left", "path", path)
+			dropped = true
+		}
+	}
+	return dropped
 }
 
 // refError types what git says about a refused transaction.
@@ -62,7 +100,7 @@ func refError(err error) error {
 		{"reference already exists", ErrRefMoved},
 		{"unable to resolve reference", ErrRefMoved},
 		{"reference is missing but expected", ErrRefMoved},
-		{".lock': File exists", ErrRefMoved},
+		{".lock': File exists", errors.Join(ErrRefMoved, errLocked)},
 		{"exists; cannot create", ErrRefConflict},
 		{"there is a non-empty directory", ErrRefConflict},
 		{"cannot process", ErrRefConflict},

@@ -97,8 +97,8 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	// git and the database.
 	ctx = context.WithoutCancel(ctx)
 	if err := r.UpdateRefs(ctx, updates); err != nil {
-		if _, dropErr := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent); dropErr != nil {
-			s.log.Error("drop intention", "project_id", p.ID, "error", dropErr)
+		if after := s.afterFailure(ctx, intent, err); after != nil {
+			s.log.Error("settle a failed push", "project_id", p.ID, "error", after)
 		}
 		if errors.Is(err, gitcmd.ErrRefMoved) {
 			return &errs.Error{Kind: errs.Conflict, Message: "The reference was changed meanwhile. Please try again.", Err: errors.Join(ErrMoved, err)}
@@ -250,11 +250,36 @@ func (s *Service) Reconcile(ctx context.Context, olderThan db.Time) error {
 		return fmt.Errorf("read intentions: %w", err)
 	}
 	for _, row := range rows {
+		// One repository that cannot be read keeps nobody from the others; the intention
+		// stays and is looked at again.
 		if err := s.reconcile(ctx, row); err != nil {
-			return fmt.Errorf("project %d: %w", row.ProjectID, err)
+			s.log.Error("settle a push", "project_id", row.ProjectID, "error", err)
 		}
 	}
 	return nil
+}
+
+// afterFailure ends an intention whose references did not all move. Where git refused,
+// none has; where it was killed, some may have, and the references themselves tell.
+func (s *Service) afterFailure(ctx context.Context, intent int64, cause error) error {
+	for _, refusal := range []error{
+		gitcmd.ErrRefMoved, gitcmd.ErrRefConflict, gitcmd.ErrNotFound, gitcmd.ErrWrongKind, gitcmd.ErrBadName,
+	} {
+		if errors.Is(cause, refusal) {
+			if _, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent); err != nil {
+				return fmt.Errorf("drop intention: %w", err)
+			}
+			return nil
+		}
+	}
+	row, err := db.Get[intentRow](ctx, s.db, "SELECT id, project_id, changes FROM ref_intents WHERE id = ?", intent)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read intention: %w", err)
+	}
+	return s.reconcile(ctx, row)
 }
 
 func (s *Service) reconcile(ctx context.Context, row intentRow) error {

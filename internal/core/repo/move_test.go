@@ -1,6 +1,8 @@
 package repo_test
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -234,3 +236,31 @@ func TestService_tags(t *testing.T) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// A power cut leaves lock files behind. Those older than the server block nobody; a
+// fresh one belongs to somebody who is at work.
+func TestService_MoveRefs_staleLock(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		first := w.put("main", "a", "a\n").ID
+		lock := filepath.Join(w.open().Path(), "refs", "heads", "topic.lock")
+		for _, tt := range []struct {
+			name string
+			age  time.Duration
+			want errs.Kind
+		}{{"fresh", 0, errs.Conflict}, {"old", time.Hour, errs.Internal}} {
+			check(t, os.WriteFile(lock, nil, 0o600))
+			made := time.Now().Add(-tt.age)
+			check(t, os.Chtimes(lock, made, made))
+			err := w.repos.MoveRefs(t.Context(), w.owner, w.as(w.owner), repo.ByAPI, []repo.RefChange{{Ref: ref(t, "refs/heads/topic"), New: first}})
+			if tt.want == errs.Conflict {
+				wants(t, err, errs.Conflict, "")
+				continue
+			}
+			check(t, err)
+		}
+		if tip, err := w.open().Branch(t.Context(), "topic"); err != nil || tip != first {
+			t.Errorf("topic at %v, %v", tip, err)
+		}
+	})
+}
