@@ -218,6 +218,9 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	if err := a.hooks.Sweep(filepath.Join(a.config.Data, "run")); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
 	if err := a.reconcile(ctx, time.Time{}); err != nil {
 		return err
 	}

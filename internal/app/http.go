@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (a *App) transports() error {
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	if a.hooks, err = hook.Listen(program, a.log); err != nil {
+	if a.hooks, err = hook.Listen(program, filepath.Join(a.config.Data, "run"), a.log); err != nil {
 		return fmt.Errorf("listen for hooks: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.hooks.Close() })
@@ -93,11 +94,9 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
-		patiently(w, r, patience)
-		h.api.ServeHTTP(w, r)
+		h.api.ServeHTTP(patiently(w, r, patience), r)
 	case githttp.Match(path):
-		patiently(w, r, gitPatience)
-		h.git.ServeHTTP(w, r)
+		h.git.ServeHTTP(patiently(w, r, gitPatience), r)
 	case strings.HasPrefix(path, "/-/"):
 		h.service.ServeHTTP(w, r)
 	default:

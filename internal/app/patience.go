@@ -14,13 +14,45 @@ const (
 	gitPatience = 15 * time.Minute
 )
 
-// patiently ends the request when its body falls silent for longer than the limit, so
-// that a client that vanishes or dawdles does not hold a connection for ever.
-func patiently(w http.ResponseWriter, r *http.Request, limit time.Duration) {
+// sendPatience is how long a client may take for the next piece of an answer: a few
+// dozen kilobytes.
+const sendPatience = 5 * time.Minute
+
+// patiently ends the request when its body falls silent for longer than the limit, or
+// when nobody takes the answer, so that a client that vanishes or dawdles does not hold
+// a connection and a git process for ever. The answer is to be written to the result.
+func patiently(w http.ResponseWriter, r *http.Request, limit time.Duration) http.ResponseWriter {
+	control := http.NewResponseController(w)
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &patientBody{ReadCloser: r.Body, control: http.NewResponseController(w), limit: limit}
+		r.Body = &patientBody{ReadCloser: r.Body, control: control, limit: limit}
 	}
+	return &patientAnswer{ResponseWriter: w, control: control}
 }
+
+type patientAnswer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// WriteHeader begins the answer; what an earlier one left of the limit does not count.
+func (a *patientAnswer) WriteHeader(status int) {
+	a.extend()
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a piece within the limit.
+func (a *patientAnswer) Write(p []byte) (int, error) {
+	a.extend()
+	return a.ResponseWriter.Write(p) //nolint:wrapcheck // it is the same writer
+}
+
+func (a *patientAnswer) extend() {
+	// A connection without deadlines is written to without one.
+	_ = a.control.SetWriteDeadline(time.Now().Add(sendPatience))
+}
+
+// Unwrap lets a ResponseController reach the connection.
+func (a *patientAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 type patientBody struct {
 	io.ReadCloser

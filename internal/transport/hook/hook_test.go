@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func (f *fakePush) Apply(_ context.Context, changes []Change) ([]Verdict, string
 // serve starts a server and returns it with the environment of one registered push.
 func serve(t *testing.T, p push) (*Server, map[string]string) {
 	t.Helper()
-	s, err := Listen("/bin/true", slog.New(slog.DiscardHandler))
+	s, err := Listen("/bin/true", t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +182,40 @@ func TestListen_privateFolder(t *testing.T) {
 	}
 	if len(s.Socket()) > 107 {
 		t.Errorf("socket path %q has %d bytes, more than a unix socket may have", s.Socket(), len(s.Socket()))
+	}
+}
+
+// What killed servers left goes; the folder in use stays. A parent whose path is too long
+// for a socket is not used.
+func TestServer_Sweep(t *testing.T) {
+	parent := t.TempDir()
+	if len(parent) > maxParent {
+		t.Skip("the folder for temporary files has a long path")
+	}
+	left := filepath.Join(parent, prefix+"left")
+	if err := os.MkdirAll(filepath.Join(left, "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Listen("/bin/true", parent, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // the test is about what was there before
+	if err := s.Sweep(parent); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what a killed server left is there: %v", err)
+	}
+	if _, err := os.Stat(s.Socket()); err != nil {
+		t.Error(err)
+	}
+	long, err := Listen("/bin/true", filepath.Join(parent, strings.Repeat("x", 100)), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := long.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

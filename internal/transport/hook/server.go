@@ -35,11 +35,20 @@ type Server struct {
 	pushes map[string]push
 }
 
-// Listen opens the socket in a private folder with a short path (a unix socket's name
-// holds 107 bytes) and links program there under the hooks' names, so that git starts
-// it directly, without a shell.
-func Listen(program string, log *slog.Logger) (*Server, error) {
-	dir, err := os.MkdirTemp("", "tenon-hook-")
+// maxParent is how long the path of the folder may be in which the private one is made:
+// a unix socket's name holds 107 bytes.
+const maxParent = 80
+
+// Listen opens the socket in a private folder below parent, or below the system's folder
+// for temporary files where parent's path is too long for a socket, and links program
+// there under the hooks' names, so that git starts it directly, without a shell.
+func Listen(program, parent string, log *slog.Logger) (*Server, error) {
+	if len(parent) > maxParent {
+		parent = os.TempDir()
+	} else if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fmt.Errorf("make hook folder: %w", err)
+	}
+	dir, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("make hook folder: %w", err)
 	}
@@ -57,6 +66,24 @@ func Listen(program string, log *slog.Logger) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("listen for hooks: %w", err), os.RemoveAll(dir))
 	}
 	return s, nil
+}
+
+// prefix begins the name of every private folder.
+const prefix = "hook-"
+
+// Sweep removes the private folders that servers before left below parent when they
+// were killed. No other server may run on the same data.
+func (s *Server) Sweep(parent string) error {
+	left, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
+	if err != nil {
+		return fmt.Errorf("look for hook folders: %w", err)
+	}
+	for _, dir := range left {
+		if dir != s.dir {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return err
 }
 
 // Socket is the path of the unix socket.

@@ -25,11 +25,11 @@ func (s *Server) noteRoutes() []*api.Route {
 
 func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
 	return []*api.Route{
-		api.Get(path, h.list).Doc("List the notes on " + on).Needs(read, authz.ReadNote),
-		api.Get(path+"/:note_id", h.get).Doc("Show a note on " + on).Needs(read, authz.ReadNote),
-		api.Post(path, h.create).Doc("Add a note to " + on).Needs(read, authz.CreateNote).Rate("notes_create"),
-		api.Put(path+"/:note_id", h.update).Doc("Change a note on " + on).Needs(read, authz.ReadNote, authz.AdminNote),
-		api.Delete(path+"/:note_id", h.delete).Doc("Delete a note on " + on).Needs(read, authz.ReadNote, authz.AdminNote),
+		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
+		api.Get(path+"/:note_id", h.get).Doc("Show a note on "+on).Needs(read, authz.ReadNote),
+		api.Post(path, h.create).Doc("Add a note to "+on).Needs(read, authz.CreateNote).Rate("notes_create"),
+		api.Put(path+"/:note_id", h.update).Doc("Change a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
+		api.Delete(path+"/:note_id", h.delete).Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}
 }
 
