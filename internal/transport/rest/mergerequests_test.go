@@ -377,6 +377,7 @@ func TestMergeRequests_statements(t *testing.T) {
 		paths := []string{requestsPath + "?per_page=1", "/merge_requests?scope=all&per_page=50", "/groups/team/merge_requests?per_page=50"}
 		var before []int
 		for _, path := range paths {
+			count(path) // who appears in it is remembered from then on
 			before = append(before, count(path))
 		}
 		for i := 1; i < 8; i++ {
