@@ -213,7 +213,7 @@ func (a *App) migrate(ctx context.Context) error {
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
 // ready is told the address once requests are answered.
 func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
-	unlock, err := a.lock()
+	unlock, err := a.lock(ctx, lockPatience)
 	if err != nil {
 		return err
 	}

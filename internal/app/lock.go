@@ -1,27 +1,46 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
+
+// lockPatience is how long a start waits for the server before to be gone altogether: a
+// killed one holds the lock until the last process that it was just starting has begun.
+const lockPatience = 5 * time.Second
 
 // lock takes the data folder for this server alone: a second one would settle the pushes
 // and merges that this one has in flight. The kernel lets go of it however we end.
-func (a *App) lock() (unlock func() error, err error) {
+func (a *App) lock(ctx context.Context, patience time.Duration) (unlock func() error, err error) {
 	path := filepath.Join(a.config.Data, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a file of our own data folder
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
 		err = errors.New("another server runs on it (stop that one, or choose another folder with --data)")
+		select {
+		case <-ticks.C:
+			continue
+		case <-ctx.Done():
+		}
+		break
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock data folder %s: %w", a.config.Data, err), f.Close())
-	}
-	return f.Close, nil
+	return nil, errors.Join(fmt.Errorf("lock data folder %s: %w", a.config.Data, err), f.Close())
 }

@@ -146,27 +146,13 @@ func (q *Quarantine) migrate(files []string) error {
 		return err
 	}
 	to := filepath.Join(q.path, "objects")
-	dirs := map[string]bool{}
+	place := placeIn(to)
 	for _, name := range files {
-		target := filepath.Join(to, name)
-		dir := filepath.Dir(target)
-		if !dirs[dir] {
-			err := os.Mkdir(dir, 0o750)
-			if err == nil {
-				dirs[to] = true
-			} else if !errors.Is(err, fs.ErrExist) {
-				return err
-			}
-			dirs[dir] = true
-		}
-		if err := os.Rename(filepath.Join(q.objects, name), target); err != nil {
+		if err := place.put(filepath.Join(q.objects, name), filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
-	for dir := range dirs {
-		syncs.Go(func() error { return syncDir(dir) })
-	}
-	return syncs.Wait()
+	return place.sync()
 }
 
 func syncFile(name string) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -143,28 +142,14 @@ func (r *Repo) settle(ctx context.Context) error {
 	if err := files.Wait(); err != nil {
 		return err
 	}
-	dirs := map[string]bool{}
+	place := placeIn(to)
 	for i, id := range s.order {
-		target := loosePath(to, id)
-		dir := filepath.Dir(target)
-		if !dirs[dir] {
-			switch err := os.Mkdir(dir, 0o750); {
-			case err == nil:
-				dirs[to] = true
-			case !errors.Is(err, fs.ErrExist):
-				return err
-			}
-			dirs[dir] = true
-		}
-		if err := os.Rename(tmp[i], target); err != nil {
+		if err := place.put(tmp[i], loosePath(to, id)); err != nil {
 			return err
 		}
 		tmp[i] = ""
 	}
-	for dir := range dirs {
-		files.Go(func() error { return syncDir(dir) })
-	}
-	if err := files.Wait(); err != nil {
+	if err := place.sync(); err != nil {
 		return err
 	}
 	s.drop()

@@ -164,23 +164,11 @@ func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Rea
 
 // placeObject gives a written file its name among the loose objects.
 func placeObject(tmp, dir string, id ObjectID, durable bool) error {
-	final := loosePath(dir, id)
-	err := os.Rename(tmp, final)
-	if errors.Is(err, os.ErrNotExist) {
-		if err := os.Mkdir(filepath.Dir(final), 0o750); err != nil && !errors.Is(err, os.ErrExist) {
-			return err
-		}
-		if durable {
-			if err := syncDir(dir); err != nil {
-				return err
-			}
-		}
-		err = os.Rename(tmp, final)
-	}
-	if err != nil || !durable {
+	place := placeIn(dir)
+	if err := place.put(tmp, loosePath(dir, id)); err != nil || !durable {
 		return err
 	}
-	return syncDir(filepath.Dir(final))
+	return place.sync()
 }
 
 // encodeLoose writes header and content, compressed, and gives the id.

@@ -33,6 +33,9 @@ func userNumber(text string) (authz.UserID, error) {
 	if !ok {
 		return 0, &api.Refusal{Status: http.StatusNotFound, Text: "404 Not Found"}
 	}
+	if n == 0 {
+		n = -1 // no user's number; zero means the caller in some methods of the core
+	}
 	return authz.UserID(n), nil
 }
 
