@@ -106,9 +106,12 @@ func TestPolicy_Require_features(t *testing.T) {
 			who    authz.Actor
 			want   errs.Kind
 		}{
-			{authz.FeatureEnabled, stranger, ok}, {authz.FeatureMembers, stranger, errs.Forbidden},
-			{authz.FeatureMembers, guest, ok}, {authz.FeatureDisabled, guest, errs.Forbidden},
-			{authz.FeatureMembers, admin, ok}, {authz.FeatureDisabled, admin, errs.Forbidden},
+			{authz.FeatureEnabled, stranger, ok},
+			{authz.FeatureMembers, stranger, errs.Forbidden},
+			{authz.FeatureMembers, guest, ok},
+			{authz.FeatureDisabled, guest, errs.Forbidden},
+			{authz.FeatureMembers, admin, ok},
+			{authz.FeatureDisabled, admin, errs.Forbidden},
 		} {
 			subject.Features[authz.Issues] = tt.access
 			if got := kindOf(w.Policy.Require(t.Context(), tt.who, authz.ReadIssue, subject)); got != tt.want {

@@ -125,13 +125,13 @@ func (p *parser) end() string { p.rest = ""; return "" }
 func plain(s string) text { return text(strings.ReplaceAll(s, "\\\n", "")) }
 
 // tag takes what stands between two marks.
-func (p *parser) tag(open, close string) (string, error) {
-	end := strings.Index(p.rest, close)
+func (p *parser) tag(before, after string) (string, error) {
+	end := strings.Index(p.rest, after)
 	if end < 0 {
-		return "", fmt.Errorf("%q without %q", open, close)
+		return "", fmt.Errorf("%q without %q", before, after)
 	}
-	words := strings.TrimSpace(p.rest[len(open):end])
-	p.rest = p.rest[end+len(close):]
+	words := strings.TrimSpace(p.rest[len(before):end])
+	p.rest = p.rest[end+len(after):]
 	return words, nil
 }
 

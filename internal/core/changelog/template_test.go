@@ -40,12 +40,18 @@ func TestParse_refusals(t *testing.T) {
 	t.Parallel()
 	each := func(n int) string { return strings.Repeat("{% each it %}", n) + strings.Repeat("{% end %}", n) }
 	for _, tt := range []struct{ template, want string }{
-		{"{{ name", "Failed to parse the template: "}, {"{% if x", "Failed to parse the template: "},
-		{"{% if x %}", "Failed to parse the template: "}, {"{% end %}", "Failed to parse the template: "},
-		{"{% else %}", "Failed to parse the template: "}, {"{% each x %}{% else %}{% end %}", "Failed to parse the template: "},
-		{"{% while x %}{% end %}", "Failed to parse the template: "}, {"{{ }}", "Failed to parse the template: "},
-		{"{{ a1 }}", "Failed to parse the template: "}, {"{{ a..b }}", "Failed to parse the template: "},
-		{"{{ a b }}", "Failed to parse the template: "}, {"{% if a-b %}{% end %}", "Failed to parse the template: "},
+		{"{{ name", "Failed to parse the template: "},
+		{"{% if x", "Failed to parse the template: "},
+		{"{% if x %}", "Failed to parse the template: "},
+		{"{% end %}", "Failed to parse the template: "},
+		{"{% else %}", "Failed to parse the template: "},
+		{"{% each x %}{% else %}{% end %}", "Failed to parse the template: "},
+		{"{% while x %}{% end %}", "Failed to parse the template: "},
+		{"{{ }}", "Failed to parse the template: "},
+		{"{{ a1 }}", "Failed to parse the template: "},
+		{"{{ a..b }}", "Failed to parse the template: "},
+		{"{{ a b }}", "Failed to parse the template: "},
+		{"{% if a-b %}{% end %}", "Failed to parse the template: "},
 		{strings.Repeat("{% if x %}", 100), "Failed to parse the template: statements are nested too deep"},
 		{each(5), "You can only nest up to 4 loops"},
 		{strings.Repeat("x", 100_000), "Template parser timeout. Consider reducing the size of the template"},
@@ -107,7 +113,8 @@ func TestReadConfig(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ content, want string }{
-		{"a: [", "f.yml does not contain valid YAML"}, {"- a\n", "f.yml does not contain valid YAML"},
+		{"a: [", "f.yml does not contain valid YAML"},
+		{"- a\n", "f.yml does not contain valid YAML"},
 		{"a: &x [1]\nb: [*x, *x]\n", "f.yml does not contain valid YAML"},
 		{"categories: [a]", `The "categories" configuration key must be a Hash`},
 		{"tag_regex: '('", "The regular expression to use for finding the previous tag for a version is invalid: "},

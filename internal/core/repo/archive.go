@@ -76,7 +76,7 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 		out.Type = "application/zip"
 	}
 	out.Reader, err = s.archives.Open(ctx, key, func(ctx context.Context, w io.Writer) error {
-		return writeArchive(ctx, r, rev.Commit, format, folder, path, w)
+		return content{commit: rev.Commit, format: format, folder: folder, path: path}.write(ctx, r, w)
 	})
 	if err != nil {
 		return nil, missing(fmt.Errorf("make archive: %w", err), "File")
@@ -92,17 +92,24 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// writeArchive lets git make the archive. It compresses here what git would compress
-// with a slower implementation.
-func writeArchive(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, format gitcmd.ArchiveFormat, folder, path string, w io.Writer) error {
-	if format != gitcmd.ArchiveTarGzip {
-		return r.Archive(ctx, commit, format, folder, path, w)
+// content is what an archive holds: the folder at a path of a commit, below a folder.
+type content struct {
+	commit       gitcmd.ObjectID
+	format       gitcmd.ArchiveFormat
+	folder, path string
+}
+
+// write lets git make the archive. It compresses here what git would compress with a
+// slower implementation.
+func (c content) write(ctx context.Context, r *gitcmd.Repo, w io.Writer) error {
+	if c.format != gitcmd.ArchiveTarGzip {
+		return r.Archive(ctx, c.commit, c.format, c.folder, c.path, w)
 	}
 	z, err := gzip.NewWriterLevel(w, gzip.DefaultCompression)
 	if err != nil {
 		return fmt.Errorf("compress archive: %w", err)
 	}
-	if err := r.Archive(ctx, commit, gitcmd.ArchiveTar, folder, path, z); err != nil {
+	if err := r.Archive(ctx, c.commit, gitcmd.ArchiveTar, c.folder, c.path, z); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {

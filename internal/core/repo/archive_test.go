@@ -136,8 +136,13 @@ func TestService_Archive_partsAndRefusals(t *testing.T) {
 			t.Errorf("%d processes for a kept archive", n)
 		}
 		for _, tt := range []struct{ ref, path, suffix string }{
-			{"none", "", ""}, {"main", "none", ""}, {"main", "README.md/x", ""}, {"main", "", "rar"},
-			{"--output=/tmp/x", "", ""}, {"main", "..\\..\\x", ""}, {"main^{tree}", "", ""},
+			{"none", "", ""},
+			{"main", "none", ""},
+			{"main", "README.md/x", ""},
+			{"main", "", "rar"},
+			{"--output=/tmp/x", "", ""},
+			{"main", "..\\..\\x", ""},
+			{"main^{tree}", "", ""},
 		} {
 			_, err := w.repos.Archive(ctx, w.reporter, w.as(w.reporter), tt.ref, tt.path, tt.suffix)
 			wants(t, err, errs.NotFound, "File not found")

@@ -100,17 +100,21 @@ func TestService_Commit_refused(t *testing.T) {
 			{"no actions", repo.CommitInput{}, errs.BadRequest, "Provide at least one action, or set allow_empty to true"},
 			{"no such branch", repo.CommitInput{Branch: "new", Actions: create("n")}, errs.Invalid, "You can only create or edit files when you are on a branch"},
 			{
-				"branch exists", repo.CommitInput{Branch: "side", StartBranch: "main", Actions: create("n")}, errs.Invalid,
+				"branch exists",
+				repo.CommitInput{Branch: "side", StartBranch: "main", Actions: create("n")},
+				errs.Invalid,
 				"A branch called 'side' already exists. Switch to that branch in order to make changes",
 			},
 			{"branch name", repo.CommitInput{Branch: "a..b", Actions: create("n")}, errs.Invalid, "Branch name is invalid"},
 			{"message", repo.CommitInput{Message: "  ", Actions: create("n")}, errs.Invalid, "You must provide a commit message"},
 			{
-				"base64", repo.CommitInput{Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "n", Content: ptr("%"), Encoding: "base64"}}},
+				"base64",
+				repo.CommitInput{Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "n", Content: ptr("%"), Encoding: "base64"}}},
 				errs.Invalid, "content is not valid base64: n",
 			},
 			{
-				"stale", repo.CommitInput{Actions: []repo.Action{{
+				"stale",
+				repo.CommitInput{Actions: []repo.Action{{
 					Kind: repo.ActionUpdate, Path: "dir/file", Content: ptr("n"), LastCommitID: old.ID.String(),
 				}}},
 				errs.Invalid, "The file has changed since you started editing it: dir/file",
@@ -198,8 +202,12 @@ func TestService_File(t *testing.T) {
 			t.Errorf("file %+v", f)
 		}
 		for _, tt := range []struct{ path, ref, want string }{
-			{"dir", "main", "File not found"}, {"nope", "main", "File not found"}, {"b/c", "main", "File not found"},
-			{"../b", "main", "File not found"}, {"b", "nope", "Commit not found"}, {"b", "main:b", "Commit not found"},
+			{"dir", "main", "File not found"},
+			{"nope", "main", "File not found"},
+			{"b/c", "main", "File not found"},
+			{"../b", "main", "File not found"},
+			{"b", "nope", "Commit not found"},
+			{"b", "main:b", "Commit not found"},
 			{"b", "-x", "Commit not found"},
 		} {
 			_, err := w.repos.File(t.Context(), w.reporter, p, tt.path, tt.ref, repo.WithoutHistory)

@@ -114,9 +114,11 @@ type Blamed struct {
 	Lines  [][]byte
 }
 
-// Blame says which commit wrote which lines of a file; first and last choose lines, zero
-// for both is all.
-func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project, path, ref string, first, last int) ([]Blamed, error) {
+// Lines are those from First to Last, counted from 1; the zero value is all.
+type Lines struct{ First, Last int }
+
+// Blame says which commit wrote which lines of a file.
+func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project, path, ref string, of Lines) ([]Blamed, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func (s *Service) Blame(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := r.Blame(ctx, rev.Commit, path, first, last)
+	ranges, err := r.Blame(ctx, rev.Commit, path, of.First, of.Last)
 	if err != nil {
 		return nil, missing(err, "File")
 	}

@@ -33,17 +33,17 @@ func (e *PickError) Error() string { return e.Text }
 // author. A merge is taken as its change to the first parent. Nothing but a check is
 // done, and the commit is nil, in a dry run.
 func (s *Service) CherryPick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, "cherry-pick", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+	return s.pick(ctx, as, p, ref, in, picking{"cherry-pick", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
 		message = strings.TrimRight(c.Message, "\n") + "\n\n(cherry picked from commit " + c.ID.String() + ")"
 		return firstParent(c), c.ID, c.Author, message
-	})
+	}})
 }
 
 // Revert undoes the change of a commit on a branch; otherwise it is like CherryPick.
 func (s *Service) Revert(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, "revert", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+	return s.pick(ctx, as, p, ref, in, picking{"revert", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
 		return c.ID, firstParent(c), by, "Revert \"" + c.Title() + "\"\n\nThis reverts commit " + c.ID.String()
-	})
+	}})
 }
 
 // firstParent is zero, which stands for the empty tree, for a commit without parents.
@@ -55,9 +55,12 @@ func firstParent(c *gitcmd.Commit) gitcmd.ObjectID {
 }
 
 // picking says which change is made, by whom, with which words.
-type picking func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string)
+type picking struct {
+	verb string // in messages
+	how  func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string)
+}
 
-func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, verb string, how picking) (*gitcmd.Commit, error) {
+func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, change picking) (*gitcmd.Commit, error) {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
 		return nil, err
 	}
@@ -81,14 +84,14 @@ func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, err
 	}
 	made, err := s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) {
-		base, theirs, author, message := how(c, by)
+		base, theirs, author, message := change.how(c, by)
 		if in.Message != "" {
 			message = in.Message
 		}
 		return s.pickOnce(ctx, as, p, r, in, side{base, theirs, author, by, message})
 	})
 	if code, ok := errors.AsType[pickCode](err); ok {
-		text := "Commit " + verb + " failed: Can't perform this action automatically. It may have already been done, " +
+		text := "Commit " + change.verb + " failed: Can't perform this action automatically. It may have already been done, " +
 			"or a more recent commit may have updated some of this content. Please perform this action locally."
 		return nil, &errs.Error{Kind: errs.Invalid, Message: text, Err: &PickError{Text: text, Code: string(code)}}
 	}

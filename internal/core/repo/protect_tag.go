@@ -73,15 +73,15 @@ func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.P
 }
 
 // mayCreateTag sums up the rules that match a tag's name.
-func (st *standing) mayCreateTag(name string) (protected, may bool) {
-	for _, rule := range st.rules {
+func (s *standing) mayCreateTag(name string) (protected, may bool) {
+	for _, rule := range s.rules {
 		if !rule.Matches(name) {
 			continue
 		}
 		protected = true
 		for _, l := range rule.Levels {
-			may = may || st.granted(l)
+			may = may || s.granted(l)
 		}
 	}
-	return protected, !protected && st.push || may && st.push
+	return protected, !protected && s.push || may && s.push
 }

@@ -63,16 +63,31 @@ func TestService_ProtectBranch(t *testing.T) {
 		}{
 			{"developer", w.developer, repo.ProtectInput{Name: "x"}, errs.Forbidden, ""},
 			{"blank", w.maintainer, repo.ProtectInput{Name: " "}, errs.Unprocessable, "Name can't be blank"},
-			{"a stranger may push", w.maintainer, repo.ProtectInput{Name: "x", Push: []repo.LevelInput{user(w.stranger)}},
-				errs.Unprocessable, "Push access levels user is not a member of the project"},
-			{"a foreign group", w.maintainer, repo.ProtectInput{Name: "x", Merge: []repo.LevelInput{{GroupID: ptr(w.Group("other", authz.Private, 0))}}},
-				errs.Unprocessable, "Merge access levels group does not have access to the project"},
-			{"a deploy key", w.maintainer, repo.ProtectInput{Name: "x", Push: []repo.LevelInput{{DeployKeyID: ptr(int64(1))}}},
-				errs.Unprocessable, "Push access levels deploy key is not enabled for this project"},
-			{"a level twice", w.maintainer, repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(30), role(30)}},
-				errs.Unprocessable, "Push access levels access level has already been taken"},
-			{"an odd level", w.maintainer, repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(20)}},
-				errs.Unprocessable, "Push access levels access level is not included in the list"},
+			{
+				"a stranger may push", w.maintainer,
+				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{user(w.stranger)}},
+				errs.Unprocessable, "Push access levels user is not a member of the project",
+			},
+			{
+				"a foreign group", w.maintainer,
+				repo.ProtectInput{Name: "x", Merge: []repo.LevelInput{{GroupID: ptr(w.Group("other", authz.Private, 0))}}},
+				errs.Unprocessable, "Merge access levels group does not have access to the project",
+			},
+			{
+				"a deploy key", w.maintainer,
+				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{{DeployKeyID: ptr(int64(1))}}},
+				errs.Unprocessable, "Push access levels deploy key is not enabled for this project",
+			},
+			{
+				"a level twice", w.maintainer,
+				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(30), role(30)}},
+				errs.Unprocessable, "Push access levels access level has already been taken",
+			},
+			{
+				"an odd level", w.maintainer,
+				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(20)}},
+				errs.Unprocessable, "Push access levels access level is not included in the list",
+			},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				_, err := w.repos.ProtectBranch(ctx, tt.who, w.as(tt.who), tt.in)
@@ -262,8 +277,10 @@ func TestService_ProtectTag(t *testing.T) {
 			{"maintainer moves a free one", w.maintainer, repo.ByPush, "free", tip, old, ""},
 			{"developer deletes by git", w.developer, repo.ByPush, "free", tip, zero, "You are not allowed to change existing tags on this project."},
 			{"maintainer deletes by git", w.maintainer, repo.ByPush, "v1", tip, zero, "You can only delete protected tags using the web interface."},
-			{"developer deletes by API", w.developer, repo.ByAPI, "v1", tip, zero,
-				"You are not allowed to delete protected tags from this project. Only a project maintainer or owner can delete a protected tag."},
+			{
+				"developer deletes by API", w.developer, repo.ByAPI, "v1", tip, zero,
+				"You are not allowed to delete protected tags from this project. Only a project maintainer or owner can delete a protected tag.",
+			},
 			{"developer deletes a free one by API", w.developer, repo.ByAPI, "free", tip, zero, ""},
 			{"maintainer deletes by API", w.maintainer, repo.ByAPI, "v1", tip, zero, ""},
 		} {

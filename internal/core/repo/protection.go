@@ -193,9 +193,9 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // access sums up the rules that match a branch.
-func (st *standing) access(branch string) Access {
+func (s *standing) access(branch string) Access {
 	var out Access
-	for _, rule := range st.rules {
+	for _, rule := range s.rules {
 		if !rule.Matches(branch) {
 			continue
 		}
@@ -205,35 +205,35 @@ func (st *standing) access(branch string) Access {
 			developers := l.Level != nil && *l.Level != authz.NoAccess && *l.Level <= authz.Developer
 			switch l.Action {
 			case ActionPush:
-				out.Push = out.Push || st.granted(l)
+				out.Push = out.Push || s.granted(l)
 				out.DevelopersPush = out.DevelopersPush || developers
 			case ActionMerge:
-				out.Merge = out.Merge || st.granted(l)
+				out.Merge = out.Merge || s.granted(l)
 				out.DevelopersMerge = out.DevelopersMerge || developers
 			}
 		}
 	}
 	if !out.Protected {
-		return Access{Push: st.push, Merge: st.push, ForcePush: st.push, Delete: st.push}
+		return Access{Push: s.push, Merge: s.push, ForcePush: s.push, Delete: s.push}
 	}
-	out.Push = out.Push && st.push
-	out.Merge = (out.Merge || out.Push) && st.push
+	out.Push = out.Push && s.push
+	out.Merge = (out.Merge || out.Push) && s.push
 	out.ForcePush = out.ForcePush && out.Push
-	out.Delete = st.push && st.level >= authz.Maintainer
+	out.Delete = s.push && s.level >= authz.Maintainer
 	return out
 }
 
 // granted reports whether a rule's level is the actor's.
-func (st *standing) granted(l RuleLevel) bool {
+func (s *standing) granted(l RuleLevel) bool {
 	switch {
 	case l.UserID != nil:
-		return *l.UserID == st.user
+		return *l.UserID == s.user
 	case l.GroupID != nil:
-		return st.in[*l.GroupID]
+		return s.in[*l.GroupID]
 	case l.Level == nil || *l.Level == authz.NoAccess:
 		return false
 	}
-	return st.admin || st.level >= *l.Level
+	return s.admin || s.level >= *l.Level
 }
 
 // protectDefault gives the project's first branch the protection that its group, or

@@ -200,7 +200,7 @@ func TestServer_Sweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // the test is about what was there before
+	defer s.Close()
 	if err := s.Sweep(parent); err != nil {
 		t.Fatal(err)
 	}

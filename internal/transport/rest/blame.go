@@ -67,7 +67,7 @@ func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api
 	if err != nil {
 		return none, fmt.Errorf("read file: %w", err)
 	}
-	blamed, err := s.Repos.Blame(ctx, as, p, in.FilePath, in.Ref, lines.Start, lines.End)
+	blamed, err := s.Repos.Blame(ctx, as, p, in.FilePath, in.Ref, repo.Lines{First: lines.Start, Last: lines.End})
 	if err != nil {
 		return none, err
 	}

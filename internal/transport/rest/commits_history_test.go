@@ -57,8 +57,10 @@ func TestCommitHistory(t *testing.T) {
 			{"", "GET", "/contributors?order_by=name", "", 200, ""},
 			{"", "GET", "/contributors?ref=none", "", 404, `{"message":"404 Not found"}`},
 			{"", "GET", "/tree?pagination=none", "", 400, `{"error":"pagination cannot be \"none\" unless \"recursive\" is true"}`},
-			{"", "GET", "/compare?from=main&to=feature&from_project_id=99999", "", 403,
-				`{"message":"403 Forbidden - You don't have access to this fork's parent project"}`},
+			{
+				"", "GET", "/compare?from=main&to=feature&from_project_id=99999", "", 403,
+				`{"message":"403 Forbidden - You don't have access to this fork's parent project"}`,
+			},
 		})
 		diff := p.do("dev", "GET", appPath+"/repository/compare?from="+first+"&to=feature&unidiff=true", "")["diffs"].([]any)[0].(map[string]any)
 		if diff["diff"] != "--- /dev/null\n+++ b/feature.txt\n@@ -0,0 +1 @@\n+x\n" {

@@ -63,7 +63,7 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 				users = append(users, *l.UserID)
 			}
 			if l.GroupID != nil {
-				groups = append(groups, namespace.ID(*l.GroupID))
+				groups = append(groups, *l.GroupID)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 					e.Description = u.Name
 				}
 			case l.GroupID != nil:
-				if g := places[namespace.ID(*l.GroupID)]; g != nil {
+				if g := places[*l.GroupID]; g != nil {
 					e.Description = g.Name
 				}
 			case l.Level != nil:

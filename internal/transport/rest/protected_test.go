@@ -92,13 +92,19 @@ func TestProtectedBranches(t *testing.T) {
 			{"dev", "GET", "/protected_branches/feature%2F*", "", 200, made},
 			{"dev", "GET", "/protected_branches?search=FEAT", "", 200, "[" + made + "]"},
 			{"dev", "GET", "/protected_branches?search=nothing", "", 200, "[]"},
-			{"dev", "DELETE", "/repository/branches/feature%2Fx", "", 400,
-				`{"message":"You are not allowed to delete protected branches from this project. Only a project maintainer or owner can delete a protected branch."}`},
+			{
+				"dev", "DELETE", "/repository/branches/feature%2Fx", "", 400,
+				`{"message":"You are not allowed to delete protected branches from this project. Only a project maintainer or owner can delete a protected branch."}`,
+			},
 			{"dev", "PATCH", "/protected_branches/feature%2F*", `{"allow_force_push":false}`, 403, `{"message":"403 Forbidden"}`},
-			{"maint", "PATCH", "/protected_branches/feature%2F*", `{"allow_force_push":false,"allowed_to_merge":[{"access_level":30}]}`, 422,
-				`{"message":["Merge access levels access level has already been taken"]}`},
-			{"maint", "PATCH", "/protected_branches/feature%2F*", `{"allow_force_push":false,"allowed_to_merge":[{"id":` + ids[2] + `,"_destroy":true}]}`, 200,
-				strings.Replace(strings.Replace(want, level(ids[2], "30", "Developers + Maintainers"), "", 1), `"allow_force_push":true`, `"allow_force_push":false`, 1)},
+			{
+				"maint", "PATCH", "/protected_branches/feature%2F*", `{"allow_force_push":false,"allowed_to_merge":[{"access_level":30}]}`, 422,
+				`{"message":["Merge access levels access level has already been taken"]}`,
+			},
+			{
+				"maint", "PATCH", "/protected_branches/feature%2F*", `{"allow_force_push":false,"allowed_to_merge":[{"id":` + ids[2] + `,"_destroy":true}]}`, 200,
+				strings.Replace(strings.Replace(want, level(ids[2], "30", "Developers + Maintainers"), "", 1), `"allow_force_push":true`, `"allow_force_push":false`, 1),
+			},
 			{"maint", "DELETE", "/protected_branches/feature%2F*", "", 204, ""},
 			{"dev", "PUT", "/repository/branches/feature%2Fx/protect", `{}`, 403, ""},
 			{"maint", "PUT", "/repository/branches/none/protect", `{}`, 404, `{"message":"404 Branch Not Found"}`},
@@ -159,8 +165,10 @@ func TestProtectedTags(t *testing.T) {
 			t.Errorf("tag %v", tag)
 		}
 		p.rows(appPath, []codeRow{
-			{"dev", "DELETE", "/repository/tags/v1", "", 400,
-				`{"message":"You are not allowed to delete protected tags from this project. Only a project maintainer or owner can delete a protected tag."}`},
+			{
+				"dev", "DELETE", "/repository/tags/v1", "", 400,
+				`{"message":"You are not allowed to delete protected tags from this project. Only a project maintainer or owner can delete a protected tag."}`,
+			},
 			{"maint", "DELETE", "/protected_tags/v*", "", 204, ""},
 			{"dev", "DELETE", "/repository/tags/v1", "", 204, ""},
 		})
