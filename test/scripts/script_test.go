@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 //	                     make a key pair unless FILE is there, and add it to the account of
 //	                     WHO; JSON has further parameters, "expires_in" is in seconds
 //	eventually COMMAND   run a program until it succeeds; with "!" until it fails
-//	kill, restart        end the server as a power cut would; start it again
+//	crash, restart       end the server as a power cut would; start it again
 func TestScripts(t *testing.T) {
 	for _, program := range []string{"git", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"user": user, "api": api, "set": set, "sshkey": sshKey, "eventually": eventually,
-			"kill": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
+			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				of(ts).server.Restart()
 				ts.Setenv("URL", of(ts).server.URL)
