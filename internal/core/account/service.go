@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
+	"tenon/internal/base/lastuse"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -43,9 +44,10 @@ type Config struct {
 // Service keeps users and their tokens. It is safe for concurrent use.
 type Service struct {
 	Config
-	cache  *tokenCache
-	people *summaryCache
-	usage  *usage
+	cache    *tokenCache
+	people   *summaryCache
+	usage    usage
+	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of tokens written down.
@@ -53,7 +55,7 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, cache: newTokenCache(), people: newSummaryCache(), usage: newUsage()}
+	return &Service{Config: c, cache: newTokenCache(), people: newSummaryCache()}
 }
 
 // CommitHost is the host name of private commit addresses.

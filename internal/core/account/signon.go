@@ -118,7 +118,7 @@ func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, erro
 	if err := s.barred(&r); err != nil {
 		return authz.Actor{}, err
 	}
-	s.usage.active(id, s.Now())
+	s.usage.users.Note(id, s.Now())
 	return authz.Actor{
 		UserID: id, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External, Bot: r.Type != Human,
 	}, nil

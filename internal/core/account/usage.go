@@ -5,48 +5,30 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/lastuse"
 	"tenon/internal/core/authz"
 )
 
 // flushEvery is how often the use of tokens is written down.
 const flushEvery = time.Minute
 
-// usage remembers when tokens were last used, so that reading never writes.
+// usage remembers when tokens were last used and when their users did something.
 type usage struct {
-	mu     sync.Mutex
-	tokens map[TokenID]time.Time
-	users  map[authz.UserID]time.Time
-	stop   chan struct{}
-	done   chan struct{}
-}
-
-func newUsage() *usage {
-	return &usage{tokens: make(map[TokenID]time.Time), users: make(map[authz.UserID]time.Time)}
+	tokens lastuse.Times[TokenID]
+	users  lastuse.Times[authz.UserID]
 }
 
 func (u *usage) note(token TokenID, user authz.UserID, at time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.tokens[token] = at
-	u.users[user] = at
-}
-
-// active notes that a user did something without a token.
-func (u *usage) active(user authz.UserID, at time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.users[user] = at
+	u.tokens.Note(token, at)
+	u.users.Note(user, at)
 }
 
 // lastUsed gives the time that is not written down yet, nil where there is none.
 func (u *usage) lastUsed(token TokenID) *db.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	at, ok := u.tokens[token]
+	at, ok := u.tokens.Last(token)
 	if !ok {
 		return nil
 	}
@@ -54,57 +36,24 @@ func (u *usage) lastUsed(token TokenID) *db.Time {
 	return &t
 }
 
-// take hands over what was noted and starts anew.
-func (u *usage) take() (map[TokenID]time.Time, map[authz.UserID]time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	tokens, users := u.tokens, u.users
-	u.tokens, u.users = make(map[TokenID]time.Time), make(map[authz.UserID]time.Time)
-	return tokens, users
-}
-
-// giveBack takes what could not be written down, unless there is something newer.
-func (u *usage) giveBack(tokens map[TokenID]time.Time, users map[authz.UserID]time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	maps.Copy(tokens, u.tokens)
-	maps.Copy(users, u.users)
-	u.tokens, u.users = tokens, users
-}
-
 // Start begins to write down once a minute when tokens were used. Stop ends it.
 func (s *Service) Start() {
-	s.usage.stop, s.usage.done = make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(s.usage.done)
-		tick := time.NewTicker(flushEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if err := s.Flush(context.Background()); err != nil {
-					s.Log.Error("write down the use of tokens", "error", err)
-				}
-			case <-s.usage.stop:
-				return
-			}
+	s.flushing.Start(flushEvery, func() {
+		if err := s.Flush(context.Background()); err != nil {
+			s.Log.Error("write down the use of tokens", "error", err)
 		}
-	}()
+	})
 }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error {
-	if s.usage.stop != nil {
-		close(s.usage.stop)
-		<-s.usage.done
-		s.usage.stop = nil
-	}
+	s.flushing.Stop()
 	return s.Flush(ctx)
 }
 
 // Flush writes down when tokens were used and on which day their users were active.
 func (s *Service) Flush(ctx context.Context) error {
-	tokens, users := s.usage.take()
+	tokens, users := s.usage.tokens.Take(), s.usage.users.Take()
 	if len(tokens) == 0 && len(users) == 0 {
 		return nil
 	}
@@ -125,7 +74,8 @@ func (s *Service) Flush(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		s.usage.giveBack(tokens, users)
+		s.usage.tokens.GiveBack(tokens)
+		s.usage.users.GiveBack(users)
 		return fmt.Errorf("flush token use: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/lastuse"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -33,7 +34,8 @@ type Config struct {
 // Service keeps keys. It is safe for concurrent use.
 type Service struct {
 	Config
-	usage *usage
+	used     lastuse.Times[ID]
+	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of keys written down.
@@ -41,7 +43,7 @@ func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, usage: newUsage()}
+	return &Service{Config: c}
 }
 
 // Input is what a key is made of.

@@ -46,6 +46,6 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	if err != nil {
 		return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
 	}
-	s.usage.note(id, now)
+	s.used.Note(id, now)
 	return as, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"tenon/internal/base/db"
@@ -14,27 +13,9 @@ import (
 // flushEvery is how often the use of keys is written down.
 const flushEvery = time.Minute
 
-// usage remembers when keys were last used, so that reading never writes.
-type usage struct {
-	mu   sync.Mutex
-	keys map[ID]time.Time
-	stop chan struct{}
-	done chan struct{}
-}
-
-func newUsage() *usage { return &usage{keys: make(map[ID]time.Time)} }
-
-func (u *usage) note(id ID, at time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.keys[id] = at
-}
-
 // refreshed puts in a last use that is not written down yet.
 func (s *Service) refreshed(k *Key) *Key {
-	s.usage.mu.Lock()
-	defer s.usage.mu.Unlock()
-	if at, ok := s.usage.keys[k.ID]; ok {
+	if at, ok := s.used.Last(k.ID); ok {
 		t := db.At(at)
 		k.LastUsedAt = &t
 	}
@@ -43,40 +24,22 @@ func (s *Service) refreshed(k *Key) *Key {
 
 // Start begins to write down once a minute when keys were used. Stop ends it.
 func (s *Service) Start() {
-	s.usage.stop, s.usage.done = make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(s.usage.done)
-		tick := time.NewTicker(flushEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if err := s.Flush(context.Background()); err != nil {
-					s.Log.Error("write down the use of keys", "error", err)
-				}
-			case <-s.usage.stop:
-				return
-			}
+	s.flushing.Start(flushEvery, func() {
+		if err := s.Flush(context.Background()); err != nil {
+			s.Log.Error("write down the use of keys", "error", err)
 		}
-	}()
+	})
 }
 
 // Stop ends what Start began and writes down the rest.
 func (s *Service) Stop(ctx context.Context) error {
-	if s.usage.stop != nil {
-		close(s.usage.stop)
-		<-s.usage.done
-		s.usage.stop = nil
-	}
+	s.flushing.Stop()
 	return s.Flush(ctx)
 }
 
 // Flush writes down when keys were used.
 func (s *Service) Flush(ctx context.Context) error {
-	s.usage.mu.Lock()
-	used := s.usage.keys
-	s.usage.keys = make(map[ID]time.Time)
-	s.usage.mu.Unlock()
+	used := s.used.Take()
 	if len(used) == 0 {
 		return nil
 	}
@@ -89,10 +52,7 @@ func (s *Service) Flush(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		s.usage.mu.Lock()
-		defer s.usage.mu.Unlock()
-		maps.Copy(used, s.usage.keys)
-		s.usage.keys = used
+		s.used.GiveBack(used)
 		return fmt.Errorf("flush key use: %w", err)
 	}
 	return nil
