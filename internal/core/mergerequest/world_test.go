@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -32,6 +33,7 @@ type world struct {
 	deps     mergerequest.Deps
 	engine   *gitcmd.Git
 	id       project.ID
+	seen     sync.Mutex
 	merged   []mergerequest.Merged
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
@@ -70,6 +72,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.requests.Enqueue = w.jobs.Enqueue
 	event.On(w.Bus, "merge requests", w.requests.OnPushed)
 	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Merged) error {
+		w.seen.Lock() // jobs run beside one another
+		defer w.seen.Unlock()
 		w.merged = append(w.merged, e) // closures may run twice, so tests look at the last
 		return nil
 	})
