@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/config"
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
@@ -63,6 +64,7 @@ type App struct {
 	db       *db.DB
 	git      *gitcmd.Git
 	archives *spool.Cache
+	objects  *blob.Store
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
@@ -192,6 +194,9 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("open archives: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.archives.Close() })
+	if a.objects, err = blob.Open(filepath.Join(a.config.Data, "objects")); err != nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
 	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision, Go: runtime.Version()})
 	return errors.Join(
 		a.metrics.SQL(a.db.Statements),
@@ -220,6 +225,9 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	defer func() { err = errors.Join(err, unlock()) }()
 	if err := a.hooks.Sweep(filepath.Join(a.config.Data, "run")); err != nil {
 		return fmt.Errorf("sweep: %w", err)
+	}
+	if err := a.objects.Sweep(); err != nil {
+		return err //nolint:wrapcheck // it says what failed
 	}
 	if err := a.reconcile(ctx, time.Time{}); err != nil {
 		return err
