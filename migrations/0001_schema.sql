@@ -205,6 +205,8 @@ CREATE TABLE groups (
     settings                 {{text}} NOT NULL, -- JSON object of what only later areas read
     marked_for_deletion_on   {{text}}
 );
+CREATE INDEX groups_archived ON groups (namespace_id) WHERE archived;
+CREATE INDEX groups_marked ON groups (marked_for_deletion_on) WHERE marked_for_deletion_on IS NOT NULL;
 
 CREATE TABLE members (
     id            {{id}},
@@ -310,6 +312,7 @@ CREATE TABLE projects (
 CREATE UNIQUE INDEX projects_namespace ON projects (namespace_id);
 CREATE INDEX projects_parent ON projects (parent_id);
 CREATE INDEX projects_creator ON projects (creator_id);
+CREATE INDEX projects_marked ON projects (marked_for_deletion_on) WHERE marked_for_deletion_on IS NOT NULL;
 
 CREATE TABLE stars (
     project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

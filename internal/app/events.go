@@ -27,6 +27,7 @@ func (a *App) react() {
 
 	event.On(b, "audit", a.audit.GroupCreated)
 	event.On(b, "audit", a.audit.GroupMarked)
+	event.On(b, "audit", a.audit.GroupArchived)
 	event.On(b, "audit", a.audit.GroupDeleted)
 	event.On(b, "audit", a.audit.MemberAdded)
 	event.On(b, "audit", a.audit.MemberChanged)
@@ -48,6 +49,7 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectCreated)
 	event.On(b, "audit", a.audit.ProjectUpdated)
 	event.On(b, "audit", a.audit.ProjectArchived)
+	event.On(b, "audit", a.audit.ProjectMarked)
 	event.On(b, "audit", a.audit.ProjectDeleted)
 	event.On(b, "audit", a.audit.BotTokenCreated)
 	event.On(b, "audit", a.audit.BotTokenRevoked)

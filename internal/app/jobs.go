@@ -40,8 +40,8 @@ func (a *App) work() error {
 	}, job.Unique(), job.Low())
 	job.Register(&r, a.projects.Purge)
 	job.Register(&r, a.projects.PurgeGroup)
-	job.Register(&r, a.projects.PurgeGroups, job.Unique(), job.Low())
-	job.Every(&r, 24*time.Hour, project.PurgeGroups{})
+	job.Register(&r, a.projects.PurgeMarked, job.Unique(), job.Low())
+	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
 	a.requests.RegisterJobs(&r)
 	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	var err error

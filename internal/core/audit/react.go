@@ -144,6 +144,14 @@ func (r *Recorder) GroupMarked(ctx context.Context, e namespace.GroupMarked) err
 	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_deletion_marked", "Group marked for deletion"))
 }
 
+// GroupArchived records that a group was made read-only, or writable again.
+func (r *Recorder) GroupArchived(ctx context.Context, e namespace.GroupArchived) error {
+	if e.Undone {
+		return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_unarchived", "Group unarchived"))
+	}
+	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_archived", "Group archived"))
+}
+
 // GroupDeleted records that a group is gone.
 func (r *Recorder) GroupDeleted(ctx context.Context, e namespace.GroupDeleted) error {
 	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_destroyed", "Group destroyed"))
@@ -180,6 +188,14 @@ func (r *Recorder) ProjectArchived(ctx context.Context, e project.Archived) erro
 		event, message = "project_unarchived", "Project unarchived"
 	}
 	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, event, message))
+}
+
+// ProjectMarked records that a project will be deleted, or that it will not.
+func (r *Recorder) ProjectMarked(ctx context.Context, e project.Marked) error {
+	if e.Restored {
+		return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_restored", "Project restored"))
+	}
+	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_deletion_marked", "Project marked for deletion"))
 }
 
 // ProjectDeleted records that a project is gone.

@@ -156,6 +156,7 @@ const (
 	AdminGroup        Ability = "admin_group"
 	AdminGroupMembers Ability = "admin_group_members"
 	DeleteGroup       Ability = "delete_group"
+	ArchiveGroup      Ability = "archive_group"
 	ShareGroup        Ability = "share_group"
 
 	RequestGroupAccess Ability = "request_group_access"
@@ -262,7 +263,8 @@ var Rules = map[Ability]Rule{
 	CreateSubgroup:    {Min: Maintainer, Write: true},
 	AdminGroup:        {Min: Owner, Write: true},
 	AdminGroupMembers: {Min: Owner, Write: true},
-	DeleteGroup:       {Min: Owner, Write: true},
+	DeleteGroup:       {Min: Owner, Change: true},
+	ArchiveGroup:      {Min: Owner, Change: true},
 	ShareGroup:        {Min: Owner, Write: true},
 
 	RequestGroupAccess: {SignedIn: true, Write: true},

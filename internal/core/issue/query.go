@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 )
 
@@ -48,7 +49,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 		out.where.And("n.id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", in.Group.Namespace)
 	}
 	if f.NonArchived {
-		out.where.Raw("NOT p.archived")
+		out.where.Raw("NOT p.archived AND NOT " + namespace.ArchivedAbove("p.namespace_id"))
 	}
 	visible, args := s.policy.VisibleProjectsSQL(as, "n")
 	out.where.And(visible, args...)

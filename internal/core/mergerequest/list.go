@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -127,7 +128,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f 
 	w.Raw("NOT p.pending_delete")
 	w.Raw("p.merge_requests_access > 0")
 	if f.NonArchived {
-		w.Raw("NOT p.archived")
+		w.Raw("NOT p.archived AND NOT " + namespace.ArchivedAbove("p.namespace_id"))
 	}
 	s.readableSQL(as, &w)
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")

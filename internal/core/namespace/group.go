@@ -40,7 +40,7 @@ type Group struct {
 	DefaultBranch           *string       `db:"default_branch"`
 	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
 	SharedRunnersSetting    string        `db:"shared_runners_setting"`
-	Archived                bool          `db:"archived"`
+	Archived                bool          `db:"archived"` // itself or a group that it stands in
 	SettingsJSON            string        `db:"settings"`               // see Settings
 	MarkedForDeletionOn     *string       `db:"marked_for_deletion_on"` // YYYY-MM-DD
 
@@ -67,11 +67,11 @@ type GroupSettings struct {
 	LockMathRenderingLimitsEnabled       bool            `json:"lock_math_rendering_limits_enabled,omitempty"`
 }
 
-const groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.name AS full_name, n.visibility,
+var groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.name AS full_name, n.visibility,
 	n.created_at, n.updated_at, g.creator_id, g.description, g.avatar, g.share_with_group_lock,
 	g.require_two_factor_authentication, g.two_factor_grace_period, g.project_creation_level, g.subgroup_creation_level,
 	g.auto_devops_enabled, g.emails_enabled, g.mentions_disabled, g.lfs_enabled, g.request_access_enabled, g.default_branch,
-	g.default_branch_protection, g.shared_runners_setting, g.archived, g.settings, g.marked_for_deletion_on`
+	g.default_branch_protection, g.shared_runners_setting, ` + ArchivedAbove("n.id") + ` AS archived, g.settings, g.marked_for_deletion_on`
 
 const groupFrom = ` FROM namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id`
 
@@ -218,7 +218,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.And("("+cond+")", args...)
 	}
 	if f.Receiver > 0 {
-		w.Raw("NOT g.archived")
+		w.Raw("NOT " + ArchivedAbove("n.id"))
 		if !as.Admin {
 			reach, args := s.policy.ReachSQL(as, f.Receiver)
 			w.And("n.id IN ("+reach+")", args...)
@@ -258,13 +258,13 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.In("n.id", f.WithinBatch)
 	}
 	if f.Archived != nil {
-		w.And("g.archived = ?", *f.Archived)
+		w.Raw(map[bool]string{true: "", false: "NOT "}[*f.Archived] + ArchivedAbove("n.id"))
 	}
 	if f.Active != nil {
 		if *f.Active {
-			w.Raw("NOT g.archived AND g.marked_for_deletion_on IS NULL")
+			w.Raw("NOT " + ArchivedAbove("n.id") + " AND g.marked_for_deletion_on IS NULL")
 		} else {
-			w.Raw("(g.archived OR g.marked_for_deletion_on IS NOT NULL)")
+			w.Raw("(" + ArchivedAbove("n.id") + " OR g.marked_for_deletion_on IS NOT NULL)")
 		}
 	}
 	if f.MarkedOn != "" {

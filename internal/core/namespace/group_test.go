@@ -227,8 +227,13 @@ func TestService_Mark(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.group(ann, "old", nil, authz.Public) // the path is free
-		_, err = f.Restore(ctx, ann, want)
-		wantError(t, err, errs.Invalid, "path has already been taken")
+		again, err := f.Restore(ctx, ann, want)
+		if err != nil || again.FullPath != fmt.Sprintf("old-%d", g.ID) || again.Name != again.FullPath {
+			t.Fatalf("restored beside its successor: %+v, %v", again, err)
+		}
+		if _, err := f.Mark(ctx, ann, again.FullPath); err != nil {
+			t.Fatal(err)
+		}
 
 		due, err := f.Due(ctx)
 		if err != nil || len(due) != 0 {

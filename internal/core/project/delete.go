@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -37,15 +38,15 @@ type PurgeGroup struct {
 // Kind names the job.
 func (PurgeGroup) Kind() string { return "group_purge" }
 
-// PurgeGroups is the periodic job that deletes the groups whose grace period is over.
-type PurgeGroups struct{}
+// PurgeMarked is the periodic job that deletes the groups and projects whose grace
+// period is over.
+type PurgeMarked struct{}
 
 // Kind names the job.
-func (PurgeGroups) Kind() string { return "groups_purge" }
+func (PurgeMarked) Kind() string { return "marked_purge" }
 
-// Delete makes a project disappear at once and frees its path; the rest happens in the
-// background.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, ref string) error {
+// Delete deletes a marked project before its time; fullPath confirms which one.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath string) error {
 	p, err := s.Find(ctx, as, ref)
 	if err != nil {
 		return err
@@ -53,11 +54,22 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref string) error 
 	if err := s.policy.Require(ctx, as, authz.DeleteProject, p.Subject()); err != nil {
 		return err
 	}
+	switch {
+	case p.MarkedForDeletionOn == nil:
+		return errs.Plain("Project must be marked for deletion first.")
+	case fullPath != p.FullPath:
+		return errs.Plain("`full_path` is incorrect. You must enter the complete path for the project.")
+	}
 	return s.remove(ctx, as, p)
 }
 
+// remove makes a project disappear at once and frees its path; the rest happens in the
+// background.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
-	path, name := p.Path+namespace.Suffix(int64(p.ID)), p.Name+namespace.Suffix(int64(p.ID))
+	path, name := p.Path, p.Name
+	if p.MarkedForDeletionOn == nil {
+		path, name = path+namespace.Suffix(int64(p.ID)), name+namespace.Suffix(int64(p.ID))
+	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		marked, err := s.db.Exec(ctx, `UPDATE projects SET pending_delete = ?, name = ?, name_fold = ?, path = ?, updated_at = ?
 			WHERE id = ? AND NOT pending_delete`, true, name, db.Fold(name), path, db.At(s.now()), p.ID)
@@ -109,7 +121,7 @@ func (s *Service) MarkGroup(ctx context.Context, as authz.Actor, ref string) err
 	if err != nil {
 		return err
 	}
-	if s.settings.Current().DeletionAdjournedPeriod > 0 {
+	if !s.namespaces.Grace().None {
 		return nil
 	}
 	return s.enqueueGroup(ctx, as, g.ID)
@@ -153,8 +165,19 @@ func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
 	return s.namespaces.Remove(ctx, by, args.GroupID)
 }
 
-// PurgeGroups enqueues the deletion of every group whose grace period is over.
-func (s *Service) PurgeGroups(ctx context.Context, _ PurgeGroups) error {
+// PurgeMarked deletes every project whose grace period is over, and enqueues the
+// deletion of every such group.
+func (s *Service) PurgeMarked(ctx context.Context, _ PurgeMarked) error {
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
+		" WHERE NOT p.pending_delete AND p.marked_for_deletion_on <= ? ORDER BY p.id", s.namespaces.Grace().Over)
+	if err != nil {
+		return fmt.Errorf("projects to delete: %w", err)
+	}
+	for i := range rows {
+		if err := s.remove(ctx, authz.System(), rows[i].bare()); err != nil {
+			return err
+		}
+	}
 	due, err := s.namespaces.Due(ctx)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // Filter selects from a list of projects; the zero value selects all that the actor
@@ -104,6 +105,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 	return list, total, nil
 }
 
+// archived is the condition that a project is read-only.
+var archived = "(p.archived OR " + namespace.ArchivedAbove("p.namespace_id") + ")"
+
 func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	var w db.Where
 	seen, args := s.policy.VisibleProjectsSQL(as, "n")
@@ -126,13 +130,13 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		w.And("n.visibility = ?", *f.Visibility)
 	}
 	if f.Archived != nil {
-		w.And("p.archived = ?", *f.Archived)
+		w.Raw(map[bool]string{true: "", false: "NOT "}[*f.Archived] + archived)
 	}
 	if f.Active != nil {
 		if *f.Active {
-			w.Raw("NOT p.archived AND p.marked_for_deletion_on IS NULL")
+			w.Raw("NOT " + archived + " AND p.marked_for_deletion_on IS NULL")
 		} else {
-			w.Raw("(p.archived OR p.marked_for_deletion_on IS NOT NULL)")
+			w.Raw("(" + archived + " OR p.marked_for_deletion_on IS NOT NULL)")
 		}
 	}
 	if f.MarkedOn != "" {

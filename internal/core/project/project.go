@@ -44,7 +44,8 @@ type Project struct {
 	DefaultBranch *string           `db:"default_branch"` // nil while the repository has no branch
 	Storage       string            `db:"storage"`
 	Visibility    authz.Visibility  `db:"visibility"`
-	Archived      bool              `db:"archived"`
+	Archived      bool              `db:"archived"`        // itself or a group that it stands in
+	ArchivedSelf  bool              `db:"archived_itself"` // itself
 	Personal      bool              `db:"personal"` // stands in a user's namespace
 
 	StarCount       int64  `db:"star_count"`

@@ -381,8 +381,8 @@ func TestService_Delete(t *testing.T) {
 		f.add(ann, g, bob, authz.Maintainer)
 		p := f.project(ann, "app", g, authz.Internal)
 
-		wantError(t, f.Delete(ctx, bob, "team/app"), errs.Forbidden, "forbidden")
-		if err := f.Delete(ctx, ann, "team/app"); err != nil {
+		wantError(t, f.Mark(ctx, bob, "team/app"), errs.Forbidden, "forbidden")
+		if err := f.Mark(ctx, ann, "team/app"); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []string{"team/app", fmt.Sprint(p.ID)} {
@@ -416,7 +416,7 @@ func TestService_Delete(t *testing.T) {
 			t.Errorf("project of a marked group: %v", err)
 		}
 		f.today = f.today.AddDate(0, 0, 7)
-		if err := f.PurgeGroups(ctx, project.PurgeGroups{}); err != nil {
+		if err := f.PurgeMarked(ctx, project.PurgeMarked{}); err != nil {
 			t.Fatal(err)
 		}
 		if last := f.jobs[len(f.jobs)-1]; last != (project.PurgeGroup{GroupID: g.ID}) {

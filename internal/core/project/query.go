@@ -2,6 +2,7 @@ package project
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 )
 
 // row is what columns selects: the project and what its fields are made of.
@@ -18,9 +19,9 @@ type row struct {
 }
 
 // columns are those of row without actor_level, over the aliases p, n, r and o of from.
-const columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.name, p.path,
+var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.name, p.path,
 	r.path AS full_path, r.name AS full_name, p.description, p.avatar, p.default_branch, p.storage,
-	n.visibility, o.kind = 'user' AS personal, p.archived, p.star_count, p.forks_count, p.open_issues_count, p.topics,
+	n.visibility, o.kind = 'user' AS personal, p.archived OR ` + namespace.ArchivedAbove("p.namespace_id") + ` AS archived, p.archived AS archived_itself, p.star_count, p.forks_count, p.open_issues_count, p.topics,
 	p.issues_access, p.merge_requests_access, p.repository_access, p.forking_access, p.wiki_access,
 	p.builds_access, p.snippets_access, p.features, p.merge_method, p.squash_option,
 	p.only_allow_merge_if_pipeline_succeeds, p.allow_merge_on_skipped_pipeline,

@@ -163,7 +163,10 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 	if err := s.policy.Require(ctx, as, authz.ArchiveProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	if p.Archived != e.Undone {
+	if p.MarkedForDeletionOn != nil && e.Undone {
+		return nil, errs.Plain("Project is marked for deletion")
+	}
+	if p.ArchivedSelf != e.Undone {
 		return p, nil
 	}
 	e.ProjectID, e.Name, e.FullPath, e.By = p.ID, p.Name, p.FullPath, as
@@ -176,6 +179,5 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 	if err != nil {
 		return nil, err
 	}
-	p.Archived = !e.Undone
-	return p, nil
+	return s.FindByID(ctx, as, p.ID)
 }

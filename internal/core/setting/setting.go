@@ -27,6 +27,8 @@ type Settings struct {
 	DefaultProjectVisibility     string   `setting:"default_project_visibility" default:"\"private\""`
 	DefaultProjectsLimit         int      `setting:"default_projects_limit" default:"100000"`
 	DefaultSnippetVisibility     string   `setting:"default_snippet_visibility" default:"\"private\""`
+	DelayedGroupDeletion         bool     `setting:"delayed_group_deletion" default:"true"`
+	DelayedProjectDeletion       bool     `setting:"delayed_project_deletion" default:"false"` // needs the one before
 	DeletionAdjournedPeriod      int      `setting:"deletion_adjourned_period" default:"7"` // days
 	EmailConfirmationSetting     string   `setting:"email_confirmation_setting" default:"\"off\""`
 	GravatarEnabled              bool     `setting:"gravatar_enabled" default:"true"`

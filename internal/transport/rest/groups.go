@@ -18,6 +18,8 @@ func (s *Server) groupRoutes() []*api.Route {
 		api.Put("/groups/:id", s.updateGroup).Doc("Change a group").Needs(authz.AdminGroup),
 		api.Delete("/groups/:id", s.deleteGroup).Doc("Delete a group").Needs(authz.DeleteGroup).Status(http.StatusAccepted),
 		api.Post("/groups/:id/restore", s.restoreGroup).Doc("Take back the deletion of a group").Needs(authz.DeleteGroup),
+		api.Post("/groups/:id/archive", s.archiveGroup).Doc("Make a group read-only with everything in it").Needs(authz.ArchiveGroup).Status(http.StatusOK),
+		api.Post("/groups/:id/unarchive", s.unarchiveGroup).Doc("Make a group writable again").Needs(authz.ArchiveGroup).Status(http.StatusOK),
 		api.Get("/groups/:id/projects", s.listGroupProjects).Doc("List the projects of a group").Needs(authz.ListProjects).Public(),
 		api.Get("/groups/:id/subgroups", s.listSubgroups).Doc("List the groups directly in a group").Needs(authz.ListGroups).Public(),
 		api.Get("/groups/:id/descendant_groups", s.listDescendants).Doc("List all groups inside a group").Needs(authz.ListGroups).Public(),
@@ -274,6 +276,22 @@ func (s *Server) deleteGroup(ctx context.Context, as authz.Actor, p deleteGroupP
 
 func (s *Server) restoreGroup(ctx context.Context, as authz.Actor, p groupPath) (*groupDetails, error) {
 	g, err := s.Namespaces.Restore(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+func (s *Server) archiveGroup(ctx context.Context, as authz.Actor, p groupPath) (*groupDetails, error) {
+	g, err := s.Namespaces.Archive(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupDetails(ctx, as, g, groupView{projects: true})
+}
+
+func (s *Server) unarchiveGroup(ctx context.Context, as authz.Actor, p groupPath) (*groupDetails, error) {
+	g, err := s.Namespaces.Unarchive(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
+		api.Post("/projects/:id/restore", s.restoreProject).Doc("Take back the deletion of a project").Needs(authz.DeleteProject),
 		api.Post("/projects/:id/archive", s.archiveProject).Doc("Make a project read-only").Needs(authz.ArchiveProject),
 		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Make a project writable again").Needs(authz.ArchiveProject),
 	)
@@ -247,7 +248,18 @@ type deleteProjectParams struct {
 }
 
 func (s *Server) deleteProject(ctx context.Context, as authz.Actor, p deleteProjectParams) (accepted, error) {
-	return accepted{"202 Accepted"}, s.Projects.Delete(ctx, as, p.ID)
+	if p.Permanently {
+		return accepted{"202 Accepted"}, s.Projects.Delete(ctx, as, p.ID, p.FullPath)
+	}
+	return accepted{"202 Accepted"}, s.Projects.Mark(ctx, as, p.ID)
+}
+
+func (s *Server) restoreProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+	back, err := s.Projects.Restore(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, back, projectView{})
 }
 
 func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {

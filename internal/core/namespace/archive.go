@@ -1,0 +1,60 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/authz"
+)
+
+// GroupArchived says that a group was made read-only with everything in it, or, where
+// Undone, writable again.
+type GroupArchived struct {
+	GroupID  ID
+	Name     string
+	FullPath string
+	Undone   bool
+	By       authz.Actor
+}
+
+// ArchivedAbove is the condition that a group is archived which the place stands in or
+// is; namespace is the SQL of the place's id.
+func ArchivedAbove(namespace string) string {
+	return `EXISTS (SELECT 1 FROM groups ag JOIN namespace_ancestors aa ON aa.ancestor_id = ag.namespace_id
+		WHERE ag.archived AND aa.namespace_id = ` + namespace + ")"
+}
+
+// Archive makes a group read-only, with its subgroups and projects.
+func (s *Service) Archive(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
+	return s.archive(ctx, as, ref, GroupArchived{})
+}
+
+// Unarchive makes a group writable again, unless a group above it is archived.
+func (s *Service) Unarchive(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
+	return s.archive(ctx, as, ref, GroupArchived{Undone: true})
+}
+
+func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e GroupArchived) (*Group, error) {
+	g, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.ArchiveGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	e.GroupID, e.Name, e.FullPath, e.By = g.ID, g.Name, g.FullPath, as
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		changed, err := s.db.Exec(ctx, "UPDATE groups SET archived = ? WHERE namespace_id = ? AND archived = ?", !e.Undone, g.ID, e.Undone)
+		if err != nil {
+			return fmt.Errorf("archive group: %w", err)
+		}
+		if changed == 0 {
+			return nil
+		}
+		return s.bus.Publish(ctx, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.FindByID(ctx, as, g.ID)
+}

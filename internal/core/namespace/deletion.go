@@ -1,0 +1,205 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// GroupMarked says that a group will be deleted when its grace period is over, or, where
+// Restored, that it will not.
+type GroupMarked struct {
+	GroupID  ID
+	Name     string
+	FullPath string // before the suffix of a marked group
+	Restored bool
+	By       authz.Actor
+}
+
+// GroupDeleted says that a group is gone.
+type GroupDeleted struct {
+	GroupID  ID
+	ParentID *ID
+	Name     string
+	FullPath string
+	By       authz.Actor
+}
+
+// Suffix is what name and path of something marked for deletion end in; id is that of
+// the group or project.
+func Suffix(id int64) string { return "-deletion_scheduled-" + strconv.FormatInt(id, 10) }
+
+// Grace is how groups and projects wait for their deletion: Today is when one is
+// marked, and those marked on Over or before are due.
+type Grace struct {
+	Today string // YYYY-MM-DD
+	Over  string
+	None  bool // nothing waits: what is marked is deleted
+}
+
+// Grace gives what is in force for groups.
+func (s *Service) Grace() Grace {
+	set, now := s.settings.Current(), s.now().UTC()
+	days := set.DeletionAdjournedPeriod
+	return Grace{
+		Today: now.Format(time.DateOnly), Over: now.AddDate(0, 0, -days).Format(time.DateOnly),
+		None: days <= 0 || !set.DelayedGroupDeletion,
+	}
+}
+
+// ProjectGrace gives what is in force for projects, which wait only where groups do.
+func (s *Service) ProjectGrace() Grace {
+	g := s.Grace()
+	g.None = g.None || !s.settings.Current().DelayedProjectDeletion
+	return g
+}
+
+// Original gives the path and the name that something marked for deletion gets back:
+// those before the suffix, or, where something else holds one of them by now, with the
+// number of what is restored behind them.
+func (s *Service) Original(ctx context.Context, n *Namespace, id int64) (path, name string, err error) {
+	path, name = strings.TrimSuffix(n.Path, Suffix(id)), strings.TrimSuffix(n.Name, Suffix(id))
+	above := strings.TrimSuffix(n.FullPath, n.Path)
+	held, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ? AND namespace_id <> ?)
+		OR EXISTS (SELECT 1 FROM namespaces WHERE parent_id = ? AND kind = ? AND name = ? AND id <> ?)`,
+		db.Fold(above+path), n.ID, n.ParentID, n.Kind, name, n.ID)
+	if err != nil {
+		return "", "", fmt.Errorf("look for the old path: %w", err)
+	}
+	if held {
+		tail := "-" + strconv.FormatInt(id, 10)
+		path, name = path+tail, name+tail
+	}
+	return path, name, nil
+}
+
+// Mark schedules a group for deletion: it keeps working under a path with a suffix
+// until the instance's grace period is over, and its old path is free.
+func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
+	g, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	if g.MarkedForDeletionOn != nil {
+		return nil, errs.Plain("Group has already been marked for deletion")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		changed, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = ? WHERE namespace_id = ? AND marked_for_deletion_on IS NULL",
+			s.Grace().Today, g.ID)
+		if err != nil {
+			return fmt.Errorf("mark group: %w", err)
+		}
+		if changed == 0 {
+			return errs.Plain("Group has already been marked for deletion")
+		}
+		if err := s.Rename(ctx, g.ID, g.Path+Suffix(int64(g.ID)), g.Name+Suffix(int64(g.ID))); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: g.Name, FullPath: g.FullPath, By: as})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.FindByID(ctx, as, g.ID)
+}
+
+// Restore takes a group's mark away and gives it its name and path back; see Original.
+func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
+	g, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	if g.MarkedForDeletionOn == nil {
+		return nil, errs.Plain("Group has not been marked for deletion")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = NULL WHERE namespace_id = ?", g.ID)
+		if err != nil {
+			return fmt.Errorf("restore group: %w", err)
+		}
+		path, name, err := s.Original(ctx, &Namespace{
+			ID: g.ID, Kind: GroupKind, ParentID: g.ParentID, Path: g.Path, Name: g.Name, FullPath: g.FullPath,
+		}, int64(g.ID))
+		if err != nil {
+			return err
+		}
+		if err := s.Rename(ctx, g.ID, path, name); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: name, FullPath: g.FullPath, Restored: true, By: as})
+	})
+	if f := takenFields(err); f != nil {
+		return nil, f.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.FindByID(ctx, as, g.ID)
+}
+
+// MayPurge checks a call that deletes a marked subgroup before its time; fullPath must
+// be the path that the group has now.
+func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath string) (*Group, error) {
+	g, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	switch {
+	case g.MarkedForDeletionOn == nil:
+		return nil, errs.Plain("Group must be marked for deletion first.")
+	case g.ParentID == nil:
+		return nil, errs.Plain("`permanently_remove` option is only available for subgroups.")
+	case fullPath != g.FullPath:
+		return nil, errs.Plain("`full_path` is incorrect. You must enter the complete path for the subgroup.")
+	}
+	return g, nil
+}
+
+// Due lists the groups whose grace period is over, outermost ones only.
+func (s *Service) Due(ctx context.Context) ([]ID, error) {
+	day := s.Grace().Over
+	due, err := db.Select[ID](ctx, s.db, `SELECT g.namespace_id FROM groups g WHERE g.marked_for_deletion_on <= ?
+		AND NOT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups o ON o.namespace_id = a.ancestor_id
+			WHERE a.namespace_id = g.namespace_id AND a.depth > 0 AND o.marked_for_deletion_on <= ?)
+		ORDER BY g.namespace_id`, day, day)
+	if err != nil {
+		return nil, fmt.Errorf("groups to delete: %w", err)
+	}
+	return due, nil
+}
+
+// Remove deletes a group and its subgroups at once. Every project inside must be gone
+// already; db.ErrReference otherwise. A group that is gone is no error.
+func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		tree, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", 0 AS actor_level"+groupFrom+
+			` JOIN namespace_ancestors a ON a.namespace_id = n.id WHERE a.ancestor_id = ? ORDER BY a.depth DESC, n.id`, id)
+		if err != nil {
+			return fmt.Errorf("groups below group: %w", err)
+		}
+		for _, g := range tree {
+			if err := s.Uproot(ctx, g.ID); err != nil {
+				return err
+			}
+			if err := s.bus.Publish(ctx, GroupDeleted{GroupID: g.ID, ParentID: g.ParentID, Name: g.Name, FullPath: g.FullPath, By: as}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

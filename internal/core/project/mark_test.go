@@ -1,0 +1,124 @@
+package project_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+func TestService_Mark_waits_where_the_instance_says_so(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
+		if err := f.settings.Set(ctx, "delayed_project_deletion", true); err != nil {
+			t.Fatal(err)
+		}
+		g := f.group(ann, "team", authz.Internal)
+		f.add(ann, g, bob, authz.Maintainer)
+		p := f.project(ann, "App", g, authz.Internal)
+		id := fmt.Sprint(p.ID)
+
+		wantError(t, f.Delete(ctx, ann, id, "team/app"), errs.Invalid, "Project must be marked for deletion first.")
+		_, err := f.Restore(ctx, ann, id)
+		wantError(t, err, errs.Invalid, "Project has not been marked for deletion")
+		if err := f.Mark(ctx, ann, id); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, f.Mark(ctx, ann, id), errs.Invalid, "Project has already been marked for deletion")
+		marked, err := f.FindByID(ctx, bob, p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suffix := "-deletion_scheduled-" + id
+		if marked.FullPath != "team/app"+suffix || marked.Name != "App"+suffix || !marked.Archived || *marked.MarkedForDeletionOn != "2026-05-01" {
+			t.Errorf("marked: got %q, %q, archived %t, on %v", marked.FullPath, marked.Name, marked.Archived, marked.MarkedForDeletionOn)
+		}
+		_, err = f.Unarchive(ctx, ann, id)
+		wantError(t, err, errs.Invalid, "Project is marked for deletion")
+		_, err = f.Restore(ctx, bob, id)
+		wantError(t, err, errs.Forbidden, "forbidden")
+
+		next := f.project(ann, "App", g, authz.Internal) // name and path are free
+		back, err := f.Restore(ctx, ann, id)
+		if err != nil || back.Path != "app-"+id || back.Name != "App-"+id || back.Archived || back.MarkedForDeletionOn != nil {
+			t.Fatalf("restored beside its successor: %+v, %v", back, err)
+		}
+		if err := f.Mark(ctx, ann, fmt.Sprint(next.ID)); err != nil {
+			t.Fatal(err)
+		}
+		if back, err = f.Restore(ctx, ann, fmt.Sprint(next.ID)); err != nil || back.FullPath != "team/app" || back.Name != "App" {
+			t.Fatalf("restored: %+v, %v", back, err)
+		}
+
+		if err := f.Mark(ctx, ann, id); err != nil {
+			t.Fatal(err)
+		}
+		full := "team/app-" + id + suffix
+		wantError(t, f.Delete(ctx, ann, id, "team/app"), errs.Invalid,
+			"`full_path` is incorrect. You must enter the complete path for the project.")
+		wantError(t, f.Delete(ctx, bob, id, full), errs.Forbidden, "forbidden")
+		if err := f.Mark(ctx, ann, fmt.Sprint(next.ID)); err != nil {
+			t.Fatal(err)
+		}
+		f.jobs = nil
+		if err := f.Delete(ctx, ann, id, full); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(f.jobs, []job.Args{project.Purge{ProjectID: p.ID}}) {
+			t.Errorf("jobs after the early deletion: got %v", f.jobs)
+		}
+
+		for _, day := range []struct {
+			wait int
+			want []job.Args
+		}{{6, nil}, {1, []job.Args{project.Purge{ProjectID: next.ID}}}, {1, nil}} {
+			f.jobs, f.today = nil, f.today.AddDate(0, 0, day.wait)
+			if err := f.PurgeMarked(ctx, project.PurgeMarked{}); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(f.jobs, day.want) {
+				t.Errorf("jobs on %s: got %v, want %v", f.today, f.jobs, day.want)
+			}
+		}
+		_, err = f.FindByID(ctx, ann, next.ID)
+		wantError(t, err, errs.NotFound, "Project not found")
+	})
+}
+
+func TestService_Archive_of_a_group_reaches_what_is_inside(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
+		g := f.group(ann, "team", authz.Internal)
+		f.add(ann, g, bob, authz.Maintainer)
+		p := f.project(ann, "App", g, authz.Internal)
+
+		_, err := f.spaces.Archive(ctx, bob, "team")
+		wantError(t, err, errs.Forbidden, "forbidden")
+		for range 2 {
+			if got, err := f.spaces.Archive(ctx, ann, "team"); err != nil || !got.Archived {
+				t.Fatalf("archived group: %+v, %v", got, err)
+			}
+		}
+		_, err = f.Update(ctx, bob, "team/app", project.Changes{Description: ptr("x")})
+		wantError(t, err, errs.Forbidden, "forbidden")
+		_, err = f.Create(ctx, bob, input("other", g, authz.Internal))
+		wantError(t, err, errs.Invalid, "namespace is not valid")
+		archived := true
+		list, total, err := f.List(ctx, bob, project.Filter{Archived: &archived, Limit: 10})
+		if err != nil || total != 1 || list[0].ID != p.ID || !list[0].Archived {
+			t.Errorf("archived projects: got %v, %d, %v", list, total, err)
+		}
+		if got, err := f.spaces.Unarchive(ctx, ann, "team"); err != nil || got.Archived {
+			t.Fatalf("group after it was unarchived: %+v, %v", got, err)
+		}
+		if _, err := f.Update(ctx, bob, "team/app", project.Changes{Description: ptr("x")}); err != nil {
+			t.Errorf("project of a writable group: %v", err)
+		}
+	})
+}
