@@ -40,7 +40,7 @@ type Group struct {
 	DefaultBranch           *string       `db:"default_branch"`
 	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
 	SharedRunnersSetting    string        `db:"shared_runners_setting"`
-	Archived                bool          `db:"archived"` // itself or a group that it stands in
+	Archived                bool          `db:"archived"`               // itself or a group that it stands in
 	SettingsJSON            string        `db:"settings"`               // see Settings
 	MarkedForDeletionOn     *string       `db:"marked_for_deletion_on"` // YYYY-MM-DD
 

@@ -46,7 +46,7 @@ type Project struct {
 	Visibility    authz.Visibility  `db:"visibility"`
 	Archived      bool              `db:"archived"`        // itself or a group that it stands in
 	ArchivedSelf  bool              `db:"archived_itself"` // itself
-	Personal      bool              `db:"personal"` // stands in a user's namespace
+	Personal      bool              `db:"personal"`        // stands in a user's namespace
 
 	StarCount       int64  `db:"star_count"`
 	ForksCount      int64  `db:"forks_count"`

@@ -56,6 +56,9 @@ type Settings struct {
 	OnlyMergeIfAllStatusChecksPassed   bool             `json:"only_allow_merge_if_all_status_checks_passed"`
 	AllowPipelineTriggerApproveDeploy  bool             `json:"allow_pipeline_trigger_approve_deployment"`
 	PreventMergeWithoutJiraIssue       bool             `json:"prevent_merge_without_jira_issue"`
+	BuildCoverageRegex                 *string          `json:"build_coverage_regex"`
+	CIRestrictPipelineCancellationRole string           `json:"ci_restrict_pipeline_cancellation_role"`
+	MRDefaultTitleTemplate             *string          `json:"mr_default_title_template"`
 	ContainerExpirationPolicy          ExpirationPolicy `json:"container_expiration_policy_attributes"`
 }
 
@@ -117,6 +120,9 @@ type PlainSettings struct {
 	OnlyMergeIfAllStatusChecksPassed   *bool     `json:"only_allow_merge_if_all_status_checks_passed,omitempty"`
 	AllowPipelineTriggerApproveDeploy  *bool     `json:"allow_pipeline_trigger_approve_deployment,omitempty"`
 	PreventMergeWithoutJiraIssue       *bool     `json:"prevent_merge_without_jira_issue,omitempty"`
+	BuildCoverageRegex                 *string   `json:"build_coverage_regex,omitempty"`
+	CIRestrictPipelineCancellationRole *string   `json:"ci_restrict_pipeline_cancellation_role,omitempty"`
+	MRDefaultTitleTemplate             *string   `json:"mr_default_title_template,omitempty"`
 }
 
 // ExpirationChange are those of ExpirationPolicy that a call sets.
@@ -139,7 +145,7 @@ func DefaultSettings() Settings {
 		WarnAboutUnwantedCharacters: true, CIDefaultGitDepth: &depth, CIForwardDeploymentEnabled: true,
 		CIForwardDeploymentRollbackAllowed: true, CISeparatedCaches: true, CIAllowForkPipelinesInParent: true,
 		CIIDTokenSubClaimComponents: []string{"project_path", "ref_type", "ref"}, CIPipelineVariablesMinimumRole: "developer",
-		KeepLatestArtifact: true, ResourceGroupDefaultProcessMode: "unordered",
+		KeepLatestArtifact: true, ResourceGroupDefaultProcessMode: "unordered", CIRestrictPipelineCancellationRole: "developer",
 		ContainerExpirationPolicy: ExpirationPolicy{Cadence: "1d", KeepN: &keep, OlderThan: &older, NameRegex: &all},
 	}
 }

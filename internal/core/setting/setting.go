@@ -29,7 +29,7 @@ type Settings struct {
 	DefaultSnippetVisibility     string   `setting:"default_snippet_visibility" default:"\"private\""`
 	DelayedGroupDeletion         bool     `setting:"delayed_group_deletion" default:"true"`
 	DelayedProjectDeletion       bool     `setting:"delayed_project_deletion" default:"false"` // needs the one before
-	DeletionAdjournedPeriod      int      `setting:"deletion_adjourned_period" default:"7"` // days
+	DeletionAdjournedPeriod      int      `setting:"deletion_adjourned_period" default:"7"`    // days
 	EmailConfirmationSetting     string   `setting:"email_confirmation_setting" default:"\"off\""`
 	GravatarEnabled              bool     `setting:"gravatar_enabled" default:"true"`
 	MaxAttachmentSize            int      `setting:"max_attachment_size" default:"100"` // MB

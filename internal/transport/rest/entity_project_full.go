@@ -103,6 +103,8 @@ type projectEntity struct {
 	ComplianceFrameworks    []string           `json:"compliance_frameworks" later:"compliance frameworks"`
 	IssuesTemplate          *string            `json:"issues_template"`
 	MergeRequestsTemplate   *string            `json:"merge_requests_template"`
+	TitleTemplate           *string            `json:"mr_default_title_template"`
+	CoverageRegex           *string            `json:"build_coverage_regex"`
 	MergePipelinesEnabled   bool               `json:"merge_pipelines_enabled"`
 	MergeTrainsEnabled      bool               `json:"merge_trains_enabled"`
 	MergeTrainsSkip         bool               `json:"merge_trains_skip_train_allowed"`
@@ -140,6 +142,7 @@ type projectAdmin struct {
 	AutoDevopsEnabled      bool     `json:"auto_devops_enabled"`
 	AutoDevopsStrategy     string   `json:"auto_devops_deploy_strategy"`
 	PushRepositoryJobToken bool     `json:"ci_push_repository_for_job_token_allowed"`
+	CancellationRole       string   `json:"ci_restrict_pipeline_cancellation_role"`
 	RunnersToken           *string  `json:"runners_token" later:"runners"`
 }
 
@@ -173,6 +176,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		MaxArtifactsSize: set.MaxArtifactsSize, ApprovalsBeforeMerge: p.ApprovalsBeforeMerge, ExternalLabel: set.ExternalAuthorizationLabel,
 		RequirementsEnabled: p.Access("requirements") != "disabled", SecurityEnabled: p.Access("security_and_compliance") != "disabled",
 		ComplianceFrameworks: []string{}, IssuesTemplate: set.IssuesTemplate, MergeRequestsTemplate: set.MergeRequestsTemplate,
+		TitleTemplate: set.MRDefaultTitleTemplate, CoverageRegex: set.BuildCoverageRegex,
 		MergePipelinesEnabled: set.MergePipelinesEnabled, MergeTrainsEnabled: set.MergeTrainsEnabled,
 		MergeTrainsSkip: set.MergeTrainsSkipTrainAllowed, OnlyIfStatusChecks: set.OnlyMergeIfAllStatusChecksPassed,
 		PipelineTriggerApproves: set.AllowPipelineTriggerApproveDeploy, PreventWithoutJira: set.PreventMergeWithoutJiraIssue,
@@ -238,5 +242,6 @@ func adminEntity(set project.Settings) *projectAdmin {
 		ResourceGroupMode: set.ResourceGroupDefaultProcessMode, AutoCancel: set.AutoCancelPendingPipelines,
 		BuildTimeout: set.BuildTimeout, AutoDevopsEnabled: set.AutoDevopsEnabled,
 		AutoDevopsStrategy: set.AutoDevopsDeployStrategy, PushRepositoryJobToken: set.CIPushRepositoryForJobToken,
+		CancellationRole: set.CIRestrictPipelineCancellationRole,
 	}
 }

@@ -115,6 +115,9 @@ type projectSettings struct {
 	OnlyMergeIfAllStatusChecksPassed   *bool     `param:"only_allow_merge_if_all_status_checks_passed" doc:"Merge only when all external checks passed"`
 	AllowPipelineTriggerApproveDeploy  *bool     `param:"allow_pipeline_trigger_approve_deployment" doc:"Let whoever started a pipeline approve its deployments"`
 	PreventMergeWithoutJiraIssue       *bool     `param:"prevent_merge_without_jira_issue" doc:"Merge only what names an issue elsewhere"`
+	BuildCoverageRegex                 *string   `param:"build_coverage_regex" doc:"What in the log of a job is its coverage"`
+	CIRestrictPipelineCancellationRole *string   `param:"ci_restrict_pipeline_cancellation_role" values:"developer,maintainer,no_one" doc:"Who may cancel pipelines"`
+	MRDefaultTitleTemplate             *string   `param:"mr_default_title_template" doc:"Template of titles of merge requests"`
 }
 
 // expirationParams has the fields of project.ExpirationChange.

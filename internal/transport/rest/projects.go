@@ -225,7 +225,12 @@ func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Inp
 
 type updateProjectParams struct {
 	projectPath
+	changedProject
+}
+
+type changedProject struct {
 	projectParams
+	_ struct{} `atleastone:"*"`
 }
 
 func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (any, error) {

@@ -45,7 +45,7 @@
 //
 // A blank field holds a rule between parameters:
 //
-//	_ struct{} `exclusive:"a,b"`  // also atleastone, exactlyone, allornone
+//	_ struct{} `exclusive:"a,b"`  // also atleastone, exactlyone, allornone; * is all above it
 //
 // Types: string, bool, integers, float64 and types made from them; time.Time,
 // Time and Date, which read any usual notation; Ints and Strings, which read

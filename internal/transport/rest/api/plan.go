@@ -70,6 +70,7 @@ func planOf(t reflect.Type) *plan {
 }
 
 func (p *plan) add(t reflect.Type, index []int) {
+	first := len(p.fields)
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		at := append(append([]int(nil), index...), i)
@@ -86,7 +87,7 @@ func (p *plan) add(t reflect.Type, index []int) {
 				p.settlers = append(p.settlers, at)
 			}
 		case sf.Name == "_":
-			p.fields = append(p.fields, field{rule: ruleOf(t, sf)})
+			p.fields = append(p.fields, field{rule: ruleOf(t, sf, p.fields[first:])})
 		case isParam || sf.Tag.Get("header") != "":
 			p.fields = append(p.fields, fieldOf(t, sf, at))
 		default:

@@ -8,7 +8,8 @@ import (
 )
 
 // rule is a condition on several parameters. It stands in the struct as a blank
-// field, `_ struct{} `+"`exclusive:\"a,b\"`"+`, and is reported at its place.
+// field, `_ struct{} `+"`exclusive:\"a,b\"`"+`, and is reported at its place. The name * stands
+// for all parameters above it in the same struct.
 type rule struct {
 	kind  ruleKind
 	names []string
@@ -23,9 +24,16 @@ const (
 	allOrNone  ruleKind = "allornone"  // every one, or none
 )
 
-func ruleOf(t reflect.Type, sf reflect.StructField) *rule {
+func ruleOf(t reflect.Type, sf reflect.StructField, above []field) *rule {
 	for _, kind := range []ruleKind{exclusive, atLeastOne, exactlyOne, allOrNone} {
-		if names := tagList(sf, string(kind)); len(names) > 1 {
+		names := tagList(sf, string(kind))
+		if slices.Equal(names, []string{"*"}) {
+			names = nil
+			for i := range above {
+				names = append(names, above[i].name)
+			}
+		}
+		if len(names) > 1 {
 			return &rule{kind: kind, names: names}
 		}
 	}

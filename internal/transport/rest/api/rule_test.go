@@ -6,6 +6,12 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+type pair struct {
+	A string   `param:"a" json:",omitempty"`
+	B string   `param:"b" alias:"old" json:",omitempty"`
+	_ struct{} `atleastone:"*"`
+}
+
 func TestKit_rules(t *testing.T) {
 	k := kitOf(
 		api.Get("/exclusive", decoded[struct {
@@ -18,6 +24,10 @@ func TestKit_rules(t *testing.T) {
 			A string   `param:"a" json:",omitempty"`
 			B string   `param:"b" json:",omitempty"`
 			_ struct{} `atleastone:"a,b"`
+		}]),
+		api.Get("/any", decoded[struct {
+			Path string `param:"path" json:",omitempty"`
+			pair
 		}]),
 		api.Get("/exactly", decoded[struct {
 			A string   `param:"a" alias:"old" json:",omitempty"`
@@ -44,6 +54,8 @@ func TestKit_rules(t *testing.T) {
 		{"/exclusive?c=1", `{"C":"1"}`},
 		{"/atleast", `a, b are missing, at least one parameter must be provided`},
 		{"/atleast?b", `{}`},
+		{"/any?path=1", `a, b are missing, at least one parameter must be provided`},
+		{"/any?old=1", `{"B":"1"}`},
 		{"/exactly", `a, b are missing, exactly one parameter must be provided`},
 		{"/exactly?a=1&b=2", `a, b are mutually exclusive`},
 		{"/exactly?old=1", `{"A":"1"}`},

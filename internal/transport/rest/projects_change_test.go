@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+)
+
+// projectFields are parameters of a project with a value that is not the default, as a
+// form and as the answer has it.
+var projectFields = `name "New name" · path "new-path" · description "New words" · visibility "internal" ·
+issues_access_level "private" · repository_access_level "private" · merge_requests_access_level "private" · forking_access_level "private" ·
+wiki_access_level "private" · builds_access_level "private" · snippets_access_level "private" · pages_access_level "public" ·
+analytics_access_level "disabled" · container_registry_access_level "private" · security_and_compliance_access_level "enabled" ·
+releases_access_level "private" · environments_access_level "disabled" · feature_flags_access_level "private" ·
+infrastructure_access_level "disabled" · monitor_access_level "disabled" · model_experiments_access_level "disabled" ·
+model_registry_access_level "disabled" · package_registry_access_level "public" · requirements_access_level "disabled" ·
+merge_method "ff" · squash_option "always" · only_allow_merge_if_pipeline_succeeds true · allow_merge_on_skipped_pipeline true ·
+only_allow_merge_if_all_discussions_are_resolved true · remove_source_branch_after_merge false · printing_merge_request_link_enabled false ·
+merge_commit_template "a" · squash_commit_template "b" · suggestion_commit_message "c" · issue_branch_template "d" ·
+merge_request_title_regex "e" · merge_request_title_regex_description "f" · mr_default_title_template "g" ·
+request_access_enabled false · lfs_enabled false · packages_enabled false · shared_runners_enabled false · group_runners_enabled false ·
+autoclose_referenced_issues false · public_jobs false · emails_enabled false · resolve_outdated_diff_discussions true ·
+auto_devops_enabled true · auto_devops_deploy_strategy "manual" · build_git_strategy "clone" · build_timeout 1200 ·
+auto_cancel_pending_pipelines "disabled" · ci_config_path "ci/main.yml" · ci_default_git_depth 7 · ci_delete_pipelines_in_seconds 86400 ·
+ci_forward_deployment_enabled false · ci_forward_deployment_rollback_allowed false · ci_separated_caches false ·
+ci_allow_fork_pipelines_to_run_in_parent_project false · ci_pipeline_variables_minimum_override_role "owner" ·
+ci_restrict_pipeline_cancellation_role "no_one" · ci_push_repository_for_job_token_allowed true · keep_latest_artifact false ·
+restrict_user_defined_variables true · resource_group_default_process_mode "oldest_first" · max_artifacts_size 5 ·
+build_coverage_regex "h" · approvals_before_merge 2 · issues_template "i" · merge_requests_template "j" ·
+external_authorization_classification_label "k" · merge_pipelines_enabled true · merge_trains_enabled true ·
+merge_trains_skip_train_allowed true · only_allow_merge_if_all_status_checks_passed true · allow_pipeline_trigger_approve_deployment true ·
+prevent_merge_without_jira_issue true · service_desk_enabled true · show_diff_preview_in_email false ·
+enforce_auth_checks_on_uploads false · warn_about_potentially_unwanted_characters false`
+
+// groupFields are the same for groups.
+var groupFields = `name "New name" · path "new-path" · description "New words" · visibility "internal" · share_with_group_lock true ·
+require_two_factor_authentication true · two_factor_grace_period 7 · project_creation_level "noone" · subgroup_creation_level "owner" ·
+auto_devops_enabled true · emails_enabled false · mentions_disabled true · lfs_enabled false · request_access_enabled false ·
+default_branch "trunk" · default_branch_protection 3 · shared_runners_setting "disabled_and_overridable" ·
+prevent_sharing_groups_outside_hierarchy true · prevent_forking_outside_group true · membership_lock true · max_artifacts_size 9 ·
+wiki_access_level "private" · ip_restriction_ranges "10.0.0.0/8" · allowed_email_domains_list "example.com" ·
+enabled_git_access_protocol "ssh" · show_diff_preview_in_email false · math_rendering_limits_enabled false ·
+lock_math_rendering_limits_enabled true`
+
+// kept sends every field at once, as a new thing and as a change of another, and looks
+// for each in the answers and in a later reading.
+func kept(p *people, token, collection, fields string) {
+	p.t.Helper()
+	form := url.Values{}
+	want := map[string]string{}
+	for field := range strings.SplitSeq(strings.ReplaceAll(fields, "\n", " "), "·") {
+		name, value, _ := strings.Cut(strings.TrimSpace(field), " ")
+		want[name] = value
+		form.Set(name, strings.Trim(value, `"`))
+	}
+	check := func(what string, got map[string]json.RawMessage) {
+		for name, value := range want {
+			if string(got[name]) != value {
+				p.t.Errorf("%s: %s is %s, want %s", what, name, got[name], value)
+			}
+		}
+	}
+	created := get[map[string]json.RawMessage](p, token, "POST", collection, form.Encode(), 201)
+	check("created", created)
+	form.Set("path", "other-path")
+	form.Set("name", "Other name")
+	want["path"], want["name"] = `"other-path"`, `"Other name"`
+	plain := get[map[string]json.RawMessage](p, token, "POST", collection, "name=plain&path=plain", 201)
+	check("changed", get[map[string]json.RawMessage](p, token, "PUT", collection+"/"+string(plain["id"]), form.Encode(), 200))
+	check("read", get[map[string]json.RawMessage](p, token, "GET", collection+"/"+string(plain["id"]), "", 200))
+}
+
+func TestProjects_and_groups_keep_every_field(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		kept(p, ann, "/projects", projectFields)
+		kept(p, ann, "/groups", groupFields)
+		_, body := p.call(ann, "PUT", "/projects/ann%2Fplain", "unknown=1")
+		if !strings.HasPrefix(body, `{"error":"name, path, `) || !strings.HasSuffix(body, ` are missing, at least one parameter must be provided"}`) {
+			t.Errorf("a change of nothing: got %s", body)
+		}
+	})
+}
+
+func TestProjects_wait_for_their_deletion(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		_, bob := p.signUp("bob")
+		if err := p.Settings.Set(t.Context(), "delayed_project_deletion", true); err != nil {
+			t.Fatal(err)
+		}
+		app := get[gitlab.Project](p, ann, "POST", "/projects", "name=app&visibility=public", 201)
+		at := fmt.Sprintf("/projects/%d", app.ID)
+		p.want(ann, "POST", at+"/restore", "", 400, `{"message":"Project has not been marked for deletion"}`)
+		p.want(ann, "DELETE", at, "permanently_remove=true&full_path=ann/app", 400, `{"message":"Project must be marked for deletion first."}`)
+		p.want(ann, "DELETE", at, "", 202, `{"message":"202 Accepted"}`)
+		p.want(ann, "DELETE", at, "", 400, `{"message":"Project has already been marked for deletion"}`)
+		marked := get[gitlab.Project](p, ann, "GET", at, "", 200)
+		path := fmt.Sprintf("app-deletion_scheduled-%d", app.ID)
+		if marked.MarkedForDeletionOn == nil || marked.MarkedForDeletionAt == nil || marked.Path != path || !marked.Archived {
+			t.Errorf("marked: got %+v", marked)
+		}
+		p.want(ann, "GET", "/projects/ann%2Fapp?simple=true", "", 301, fmt.Sprintf("This resource has been moved permanently to https://tenon.example/api/v4/projects/%d?simple=true", app.ID))
+		p.want(bob, "POST", at+"/restore", "", 403, `{"message":"403 Forbidden"}`)
+		back := get[gitlab.Project](p, ann, "POST", at+"/restore", "", 201)
+		if back.MarkedForDeletionOn != nil || back.Path != "app" || back.Archived {
+			t.Errorf("restored: got %+v", back)
+		}
+		p.want(ann, "DELETE", at, "", 202, `{"message":"202 Accepted"}`)
+		p.want(ann, "DELETE", at, "permanently_remove=true&full_path=ann/app", 400,
+			"{\"message\":\"`full_path` is incorrect. You must enter the complete path for the project.\"}")
+		p.want(ann, "DELETE", at, "permanently_remove=true&full_path=ann/"+path, 202, `{"message":"202 Accepted"}`)
+		p.want(ann, "GET", at, "", 404, `{"message":"404 Project Not Found"}`)
+
+		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=team&path=team", 201)
+		inside := get[gitlab.Project](p, ann, "POST", "/projects", fmt.Sprintf("name=inside&namespace_id=%d", g.ID), 201)
+		p.want(bob, "POST", "/groups/team/archive", "", 404, `{"message":"404 Group Not Found"}`)
+		if g := get[gitlab.Group](p, ann, "POST", "/groups/team/archive", "", 200); !g.Archived {
+			t.Errorf("archived group: got %+v", g)
+		}
+		p.want(ann, "PUT", fmt.Sprintf("/projects/%d", inside.ID), "description=x", 403, `{"message":"403 Forbidden"}`)
+		if g := get[gitlab.Group](p, ann, "POST", "/groups/team/unarchive", "", 200); g.Archived {
+			t.Errorf("group: got %+v", g)
+		}
+	})
+}
