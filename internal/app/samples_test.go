@@ -102,7 +102,7 @@ func samples() map[string][]sample {
 		"POST /projects":                                        {{body: obj{"name": "Fresh"}}, {note: "inside", in: "group", body: obj{"name": "Fresh", "namespace_id": "=groups/:id"}}},
 		"PUT /projects/:id":                                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
 		"DELETE /projects/:id":                                  {{}},
-		"POST /projects/:id/restore":                            {{first: "DELETE /projects/=projects/:id"}},
+		"POST /projects/:id/restore":                            {{status: http.StatusBadRequest}}, // is not marked for deletion
 		"POST /projects/:id/archive":                            {{}},
 		"POST /projects/:id/unarchive":                          {{}},
 		"POST /projects/:id/members":                            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
