@@ -113,12 +113,21 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 			return fmt.Errorf("git: %w", err)
 		}
 	}
+	if o.only.MatchString("ssh") {
+		if err := measureSSH(ctx, folder, w, out); err != nil {
+			return fmt.Errorf("ssh: %w", err)
+		}
+	}
 	if o.only.MatchString("memory") {
 		if err := measureMemory(ctx, o, s, out); err != nil {
 			return err
 		}
 	}
-	if failed > 0 {
+	more, err := measurePeople(ctx, o, l, w, out)
+	if err != nil {
+		return err
+	}
+	if failed += more; failed > 0 {
 		return fmt.Errorf("%d requests failed", failed)
 	}
 	return nil

@@ -66,15 +66,23 @@ func fill(ctx context.Context, o options, s *server, source string) (*world, err
 		{"merge requests", f.makeRequests},
 		{"notes", f.makeNotes},
 	} {
-		began := time.Now()
-		n, err := step.run(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", step.name, err)
+		if err := timed(ctx, step.name, step.run); err != nil {
+			return nil, err
 		}
-		took := time.Since(began)
-		fmt.Fprintf(os.Stderr, "  %-16s %6d in %6.2f s, %7.0f/s\n", step.name, n, took.Seconds(), float64(n)/took.Seconds())
 	}
 	return f.world, nil
+}
+
+// timed does one step and says how many it made and how long that took.
+func timed(ctx context.Context, name string, run func(ctx context.Context) (int, error)) error {
+	began := time.Now()
+	n, err := run(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	took := time.Since(began)
+	fmt.Fprintf(os.Stderr, "  %-16s %6d in %6.2f s, %7.0f/s\n", name, n, took.Seconds(), float64(n)/took.Seconds())
+	return nil
 }
 
 // each runs a task for 0 to n-1, eight at a time, and shows how far it is.

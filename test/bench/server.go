@@ -32,7 +32,7 @@ func startServer(ctx context.Context, o options, data string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"serve", "--data", data, "--http", "127.0.0.1:0", "--ssh", "off"}
+	args := []string{"serve", "--data", data, "--http", "127.0.0.1:0", "--ssh", "127.0.0.1:0"}
 	if o.database != "" {
 		args = append(args, "--database", o.database)
 	}
