@@ -63,6 +63,7 @@ CREATE TABLE users (
 );
 CREATE UNIQUE INDEX users_username ON users (username_fold);
 CREATE INDEX users_name ON users (name_fold);
+CREATE UNIQUE INDEX users_namespace ON users (namespace_id);
 
 CREATE TABLE emails (
     id           {{id}},

@@ -11,11 +11,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sync/errgroup"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
 )
 
 // crowd is an organisation: many users, one of whom belongs to many groups, and one
@@ -25,6 +29,7 @@ type crowd struct {
 	people, groups, perGroup, large int
 
 	member string // token of the user with the many groups
+	owner  int    // id of that user
 	first  int    // id of the first user of the crowd
 	big    int    // id of the group with the many projects
 	joined int    // id of a user who belongs to it
@@ -52,7 +57,7 @@ func measurePeople(ctx context.Context, o options, l *loader, w *world, out *rep
 			chosen = append(chosen, op)
 		}
 	}
-	if len(chosen) == 0 {
+	if len(chosen) == 0 && !o.only.MatchString("access") {
 		return 0, nil
 	}
 	if err := c.fill(ctx); err != nil {
@@ -77,7 +82,47 @@ func measurePeople(ctx context.Context, o options, l *loader, w *world, out *rep
 		failed += r.one.errors + r.eight.errors
 		out.row(op, r)
 	}
+	if o.only.MatchString("access") {
+		if err := c.measureAccess(ctx, o, l.server, out); err != nil {
+			return failed, fmt.Errorf("access: %w", err)
+		}
+	}
 	return failed, nil
+}
+
+// measureAccess asks in this process, over the server's database, for the levels of the
+// user with many groups in one project after the other.
+func (c *crowd) measureAccess(ctx context.Context, o options, s *server, out *report) (err error) {
+	address := o.database
+	if address == "" {
+		address = "sqlite:" + filepath.Join(s.data, "tenon.db")
+	}
+	d, err := db.Open(ctx, db.Config{URL: address})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	places, err := db.Select[authz.NamespaceID](ctx, d, "SELECT namespace_id FROM projects ORDER BY id DESC LIMIT 2000")
+	if err != nil {
+		return err
+	}
+	policy, me := authz.New(d, time.Now), authz.Actor{UserID: authz.UserID(c.owner)}
+	before := d.Statements()
+	took := make([]time.Duration, len(places))
+	for i, place := range places {
+		began := time.Now()
+		if _, err := policy.Level(ctx, me, authz.Subject{Namespace: place, IsProject: true}); err != nil {
+			return err
+		}
+		took[i] = time.Since(began)
+	}
+	each := float64(d.Statements()-before) / float64(len(places))
+	slices.Sort(took)
+	p50, p99 := took[len(took)/2], took[len(took)*99/100]
+	out.line("\n| in the process | p50 / p99 us | SQL | goal |\n|---|--:|--:|---|")
+	out.line("| access of one user to one project | %d / %d | %.1f | %s, %s |", p50.Microseconds(), p99.Microseconds(), each,
+		met(p50 <= 100*time.Microsecond, "100 us"), met(each <= 1, "1 SQL"))
+	return nil
 }
 
 func (c *crowd) operations() []operation {
@@ -145,7 +190,7 @@ func (c *crowd) makePeople(ctx context.Context) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	c.first, c.joined = ids[0], ids[1]
+	c.first, c.owner, c.joined = ids[0], ids[0], ids[1]
 	for _, id := range ids {
 		c.first = min(c.first, id)
 	}
@@ -156,21 +201,13 @@ func (c *crowd) makePeople(ctx context.Context) (int, error) {
 
 // makeGroups gives one user many groups with projects in them, each group its own.
 func (c *crowd) makeGroups(ctx context.Context) (int, error) {
-	me, err := c.root.as(c.member).get(ctx, "/user")
-	if err != nil {
-		return 0, err
-	}
-	var user made
-	if err := json.Unmarshal(me, &user); err != nil {
-		return 0, err
-	}
 	return each(ctx, c.groups, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("unit%03d", i)
 		g, err := c.root.post(ctx, "/groups", map[string]any{"name": name, "path": name})
 		if err != nil {
 			return err
 		}
-		if _, err := c.root.post(ctx, fmt.Sprintf("/groups/%d/members", g.ID), map[string]any{"user_id": user.ID, "access_level": 30}); err != nil {
+		if _, err := c.root.post(ctx, fmt.Sprintf("/groups/%d/members", g.ID), map[string]any{"user_id": c.owner, "access_level": 30}); err != nil {
 			return err
 		}
 		for k := range c.perGroup {

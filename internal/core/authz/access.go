@@ -7,7 +7,8 @@ package authz
 // LevelSQL gives an SQL expression for the actor's level of membership in the
 // namespace that column names, and its arguments: the highest of its own and inherited
 // memberships and of shares with groups it belongs to (facts-3 §2.1). It knows nothing
-// of visibility.
+// of visibility. CROSS JOIN keeps SQLite from beginning with all memberships of the
+// actor, who may have hundreds; PostgreSQL orders such joins as it likes.
 func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 	switch {
 	case as.Admin:
@@ -19,15 +20,16 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 	return `(SELECT COALESCE(MAX(x.level), 0) FROM (
 		SELECT m.access_level AS level
 		FROM namespace_ancestors a
-		JOIN members m ON m.namespace_id = a.ancestor_id
-		WHERE a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		CROSS JOIN members m
+		WHERE m.namespace_id = a.ancestor_id AND a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 		UNION ALL
 		SELECT CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END
 		FROM namespace_ancestors a
-		JOIN shares s ON s.namespace_id = a.ancestor_id
-		JOIN namespace_ancestors g ON g.namespace_id = s.group_id
-		JOIN members m ON m.namespace_id = g.ancestor_id
-		WHERE a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		CROSS JOIN shares s
+		CROSS JOIN namespace_ancestors g
+		CROSS JOIN members m
+		WHERE s.namespace_id = a.ancestor_id AND g.namespace_id = s.group_id AND m.namespace_id = g.ancestor_id
+			AND a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 			AND (s.expires_on IS NULL OR s.expires_on > ?)) x)`,
 		[]any{as.UserID, today, as.UserID, today, today}
 }
@@ -37,15 +39,15 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 func (p *Policy) reachSQL(as Actor) (query string, args []any) { return p.ReachSQL(as, Guest) }
 
 // ReachSQL selects the ids of all namespaces in which the signed-in actor has at least
-// the level, by its own membership, by inheritance or through a share. Administrators
-// get no more than their memberships here.
+// the level, by its own membership, by inheritance or through a share, some of them more
+// than once. Administrators get no more than their memberships here.
 func (p *Policy) ReachSQL(as Actor, least Level) (query string, args []any) {
 	today := p.today()
 	return `SELECT d.namespace_id
 		FROM members m
 		JOIN namespace_ancestors d ON d.ancestor_id = m.namespace_id
 		WHERE m.user_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?)
-		UNION
+		UNION ALL
 		SELECT d.namespace_id
 		FROM members m
 		JOIN namespace_ancestors g ON g.ancestor_id = m.namespace_id

@@ -191,11 +191,12 @@ func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct,
 		Level authz.Level `db:"access_level"`
 	}
 	var w db.Where
+	w.Raw("m.namespace_id = a.ancestor_id")
 	w.In("a.namespace_id", ids)
 	w.And("m.user_id = ?", as.UserID)
 	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
 	rows, err := db.Select[one](ctx, s.db, `SELECT a.namespace_id, n.kind, a.depth, m.access_level FROM namespace_ancestors a
-		JOIN members m ON m.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = a.ancestor_id`+w.SQL(), w.Args()...)
+		CROSS JOIN members m JOIN namespaces n ON n.id = a.ancestor_id`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("own memberships: %w", err)
 	}

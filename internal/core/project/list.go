@@ -76,7 +76,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 		return nil, 0, err
 	}
 	if !f.Uncounted {
-		total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+from+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
+		total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+f.from()+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
 		if err != nil {
 			return nil, 0, fmt.Errorf("count projects: %w", err)
 		}
@@ -93,8 +93,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 		sorted += ", p.id" + direction
 	}
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL()+
-		" ORDER BY "+sorted+" LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
+	// Levels and columns are read for the page only, not for all that is sorted.
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+
+		" JOIN (SELECT p.id"+f.from()+w.SQL()+" ORDER BY "+sorted+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
+		append(append(args, w.Args()...), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list projects: %w", err)
 	}
@@ -110,8 +112,10 @@ var archived = "(p.archived OR " + namespace.ArchivedAbove("p.namespace_id") + "
 
 func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	var w db.Where
-	seen, args := s.policy.VisibleProjectsSQL(as, "n")
-	w.And(seen, args...)
+	if f.least() == authz.NoAccess { // members see what they belong to
+		seen, args := s.policy.VisibleProjectsSQL(as, "n")
+		w.And(seen, args...)
+	}
 	if !f.PendingDelete || !as.Admin {
 		w.Raw("NOT p.pending_delete")
 	}
@@ -156,6 +160,27 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	return w, nil
 }
 
+// from joins what the conditions speak of.
+func (f Filter) from() string {
+	const tables = " FROM projects p JOIN namespaces n ON n.id = p.namespace_id"
+	if f.SearchNamespaces {
+		return tables + " JOIN routes r ON r.namespace_id = p.namespace_id"
+	}
+	return tables
+}
+
+// least is the level that the actor must have in the projects.
+func (f Filter) least() authz.Level {
+	least := f.MinLevel
+	if f.Membership {
+		least = max(least, authz.Guest)
+	}
+	if f.Owned {
+		least = max(least, authz.Owner)
+	}
+	return least
+}
+
 // place adds where the projects stand.
 func (s *Service) place(w *db.Where, f Filter) {
 	if f.Parent == nil {
@@ -182,14 +207,7 @@ func (s *Service) place(w *db.Where, f Filter) {
 
 // membership adds what the actor must be to the projects.
 func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
-	least := f.MinLevel
-	if f.Membership {
-		least = max(least, authz.Guest)
-	}
-	if f.Owned {
-		least = max(least, authz.Owner)
-	}
-	if least > 0 {
+	if least := f.least(); least > authz.NoAccess {
 		reach, args := s.policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}

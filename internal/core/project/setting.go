@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 
@@ -153,17 +154,21 @@ func DefaultSettings() Settings {
 // Settings reads what SettingsJSON holds over the defaults.
 func (p *Project) Settings() Settings {
 	out := DefaultSettings()
-	if p.SettingsJSON != "" && json.Unmarshal([]byte(p.SettingsJSON), &out) != nil {
+	if !plain(p.SettingsJSON) && json.Unmarshal([]byte(p.SettingsJSON), &out) != nil {
 		return DefaultSettings()
 	}
 	return out
 }
 
+// plain reports that a stored object says nothing, as that of most projects does.
+func plain(stored string) bool { return stored == "" || stored == "{}" }
+
 // InitialBranch is the name that the first branch of the repository gets, "" for the
 // instance's.
 func (p *Project) InitialBranch() string { return p.Settings().InitialBranch }
 
-// with gives the stored form of s with the changes over it.
+// with gives the stored form of s with the changes over it: what differs from the
+// defaults.
 func (s Settings) with(c SettingsChanges) (string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -172,8 +177,28 @@ func (s Settings) with(c SettingsChanges) (string, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return "", err
 	}
-	text, err = json.Marshal(s)
+	own, err := fields(s)
+	if err != nil {
+		return "", err
+	}
+	common, err := fields(DefaultSettings())
+	if err != nil {
+		return "", err
+	}
+	maps.DeleteFunc(own, func(name string, value json.RawMessage) bool { return bytes.Equal(value, common[name]) })
+	text, err = json.Marshal(own)
 	return string(text), err
+}
+
+// fields takes settings apart.
+func fields(s Settings) (map[string]json.RawMessage, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]json.RawMessage
+	err = json.Unmarshal(text, &out)
+	return out, err
 }
 
 // columnFeatures are the features that have columns of their own.
@@ -196,16 +221,13 @@ func (p *Project) Access(feature string) string {
 	if f, ok := columnFeatures[feature]; ok {
 		return p.Features[f].String()
 	}
-	return p.otherFeatures()[feature]
-}
-
-func (p *Project) otherFeatures() map[string]string {
-	out := maps.Clone(otherDefaults)
 	stored := map[string]string{}
-	if p.FeaturesJSON != "" && json.Unmarshal([]byte(p.FeaturesJSON), &stored) == nil {
-		maps.Copy(out, stored)
+	if !plain(p.FeaturesJSON) && json.Unmarshal([]byte(p.FeaturesJSON), &stored) == nil {
+		if access, ok := stored[feature]; ok {
+			return access
+		}
 	}
-	return out
+	return otherDefaults[feature]
 }
 
 // setFeature stores a feature's access; it reports false for what is no feature or no level.
