@@ -43,6 +43,7 @@ func (a *App) core() error {
 	a.accounts = account.New(account.Config{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Places: a.namespaces,
 		Hasher: secret.NewHasher(), Now: a.now, Log: a.log, Host: host, BaseURL: a.baseURL,
+		Enqueue: func(ctx context.Context, args job.Args) error { return a.jobs.Enqueue(ctx, args) },
 	})
 	a.keys = sshkey.New(sshkey.Config{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Accounts: a.accounts, Now: a.now, Log: a.log,
@@ -80,6 +81,10 @@ func (a *App) core() error {
 	a.systemNotes = systemnote.New(a.notes, a.accounts, a.now)
 	a.activity = activity.New(a.db, a.now)
 	a.audit = audit.New(a.db, a.now)
+	// Projects go first, so that what stands in them needs no other end.
+	a.accounts.Executors = []account.Executor{
+		a.projects.Depart, a.namespaces.Depart, a.issues.Depart, a.requests.Depart, a.notes.Depart, a.awards.Depart, a.activity.Depart,
+	}
 	return nil
 }
 

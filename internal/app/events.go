@@ -20,6 +20,7 @@ func (a *App) react() {
 
 	event.On(b, "audit", a.audit.UserCreated)
 	event.On(b, "audit", a.audit.UserStateChanged)
+	event.On(b, "audit", a.audit.UserRemoved)
 	event.On(b, "audit", a.audit.TokenCreated)
 	event.On(b, "audit", a.audit.TokenRevoked)
 	event.On(b, "audit", a.audit.KeyAdded)

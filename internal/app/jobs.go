@@ -38,6 +38,7 @@ func (a *App) work() error {
 	job.Register(&r, func(ctx context.Context, args touchProject) error {
 		return a.projects.RecordPush(ctx, args.ProjectID, "", a.now())
 	}, job.Unique(), job.Low())
+	job.Register(&r, a.accounts.Depart, job.Unique(), job.Timeout(time.Hour))
 	job.Register(&r, a.projects.Purge)
 	job.Register(&r, a.projects.PurgeGroup)
 	job.Register(&r, a.projects.PurgeMarked, job.Unique(), job.Low())

@@ -35,6 +35,8 @@ func samples() map[string][]sample {
 	return map[string][]sample{
 		"POST /users":                  {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
 		"PUT /users/:id":               {{body: obj{"name": "Other"}}},
+		"DELETE /users/:id":            {{}, {note: "hard", query: "hard_delete=true"}},
+		"POST /users/:id/reject":       {{status: http.StatusConflict}}, // waits for nothing
 		"POST /users/:id/block":        {{}},
 		"POST /users/:id/unblock":      {{first: "POST /users/=users/:id/block"}},
 		"POST /users/:id/activate":     {{first: "POST /users/=users/:id/deactivate"}},

@@ -32,6 +32,16 @@ type UserStateChanged struct {
 	By       authz.Actor
 }
 
+// UserRemoved is published when the deletion of an account began. The user can do
+// nothing from then on; the rows go in the background.
+type UserRemoved struct {
+	UserID   authz.UserID
+	Username string
+	Name     string
+	Rejected bool // the user was waiting for approval
+	By       authz.Actor
+}
+
 // TokenCreated is published when an access token was made, by rotation too.
 type TokenCreated struct {
 	TokenID TokenID

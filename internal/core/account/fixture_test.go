@@ -39,6 +39,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	bus := &event.Bus{}
 	record(bus, h, account.UserCreated{})
 	record(bus, h, account.UserStateChanged{})
+	record(bus, h, account.UserRemoved{})
 	record(bus, h, account.UserUpdated{})
 	record(bus, h, account.TokenCreated{})
 	record(bus, h, account.TokenRevoked{})

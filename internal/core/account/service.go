@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
@@ -21,6 +22,10 @@ type Places interface {
 	// Rename gives it another path and name in the transaction of ctx. The old path
 	// leads to the new one. A path that is taken is db.ErrDuplicate.
 	Rename(ctx context.Context, id authz.NamespaceID, path, name string) error
+	// Uproot removes it in the transaction of ctx; everything in it must be gone.
+	Uproot(ctx context.Context, id authz.NamespaceID) error
+	// SoleOwned gives the groups that nobody but the user owns.
+	SoleOwned(ctx context.Context, user authz.UserID) ([]authz.NamespaceID, error)
 }
 
 // Config is what a Service is made of.
@@ -36,6 +41,11 @@ type Config struct {
 
 	Host    string // host name of the external URL: private addresses end in users.noreply.<host>
 	BaseURL string // external URL without a slash at the end
+
+	// Enqueue inserts a job in the transaction of ctx.
+	Enqueue func(ctx context.Context, args job.Args) error
+	// Executors see to what departing users leave, in this order.
+	Executors []Executor
 
 	// NoImpersonation refuses impersonation tokens.
 	NoImpersonation bool

@@ -5,6 +5,7 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,7 +51,11 @@ func (r *Recorder) Record(ctx context.Context, e Entry) error {
 	switch {
 	case author != 0:
 		var err error
-		if name, err = db.Get[string](ctx, r.db, "SELECT name FROM users WHERE id = ?", author); err != nil {
+		name, err = db.Get[string](ctx, r.db, "SELECT name FROM users WHERE id = ?", author)
+		if errors.Is(err, db.ErrNotFound) { // a job outlived its maker
+			name, err = "Deleted user", nil
+		}
+		if err != nil {
 			return fmt.Errorf("read author: %w", err)
 		}
 	case e.By.Admin:

@@ -45,6 +45,19 @@ func (r *Recorder) UserStateChanged(ctx context.Context, e account.UserStateChan
 	return r.Record(ctx, out)
 }
 
+// UserRemoved records that the deletion of an account began.
+func (r *Recorder) UserRemoved(ctx context.Context, e account.UserRemoved) error {
+	out := Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username,
+		TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Name, Details: map[string]any{"remove": "user"},
+		Event: "user_destroyed", Message: "User " + e.Username + " scheduled for deletion",
+	}
+	if e.Rejected {
+		out.Event, out.Message = "user_rejected", "Instance access request rejected"
+	}
+	return r.Record(ctx, out)
+}
+
 // TokenCreated records a new access token.
 func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) error {
 	if e.Kind == account.ProjectToken || e.Kind == account.GroupToken {

@@ -191,7 +191,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if unmodifiedSince != nil && i.UpdatedAt.After(*unmodifiedSince) {
 		return errs.New(errs.PreconditionFailed, "")
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.remove(ctx, as, i, p)
+}
+
+// remove deletes an issue of a project, of which number and path count.
+func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		open, err := db.Get[bool](ctx, s.db, "SELECT state = 'opened' FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")

@@ -332,7 +332,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	return s.remove(ctx, as, p, m)
+}
+
+// remove deletes a request that is not being merged, and its references.
+func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		n, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ? AND state <> 'locked'", m.ID)
 		if err != nil {
 			return err

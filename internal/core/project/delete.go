@@ -152,13 +152,7 @@ func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
 		return fmt.Errorf("projects of group: %w", err)
 	}
 	for i := range rows {
-		p := rows[i].bare()
-		if !p.PendingDelete {
-			if err := s.remove(ctx, by, p); err != nil {
-				return err
-			}
-		}
-		if err := s.Purge(ctx, Purge{ProjectID: p.ID}); err != nil {
+		if err := s.removeNow(ctx, by, rows[i].bare()); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/http"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -14,6 +15,8 @@ func (s *Server) userChangeRoutes() []*api.Route {
 	}
 	return api.Scoped(nil,
 		api.Put("/users/:id", s.updateUser).Doc("Change a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id", s.deleteUser).Doc("Delete a user; what the user made moves to the ghost user").Needs(authz.AdminUsers),
+		api.Post("/users/:id/reject", s.rejectUser).Doc("Delete a user who waits for approval").Needs(authz.AdminUsers).Status(http.StatusOK),
 		moderate("block", "Block a user", s.blockUser),
 		moderate("unblock", "Let a blocked user act again", s.unblockUser),
 		moderate("activate", "Wake a deactivated user", s.activateUser),
@@ -61,6 +64,31 @@ func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserPar
 		return userEntity{}, err
 	}
 	return s.adminForm(ctx, as, u)
+}
+
+type deleteUserParams struct {
+	userPath
+	HardDelete bool `param:"hard_delete" doc:"Delete what the user made, too, and the groups that nobody else owns"`
+	api.Unmodified
+}
+
+func (s *Server) deleteUser(ctx context.Context, as authz.Actor, p deleteUserParams) (api.None, error) {
+	id, err := p.id()
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Accounts.Delete(ctx, as, id, account.Removal{
+		Hard:  p.HardDelete,
+		Check: func(u *account.User) error { return p.Check(u.UpdatedAt.Time) },
+	})
+}
+
+func (s *Server) rejectUser(ctx context.Context, as authz.Actor, p userPath) (successEntity, error) {
+	id, err := p.id()
+	if err != nil {
+		return successEntity{}, err
+	}
+	return successEntity{"Success"}, s.Accounts.Reject(ctx, as, id)
 }
 
 // The answer of a moderation is true; what had been so before is null or false, verb by verb.

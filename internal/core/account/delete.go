@@ -1,0 +1,169 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// Batch is how many rows an [Executor] touches in one transaction at most.
+const Batch = 500
+
+// Departure is the job that removes an account. It is safe to do twice and goes on
+// where it was interrupted.
+type Departure struct {
+	UserID authz.UserID `json:"user_id"`
+	By     authz.UserID `json:"by"`
+	Hard   bool         `json:"hard"` // what the user made goes too
+}
+
+// Kind names the job.
+func (Departure) Kind() string { return "user_departure" }
+
+// Estate is what a departing user leaves, as those see it who keep parts of it.
+type Estate struct {
+	Departure
+	Ghost authz.UserID // who owns from now on what stays
+}
+
+// Actor is whoever deletes the account, with the right to delete what goes with it.
+func (e Estate) Actor() authz.Actor { return authz.Actor{UserID: e.By, Admin: true} }
+
+// Executor does a part of what is to be done with an estate: about Batch rows in one
+// transaction. It reports whether there may be more. What the schema removes with the
+// user's row, or sets to null, needs no executor unless it may be much.
+type Executor func(ctx context.Context, e Estate) (more bool, err error)
+
+// Removal is the way to delete an account.
+type Removal struct {
+	Hard  bool              // with all that the user made, and the groups that nobody else owns
+	Check func(*User) error // where set, may refuse after looking at the account
+}
+
+// Delete bars a user at once and removes the account in the background: what the user
+// made moves to the ghost, or goes too. Only administrators may. Soft deletion of the only
+// owner of a group is a Conflict, and the last administrator stays.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, id authz.UserID, how Removal) error {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return err
+	case u.Type == Internal || u.Type == Ghost:
+		return errs.Denied("An internal user cannot be deleted")
+	case how.Check != nil:
+		if err := how.Check(u); err != nil {
+			return err
+		}
+	}
+	return s.dismiss(ctx, as, u, how.Hard)
+}
+
+// Reject deletes the account of somebody who waits for approval.
+func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) error {
+	u, err := s.moderated(ctx, as, id)
+	switch {
+	case err != nil:
+		return err
+	case u.State != PendingApproval:
+		return errs.New(errs.Conflict, "User does not have a pending request")
+	}
+	return s.dismiss(ctx, as, u, true)
+}
+
+// dismiss bars the user and enqueues the rest, in one transaction.
+func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard bool) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if u.Admin {
+			if err := s.notTheLast(ctx, u.ID); err != nil {
+				return err
+			}
+		}
+		if !hard {
+			if sole, err := s.soleOwner(ctx, u.ID); err != nil {
+				return err
+			} else if sole {
+				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
+			}
+		}
+		n, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND state <> ?", Blocked, s.Now(), u.ID, Blocked)
+		if err != nil {
+			return err
+		}
+		s.forget(ctx, u.ID)
+		if n > 0 {
+			if err := s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: u.State, To: Blocked, By: as}); err != nil {
+				return err
+			}
+		}
+		if err := s.Bus.Publish(ctx, UserRemoved{
+			UserID: u.ID, Username: u.Username, Name: u.Name, Rejected: u.State == PendingApproval, By: as,
+		}); err != nil {
+			return err
+		}
+		return s.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
+	})
+	if err != nil {
+		return fmt.Errorf("delete user: %w", err)
+	}
+	return nil
+}
+
+// soleOwner reports whether a group has no owner but the user, itself and what it stands in.
+func (s *Service) soleOwner(ctx context.Context, id authz.UserID) (bool, error) {
+	groups, err := s.Places.SoleOwned(ctx, id)
+	return len(groups) > 0, err
+}
+
+// Depart does the job: every executor has its turn until nothing is left, then the
+// account goes with all that is its own.
+func (s *Service) Depart(ctx context.Context, d Departure) error {
+	if known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", d.UserID); err != nil || !known {
+		return err //nolint:wrapcheck // nothing to add
+	}
+	ghost, err := s.ghost(ctx)
+	if err != nil {
+		return err
+	}
+	estate := Estate{Departure: d, Ghost: ghost}
+	for _, execute := range slices.Concat([]Executor{s.scatter}, s.Executors) {
+		for more := true; more; {
+			if more, err = execute(ctx, estate); err != nil {
+				return fmt.Errorf("estate of user %d: %w", d.UserID, err)
+			}
+		}
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		place, err := db.Get[authz.NamespaceID](ctx, s.DB, "SELECT COALESCE(namespace_id, 0) FROM users WHERE id = ?"+s.DB.Dialect().ForUpdate(), d.UserID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil // another run was quicker
+		}
+		if err != nil {
+			return err
+		}
+		if place != 0 {
+			if err := s.Places.Uproot(ctx, place); err != nil {
+				return err
+			}
+		}
+		s.forget(ctx, d.UserID)
+		_, err = s.DB.Exec(ctx, "DELETE FROM users WHERE id = ?", d.UserID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove user %d: %w", d.UserID, err)
+	}
+	return nil
+}
+
+// scatter makes the tokens of the user useless, however long the rest takes.
+func (s *Service) scatter(ctx context.Context, e Estate) (bool, error) {
+	n, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE user_id = ? ORDER BY id LIMIT ?)",
+		e.UserID, Batch)
+	s.forget(ctx, e.UserID)
+	return n == Batch, err //nolint:wrapcheck // the caller says whose estate it is
+}

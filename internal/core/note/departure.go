@@ -1,0 +1,70 @@
+package note
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/noteable"
+)
+
+// Depart is the account.Executor of notes: those that a departing user wrote become the
+// ghost's, or go.
+func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
+	if e.Hard {
+		return s.departHard(ctx, e)
+	}
+	n, err := s.db.Exec(ctx, "UPDATE notes SET author_id = ? WHERE id IN (SELECT id FROM notes WHERE author_id = ? ORDER BY id LIMIT ?)",
+		e.Ghost, e.UserID, account.Batch)
+	if err != nil {
+		return false, fmt.Errorf("hand over notes: %w", err)
+	}
+	return n == account.Batch, nil
+}
+
+// departHard deletes a batch of notes, with the reactions to them, and counts them off.
+func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error) {
+	found := 0
+	now := s.now()
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n WHERE n.author_id = ? ORDER BY n.id LIMIT ?", e.UserID, account.Batch)
+		if found = len(notes); err != nil || found == 0 {
+			return err
+		}
+		ids := make([]ID, len(notes))
+		off := map[noteable.Ref]noteable.Counts{}
+		var order []noteable.Ref // lest two servers lock each other out
+		for i := range notes {
+			n := &notes[i]
+			ids[i] = n.ID
+			by := n.counts()
+			ref := noteable.Ref{Kind: n.Kind, ID: n.TargetID}
+			sum, seen := off[ref]
+			if !seen {
+				order = append(order, ref)
+			}
+			off[ref] = noteable.Counts{Notes: sum.Notes - by.Notes, PublicNotes: sum.PublicNotes - by.PublicNotes}
+			if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
+				return err
+			}
+		}
+		for _, ref := range order {
+			things, known := s.things[ref.Kind]
+			if !known || off[ref] == (noteable.Counts{}) {
+				continue
+			}
+			if _, err := things.CountNotes(ctx, ref.ID, off[ref], now); err != nil && !errs.Is(err, errs.NotFound) {
+				return err
+			}
+		}
+		marks, args := db.Marks(ids)
+		_, err = s.db.Exec(ctx, "DELETE FROM notes WHERE id IN ("+marks+")", args...)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("delete notes of user: %w", err)
+	}
+	return found > 0, nil
+}
