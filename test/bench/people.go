@@ -63,6 +63,9 @@ func measurePeople(ctx context.Context, o options, l *loader, w *world, out *rep
 	if err := c.fill(ctx); err != nil {
 		return 0, fmt.Errorf("fill the organisation: %w", err)
 	}
+	if err := vacuum(ctx, o.database); err != nil {
+		return 0, err
+	}
 	if err := l.server.quiet(ctx); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"tenon/internal/base/db"
 )
 
 // size says how much there is of everything.
@@ -70,7 +73,22 @@ func fill(ctx context.Context, o options, s *server, source string) (*world, err
 			return nil, err
 		}
 	}
-	return f.world, nil
+	return f.world, vacuum(ctx, o.database)
+}
+
+// vacuum does at once what PostgreSQL's autovacuum does a minute after so many rows: it
+// takes statistics, without which plans are guesses.
+func vacuum(ctx context.Context, address string) (err error) {
+	if address == "" {
+		return nil
+	}
+	d, err := db.Open(ctx, db.Config{URL: address})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	_, err = d.Exec(ctx, "VACUUM (ANALYZE)")
+	return err
 }
 
 // timed does one step and says how many it made and how long that took.
