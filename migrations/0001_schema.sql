@@ -450,12 +450,14 @@ CREATE TABLE notes (
     id             {{id}},
     discussion_id  {{text}} NOT NULL, -- 40 hex digits
     noteable_type  {{text}} NOT NULL, -- Issue, MergeRequest, Snippet, Commit, Epic
-    noteable_id    BIGINT NOT NULL,   -- 0 for commits
+    noteable_id    BIGINT NOT NULL,   -- 0 for commits, which project_id and commit_id name
     commit_id      {{text}},
     project_id     BIGINT REFERENCES projects (id) ON DELETE CASCADE,
     group_id       BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
     author_id      BIGINT NOT NULL REFERENCES users (id),
     type           {{text}}, -- null, DiscussionNote, DiffNote
+    position       {{text}}, -- JSON: the line of a diff that a DiffNote is about
+    line_code      {{text}}, -- the same line in short
     body           {{text}} NOT NULL,
     system         BOOLEAN NOT NULL,
     internal       BOOLEAN NOT NULL,
@@ -466,6 +468,7 @@ CREATE TABLE notes (
 );
 CREATE INDEX notes_noteable ON notes (noteable_type, noteable_id, id, internal, system);
 CREATE INDEX notes_project ON notes (project_id, id);
+CREATE INDEX notes_commit ON notes (project_id, commit_id, id) WHERE commit_id IS NOT NULL;
 CREATE INDEX notes_author ON notes (author_id);
 
 -- Reactions.

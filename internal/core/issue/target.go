@@ -15,7 +15,8 @@ import (
 
 // Locate finds the issue with a number for those who comment on it. It requires
 // ReadIssue.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, iid int64) (noteable.Target, error) {
+func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error) {
+	iid := key.Number
 	if err := s.policy.Require(ctx, as, authz.ReadIssue, p.Subject()); err != nil {
 		return noteable.Target{}, err
 	}
@@ -54,9 +55,9 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project
 
 // CountNotes changes an issue's counters of comments and the time of its last change in
 // the caller's transaction, and gives the new number of comments.
-func (s *Service) CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error) {
+func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error) {
 	n, err := db.Get[int64](ctx, s.db, `UPDATE issues SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
-		updated_at = ? WHERE id = ? RETURNING notes_count`, by.Notes, by.PublicNotes, at, id)
+		updated_at = ? WHERE id = ? RETURNING notes_count`, by.Notes, by.PublicNotes, at, on.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.Missing("")
 	}

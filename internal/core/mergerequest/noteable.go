@@ -15,7 +15,8 @@ import (
 
 // Locate finds the request with a number for those who comment on it. It requires
 // ReadMergeRequest.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, iid int64) (noteable.Target, error) {
+func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error) {
+	iid := key.Number
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return noteable.Target{}, hidden(err)
 	}
@@ -50,10 +51,10 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project
 
 // CountNotes changes a request's counters of comments and the time of its last change in
 // the caller's transaction, and gives the new number of comments.
-func (s *Service) CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error) {
+func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error) {
 	n, err := db.Get[int64](ctx, s.db, `UPDATE merge_requests SET notes_count = notes_count + ?,
 		public_notes_count = public_notes_count + ?, updated_at = ? WHERE id = ? RETURNING notes_count`,
-		by.Notes, by.PublicNotes, at, id)
+		by.Notes, by.PublicNotes, at, on.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.Missing("")
 	}

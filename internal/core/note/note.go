@@ -1,4 +1,4 @@
-// Package note holds the comments on issues, merge requests, snippets and epics.
+// Package note holds the comments on issues, merge requests, commits, snippets and epics.
 package note
 
 import (
@@ -34,6 +34,8 @@ type Note struct {
 	GroupID      *int64        `db:"group_id"`
 	AuthorID     authz.UserID  `db:"author_id"`
 	Type         *string       `db:"type"` // nil, DiscussionNote, DiffNote
+	Position     *Position     `db:"position"`
+	LineCode     *string       `db:"line_code"`
 	Body         string        `db:"body"` // Markdown
 	System       bool          `db:"system"`
 	Internal     bool          `db:"internal"`
@@ -43,21 +45,21 @@ type Note struct {
 	UpdatedAt    db.Time       `db:"updated_at"`
 }
 
-// On says what is commented on: the thing of a kind with a number in a project.
+// On says what is commented on: a thing of a kind in a project.
 type On struct {
 	Project *project.Project
 	Kind    noteable.Kind
-	Number  int64 // iid of issues and merge requests, id of snippets
+	Key     noteable.Key
 }
 
 // Noteables finds the things of one kind and keeps their counters. The packages that own
 // the things implement it.
 type Noteables interface {
 	// Locate finds a thing that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, p *project.Project, number int64) (noteable.Target, error)
+	Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error)
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
-	// change and gives the new number of comments.
-	CountNotes(ctx context.Context, id int64, by noteable.Counts, at time.Time) (int64, error)
+	// change and gives the new number of comments. It comes before the note is written.
+	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error)
 }
 
 // Input is what a new note is made of.
@@ -65,6 +67,7 @@ type Input struct {
 	Body      string
 	Internal  bool       // ignored from those who may not read internal notes
 	CreatedAt *time.Time // ignored from those who may not set it
+	Line      *Line      // of the diff of a commit; one that the diff does not have is left out
 }
 
 // Changes are those of Update; nil leaves alone.

@@ -13,13 +13,22 @@ import (
 )
 
 const columns = `n.id, n.discussion_id, n.noteable_type, n.noteable_id, n.commit_id, n.project_id, n.group_id, n.author_id,
-	n.type, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at`
+	n.type, n.position, n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at`
+
+// where selects the notes on a thing.
+func where(on noteable.Ref) db.Where {
+	var w db.Where
+	w.And("n.noteable_type = ? AND n.noteable_id = ?", on.Kind, on.ID)
+	if on.Kind == noteable.Commit {
+		w.And("n.project_id = ? AND n.commit_id = ?", on.Project, on.Commit)
+	}
+	return w
+}
 
 // list reads a page of the notes on a thing and counts all of them; internal ones are
 // left out before both unless internal says otherwise.
 func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal bool) ([]Note, int, error) {
-	var w db.Where
-	w.And("n.noteable_type = ? AND n.noteable_id = ?", on.Kind, on.ID)
+	w := where(on)
 	if !internal {
 		w.Raw("NOT n.internal")
 	}
@@ -55,8 +64,8 @@ func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal 
 
 // one reads a note on a thing.
 func (s *Service) one(ctx context.Context, on noteable.Ref, id ID, internal bool) (*Note, error) {
-	var w db.Where
-	w.And("n.id = ? AND n.noteable_type = ? AND n.noteable_id = ?", id, on.Kind, on.ID)
+	w := where(on)
+	w.And("n.id = ?", id)
 	if !internal {
 		w.Raw("NOT n.internal")
 	}

@@ -44,16 +44,19 @@ func New(deps Deps) *Service {
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
 func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability authz.Ability) (noteable.Target, error) {
-	if !as.SignedIn() && !as.Admin {
+	if !as.SignedIn() && !as.Admin && !on.Kind.Public() {
 		return noteable.Target{}, errs.New(errs.Unauthorized, "")
 	}
 	things, ok := s.things[on.Kind]
 	if !ok {
 		return noteable.Target{}, fmt.Errorf("notes: nobody finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Project, on.Number)
+	t, err := things.Locate(ctx, as, on.Project, on.Key)
 	if err != nil {
 		return noteable.Target{}, err
+	}
+	if ability == authz.ReadNote && on.Kind.Public() {
+		return t, nil // whoever sees it reads its notes
 	}
 	return t, s.policy.Require(ctx, as, ability, t.Subject)
 }
@@ -119,13 +122,16 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 	if err != nil {
 		return Result{}, t, err
 	}
-	if name, ok := award.Only(in.Body); ok && !n.Internal {
+	if name, ok := award.Only(in.Body); ok && !n.Internal && t.Kind.Awardable() {
 		a, err := s.awards.Add(ctx, as, t, name)
 		return Result{Award: a}, t, err
 	}
+	if err := s.prepare(ctx, as, on, t, in.Line, n); err != nil {
+		return Result{}, t, err
+	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		total, err := s.things[t.Kind].CountNotes(ctx, t.ID, n.counts(), now)
+		total, err := s.things[t.Kind].CountNotes(ctx, t.Ref, n.counts(), now)
 		if err != nil {
 			return err
 		}
@@ -152,6 +158,9 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 	n := &Note{
 		DiscussionID: discussionID(), Kind: t.Kind, TargetID: t.ID, AuthorID: as.UserID, Body: in.Body,
 		CreatedAt: now, UpdatedAt: now,
+	}
+	if t.Commit != "" {
+		n.CommitID = &t.Commit
 	}
 	if t.ProjectID != 0 {
 		id := project.ID(t.ProjectID)
@@ -233,7 +242,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if changed == 0 {
 			return errs.Missing("")
 		}
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.ID, noteable.Counts{}, now); err != nil {
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Updated{Note: *n, Target: t, By: as, At: now})
@@ -267,7 +276,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID, unmo
 			return err
 		}
 		by := n.counts()
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.ID, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Note: *n, Target: t, By: as, At: now})

@@ -20,10 +20,25 @@ const (
 	Note         Kind = "Note" // can be reacted to, not commented on
 )
 
-// Ref names one thing.
+// Public reports whether whoever sees a thing of the kind reads what was said of it;
+// comments on everything else ask for an account.
+func (k Kind) Public() bool { return k == Commit }
+
+// Awardable reports whether people can react to things of the kind.
+func (k Kind) Awardable() bool { return k != Commit }
+
+// Ref names one thing: a commit by its project and hash, anything else by its id.
 type Ref struct {
-	Kind Kind
-	ID   int64 // of the database, not the number in the project
+	Kind    Kind
+	ID      int64  // of the database, not the number in the project; zero for commits
+	Project int64  // of commits only
+	Commit  string // hash in hex, of commits only
+}
+
+// Key names a thing in its project the way clients do.
+type Key struct {
+	Number int64  // iid of issues and merge requests, id of snippets
+	Commit string // hash, branch or tag, of commits
 }
 
 // Target is a thing that the actor it was located for may see, with what the rules of

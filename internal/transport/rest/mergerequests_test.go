@@ -54,7 +54,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Now: p.World.Now,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
+		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 	})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),

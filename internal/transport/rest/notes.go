@@ -46,7 +46,7 @@ type notePath struct {
 // on finds the project and says what in it is commented on.
 func (h noteHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
 	p, err := h.Projects.Find(ctx, as, in.ID)
-	return note.On{Project: p, Kind: h.kind, Number: in.Number}, err
+	return note.On{Project: p, Kind: h.kind, Key: noteable.Key{Number: in.Number}}, err
 }
 
 type listNotesParams struct {

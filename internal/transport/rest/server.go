@@ -71,6 +71,7 @@ func (s *Server) Routes() []*api.Route {
 		s.protectedRoutes(),
 		s.commitRoutes(),
 		s.commitHistoryRoutes(),
+		s.commitCommentRoutes(),
 		s.fileRoutes(),
 		s.repositoryRoutes(),
 		s.changelogRoutes(),

@@ -1,0 +1,80 @@
+package note
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// Commits are what comments on commits stand on. No row is kept of a commit, so the
+// comments themselves are counted.
+type Commits struct {
+	DB    *db.DB
+	Repos *repo.Service
+}
+
+// Locate finds a commit by hash, branch or tag. It requires ReadCode.
+func (c *Commits) Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error) {
+	found, err := c.Repos.FindCommit(ctx, as, p, key.Commit)
+	if err != nil {
+		return noteable.Target{}, err
+	}
+	return noteable.Target{
+		Ref:       noteable.Ref{Kind: noteable.Commit, Project: int64(p.ID), Commit: found.ID.String()},
+		ProjectID: int64(p.ID), ProjectPath: p.FullPath, Title: found.Title(), Subject: p.Subject(),
+	}, nil
+}
+
+// CountNotes gives the number that there will be.
+func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, _ time.Time) (int64, error) {
+	w := where(on)
+	w.Raw("NOT n.system")
+	n, err := db.Get[int64](ctx, c.DB, "SELECT count(*) FROM notes n"+w.SQL(), w.Args()...)
+	if err != nil {
+		return 0, fmt.Errorf("count notes of commit: %w", err)
+	}
+	return n + by.Notes, nil
+}
+
+// Keep makes sure that the commit outlives its branches.
+func (c *Commits) Keep(ctx context.Context, p *project.Project, on noteable.Ref) error {
+	id, err := gitcmd.ParseObjectID(on.Commit)
+	if err != nil {
+		return fmt.Errorf("keep commit: %w", err)
+	}
+	return c.Repos.KeepAround(ctx, p, id)
+}
+
+// Place finds a line in what the commit changed, nil where it is none of the changed ones.
+func (c *Commits) Place(ctx context.Context, as authz.Actor, p *project.Project, on noteable.Ref, line Line) (at *Position, code string, err error) {
+	commit, err := c.Repos.FindCommit(ctx, as, p, on.Commit)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := c.Repos.CommitDiff(ctx, as, p, commit)
+	if err != nil {
+		return nil, "", err
+	}
+	base := gitcmd.EmptyTree()
+	if len(commit.Parents) > 0 {
+		base = commit.Parents[0]
+	}
+	for i := range d.Files {
+		f := &d.Files[i]
+		if f.NewPath != line.Path {
+			continue
+		}
+		if found, ok := f.Changed(line.Number, line.Old); ok {
+			return newPosition(base, commit.ID, f, found), lineCode(f.NewPath, found), nil
+		}
+		break
+	}
+	return nil, "", nil
+}

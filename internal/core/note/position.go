@@ -1,0 +1,115 @@
+package note
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the contract's name of a line, nothing is protected by it
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// diffNote is the type of a note on a line of a diff.
+const diffNote = "DiffNote"
+
+// Line is a changed line of a file: one that was added, or one that was taken away.
+type Line struct {
+	Path   string
+	Number int  // from 1, in the file before the change where Old
+	Old    bool // it was taken away
+}
+
+// Position says which line of which diff a note is about (facts-1 §3.3). An added line
+// has no old number, a line taken away no new one.
+type Position struct {
+	BaseSHA  string `json:"base_sha"`
+	StartSHA string `json:"start_sha"`
+	HeadSHA  string `json:"head_sha"`
+	OldPath  string `json:"old_path"`
+	NewPath  string `json:"new_path"`
+	Type     string `json:"position_type"` // text
+	OldLine  *int   `json:"old_line"`
+	NewLine  *int   `json:"new_line"`
+}
+
+// Scan reads what Value wrote.
+func (p *Position) Scan(src any) error {
+	switch v := src.(type) {
+	case string:
+		return json.Unmarshal([]byte(v), p)
+	case []byte:
+		return json.Unmarshal(v, p)
+	}
+	return fmt.Errorf("no position: %T", src)
+}
+
+// Value binds the position as JSON.
+func (p *Position) Value() (driver.Value, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode position: %w", err)
+	}
+	return string(text), nil
+}
+
+// Line gives the number and whether the line was taken away.
+func (p *Position) Line() (number int, old bool) {
+	if p.NewLine != nil {
+		return *p.NewLine, false
+	}
+	if p.OldLine != nil {
+		return *p.OldLine, true
+	}
+	return 0, false
+}
+
+func newPosition(base, head gitcmd.ObjectID, f *gitcmd.FileDiff, line gitcmd.ChangedLine) *Position {
+	p := &Position{
+		BaseSHA: base.String(), StartSHA: base.String(), HeadSHA: head.String(), OldPath: f.OldPath, NewPath: f.NewPath, Type: "text",
+	}
+	if line.Old {
+		p.OldLine = &line.OldNumber
+	} else {
+		p.NewLine = &line.NewNumber
+	}
+	return p
+}
+
+// lineCode names a line by the hash of its file's path and both numbers.
+func lineCode(path string, line gitcmd.ChangedLine) string {
+	sum := sha1.Sum([]byte(path)) //nolint:gosec // as above
+	return fmt.Sprintf("%s_%d_%d", hex.EncodeToString(sum[:]), line.OldNumber, line.NewNumber)
+}
+
+// keeper is implemented by things that must be kept because they are commented on.
+type keeper interface {
+	Keep(ctx context.Context, p *project.Project, on noteable.Ref) error
+}
+
+// placer is implemented by things that have a diff.
+type placer interface {
+	Place(ctx context.Context, as authz.Actor, p *project.Project, on noteable.Ref, line Line) (at *Position, lineCode string, err error)
+}
+
+// prepare does what a new note needs of git.
+func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable.Target, line *Line, n *Note) error {
+	if things, ok := s.things[t.Kind].(placer); ok && line != nil {
+		position, code, err := things.Place(ctx, as, on.Project, t.Ref, *line)
+		if err != nil {
+			return err
+		}
+		if position != nil {
+			kind := diffNote
+			n.Type, n.Position, n.LineCode = &kind, position, &code
+		}
+	}
+	if things, ok := s.things[t.Kind].(keeper); ok {
+		return things.Keep(ctx, on.Project, t.Ref)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package repo_test
+
+import (
+	"errors"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/repo"
+)
+
+func TestService_KeepAround(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.put("main", "a", "1")
+		c := w.put("side", "b", "2")
+		for range 2 { // the second time it is kept already
+			check(t, w.repos.KeepAround(t.Context(), w.as(w.owner), c.ID))
+		}
+		r := w.open()
+		if id, err := r.Ref(t.Context(), gitcmd.RefName("refs/keep-around/"+c.ID.String())); err != nil || id != c.ID {
+			t.Errorf("kept %v, %v", id, err)
+		}
+		before := w.git.Started()
+		check(t, w.repos.KeepAround(t.Context(), w.as(w.owner), c.ID))
+		if n := w.git.Started() - before; n != 0 {
+			t.Errorf("%d processes for a commit that is kept already", n)
+		}
+		// It is no branch, it is in no list, and nobody names it.
+		refs, err := w.repos.Holding(t.Context(), w.owner, w.as(w.owner), c, "all")
+		if err != nil || len(refs) != 1 {
+			t.Errorf("held by %v, %v", refs, err)
+		}
+		check(t, w.repos.DeleteBranch(t.Context(), w.owner, w.as(w.owner), "side"))
+		all, _, err := w.repos.Commits(t.Context(), w.owner, w.as(w.owner), repo.CommitFilter{All: true, Limit: 10})
+		if err != nil || len(all) != 1 {
+			t.Errorf("all commits: %d, %v; the kept one is in no branch", len(all), err)
+		}
+		if _, err := r.Commit(t.Context(), c.ID); err != nil {
+			t.Errorf("the kept commit: %v", err)
+		}
+		unknown, err := gitcmd.ParseObjectID("0123456789012345678901234567890123456789")
+		check(t, err)
+		if err := w.repos.KeepAround(t.Context(), w.as(w.owner), unknown); err == nil || errors.Is(err, gitcmd.ErrRefMoved) {
+			t.Errorf("a commit that is not there: %v", err)
+		}
+	})
+}
