@@ -375,6 +375,42 @@ CREATE TABLE protected_tag_levels (
 );
 CREATE INDEX protected_tag_levels_rule ON protected_tag_levels (protected_tag_id);
 
+-- What runs for a commit. So far those of other systems (source external), which stand
+-- for the statuses that they report.
+CREATE TABLE pipelines (
+    id          {{id}},
+    iid         BIGINT NOT NULL,
+    project_id  BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    sha         {{text}} NOT NULL,
+    ref         {{text}} NOT NULL, -- branch or tag, without refs/heads/
+    source      {{text}} NOT NULL, -- external
+    status      {{text}} NOT NULL, -- summed up over its statuses
+    user_id     BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at  {{time}} NOT NULL,
+    updated_at  {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX pipelines_iid ON pipelines (project_id, iid);
+CREATE INDEX pipelines_sha ON pipelines (project_id, sha, id);
+
+CREATE TABLE commit_statuses (
+    id          {{id}},
+    pipeline_id BIGINT NOT NULL REFERENCES pipelines (id) ON DELETE CASCADE,
+    name        {{text}} NOT NULL,
+    stage       {{text}} NOT NULL,
+    ref         {{text}} NOT NULL,
+    status      {{text}} NOT NULL, -- created, pending, running, success, failed, canceled, skipped
+    retried     BOOLEAN NOT NULL,  -- a later one of the same name took its place
+    target_url  {{text}},
+    description {{text}},
+    coverage    DOUBLE PRECISION,
+    author_id   BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at  {{time}} NOT NULL,
+    updated_at  {{time}} NOT NULL,
+    started_at  {{time}},
+    finished_at {{time}}
+);
+CREATE INDEX commit_statuses_pipeline ON commit_statuses (pipeline_id, id);
+
 -- Reference changes that are recorded before they are made, so that a crash
 -- between git and the database can be settled at start-up.
 CREATE TABLE ref_intents (

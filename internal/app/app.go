@@ -30,6 +30,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -81,6 +82,7 @@ type App struct {
 	issues     *issue.Service
 	requests   *mergerequest.Service
 	changelogs *changelog.Service
+	checks     *ci.Service
 	awards     *award.Service
 	notes      *note.Service
 

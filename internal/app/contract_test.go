@@ -83,6 +83,8 @@ func TestContract(t *testing.T) {
 	group := "/groups/" + project["groups/:id"]
 	w.decorate(path, 3)
 	issue, request := "/issues/"+project[":issue_iid"], "/merge_requests/"+project[":merge_request_iid"]
+	w.do("owner", "POST", path+"/repository/commits/main/comments", obj{"note": "Well done"})
+	w.do("owner", "POST", path+"/statuses/main", obj{"state": "success"})
 	for _, tc := range []struct{ schema, as, path string }{
 		{"metadata", "guest", "/metadata"},
 		{"user/public", "guest", "/user"},
@@ -101,6 +103,7 @@ func TestContract(t *testing.T) {
 		{"tag", "owner", path + "/repository/tags/v1"},
 		{"tags", "owner", path + "/repository/tags"},
 		{"commits", "owner", path + "/repository/commits"},
+		{"commit_notes", "guest", path + "/repository/commits/main/comments"},
 		{"commit/detail", "owner", path + "/repository/commits/main"},
 		{"commits_with_stats", "owner", path + "/repository/commits?with_stats=true"},
 		{"issue", "owner", path + issue},

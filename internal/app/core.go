@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -70,6 +71,7 @@ func (a *App) core() error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
 	a.repos.Hint = a.requests.PushHint
+	a.checks = &ci.Service{DB: a.db, Policy: a.policy, Bus: a.bus, Repos: a.repos, Now: a.now}
 	a.changelogs = changelog.New(changelog.Deps{
 		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Repos: a.repos, Requests: a.requests, Now: a.now,
 	})

@@ -164,6 +164,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{note: "onto spare", body: obj{"branch": "spare"}}, {note: "onto main", body: obj{"branch": "main", "dry_run": true}}},
 		"POST /projects/:id/repository/commits/:sha/revert":                        {{note: "on feature", body: obj{"branch": "feature"}}},
 		"POST /projects/:id/repository/commits/:sha/comments":                      {{body: obj{"note": "New"}}},
+		"POST /projects/:id/statuses/:sha":                                         {{body: obj{"state": "success"}}},
 		"GET /projects/:id/repository/changelog":                                   {{query: "version=2.0.0&from=main"}},
 		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},

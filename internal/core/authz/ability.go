@@ -192,6 +192,10 @@ const (
 	ReadProtectedTag      Ability = "read_protected_tag"
 	AdminProtectedTag     Ability = "admin_protected_tag"
 
+	ReadPipeline        Ability = "read_pipeline"
+	ReadPrivatePipeline Ability = "read_pipeline_of_private_jobs"
+	SetCommitStatus     Ability = "set_commit_status"
+
 	ReadLabel  Ability = "read_label"
 	AdminLabel Ability = "admin_label"
 
@@ -296,6 +300,10 @@ var Rules = map[Ability]Rule{
 	DeleteProtectedBranch: {Min: Maintainer, Feature: Repository, Write: true},
 	ReadProtectedTag:      {Min: Maintainer, Feature: Repository},
 	AdminProtectedTag:     {Min: Maintainer, Feature: Repository, Write: true},
+
+	ReadPipeline:        {Anyone: true, Feature: Builds},
+	ReadPrivatePipeline: {Min: Reporter, Feature: Builds},
+	SetCommitStatus:     {Min: Developer, Feature: Builds, Write: true},
 
 	ReadLabel:  {Anyone: true},
 	AdminLabel: {Min: Planner, Write: true},

@@ -26,9 +26,11 @@ func (c *Commits) Locate(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return noteable.Target{}, err
 	}
+	subject := p.Subject()
+	subject.Feature = authz.Repository
 	return noteable.Target{
 		Ref:       noteable.Ref{Kind: noteable.Commit, Project: int64(p.ID), Commit: found.ID.String()},
-		ProjectID: int64(p.ID), ProjectPath: p.FullPath, Title: found.Title(), Subject: p.Subject(),
+		ProjectID: int64(p.ID), ProjectPath: p.FullPath, Title: found.Title(), Subject: subject,
 	}, nil
 }
 

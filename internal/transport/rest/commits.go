@@ -101,7 +101,13 @@ func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams)
 
 func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, stats bool) (commitDetailEntity, error) {
 	out := commitDetailEntity{commitEntity: s.commitEntity(p, c).withTrailers(), ProjectID: p.ID}
-	var err error
+	pipeline, err := s.Checks.Last(ctx, as, p, c.ID)
+	if err != nil {
+		return out, err
+	}
+	if pipeline != nil {
+		out.Status, out.LastPipeline = &pipeline.State, s.pipeline(p, pipeline)
+	}
 	if stats {
 		out.Stats, err = s.stats(ctx, as, p, c)
 	}

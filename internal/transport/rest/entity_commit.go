@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -37,13 +38,10 @@ type statsEntity struct {
 // commitDetailEntity is a commit read by itself.
 type commitDetailEntity struct {
 	commitEntity
-	Status       *string         `json:"status" later:"ci"`
+	Status       *ci.State       `json:"status"`
 	ProjectID    project.ID      `json:"project_id"`
-	LastPipeline *pipelineEntity `json:"last_pipeline" later:"ci"`
+	LastPipeline *pipelineEntity `json:"last_pipeline"`
 }
-
-// pipelineEntity is the short form of a pipeline, of which there is none yet.
-type pipelineEntity struct{}
 
 // noMessage is the title of a commit without a message.
 const noMessage = "--no commit message"

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -52,6 +53,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos,
 		Labels: p.Labels, Settings: p.Settings, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
 	})
+	p.Checks = &ci.Service{DB: d, Policy: p.World.Policy, Bus: p.Bus, Repos: p.Repos, Now: p.World.Now}
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Now: p.World.Now,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -37,6 +38,7 @@ type Server struct {
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
+	Checks     *ci.Service
 	Notes      *note.Service
 	Awards     *award.Service
 	BotTokens  *accesstoken.Service
@@ -72,6 +74,7 @@ func (s *Server) Routes() []*api.Route {
 		s.commitRoutes(),
 		s.commitHistoryRoutes(),
 		s.commitCommentRoutes(),
+		s.commitStatusRoutes(),
 		s.fileRoutes(),
 		s.repositoryRoutes(),
 		s.changelogRoutes(),

@@ -1,0 +1,133 @@
+package ci
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/project"
+)
+
+const (
+	statusColumns = `s.id, s.pipeline_id, s.name, s.stage, s.ref, s.status, s.retried, s.target_url, s.description, s.coverage,
+		s.author_id, s.created_at, s.updated_at, s.started_at, s.finished_at`
+	pipelineColumns = `p.id, p.iid, p.project_id, p.sha, p.ref, p.source, p.status, p.user_id, p.created_at, p.updated_at`
+)
+
+// list reads a page of a commit's statuses and counts all.
+func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectID, f Filter) ([]Status, int, error) {
+	var w db.Where
+	w.And("p.project_id = ? AND p.sha = ?", in, commit.String())
+	if !f.All {
+		w.Raw("NOT s.retried")
+	}
+	for column, value := range map[string]string{"s.ref": f.Ref, "s.stage": f.Stage, "s.name": f.Name} {
+		if value != "" {
+			w.And(column+" = ?", value)
+		}
+	}
+	if f.PipelineID != 0 {
+		w.And("p.id = ?", f.PipelineID)
+	}
+	const from = " FROM commit_statuses s JOIN pipelines p ON p.id = s.pipeline_id"
+	total, err := db.Get[int](ctx, s.DB, "SELECT count(*)"+from+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count statuses: %w", err)
+	}
+	direction := ""
+	if f.Desc {
+		direction = " DESC"
+	}
+	order := " ORDER BY s.id" + direction
+	if f.ByPipeline {
+		order = " ORDER BY s.pipeline_id" + direction + ", s.id" + direction
+	}
+	list, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+from+w.SQL()+order+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list statuses: %w", err)
+	}
+	return list, total, nil
+}
+
+// newest gives the newest pipeline of a commit, of a ref and with an id where they are
+// given; nil where there is none.
+func (s *Service) newest(ctx context.Context, in project.ID, commit gitcmd.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
+	var w db.Where
+	w.And("p.project_id = ? AND p.sha = ?", in, commit.String())
+	if ref != "" {
+		w.And("p.ref = ?", ref)
+	}
+	if id != 0 {
+		w.And("p.id = ?", id)
+	}
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("find pipeline: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // said above
+	}
+	return &list[0], nil
+}
+
+// moving finds the status of a name that has not ended.
+func (s *Service) moving(ctx context.Context, in PipelineID, name string) (*Status, error) {
+	st, err := db.Get[Status](ctx, s.DB, "SELECT "+statusColumns+` FROM commit_statuses s
+		WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.status IN (?, ?, ?) ORDER BY s.id DESC LIMIT 1`,
+		in, name, Created, Pending, Running)
+	if err != nil {
+		return nil, fmt.Errorf("find status: %w", err)
+	}
+	return &st, nil
+}
+
+// replace makes room for a new status of a name.
+func (s *Service) replace(ctx context.Context, in PipelineID, name string) error {
+	n, err := db.Get[int](ctx, s.DB, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
+	if err != nil {
+		return fmt.Errorf("count statuses: %w", err)
+	}
+	if n >= maxStatuses {
+		return errs.New(errs.Unprocessable, "The number of jobs has exceeded the limit")
+	}
+	if _, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND name = ?", in, name); err != nil {
+		return fmt.Errorf("replace status: %w", err)
+	}
+	return nil
+}
+
+// save writes a status, a new one where it has no id.
+func (s *Service) save(ctx context.Context, st *Status) error {
+	if st.ID != 0 {
+		_, err := s.DB.Exec(ctx, `UPDATE commit_statuses SET status = ?, target_url = ?, description = ?, coverage = ?, updated_at = ?,
+			started_at = ?, finished_at = ? WHERE id = ?`,
+			st.State, st.TargetURL, st.Description, st.Coverage, st.UpdatedAt, st.StartedAt, st.FinishedAt, st.ID)
+		if err != nil {
+			return fmt.Errorf("change status: %w", err)
+		}
+		return nil
+	}
+	id, err := db.Insert(ctx, s.DB, "commit_statuses", st)
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	st.ID = StatusID(id)
+	return nil
+}
+
+// summarise brings the state of a pipeline up to date.
+func (s *Service) summarise(ctx context.Context, p *Pipeline, now time.Time) error {
+	states, err := db.Select[State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
+	if err != nil {
+		return fmt.Errorf("read states: %w", err)
+	}
+	p.State, p.UpdatedAt = sum(states), db.At(now)
+	_, err = s.DB.Exec(ctx, "UPDATE pipelines SET status = ?, updated_at = ? WHERE id = ?", p.State, p.UpdatedAt, p.ID)
+	if err != nil {
+		return fmt.Errorf("sum pipeline up: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+// Package ci holds what is known of the checks of a commit. So far those are statuses
+// that other systems report, each in a pipeline of source external.
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// PipelineID and StatusID identify a pipeline and a status.
+type (
+	PipelineID int64
+	StatusID   int64
+)
+
+// Pipeline is what runs for a commit on a branch or tag.
+type Pipeline struct {
+	ID        PipelineID    `db:"id"`
+	IID       int64         `db:"iid"`
+	ProjectID project.ID    `db:"project_id"`
+	SHA       string        `db:"sha"`
+	Ref       string        `db:"ref"`
+	Source    string        `db:"source"`
+	State     State         `db:"status"`
+	UserID    *authz.UserID `db:"user_id"`
+	CreatedAt db.Time       `db:"created_at"`
+	UpdatedAt db.Time       `db:"updated_at"`
+}
+
+// Status is one check of a commit.
+type Status struct {
+	ID          StatusID      `db:"id"`
+	PipelineID  PipelineID    `db:"pipeline_id"`
+	Name        string        `db:"name"`
+	Stage       string        `db:"stage"`
+	Ref         string        `db:"ref"`
+	State       State         `db:"status"`
+	Retried     bool          `db:"retried"` // a later one of the same name took its place
+	TargetURL   *string       `db:"target_url"`
+	Description *string       `db:"description"`
+	Coverage    *float64      `db:"coverage"` // percent
+	AuthorID    *authz.UserID `db:"author_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+	UpdatedAt   db.Time       `db:"updated_at"`
+	StartedAt   *db.Time      `db:"started_at"`
+	FinishedAt  *db.Time      `db:"finished_at"`
+}
+
+const (
+	external = "external" // source of pipelines and stage of statuses that other systems report
+
+	maxText     = 255  // characters
+	maxStatuses = 1000 // of one pipeline, those that were replaced included
+)
+
+// Input reports a status; nil leaves a value alone.
+type Input struct {
+	State       State
+	Name        string
+	Ref         string     // "" is that of the newest pipeline, else a branch that holds the commit
+	PipelineID  PipelineID // zero is the newest of commit and ref
+	TargetURL   *string
+	Description *string
+	Coverage    *float64
+}
+
+// Filter selects statuses of a commit; the zero value selects the latest of every name.
+type Filter struct {
+	Ref        string
+	Stage      string
+	Name       string
+	PipelineID PipelineID
+	All        bool // with those that were replaced
+	ByPipeline bool // sort by pipeline instead of id
+	Desc       bool
+	Limit      int
+	Offset     int
+}
+
+// StatusReported is published when another system reported on a commit.
+type StatusReported struct {
+	Status   Status
+	Pipeline Pipeline
+	By       authz.Actor
+	At       time.Time
+}
+
+// Service reads and writes statuses.
+type Service struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Repos  *repo.Service
+	Now    func() time.Time
+}
+
+// readable requires the right to read the project's pipelines, which takes more where
+// the project does not publish its jobs.
+func (s *Service) readable(p *project.Project) authz.Ability {
+	if p.Settings().PublicJobs {
+		return authz.ReadPipeline
+	}
+	return authz.ReadPrivatePipeline
+}
+
+// Statuses lists those of a commit and counts all that the filter selects.
+func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) ([]Status, string, int, error) {
+	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+		return nil, "", 0, err
+	}
+	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	list, total, err := s.list(ctx, p.ID, commit.ID, f)
+	return list, commit.ID.String(), total, err
+}
+
+// Last gives the newest pipeline of a commit, nil where there is none or the actor may
+// not see it.
+func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitcmd.ObjectID) (*Pipeline, error) {
+	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	if err != nil || !may {
+		return nil, err
+	}
+	return s.newest(ctx, p.ID, commit, "", 0)
+}
+
+// Report records what another system says of a commit: a status that still moves is
+// changed in place, one that has ended is replaced by a new one (facts-3 §26).
+func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {
+	if err := s.Policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
+		return nil, "", err
+	}
+	if in.State == "" {
+		return nil, "", errs.Plain("State is required")
+	}
+	if len(reports[in.State]) == 0 {
+		return nil, "", errs.Plain("invalid state")
+	}
+	if err := in.validate(); err != nil {
+		return nil, "", err
+	}
+	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
+	if err != nil {
+		return nil, "", err
+	}
+	ref, err := s.refOf(ctx, as, p, commit, in)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := s.Repos.KeepAround(ctx, p, commit.ID); err != nil {
+		return nil, "", err
+	}
+	var out *Status
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		pipeline, err := s.pipelineFor(ctx, as, p, commit.ID, ref, in.PipelineID)
+		if err != nil {
+			return err
+		}
+		out, err = s.write(ctx, as, pipeline, in)
+		if err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, StatusReported{Status: *out, Pipeline: *pipeline, By: as, At: s.Now()})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("report status: %w", err)
+	}
+	return out, commit.ID.String(), nil
+}
+
+// validate holds the texts against their limits.
+func (in *Input) validate() error {
+	var fields []errs.Field
+	long := func(name, value string) {
+		if utf8.RuneCountInString(value) > maxText {
+			fields = append(fields, errs.Field{Name: name, Messages: []string{"is too long (maximum is 255 characters)"}})
+		}
+	}
+	if in.TargetURL != nil && *in.TargetURL != "" {
+		u, err := url.Parse(*in.TargetURL)
+		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme) {
+			fields = append(fields, errs.Field{Name: "target_url", Messages: []string{"is blocked: Only allowed schemes are http, https"}})
+		}
+		long("target_url", *in.TargetURL)
+	}
+	if in.Description != nil {
+		long("description", *in.Description)
+	}
+	long("name", in.Name)
+	long("ref", in.Ref)
+	if len(fields) > 0 {
+		return &errs.Error{Kind: errs.Invalid, Fields: fields}
+	}
+	return nil
+}
+
+// refOf says which branch or tag a report is about.
+func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project, commit *gitcmd.Commit, in Input) (string, error) {
+	if in.Ref != "" {
+		return in.Ref, nil
+	}
+	last, err := s.newest(ctx, p.ID, commit.ID, "", in.PipelineID)
+	if err != nil {
+		return "", err
+	}
+	if last != nil {
+		return last.Ref, nil
+	}
+	refs, err := s.Repos.Holding(ctx, as, p, commit, "branch")
+	if err != nil {
+		return "", err
+	}
+	if len(refs) == 0 {
+		return "", errs.Missing("References for commit")
+	}
+	return refs[0].Short(), nil
+}
+
+// pipelineFor finds the pipeline that a status belongs to, or makes it. The row stays
+// locked until the transaction ends, so that reports come one after the other.
+func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Project, commit gitcmd.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
+	found, err := s.newest(ctx, p.ID, commit, ref, id)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil && id != 0 {
+		return nil, errs.Missing("Pipeline for pipeline_id, sha and ref")
+	}
+	lock := s.DB.Dialect().ForUpdate()
+	if found == nil {
+		// Two first reports at once must not make two pipelines.
+		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM projects WHERE id = ?"+lock, p.ID); err != nil {
+			return nil, fmt.Errorf("lock project: %w", err)
+		}
+		if found, err = s.newest(ctx, p.ID, commit, ref, 0); err != nil {
+			return nil, err
+		}
+	}
+	if found != nil {
+		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM pipelines WHERE id = ?"+lock, found.ID); err != nil {
+			return nil, fmt.Errorf("lock pipeline: %w", err)
+		}
+		return found, nil
+	}
+	iid, err := namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindPipeline)
+	if err != nil {
+		return nil, err
+	}
+	now := db.At(s.Now())
+	user := as.UserID
+	made := &Pipeline{
+		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: external, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
+	}
+	row, err := db.Insert(ctx, s.DB, "pipelines", made)
+	if err != nil {
+		return nil, fmt.Errorf("make pipeline: %w", err)
+	}
+	made.ID = PipelineID(row)
+	return made, nil
+}
+
+// write changes the status that still moves, or makes a new one, and sums the pipeline up.
+func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
+	now := s.Now()
+	st, err := s.moving(ctx, p.ID, in.Name)
+	if errors.Is(err, db.ErrNotFound) {
+		user := as.UserID
+		st = &Status{
+			PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		}
+		err = s.replace(ctx, p.ID, in.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.TargetURL != nil {
+		st.TargetURL = in.TargetURL
+	}
+	if in.Description != nil {
+		st.Description = in.Description
+	}
+	if in.Coverage != nil {
+		st.Coverage = in.Coverage
+	}
+	if err := st.report(in.State, now); err != nil {
+		return nil, err
+	}
+	if err := s.save(ctx, st); err != nil {
+		return nil, err
+	}
+	return st, s.summarise(ctx, p, now)
+}
