@@ -40,7 +40,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 			n := &notes[i]
 			ids[i] = n.ID
 			by := n.counts()
-			ref := noteable.Ref{Kind: n.Kind, ID: n.TargetID}
+			ref := n.on()
 			sum, seen := off[ref]
 			if !seen {
 				order = append(order, ref)
@@ -55,7 +55,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 			if !known || off[ref] == (noteable.Counts{}) {
 				continue
 			}
-			if _, err := things.CountNotes(ctx, ref.ID, off[ref], now); err != nil && !errs.Is(err, errs.NotFound) {
+			if _, err := things.CountNotes(ctx, ref, off[ref], now); err != nil && !errs.Is(err, errs.NotFound) {
 				return err
 			}
 		}

@@ -131,6 +131,15 @@ func (n *Note) Resolvable() bool {
 	return n.Type != nil && !n.System && n.Kind == noteable.MergeRequest
 }
 
+// on names what the note is on.
+func (n *Note) on() noteable.Ref {
+	ref := noteable.Ref{Kind: n.Kind, ID: n.TargetID}
+	if n.Kind == noteable.Commit && n.ProjectID != nil && n.CommitID != nil {
+		ref.Project, ref.Commit = int64(*n.ProjectID), *n.CommitID
+	}
+	return ref
+}
+
 // counts is what the note adds to the counters of its target.
 func (n *Note) counts() noteable.Counts {
 	switch {
