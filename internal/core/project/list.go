@@ -75,10 +75,11 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 	if err != nil {
 		return nil, 0, err
 	}
-	if !f.Uncounted {
-		total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+f.from()+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
-		if err != nil {
-			return nil, 0, fmt.Errorf("count projects: %w", err)
+	// What a member belongs to is found once, and counted on the way.
+	along := !f.Uncounted && f.least() > authz.NoAccess
+	if !f.Uncounted && !along {
+		if total, err = s.count(ctx, f, w); err != nil {
+			return nil, 0, err
 		}
 	}
 	order, direction := orders[f.OrderBy], " DESC"
@@ -93,9 +94,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 		sorted += ", p.id" + direction
 	}
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	counted := "0"
+	if along {
+		counted = "COUNT(*) OVER ()"
+	}
 	// Levels and columns are read for the page only, not for all that is sorted.
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+
-		" JOIN (SELECT p.id"+f.from()+w.SQL()+" ORDER BY "+sorted+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", page.total, "+level+" AS actor_level"+from+
+		" JOIN (SELECT p.id, "+counted+" AS total"+f.from()+w.SQL()+" ORDER BY "+sorted+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
 		append(append(args, w.Args()...), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list projects: %w", err)
@@ -103,8 +108,23 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 	list = make([]*Project, len(rows))
 	for i := range rows {
 		list[i] = rows[i].project()
+		if along {
+			total = min(rows[i].Total, MaxCounted+1)
+		}
 	}
-	return list, total, nil
+	if along && len(rows) == 0 && f.Offset > 0 { // past the end
+		total, err = s.count(ctx, f, w)
+	}
+	return list, total, err
+}
+
+// count counts what a filter selects, to MaxCounted + 1 at most.
+func (s *Service) count(ctx context.Context, f Filter, w db.Where) (int, error) {
+	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+f.from()+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
+	if err != nil {
+		return 0, fmt.Errorf("count projects: %w", err)
+	}
+	return total, nil
 }
 
 // archived is the condition that a project is read-only.

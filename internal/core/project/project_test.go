@@ -499,8 +499,19 @@ func TestService_List(t *testing.T) {
 		}
 		_, _, err = f.List(ctx, ann, project.Filter{UpdatedAfter: &f.today, Limit: 1})
 		wantError(t, err, errs.BadRequest, "`updated_at` filter and `updated_at` sorting must be paired")
-		if n := dbtest.Count(t, f.db, func() { _, _, _ = f.List(ctx, bob, project.Filter{Limit: 10}) }); n != 2 {
-			t.Errorf("List takes %d statements, want 2", n)
+		for _, page := range []struct{ limit, offset, rows int }{{1, 0, 1}, {1, 1, 1}, {1, 2, 0}} {
+			list, total, err := f.List(ctx, bob, project.Filter{Membership: true, Limit: page.limit, Offset: page.offset})
+			if err != nil || len(list) != page.rows || total != 2 {
+				t.Errorf("own projects from %d: got %d of %d, %v, want %d of 2", page.offset, len(list), total, err, page.rows)
+			}
+		}
+		for _, count := range []struct {
+			filter project.Filter
+			want   int
+		}{{project.Filter{Limit: 10}, 2}, {project.Filter{Membership: true, Limit: 10}, 1}} {
+			if n := dbtest.Count(t, f.db, func() { _, _, _ = f.List(ctx, bob, count.filter) }); n != count.want {
+				t.Errorf("List of %+v takes %d statements, want %d", count.filter, n, count.want)
+			}
 		}
 	})
 }

@@ -16,9 +16,10 @@ type row struct {
 	BuildsAccess        authz.FeatureAccess `db:"builds_access"`
 	SnippetsAccess      authz.FeatureAccess `db:"snippets_access"`
 	ActorLevel          authz.Level         `db:"actor_level"`
+	Total               int                 `db:"total"` // of the list that the row is on, where it was counted on the way
 }
 
-// columns are those of row without actor_level, over the aliases p, n, r and o of from.
+// columns are those of row without actor_level and total, over the aliases p, n, r and o of from.
 var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.name, p.path,
 	r.path AS full_path, r.name AS full_name, p.description, p.avatar, p.default_branch, p.storage,
 	n.visibility, o.kind = 'user' AS personal, p.archived OR ` + namespace.ArchivedAbove("p.namespace_id") + ` AS archived, p.archived AS archived_itself, p.star_count, p.forks_count, p.open_issues_count, p.topics,
