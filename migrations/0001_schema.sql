@@ -125,7 +125,9 @@ CREATE TABLE user_statuses (
 CREATE TABLE ssh_keys (
     id                  {{id}},
     kind                {{text}} NOT NULL, -- user, deploy
-    user_id             BIGINT REFERENCES users (id) ON DELETE CASCADE, -- whose it is; who made a deploy key
+    user_id             BIGINT REFERENCES users (id) ON DELETE CASCADE, -- whose it is; null for a deploy key
+    created_by_id       BIGINT REFERENCES users (id) ON DELETE SET NULL, -- who made a deploy key
+    public              BOOLEAN NOT NULL, -- a deploy key that every project may enable
     title               {{text}} NOT NULL,
     public_key          {{text}} NOT NULL, -- algorithm and base64
     comment             {{text}} NOT NULL,
@@ -140,6 +142,7 @@ CREATE TABLE ssh_keys (
 CREATE UNIQUE INDEX ssh_keys_sha256 ON ssh_keys (fingerprint_sha256);
 CREATE INDEX ssh_keys_md5 ON ssh_keys (fingerprint_md5);
 CREATE INDEX ssh_keys_user ON ssh_keys (user_id, id);
+CREATE INDEX ssh_keys_maker ON ssh_keys (created_by_id);
 
 -- Places ------------------------------------------------------------------------
 
@@ -315,6 +318,18 @@ CREATE INDEX projects_parent ON projects (parent_id);
 CREATE INDEX projects_creator ON projects (creator_id);
 CREATE INDEX projects_marked ON projects (marked_for_deletion_on) WHERE marked_for_deletion_on IS NOT NULL;
 
+-- The projects that a deploy key is enabled in.
+CREATE TABLE deploy_key_projects (
+    id            {{id}},
+    key_id        BIGINT NOT NULL REFERENCES ssh_keys (id) ON DELETE CASCADE,
+    project_id    BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    can_push      BOOLEAN NOT NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX deploy_key_projects_key ON deploy_key_projects (key_id, project_id);
+CREATE INDEX deploy_key_projects_project ON deploy_key_projects (project_id, key_id);
+
 CREATE TABLE stars (
     project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     user_id    BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -351,7 +366,7 @@ CREATE TABLE protected_branch_levels (
     access_level        BIGINT,
     user_id             BIGINT REFERENCES users (id) ON DELETE CASCADE,
     group_id            BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
-    deploy_key_id       BIGINT
+    deploy_key_id       BIGINT REFERENCES ssh_keys (id) ON DELETE CASCADE
 );
 CREATE INDEX protected_branch_levels_rule ON protected_branch_levels (protected_branch_id);
 
@@ -371,7 +386,7 @@ CREATE TABLE protected_tag_levels (
     access_level     BIGINT,
     user_id          BIGINT REFERENCES users (id) ON DELETE CASCADE,
     group_id         BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
-    deploy_key_id    BIGINT
+    deploy_key_id    BIGINT REFERENCES ssh_keys (id) ON DELETE CASCADE
 );
 CREATE INDEX protected_tag_levels_rule ON protected_tag_levels (protected_tag_id);
 

@@ -31,6 +31,7 @@ import (
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -77,6 +78,7 @@ type App struct {
 	namespaces *namespace.Service
 	botTokens  *accesstoken.Service
 	projects   *project.Service
+	deployKeys *deploykey.Service
 	repos      *repo.Service
 	labels     *label.Service
 	issues     *issue.Service

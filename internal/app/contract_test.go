@@ -115,6 +115,7 @@ func TestContract(t *testing.T) {
 		{"merge_requests", "owner", path + "/merge_requests"},
 		{"merge_requests", "owner", "/merge_requests?scope=all"},
 		{"commits", "owner", path + request + "/commits"},
+		{"deploy_keys", "admin", "/deploy_keys"},
 	} {
 		t.Run(tc.schema+" "+tc.path, func(t *testing.T) {
 			schema, err := c.Compile("file://" + filepath.Join(root, "schemas/public_api/v4", tc.schema+".json"))

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -56,9 +57,12 @@ func (a *App) core() error {
 		DB: a.db, Policy: a.policy, Bus: a.bus, Namespaces: a.namespaces, Settings: a.settings, Now: a.now,
 		Enqueue: func(ctx context.Context, args job.Args) error { return a.jobs.Enqueue(ctx, args) },
 	})
+	a.deployKeys = &deploykey.Service{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Keys: a.keys, Projects: a.projects, Now: a.now,
+	}
 	a.repos = repo.New(repo.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,
-		Accounts: a.accounts, Archives: a.archives, Log: a.log, Now: a.now, BaseURL: a.baseURL,
+		Accounts: a.accounts, Keys: a.deployKeys, Archives: a.archives, Log: a.log, Now: a.now, BaseURL: a.baseURL,
 	})
 	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
 	a.labels = label.New(a.db, a.policy, a.bus, a.now)

@@ -137,6 +137,9 @@ func who(r authz.Rule) string {
 	if r.Own {
 		out = append(out, "its author or assignee")
 	}
+	if r.Deploy {
+		out = append(out, "deploy keys and tokens")
+	}
 	return strings.Join(out, "; ")
 }
 

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
@@ -25,6 +26,15 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.TokenRevoked)
 	event.On(b, "audit", a.audit.KeyAdded)
 	event.On(b, "audit", a.audit.KeyRemoved)
+
+	event.On(b, "audit", a.audit.DeployKeyAdded)
+	event.On(b, "audit", a.audit.DeployKeyUpdated)
+	event.On(b, "audit", a.audit.DeployKeyRemoved)
+	event.On(b, "audit", a.audit.PublicDeployKeyAdded)
+	event.On(b, "protection rules", a.repos.DropDeployKey)
+	event.On(b, "deploy keys", func(ctx context.Context, e project.Deleted) error {
+		return a.deployKeys.Clear(ctx, e.ProjectID)
+	})
 
 	event.On(b, "audit", a.audit.GroupCreated)
 	event.On(b, "audit", a.audit.GroupMarked)

@@ -1,12 +1,16 @@
 package app
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -79,6 +83,8 @@ func newWorld(s *server) *world {
 		common[k.name] = number(s.do(k.as, "POST", "/user/keys", map[string]any{"title": "laptop", "key": k.key}), "id")
 	}
 	common["keys/:key_id"] = common["keys/:id"]
+	common["public key"] = number(s.do("admin", "POST", "/deploy_keys", map[string]any{"title": "public", "key": deployKey()}), "id")
+	s.do("admin", "POST", "/projects/"+common["own"]+"/deploy_keys/"+common["public key"]+"/enable", nil)
 	for _, e := range []struct{ as, name string }{{"admin", "own email"}, {"mate", "emails/:email_id"}} {
 		common[e.name] = number(s.do(e.as, "POST", "/user/emails", map[string]any{"email": e.as + "@example.org"}), "id")
 	}
@@ -157,6 +163,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	key := w.do("owner", "POST", path+"/deploy_keys", map[string]any{"title": "ci", "key": deployKey()})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": p.values[":group_id"], "group_access": authz.Guest})
 	for _, branch := range []string{"feature", "spare", "merged"} {
@@ -188,8 +195,8 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
 	}
 	maps.Copy(p.values, map[string]string{
-		"access_tokens/:token_id": number(bot, "id"),
-		"projects/:id":            id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
+		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"),
+		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
 		"issues/:id": number(issue, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
@@ -198,6 +205,19 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p
+}
+
+// deployKey is the public half of a new key.
+func deployKey() string {
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		panic(err)
+	}
+	return string(ssh.MarshalAuthorizedKey(key))
 }
 
 func get(as, path string) request { return request{as: as, method: http.MethodGet, path: path} }

@@ -34,7 +34,8 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
+		DeployKeys: a.deployKeys,
+		BaseURL:    a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser,

@@ -74,6 +74,13 @@ func samples() map[string][]sample {
 		"POST /personal_access_tokens/self/rotate":    {{}},
 		"POST /personal_access_tokens/:id/rotate":     {{}},
 
+		"POST /deploy_keys":                             {{body: obj{"title": "ci", "key": newKey}}},
+		"GET /users/:user_id/project_deploy_keys":       {{}},
+		"POST /projects/:id/deploy_keys":                {{body: obj{"title": "ci", "key": newKey}}},
+		"PUT /projects/:id/deploy_keys/:key_id":         {{body: obj{"can_push": true}}, {note: "title", body: obj{"title": "Other"}}},
+		"DELETE /projects/:id/deploy_keys/:key_id":      {{}},
+		"POST /projects/:id/deploy_keys/:key_id/enable": {{note: "public", values: with{"key_id": "=public key"}}},
+
 		"POST /groups":                                     {{body: obj{"name": "G", "path": "g-new"}}, {note: "inside", in: "group", body: obj{"name": "G", "path": "g-new", "parent_id": "=groups/:id"}}},
 		"PUT /groups/:id":                                  {{body: obj{"name": "Other"}}},
 		"DELETE /groups/:id":                               {{}},

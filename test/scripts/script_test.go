@@ -34,6 +34,8 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 //	sshkey WHO FILE [JSON]
 //	                     make a key pair unless FILE is there, and add it to the account of
 //	                     WHO; JSON has further parameters, "expires_in" is in seconds
+//	deploykey WHO PROJECT FILE [JSON]
+//	                     the same for a deploy key of a project
 //	eventually COMMAND   run a program until it succeeds; with "!" until it fails
 //	crash, restart       end the server as a power cut would; start it again
 func TestScripts(t *testing.T) {
@@ -74,7 +76,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"), 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"user": user, "api": api, "set": set, "sshkey": sshKey, "eventually": eventually,
+			"user": user, "api": api, "set": set, "sshkey": sshKey, "deploykey": deployKey, "eventually": eventually,
 			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				of(ts).server.Restart()

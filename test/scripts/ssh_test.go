@@ -41,6 +41,18 @@ func sshKey(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: sshkey WHO FILE [JSON]")
 	}
+	addKey(ts, neg, "/user/keys", args)
+}
+
+func deployKey(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: deploykey WHO PROJECT FILE [JSON]")
+	}
+	addKey(ts, neg, "/projects/"+args[1]+"/deploy_keys", append(args[:1:1], args[2:]...))
+}
+
+// addKey posts the key of a file to a path; args are who, the file and perhaps more.
+func addKey(ts *testscript.TestScript, neg bool, path string, args []string) {
 	file := ts.MkAbs(args[1])
 	if _, err := os.Stat(file + ".pub"); err != nil {
 		ts.Check(ts.Exec("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "somebody@somewhere", "-f", file))
@@ -59,7 +71,7 @@ func sshKey(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text, err := json.Marshal(body)
 	ts.Check(err)
-	status, out := call(ts, ts.Getenv(args[0]), http.MethodPost, "/user/keys", string(text))
+	status, out := call(ts, ts.Getenv(args[0]), http.MethodPost, path, string(text))
 	of(ts).last = out
 	_, _ = fmt.Fprintf(ts.Stdout(), "%d %s\n", status, out)
 	if failed := status >= http.StatusBadRequest; failed != neg {

@@ -180,6 +180,11 @@ const (
 	StarProject      Ability = "star_project"
 	TransferProject  Ability = "transfer_project"
 
+	ListDeployKeys  Ability = "list_deploy_keys"
+	CreateDeployKey Ability = "create_public_deploy_key"
+	ReadDeployKeys  Ability = "read_deploy_keys"
+	AdminDeployKeys Ability = "admin_deploy_keys"
+
 	ReadProjectTokens  Ability = "read_project_access_tokens"
 	AdminProjectTokens Ability = "admin_project_access_tokens"
 
@@ -237,6 +242,7 @@ type Rule struct {
 	Feature  Feature // refused to those whom the feature is closed to
 	Code     bool    // guests of a private project do not see code
 	Write    bool    // refused in an archived project, and to auditors for being auditors
+	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach
 	Change   bool    // refused to auditors like Write, but not in an archived project
 }
 
@@ -277,7 +283,7 @@ var Rules = map[Ability]Rule{
 	ReadGroupTokens:    {Min: Owner},
 	AdminGroupTokens:   {Min: Owner, Write: true},
 
-	ReadProject:      {Anyone: true},
+	ReadProject:      {Anyone: true, Deploy: true},
 	AdminProject:     {Min: Maintainer, Write: true},
 	ChangeVisibility: {Min: Owner, Write: true},
 	ArchiveProject:   {Min: Owner, Change: true},
@@ -289,11 +295,16 @@ var Rules = map[Ability]Rule{
 	StarProject:      {SignedIn: true, Change: true},
 	TransferProject:  {Min: Owner, Write: true},
 
+	ListDeployKeys:  {Min: adminsOnly},
+	CreateDeployKey: {Min: adminsOnly, Write: true},
+	ReadDeployKeys:  {Min: Maintainer},
+	AdminDeployKeys: {Min: Maintainer, Write: true},
+
 	ReadProjectTokens:  {Min: Maintainer},
 	AdminProjectTokens: {Min: Maintainer, Write: true},
 
-	ReadCode:              {Anyone: true, Feature: Repository, Code: true},
-	PushCode:              {Min: Developer, Feature: Repository, Write: true},
+	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true},
+	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true},
 	DeleteTag:             {Min: Developer, Feature: Repository, Write: true},
 	ReadProtectedBranch:   {Min: Developer, Feature: Repository},
 	AdminProtectedBranch:  {Min: Maintainer, Feature: Repository, Write: true},

@@ -13,6 +13,8 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 	switch {
 	case as.Admin:
 		return "50", nil
+	case as.Deploys():
+		return deployLevelSQL(as.Deploy, column)
 	case !as.SignedIn():
 		return "0", nil
 	}
@@ -32,6 +34,18 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 			AND a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 			AND (s.expires_on IS NULL OR s.expires_on > ?)) x)`,
 		[]any{as.UserID, today, as.UserID, today, today}
+}
+
+// deployLevelSQL is LevelSQL for a deploy key or token: what reads is a reporter, what
+// may push a developer, as far as the rules are open to either.
+func deployLevelSQL(d Deploy, column string) (expr string, args []any) {
+	// The names of tables in here must not hide the one in column.
+	if d.KeyID != 0 {
+		return `(SELECT COALESCE(MAX(CASE WHEN dk.can_push THEN 30 ELSE 20 END), 0) FROM deploy_key_projects dk
+			JOIN projects dp ON dp.id = dk.project_id WHERE dp.namespace_id = ` + column + ` AND dk.key_id = ?)`, []any{d.KeyID}
+	}
+	return `(SELECT COALESCE(MAX(20), 0) FROM namespace_ancestors da WHERE da.namespace_id = ` + column + ` AND da.ancestor_id = ?)`,
+		[]any{d.Place}
 }
 
 // reachSQL selects the ids of all namespaces in which the signed-in actor has a

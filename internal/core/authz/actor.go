@@ -19,13 +19,30 @@ type Actor struct {
 	External bool // sees internal things as private
 	Bot      bool
 
+	// Deploy, where it is not zero, says that the actor is no user but a deploy key or a
+	// deploy token: UserID is zero then.
+	Deploy Deploy
+
 	TokenID int64  // the access token used, zero for a password or none
 	Scopes  Scopes // what the credential permits; nil for a session or a password
 	Address string // remote address, for the audit trail
 }
 
+// Deploy is a key or token that acts for itself, and only in what the rules open to it.
+type Deploy struct {
+	KeyID   int64       // a deploy key: reaches the projects that it is enabled in
+	TokenID int64       // a deploy token: reaches Place and what is below it
+	Place   NamespaceID // of a token
+}
+
 // SignedIn reports whether the actor is a user at all.
 func (a Actor) SignedIn() bool { return a.UserID != 0 }
+
+// Deploys reports whether the actor is a deploy key or a deploy token.
+func (a Actor) Deploys() bool { return a.Deploy != Deploy{} }
+
+// Known reports whether the actor proved to be somebody or something.
+func (a Actor) Known() bool { return a.SignedIn() || a.Deploys() }
 
 // System is the actor of the server's own work; it may do everything.
 func System() Actor { return Actor{Admin: true} }

@@ -73,7 +73,7 @@ func (p *Policy) Require(ctx context.Context, as Actor, ability Ability, s Subje
 		return errs.Missing("")
 	case rule.allows(as, s, level):
 		return nil
-	case !as.SignedIn() && !as.Admin:
+	case !as.Known() && !as.Admin:
 		return errs.New(errs.Unauthorized, "")
 	default:
 		return errs.Denied("")
@@ -102,7 +102,7 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 
 // allows applies a row of the table to an actor that sees the subject.
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
-	if r.Write && s.Archived {
+	if r.Write && s.Archived || as.Deploys() && !r.Deploy {
 		return false
 	}
 	if r.Feature == NoFeature {
@@ -194,7 +194,7 @@ func (p *Policy) Level(ctx context.Context, as Actor, s Subject) (Level, error) 
 		return NoAccess, nil
 	case as.Admin:
 		return Owner, nil
-	case !as.SignedIn():
+	case !as.Known():
 		return NoAccess, nil
 	case s.Known:
 		return s.Level, nil

@@ -14,6 +14,7 @@ import (
 // What people read when a reference may not move (facts-3 §31.1).
 const (
 	textNoPush          = "You are not allowed to push code to this project."
+	textNoWriteKey      = "This deploy key does not have write access to this project."
 	textArchived        = "You can't push code to an archived project."
 	textProtected       = "You are not allowed to push code to protected branches on this project."
 	textForcePush       = "You are not allowed to force push code to a protected branch on this project."
@@ -59,14 +60,7 @@ func refuse(ref gitcmd.RefName, text string) error {
 // read through r. A refusal is Forbidden with the text for the person who pushes and
 // *Refusal as its cause.
 func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project, source Source, r *gitcmd.Repo, changes []RefChange) error {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
-		if errs.Is(err, errs.Forbidden) {
-			text := textNoPush
-			if p.Archived {
-				text = textArchived
-			}
-			return refuse("", text)
-		}
+	if err := s.requirePush(ctx, as, p); err != nil {
 		return err
 	}
 	j := judge{service: s, as: as, project: p, source: source, repo: r}
@@ -192,7 +186,14 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	case 0, 1, 4:
 		return nil
 	}
-	level, err := s.policy.Level(ctx, as, p.Subject())
+	subject := p.Subject()
+	if as.Deploys() {
+		subject.Known = false
+		if as, err = s.pusher(ctx, as, p); err != nil {
+			return err
+		}
+	}
+	level, err := s.policy.Level(ctx, as, subject)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,13 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 			return "group does not have access to the project", nil
 		}
 	case l.DeployKeyID != nil:
-		return "deploy key is not enabled for this project", nil // no project has deploy keys yet
+		known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM deploy_key_projects WHERE key_id = ? AND project_id = ?)", *l.DeployKeyID, p.ID)
+		if err != nil {
+			return "", fmt.Errorf("look for deploy key: %w", err)
+		}
+		if !known || l.Action != ActionPush && l.Action != ActionCreateTag { // keys do nothing but push
+			return "deploy key is not enabled for this project", nil
+		}
 	case l.Level == nil:
 		return "access level is not included in the list", nil
 	default:

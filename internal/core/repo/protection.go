@@ -32,7 +32,7 @@ type Rule struct {
 }
 
 // RuleLevel lets somebody do one action on what its rule protects: whoever has the
-// access level, or one user, or a group.
+// access level, or one user, or a group, or a deploy key.
 type RuleLevel struct {
 	ID          int64
 	Action      string
@@ -162,11 +162,12 @@ type standing struct {
 	push  bool // may push at all
 	level authz.Level
 	user  authz.UserID
+	key   int64                      // a deploy key, which has no role and is let in by name only
 	in    map[authz.NamespaceID]bool // the groups that the rules name: is the actor a member?
 }
 
 func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*standing, error) {
-	st := &standing{rules: rules, admin: as.Admin, user: as.UserID, in: map[authz.NamespaceID]bool{}}
+	st := &standing{rules: rules, admin: as.Admin, user: as.UserID, key: as.Deploy.KeyID, in: map[authz.NamespaceID]bool{}}
 	var err error
 	if st.push, err = s.policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
@@ -230,7 +231,9 @@ func (s *standing) granted(l RuleLevel) bool {
 		return *l.UserID == s.user
 	case l.GroupID != nil:
 		return s.in[*l.GroupID]
-	case l.Level == nil || *l.Level == authz.NoAccess:
+	case l.DeployKeyID != nil:
+		return *l.DeployKeyID == s.key
+	case l.Level == nil || *l.Level == authz.NoAccess || s.key != 0:
 		return false
 	}
 	return s.admin || s.level >= *l.Level

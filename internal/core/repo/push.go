@@ -23,7 +23,8 @@ type RefResult struct {
 type Push struct {
 	service *Service
 	repo    *gitcmd.Repo
-	as      authz.Actor
+	as      authz.Actor // who is judged
+	by      authz.Actor // in whose name references move
 	project *project.Project
 
 	mu      sync.Mutex
@@ -34,20 +35,45 @@ type Push struct {
 // BeginPush prepares a push. It requires the right to push at all; what may move is
 // judged reference by reference when git asks.
 func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Project) (*Push, error) {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
-		if errs.Is(err, errs.Forbidden) && p.Archived {
-			return nil, refuse("", textArchived)
-		}
-		if errs.Is(err, errs.Forbidden) {
-			return nil, refuse("", textNoPush)
-		}
+	if err := s.requirePush(ctx, as, p); err != nil {
+		return nil, err
+	}
+	by, err := s.pusher(ctx, as, p)
+	if err != nil {
 		return nil, err
 	}
 	r, err := s.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return &Push{service: s, repo: r, as: as, project: p}, nil
+	return &Push{service: s, repo: r, as: as, by: by, project: p}, nil
+}
+
+// requirePush asks for the right to push at all and refuses with what people read.
+func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Project) error {
+	err := s.policy.Require(ctx, as, authz.PushCode, p.Subject())
+	switch {
+	case !errs.Is(err, errs.Forbidden):
+		return err
+	case p.Archived:
+		return refuse("", textArchived)
+	case as.Deploy.KeyID != 0:
+		return refuse("", textNoWriteKey)
+	}
+	return refuse("", textNoPush)
+}
+
+// pusher gives the user in whose name the actor pushes: itself, or the maker of a deploy
+// key, who must be able to see the project still.
+func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project) (authz.Actor, error) {
+	if as.Deploy.KeyID == 0 {
+		return as, nil
+	}
+	by, err := s.keys.Pusher(ctx, as, p)
+	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
+		return authz.Actor{}, refuse("", textNoWriteKey)
+	}
+	return by, err //nolint:wrapcheck // it says what failed
 }
 
 // Repo is the repository that is pushed to.
@@ -96,7 +122,7 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 		results[i].Ref = c.Ref
 	}
 	wasEmpty := p.project.DefaultBranch == nil
-	if err := p.service.MoveRefs(ctx, p.as, p.project, ByPush, changes); err != nil {
+	if err := p.service.MoveRefs(ctx, p.by, p.project, ByPush, changes); err != nil {
 		reason := "failed to update ref: it was changed meanwhile"
 		switch {
 		case errors.Is(err, gitcmd.ErrWrongKind):
@@ -131,7 +157,7 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if len(branches) == 0 {
 		return ""
 	}
-	text, err := p.service.Hint(ctx, p.as, p.project, branches)
+	text, err := p.service.Hint(ctx, p.by, p.project, branches)
 	if err != nil {
 		// The references have moved; a missing hint must not make the push look failed.
 		p.service.log.Warn("no hint after push", "project_id", p.project.ID, "error", err)

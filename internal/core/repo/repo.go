@@ -20,6 +20,7 @@ import (
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/deploykey"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 )
@@ -33,7 +34,8 @@ type Deps struct {
 	Settings *setting.Store
 	Projects *project.Service
 	Accounts *account.Service
-	Archives *spool.Cache // where archives are kept
+	Keys     *deploykey.Service // whose pushes are those of somebody else
+	Archives *spool.Cache       // where archives are kept
 	Log      *slog.Logger
 	Now      func() time.Time
 	BaseURL  string // without a trailing slash
@@ -48,6 +50,7 @@ type Service struct {
 	settings *setting.Store
 	projects *project.Service
 	accounts *account.Service
+	keys     *deploykey.Service
 	archives *spool.Cache
 	log      *slog.Logger
 	now      func() time.Time
@@ -66,7 +69,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, archives: d.Archives, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		accounts: d.Accounts, keys: d.Keys, archives: d.Archives, log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}
 }
 

@@ -113,11 +113,7 @@ func (s *Service) list(ctx context.Context, user authz.UserID, limit, offset int
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	page := &Page{Total: total, Keys: make([]*Key, len(rows))}
-	for i := range rows {
-		page.Keys[i] = s.refreshed(&rows[i])
-	}
-	return page, nil
+	return &Page{Total: total, Keys: s.refreshedAll(rows)}, nil
 }
 
 // owner finds a user by number or username.

@@ -77,34 +77,21 @@ func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.User
 }
 
 func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Key, error) {
-	now := db.At(s.Now())
-	k := Key{Kind: UserKey, UserID: &user, Title: strings.TrimSpace(in.Title), Usage: in.Usage, CreatedAt: now, UpdatedAt: now}
-	if k.Usage == "" {
-		k.Usage = AuthAndSigning
-	}
-	if in.ExpiresAt != nil {
-		at := db.At(*in.ExpiresAt)
-		k.ExpiresAt = &at
-	}
-	if err := s.fill(&k, in.Key); err != nil {
+	k, err := s.build(UserKey, in)
+	if err != nil {
 		return nil, err
 	}
+	k.UserID = &user
 	var id int64
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
-		if err != nil {
-			return err
-		}
-		if taken {
-			return errTaken()
-		}
-		if id, err = db.Insert(ctx, s.DB, "ssh_keys", k); err != nil {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		if id, err = s.insert(ctx, k); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, Added{KeyID: ID(id), Title: k.Title, Fingerprint: k.SHA256, UserID: user, By: as})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
-		return nil, errTaken()
+		return nil, ErrTaken()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("add key: %w", err)
@@ -112,7 +99,35 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 	return s.load(ctx, "k.id = ?", id)
 }
 
-func errTaken() error {
+// build makes a key that is not stored yet.
+func (s *Service) build(kind Kind, in Input) (*Key, error) {
+	now := db.At(s.Now())
+	k := &Key{Kind: kind, Title: strings.TrimSpace(in.Title), Usage: in.Usage, CreatedAt: now, UpdatedAt: now}
+	if k.Usage == "" {
+		k.Usage = AuthAndSigning
+	}
+	if in.ExpiresAt != nil {
+		at := db.At(*in.ExpiresAt)
+		k.ExpiresAt = &at
+	}
+	return k, s.fill(k, in.Key)
+}
+
+// insert stores a key, in the caller's transaction. No two keys have one fingerprint,
+// whatever their kinds.
+func (s *Service) insert(ctx context.Context, k *Key) (int64, error) {
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE fingerprint_sha256 = ?)", k.SHA256)
+	if err != nil {
+		return 0, err
+	}
+	if taken {
+		return 0, ErrTaken()
+	}
+	return db.Insert(ctx, s.DB, "ssh_keys", k)
+}
+
+// ErrTaken is what a key is refused with that somebody has already.
+func ErrTaken() error {
 	var f errs.Fields
 	f.Add("fingerprint_sha256", "has already been taken")
 	return f.Err()
@@ -121,8 +136,7 @@ func errTaken() error {
 // fill reads the text of a key into k and collects everything that is wrong with k.
 func (s *Service) fill(k *Key, text string) error {
 	var f errs.Fields
-	f.Check(k.Title != "", "title", "can't be blank")
-	f.Check(utf8.RuneCountInString(k.Title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
+	checkTitle(&f, k.Title)
 	f.Check(!k.Expired(s.Now()), "key", "has expired")
 	switch p, err := parse(text); {
 	case strings.TrimSpace(text) == "":
@@ -140,6 +154,11 @@ func (s *Service) fill(k *Key, text string) error {
 		k.MD5, k.SHA256 = ssh.FingerprintLegacyMD5(p.key), ssh.FingerprintSHA256(p.key)
 	}
 	return f.Err()
+}
+
+func checkTitle(f *errs.Fields, title string) {
+	f.Check(title != "", "title", "can't be blank")
+	f.Check(utf8.RuneCountInString(title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
 }
 
 // Delete removes one of the actor's own keys.

@@ -16,8 +16,8 @@ import (
 // signing on, expired or not; otherwise it is Unauthorized. Whoever asks has not proved
 // anything yet.
 func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) {
-	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND kind = ? AND usage_type <> ?",
-		ssh.FingerprintSHA256(key), UserKey, Signing)
+	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND usage_type <> ?",
+		ssh.FingerprintSHA256(key), Signing)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errs.New(errs.Unauthorized, "")
 	}
@@ -27,11 +27,11 @@ func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) 
 	return id, nil
 }
 
-// SignOn gives the actor behind a key that has proved itself, and notes its use. A key
-// that is gone is Unauthorized; one that expired, and a user who may not act, are
-// Forbidden with the reason.
+// SignOn gives the actor behind a key that has proved itself, and notes its use: a
+// user, or the deploy key itself. A key that is gone is Unauthorized; one that expired,
+// and a user who may not act, are Forbidden with the reason.
 func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
-	k, err := s.load(ctx, "k.id = ? AND k.kind = ? AND k.usage_type <> ?", id, UserKey, Signing)
+	k, err := s.load(ctx, "k.id = ? AND k.usage_type <> ?", id, Signing)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
@@ -42,9 +42,11 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	if k.Expired(now) {
 		return authz.Actor{}, errs.Denied("Your SSH key has expired.")
 	}
-	as, err := s.Accounts.Admit(ctx, *k.UserID)
-	if err != nil {
-		return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
+	as := authz.Actor{Deploy: authz.Deploy{KeyID: int64(id)}}
+	if k.Kind == UserKey {
+		if as, err = s.Accounts.Admit(ctx, *k.UserID); err != nil {
+			return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
+		}
 	}
 	s.used.Note(id, now)
 	return as, nil

@@ -15,7 +15,7 @@ type ID int64
 type Kind string
 
 // The kinds of keys. A user's key acts as the user; a deploy key acts for itself in the
-// projects that it is enabled in, and its user is the one who made it.
+// projects that it is enabled in.
 const (
 	UserKey   Kind = "user"
 	DeployKey Kind = "deploy"
@@ -35,7 +35,9 @@ const (
 type Key struct {
 	ID         ID            `db:"id"`
 	Kind       Kind          `db:"kind"`
-	UserID     *authz.UserID `db:"user_id"` // nil for a deploy key whose maker is gone
+	UserID     *authz.UserID `db:"user_id"`       // whose it is; nil for a deploy key
+	MakerID    *authz.UserID `db:"created_by_id"` // of a deploy key, nil where the maker is gone
+	Public     bool          `db:"public"`        // a deploy key that every project may enable
 	Title      string        `db:"title"`
 	PublicKey  string        `db:"public_key"` // algorithm and base64, without a comment
 	Comment    string        `db:"comment"`    // as it was sent

@@ -22,6 +22,14 @@ func (s *Service) refreshed(k *Key) *Key {
 	return k
 }
 
+func (s *Service) refreshedAll(rows []Key) []*Key {
+	out := make([]*Key, len(rows))
+	for i := range rows {
+		out[i] = s.refreshed(&rows[i])
+	}
+	return out
+}
+
 // Start begins to write down once a minute when keys were used. Stop ends it.
 func (s *Service) Start() {
 	s.flushing.Start(flushEvery, func() {

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
 )
 
@@ -44,8 +45,8 @@ type exchange struct {
 	from     net.Addr
 }
 
-// run does what a client asks for, as the user whose key proved itself. The user is read
-// anew for every command: it may have been blocked since the connection began.
+// run does what a client asks for, as the user or the deploy key that proved itself. It
+// is read anew for every command: it may have been blocked since the connection began.
 func (x *exchange) run(ctx context.Context, text string) int {
 	as, err := x.Keys.SignOn(ctx, x.key)
 	if errs.Is(err, errs.Unauthorized) {
@@ -63,7 +64,11 @@ func (x *exchange) run(ctx context.Context, text string) int {
 	}
 	switch {
 	case err == nil && (len(args) == 0 || len(args) == 1 && args[0] == "discover"):
-		_, err := fmt.Fprintf(x.channel, "Welcome to GitLab, @%s!\n", as.Username)
+		name := "Anonymous" // a deploy key is nobody
+		if as.SignedIn() {
+			name = "@" + as.Username
+		}
+		_, err := fmt.Fprintf(x.channel, "Welcome to GitLab, %s!\n", name)
 		if err != nil {
 			return failed
 		}
@@ -106,17 +111,8 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 		return nil, err //nolint:wrapcheck // the sentence stands
 	}
 	x.tell("", fmt.Sprintf("Project '%s' was moved to '%s'.", at, p.FullPath), "", "Please update your Git remote:", "",
-		"  git remote set-url origin "+x.url(p.FullPath), "")
+		"  git remote set-url origin "+repo.SSHURL(x.Address, p.FullPath), "")
 	return p, nil
-}
-
-// url is where a project is reached over SSH, in the short form on the usual port.
-func (x *exchange) url(path string) string {
-	host, port, err := net.SplitHostPort(x.Address)
-	if err != nil || port == "22" {
-		return "git@" + host + ":" + path + ".git"
-	}
-	return "ssh://git@" + x.Address + "/" + path + ".git"
 }
 
 func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project, command string) int {

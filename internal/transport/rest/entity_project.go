@@ -1,15 +1,16 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -273,16 +274,9 @@ func (s *Server) defaultBranch(p *project.Project) *string {
 	return &name
 }
 
-// sshURL is the address for git over SSH: in the short form on the usual port.
+// sshURL is the address for git over SSH, also where that is off.
 func (s *Server) sshURL(path string) string {
-	host, port, ok := strings.Cut(s.SSH, ":")
-	switch {
-	case host == "":
-		return "git@" + s.host() + ":" + path + ".git"
-	case !ok || port == "22":
-		return "git@" + host + ":" + path + ".git"
-	}
-	return "ssh://git@" + s.SSH + "/" + path + ".git"
+	return repo.SSHURL(cmp.Or(s.SSH, s.host()), path)
 }
 
 // host is the host name of the external URL.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
 )
@@ -35,6 +36,24 @@ type keyEntity struct {
 	Key        string       `json:"key"`
 	UsageType  sshkey.Usage `json:"usage_type"`
 	User       *userEntity  `json:"user,omitempty"`
+	*deployKeyPart
+}
+
+// deployKeyPart is what a look-up adds to a deploy key.
+type deployKeyPart struct {
+	Fingerprint string                `json:"fingerprint"`
+	SHA256      string                `json:"fingerprint_sha256"`
+	Grants      []deployKeyGrantEntry `json:"deploy_keys_projects"`
+}
+
+// deployKeyGrantEntry lets a deploy key into a project.
+type deployKeyGrantEntry struct {
+	ID        int64      `json:"id"`
+	KeyID     sshkey.ID  `json:"deploy_key_id"`
+	ProjectID project.ID `json:"project_id"`
+	CreatedAt api.Time   `json:"created_at"`
+	UpdatedAt api.Time   `json:"updated_at"`
+	CanPush   bool       `json:"can_push"`
 }
 
 func (s *Server) key(k *sshkey.Key) keyEntity {
@@ -189,13 +208,25 @@ func (s *Server) lookUpFingerprint(ctx context.Context, as authz.Actor, p finger
 	return s.keyWithUser(ctx, as, k)
 }
 
-// keyWithUser adds the user as administrators see it.
+// keyWithUser adds the user as administrators see it, the maker of a deploy key, and
+// where a deploy key is enabled.
 func (s *Server) keyWithUser(ctx context.Context, as authz.Actor, k *sshkey.Key) (keyEntity, error) {
-	e := s.key(k)
-	if k.UserID == nil {
+	e, owner := s.key(k), k.UserID
+	if k.Kind == sshkey.DeployKey {
+		grants, err := s.DeployKeys.Grants(ctx, k.ID)
+		if err != nil {
+			return keyEntity{}, err
+		}
+		e.deployKeyPart = &deployKeyPart{k.MD5, k.SHA256, []deployKeyGrantEntry{}}
+		for _, g := range grants[k.ID] {
+			e.Grants = append(e.Grants, deployKeyGrantEntry{g.ID, g.KeyID, g.ProjectID, api.Time(g.CreatedAt.Time), api.Time(g.UpdatedAt.Time), g.CanPush})
+		}
+		owner = k.MakerID
+	}
+	if owner == nil {
 		return e, nil
 	}
-	u, err := s.Accounts.Find(ctx, as, *k.UserID)
+	u, err := s.Accounts.Find(ctx, as, *owner)
 	if err != nil {
 		return keyEntity{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/deploykey"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -34,10 +35,11 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 		Enqueue: func(context.Context, job.Args) error { return nil },
 	})
 	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
+	p.DeployKeys = &deploykey.Service{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
+	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
 		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.placeTokenRoutes()))
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -53,10 +54,11 @@ type protectedTagEntity struct {
 	CreateLevels []accessLevelEntity `json:"create_access_levels"`
 }
 
-// levelNames describes levels: roles by their words, people and groups by their names.
+// levelNames describes levels: roles by their words, people, groups and keys by their names.
 func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(action string, r *repo.Rule) []accessLevelEntity, error) {
 	var users []authz.UserID
 	var groups []namespace.ID
+	var keys []sshkey.ID
 	for _, r := range rules {
 		for _, l := range r.Levels {
 			if l.UserID != nil {
@@ -65,6 +67,9 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 			if l.GroupID != nil {
 				groups = append(groups, *l.GroupID)
 			}
+			if l.DeployKeyID != nil {
+				keys = append(keys, sshkey.ID(*l.DeployKeyID))
+			}
 		}
 	}
 	people, err := s.Accounts.ByIDs(ctx, users)
@@ -72,6 +77,10 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 		return nil, err
 	}
 	places, err := s.Namespaces.ByIDs(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	titles, err := s.Keys.ByIDs(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +99,10 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 			case l.GroupID != nil:
 				if g := places[*l.GroupID]; g != nil {
 					e.Description = g.Name
+				}
+			case l.DeployKeyID != nil:
+				if k := titles[sshkey.ID(*l.DeployKeyID)]; k != nil {
+					e.Description = k.Title
 				}
 			case l.Level != nil:
 				e.Description = repo.LevelWords(*l.Level)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/award"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -42,6 +43,7 @@ type Server struct {
 	Notes      *note.Service
 	Awards     *award.Service
 	BotTokens  *accesstoken.Service
+	DeployKeys *deploykey.Service
 	Policy     *authz.Policy
 	Settings   *setting.Store
 	Now        func() time.Time
@@ -67,6 +69,7 @@ func (s *Server) Routes() []*api.Route {
 		s.starRoutes(),
 		s.transferRoutes(),
 		s.placeTokenRoutes(),
+		s.deployKeyRoutes(),
 		s.projectRoutes(),
 		s.branchRoutes(),
 		s.tagRoutes(),

@@ -1,0 +1,321 @@
+// Package deploykey says in which projects a deploy key is enabled, and what it may do
+// there. The keys themselves stand beside those of users.
+package deploykey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/sshkey"
+)
+
+// Key is a deploy key as one project has it.
+type Key struct {
+	*sshkey.Key
+	CanPush bool
+}
+
+// Grant lets a deploy key into a project.
+type Grant struct {
+	ID        int64      `db:"id"`
+	KeyID     sshkey.ID  `db:"key_id"`
+	ProjectID project.ID `db:"project_id"`
+	CanPush   bool       `db:"can_push"`
+	CreatedAt db.Time    `db:"created_at"`
+	UpdatedAt db.Time    `db:"updated_at"`
+}
+
+// Input is what a deploy key of a project is made of.
+type Input struct {
+	sshkey.Input
+	CanPush bool
+}
+
+// Changes are what a call changes of a key; nil leaves alone.
+type Changes struct {
+	Title   *string
+	CanPush *bool
+}
+
+// Change says what happened to a deploy key in a project.
+type Change struct {
+	KeyID       sshkey.ID
+	Title       string
+	Fingerprint string
+	CanPush     bool
+	ProjectID   project.ID
+	ProjectName string
+	FullPath    string
+	By          authz.Actor
+}
+
+// Added is published when a key is enabled in a project.
+type Added struct{ Change }
+
+// Updated is published when a key's title, or what it may do in a project, changes.
+type Updated struct{ Change }
+
+// Removed is published when a key is not enabled in a project any more.
+type Removed struct{ Change }
+
+// PublicAdded is published when a key is made that every project may enable.
+type PublicAdded struct {
+	KeyID       sshkey.ID
+	Title       string
+	Fingerprint string
+	By          authz.Actor
+}
+
+// Service enables deploy keys. It is safe for concurrent use.
+type Service struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Keys     *sshkey.Service
+	Projects *project.Service
+	Now      func() time.Time
+}
+
+// prefix stands before the attributes of a key of a project in refusals.
+const prefix = "deploy_key."
+
+func change(as authz.Actor, p *project.Project, k *Key) Change {
+	return Change{
+		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
+		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, By: as,
+	}
+}
+
+// Create enables a key in a project. One that is enabled there is given as it is; one
+// that the actor could enable is enabled; any other is made.
+func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+		return nil, err
+	}
+	known, err := s.Keys.DeployWith(ctx, in.Key)
+	switch {
+	case err == nil:
+		return s.join(ctx, as, p, known, in.CanPush)
+	case !errs.Is(err, errs.NotFound):
+		return nil, err //nolint:wrapcheck // it says what failed
+	}
+	var out *Key
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		k, err := s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
+		if err != nil {
+			return err
+		}
+		out = &Key{k, in.CanPush}
+		return s.enable(ctx, as, p, out)
+	})
+	return out, refused(err, "create deploy key")
+}
+
+// join enables a key that exists already.
+func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, known *sshkey.Key, push bool) (*Key, error) {
+	k, err := s.find(ctx, p, known.ID)
+	if !errs.Is(err, errs.NotFound) {
+		return k, err
+	}
+	may, err := s.reachable(ctx, as, known)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, sshkey.Prefixed(sshkey.ErrTaken(), prefix)
+	}
+	k = &Key{known, push}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
+	if errors.Is(err, db.ErrDuplicate) { // somebody else enabled it just now
+		return s.find(ctx, p, known.ID)
+	}
+	return k, refused(err, "enable deploy key")
+}
+
+func refused(err error, doing string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, db.ErrDuplicate): // somebody else was quicker
+		return sshkey.Prefixed(sshkey.ErrTaken(), prefix)
+	case errs.KindOf(err) != errs.Internal:
+		return sshkey.Prefixed(err, prefix)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// enable lets a key into a project, in the caller's transaction.
+func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project, k *Key) error {
+	now := db.At(s.Now())
+	_, err := db.Insert(ctx, s.DB, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		return err
+	}
+	return s.Bus.Publish(ctx, Added{change(as, p, k)})
+}
+
+// Enable lets a key of another project in, to read: a public one, one of a project that
+// the actor maintains, or any for administrators.
+func (s *Service) Enable(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+		return nil, err
+	}
+	known, err := s.Keys.FindDeploy(ctx, id)
+	if errs.Is(err, errs.NotFound) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what failed
+	}
+	may, err := s.reachable(ctx, as, known)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, errMissing
+	}
+	return s.join(ctx, as, p, known, false)
+}
+
+var errMissing = errs.Missing("Deploy Key")
+
+// reachable reports whether the actor may enable a key in a project of its own.
+func (s *Service) reachable(ctx context.Context, as authz.Actor, k *sshkey.Key) (bool, error) {
+	if as.Admin || k.Public {
+		return true, nil
+	}
+	reached, args := s.Policy.ReachSQL(as, authz.Maintainer)
+	may, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id
+		WHERE d.key_id = ? AND NOT p.pending_delete AND p.namespace_id IN (`+reached+`))`, append([]any{k.ID}, args...)...)
+	if err != nil {
+		return false, fmt.Errorf("look for deploy key: %w", err)
+	}
+	return may, nil
+}
+
+// Update changes what a key may do in a project. Its title is everybody's: only its
+// maker and administrators change that of a key which is public or enabled elsewhere.
+func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID, c Changes) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+		return nil, err
+	}
+	k, err := s.find(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	rename := c.Title != nil && *c.Title != k.Title
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if rename {
+			if err := s.mayRename(ctx, as, k); err != nil {
+				return err
+			}
+			if err := s.Keys.RenameDeploy(ctx, id, *c.Title); err != nil {
+				return err
+			}
+		}
+		next := *k
+		if c.CanPush != nil {
+			next.CanPush = *c.CanPush
+			_, err := s.DB.Exec(ctx, "UPDATE deploy_key_projects SET can_push = ?, updated_at = ? WHERE key_id = ? AND project_id = ?",
+				*c.CanPush, s.Now(), id, p.ID)
+			if err != nil {
+				return err
+			}
+		}
+		return s.Bus.Publish(ctx, Updated{change(as, p, &next)})
+	})
+	if err != nil {
+		return nil, refused(err, "update deploy key")
+	}
+	return s.find(ctx, p, id)
+}
+
+func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
+	if as.Admin || !k.Public && k.MakerID != nil && *k.MakerID == as.UserID {
+		return nil
+	}
+	uses, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)
+	if err != nil {
+		return fmt.Errorf("count projects of deploy key: %w", err)
+	}
+	if k.Public || uses > 1 {
+		return errs.Denied("")
+	}
+	return nil
+}
+
+// Delete keeps a key out of a project. A key that is enabled nowhere any more is gone,
+// unless it is public.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) error {
+	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+		return err
+	}
+	k, err := s.find(ctx, p, id)
+	if errs.Is(err, errs.NotFound) {
+		return errMissing
+	}
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errMissing
+		}
+		if err := s.Bus.Publish(ctx, Removed{change(as, p, k)}); err != nil {
+			return err
+		}
+		return s.Keys.DropOrphans(ctx, id)
+	})
+	if err != nil {
+		return fmt.Errorf("delete deploy key: %w", err)
+	}
+	return nil
+}
+
+// Clear keeps all keys out of a project that is deleted, in the caller's transaction.
+func (s *Service) Clear(ctx context.Context, id project.ID) error {
+	keys, err := db.Select[sshkey.ID](ctx, s.DB, "SELECT key_id FROM deploy_key_projects WHERE project_id = ? ORDER BY key_id", id)
+	if err != nil {
+		return fmt.Errorf("deploy keys of project: %w", err)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	if _, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
+		return fmt.Errorf("remove deploy keys of project: %w", err)
+	}
+	return s.Keys.DropOrphans(ctx, keys...) //nolint:wrapcheck // it says what failed
+}
+
+// CreatePublic makes a key that every project may enable. Only administrators may.
+func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.Input) (*sshkey.Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.CreateDeployKey, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	var out *sshkey.Key
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		if out, err = s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, By: as})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, sshkey.ErrTaken()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create deploy key: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,22 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/deploykey"
+)
+
+// DropDeployKey takes a deploy key out of the rules of a project that it is not enabled
+// in any more, in the caller's transaction. An action that nobody is left for is
+// nobody's.
+func (s *Service) DropDeployKey(ctx context.Context, e deploykey.Removed) error {
+	for _, t := range []ruleTables{branchTables, tagTables} {
+		_, err := s.db.Exec(ctx, "DELETE FROM "+t.levels+" WHERE deploy_key_id = ? AND "+t.key+
+			" IN (SELECT r.id FROM "+t.rules+" r WHERE r.project_id = ?)", e.KeyID, e.ProjectID)
+		if err != nil {
+			return fmt.Errorf("take deploy key out of rules: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package sshkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// What stands here serves the package that says where deploy keys are enabled: nothing
+// of it asks for a permission.
+
+// CreateDeploy stores a deploy key, in the caller's transaction.
+func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, in DeployInput) (*Key, error) {
+	k, err := s.build(DeployKey, in.Input)
+	if err != nil {
+		return nil, err
+	}
+	k.Public = in.Public
+	if as.SignedIn() {
+		k.MakerID = &as.UserID
+	}
+	id, err := s.insert(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "k.id = ?", id)
+}
+
+// DeployInput is what a deploy key is made of.
+type DeployInput struct {
+	Input
+	Public bool // every project may enable it
+}
+
+// FindDeploy gives a deploy key.
+func (s *Service) FindDeploy(ctx context.Context, id ID) (*Key, error) {
+	return s.load(ctx, "k.id = ? AND k.kind = ?", id, DeployKey)
+}
+
+// DeployWith gives the deploy key with this public half, or NotFound.
+func (s *Service) DeployWith(ctx context.Context, text string) (*Key, error) {
+	p, err := parse(text)
+	if err != nil {
+		return nil, errs.Missing("Key")
+	}
+	return s.load(ctx, "k.fingerprint_sha256 = ? AND k.kind = ?", ssh.FingerprintSHA256(p.key), DeployKey)
+}
+
+// ByIDs gives the keys with these ids.
+func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Key, error) {
+	out := make(map[ID]*Key, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("k.id", ids)
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+fromKeys+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("keys by id: %w", err)
+	}
+	for _, k := range s.refreshedAll(rows) {
+		out[k.ID] = k
+	}
+	return out, nil
+}
+
+// ListDeploy gives all deploy keys by id, or only those that are public or not.
+func (s *Service) ListDeploy(ctx context.Context, public *bool, limit, offset int) (*Page, error) {
+	var w db.Where
+	w.And("k.kind = ?", DeployKey)
+	if public != nil {
+		w.And("k.public = ?", *public)
+	}
+	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM ssh_keys k"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("count deploy keys: %w", err)
+	}
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+fromKeys+w.SQL()+" ORDER BY k.id LIMIT ? OFFSET ?",
+		append(w.Args(), limit, offset)...)
+	if err != nil {
+		return nil, fmt.Errorf("list deploy keys: %w", err)
+	}
+	return &Page{Keys: s.refreshedAll(rows), Total: total}, nil
+}
+
+// RenameDeploy gives a deploy key another title, in the caller's transaction.
+func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
+	title = strings.TrimSpace(title)
+	var f errs.Fields
+	if checkTitle(&f, title); f.Err() != nil {
+		return f.Err()
+	}
+	_, err := s.DB.Exec(ctx, "UPDATE ssh_keys SET title = ?, updated_at = ? WHERE id = ? AND kind = ?", title, s.Now(), id, DeployKey)
+	if err != nil {
+		return fmt.Errorf("rename deploy key: %w", err)
+	}
+	return nil
+}
+
+// DropOrphans deletes those of the deploy keys that no project uses and none may enable,
+// in the caller's transaction.
+func (s *Service) DropOrphans(ctx context.Context, ids ...ID) error {
+	for _, id := range ids {
+		_, err := s.DB.Exec(ctx, `DELETE FROM ssh_keys WHERE id = ? AND kind = ? AND NOT public
+			AND NOT EXISTS (SELECT 1 FROM deploy_key_projects d WHERE d.key_id = ssh_keys.id)`, id, DeployKey)
+		if err != nil {
+			return fmt.Errorf("drop deploy key: %w", err)
+		}
+	}
+	return nil
+}
+
+// Prefixed puts a word before the attributes that a refusal names: deploy keys of
+// projects are refused as parts of something else.
+func Prefixed(err error, word string) error {
+	e, ok := errors.AsType[*errs.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	out := *e
+	out.Fields = make([]errs.Field, len(e.Fields))
+	for i, f := range e.Fields {
+		out.Fields[i] = errs.Field{Name: word + f.Name, Messages: f.Messages}
+	}
+	return &out
+}
