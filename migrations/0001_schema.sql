@@ -50,6 +50,8 @@ CREATE TABLE users (
     projects_limit      BIGINT NOT NULL,
     can_create_group    BOOLEAN NOT NULL,
     view_diffs_file_by_file             BOOLEAN NOT NULL,
+    show_whitespace_in_diffs            BOOLEAN NOT NULL,
+    pass_user_identities_to_ci_jwt      BOOLEAN NOT NULL,
     shared_runners_minutes_limit        BIGINT,
     extra_shared_runners_minutes_limit  BIGINT,
     sign_in_count       BIGINT NOT NULL,
@@ -120,6 +122,15 @@ CREATE TABLE user_statuses (
     clear_at     {{time}},
     updated_at   {{time}} NOT NULL
 );
+
+-- Who wants to hear what whom does.
+CREATE TABLE follows (
+    follower_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    followee_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at  {{time}} NOT NULL,
+    PRIMARY KEY (follower_id, followee_id)
+);
+CREATE INDEX follows_followee ON follows (followee_id, follower_id);
 
 -- Public keys for git over SSH.
 CREATE TABLE ssh_keys (

@@ -37,6 +37,9 @@ func samples() map[string][]sample {
 		"PUT /users/:id":               {{body: obj{"name": "Other"}}},
 		"DELETE /users/:id":            {{}, {note: "hard", query: "hard_delete=true"}},
 		"POST /users/:id/reject":       {{status: http.StatusConflict}}, // waits for nothing
+		"POST /users/:id/follow":       {{}},
+		"POST /users/:id/unfollow":     {{status: http.StatusNotModified}},
+		"PUT /user/preferences":        {{body: obj{"view_diffs_file_by_file": true}}},
 		"POST /users/:id/block":        {{}},
 		"POST /users/:id/unblock":      {{first: "POST /users/=users/:id/block"}},
 		"POST /users/:id/activate":     {{first: "POST /users/=users/:id/deactivate"}},

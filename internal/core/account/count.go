@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -39,4 +40,61 @@ func (s *Service) Count(ctx context.Context, as authz.Actor) (Counts, error) {
 		return Counts{}, fmt.Errorf("count a user's work: %w", err)
 	}
 	return c, nil
+}
+
+// Associations is how much a user belongs to and made.
+type Associations struct {
+	Groups        int `db:"groups_count"`
+	Projects      int `db:"projects_count"`
+	Issues        int `db:"issues_count"`
+	MergeRequests int `db:"merge_requests_count"`
+}
+
+// CountAssociations counts what a user is a direct member of and what the user wrote, for
+// the user and administrators.
+func (s *Service) CountAssociations(ctx context.Context, as authz.Actor, id authz.UserID) (Associations, error) {
+	if err := s.Policy.Require(ctx, as, authz.CountOfUser, authz.Subject{Own: as.UserID == id}); err != nil {
+		return Associations{}, err
+	}
+	u, err := s.load(ctx, "u.id = ?", id)
+	if err != nil {
+		return Associations{}, err
+	}
+	day := s.Now().UTC().Format(time.DateOnly)
+	a, err := db.Get[Associations](ctx, s.DB, `SELECT
+		(SELECT COUNT(*) FROM members m JOIN namespaces n ON n.id = m.namespace_id AND n.kind = 'group'
+			WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)) AS groups_count,
+		(SELECT COUNT(*) FROM projects p WHERE NOT p.pending_delete AND (p.parent_id = ? OR p.namespace_id IN (SELECT m.namespace_id
+			FROM members m WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)))) AS projects_count,
+		(SELECT COUNT(*) FROM issues i WHERE i.author_id = ?) AS issues_count,
+		(SELECT COUNT(*) FROM merge_requests m WHERE m.author_id = ?) AS merge_requests_count`,
+		id, day, u.NamespaceID, id, day, id, id)
+	if err != nil {
+		return Associations{}, fmt.Errorf("count a user's associations: %w", err)
+	}
+	return a, nil
+}
+
+// Activity is the day on which a user last did something.
+type Activity struct {
+	Username string `db:"username"`
+	Day      string `db:"last_activity_on"` // YYYY-MM-DD
+}
+
+// Activities gives the people who did something on a day or later, longest ago first. Only
+// administrators may.
+func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, limit, offset int) (list []Activity, total int, err error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadActivities, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	const where = " FROM users u WHERE u.last_activity_on >= ?"
+	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+where, from); err != nil {
+		return nil, 0, fmt.Errorf("count activities: %w", err)
+	}
+	list, err = db.Select[Activity](ctx, s.DB, "SELECT u.username, u.last_activity_on"+where+" ORDER BY u.last_activity_on, u.id LIMIT ? OFFSET ?",
+		from, limit, offset)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list activities: %w", err)
+	}
+	return list, total, nil
 }

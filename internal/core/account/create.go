@@ -105,6 +105,7 @@ func (s *Service) row(as authz.Actor, in *Input) *userRow {
 			ProjectsLimit:  or(in.ProjectsLimit, int64(set.DefaultProjectsLimit)),
 			CanCreateGroup: or(in.CanCreateGroup, set.CanCreateGroup),
 			FileByFile:     or(in.FileByFile, false),
+			ShowWhitespace: true,
 			RunnerMinutes:  in.RunnerMinutes, ExtraMinutes: in.ExtraMinutes,
 			UpdatedAt: now,
 		},

@@ -26,16 +26,26 @@ type Filter struct {
 	ExcludeActive, ExcludeExternal bool
 	ExcludeInternal, ExcludeHumans bool
 	Humans, WithoutProjectBots     bool
+	SkipLDAP                       bool   // without those known to a directory
 	Provider, ExternUID            string // administrators only, else Forbidden
 	Admins, Auditors               bool   // this and what follows only counts for administrators
 	TwoFactor                      string // enabled or disabled
+	SAMLProvider                   int64  // of a group's single sign-on
 	WithoutProjects                bool
 	CreatedAfter, CreatedBefore    *time.Time
 	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match
 	Ascending                      bool
 	Limit                          int // 20 where zero
 	Offset                         int
-	CountNothing                   bool // leaves Total of the page at zero
+	CountNothing                   bool  // leaves Total of the page at zero
+	After                          *Edge // where set, the page next to this row instead of Offset
+}
+
+// Edge is a row at the edge of a page: its value in the column of order and its id.
+type Edge struct {
+	Value any // a string or a time; nothing where the order is that of ids
+	ID    authz.UserID
+	Back  bool // the page before it
 }
 
 // Page is a part of a list of users.
@@ -63,7 +73,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 		return &Page{}, nil
 	}
 	if !as.Admin {
-		f.Admins, f.Auditors, f.TwoFactor, f.WithoutProjects = false, false, "", false
+		f.Admins, f.Auditors, f.TwoFactor, f.WithoutProjects, f.SAMLProvider = false, false, "", false, 0
 		f.CreatedAfter, f.CreatedBefore, f.OrderBy, f.Ascending = nil, nil, "", false
 	}
 	w := f.where(as)
@@ -79,6 +89,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 	if as.Admin {
 		columns = userColumns()
 	}
+	if f.After != nil {
+		f.beyond(w)
+	}
 	order, args := f.order(w.Args())
 	limit := f.Limit
 	if limit <= 0 {
@@ -92,7 +105,24 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 	for i := range rows {
 		page.Users[i] = &rows[i]
 	}
+	if f.After != nil && f.After.Back {
+		slices.Reverse(page.Users)
+	}
 	return page, nil
+}
+
+// beyond keeps the rows that follow an edge in the order of the list.
+func (f *Filter) beyond(w *db.Where) {
+	sign := " < "
+	if f.Ascending != f.After.Back {
+		sign = " > "
+	}
+	column, ok := orders[f.OrderBy]
+	if !ok || column == "u.id" {
+		w.And("u.id"+sign+"?", f.After.ID)
+		return
+	}
+	w.And("("+column+", u.id)"+sign+"(?, ?)", f.After.Value, f.After.ID)
 }
 
 // where says which users u the filter selects for this actor.
@@ -124,6 +154,8 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 		{f.WithoutProjectBots, "u.user_type <> 'bot'"},
 		{f.Humans, "u.user_type = 'human'"},
 		{f.ExcludeHumans, "u.user_type <> 'human'"},
+		{f.SkipLDAP, "u.id NOT IN (SELECT i.user_id FROM identities i WHERE i.provider LIKE 'ldap%')"},
+		{f.SAMLProvider != 0, "1 = 0"}, // there is none
 		{f.Admins, "u.admin"},
 		{f.Auditors, "u.auditor"},
 		{f.TwoFactor == "enabled", "1 = 0"}, // nobody has a second factor yet
@@ -188,13 +220,13 @@ var orders = map[string]string{
 
 // order gives the ORDER BY and all arguments: those given and its own.
 func (f *Filter) order(args []any) (string, []any) {
-	if f.Search != nil && f.OrderBy == "" {
+	if f.Search != nil && f.OrderBy == "" && f.After == nil {
 		term := db.Fold(f.term())
 		return ` ORDER BY CASE WHEN u.public_email = ? AND u.public_email <> '' THEN 0 WHEN u.username_fold = ? THEN 1
 			WHEN u.name_fold = ? THEN 2 ELSE 3 END, u.name, u.id`, slices.Concat(args, []any{term, term, term})
 	}
 	direction := " DESC"
-	if f.Ascending {
+	if f.Ascending != (f.After != nil && f.After.Back) {
 		direction = ""
 	}
 	column, ok := orders[f.OrderBy]

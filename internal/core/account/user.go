@@ -80,7 +80,9 @@ type Profile struct {
 	ProjectsLimit    int64              `db:"projects_limit"`
 	CanCreateGroup   bool               `db:"can_create_group"`
 	FileByFile       bool               `db:"view_diffs_file_by_file"`
-	RunnerMinutes    *int64             `db:"shared_runners_minutes_limit"` // nil inherits, 0 is unlimited
+	ShowWhitespace   bool               `db:"show_whitespace_in_diffs"`
+	PassIdentities   bool               `db:"pass_user_identities_to_ci_jwt"` // to what pipelines sign on with
+	RunnerMinutes    *int64             `db:"shared_runners_minutes_limit"`   // nil inherits, 0 is unlimited
 	ExtraMinutes     *int64             `db:"extra_shared_runners_minutes_limit"`
 	SignInCount      int64              `db:"sign_in_count"`
 	CurrentSignInAt  *db.Time           `db:"current_sign_in_at"`

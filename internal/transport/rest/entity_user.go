@@ -49,9 +49,9 @@ type userProfile struct {
 	Organization    string    `json:"organization"`
 	Bot             bool      `json:"bot"`
 	WorkInformation *string   `json:"work_information"`
-	Followers       *int      `json:"followers,omitempty" later:"following"`
-	Following       *int      `json:"following,omitempty" later:"following"`
-	IsFollowed      *bool     `json:"is_followed,omitempty" later:"following"`
+	Followers       *int      `json:"followers,omitempty"`
+	Following       *int      `json:"following,omitempty"`
+	IsFollowed      *bool     `json:"is_followed,omitempty"`
 	LocalTime       *string   `json:"local_time"` // "3:38 PM" in the user's time zone
 }
 
@@ -132,7 +132,7 @@ func (s *Server) avatar(u *account.User) *string {
 }
 
 // profileOf gives what the signed-in see of a user.
-func (s *Server) profileOf(as authz.Actor, u *account.User) userEntity {
+func (s *Server) profileOf(as authz.Actor, u *account.User, follows account.Follows) userEntity {
 	p := &userProfile{
 		Bio: u.Bio, Location: u.Location, Skype: u.Skype, LinkedIn: u.LinkedIn, Twitter: u.Twitter, Discord: u.Discord,
 		WebsiteURL: u.WebsiteURL, JobTitle: u.JobTitle, Pronouns: u.Pronouns, Organization: u.Organization,
@@ -145,9 +145,9 @@ func (s *Server) profileOf(as authz.Actor, u *account.User) userEntity {
 		p.WorkInformation = &work
 	}
 	if u.OpenTo(as) {
-		p.CreatedAt, p.Followers, p.Following = api.TimePtr(&u.CreatedAt.Time), new(int), new(int)
+		p.CreatedAt, p.Followers, p.Following = api.TimePtr(&u.CreatedAt.Time), &follows.Followers, &follows.Following
 		if as.SignedIn() {
-			p.IsFollowed = new(bool)
+			p.IsFollowed = &follows.Followed
 		}
 	}
 	return userEntity{userBasic: s.basic(u), userProfile: p}
@@ -167,7 +167,7 @@ func (s *Server) localTime(u *account.User) *string {
 }
 
 // ownForm gives what users see of themselves.
-func (s *Server) ownForm(as authz.Actor, u *account.User, identities []account.Identity) userEntity {
+func (s *Server) ownForm(as authz.Actor, u *account.User, identities []account.Identity, follows account.Follows) userEntity {
 	own := &userOwn{
 		LastSignInAt: api.TimePtr(u.LastSignInAt.Ptr()), ConfirmedAt: api.TimePtr(u.ConfirmedAt.Ptr()), Email: u.Email, ThemeID: u.ThemeID,
 		ColorSchemeID: u.ColorSchemeID, ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: api.TimePtr(u.CurrentSignInAt.Ptr()),
@@ -181,12 +181,12 @@ func (s *Server) ownForm(as authz.Actor, u *account.User, identities []account.I
 	if u.LastActivityOn != nil {
 		own.LastActivityOn = api.Date(*u.LastActivityOn)
 	}
-	e := s.profileOf(as, u)
+	e := s.profileOf(as, u, follows)
 	e.userOwn = own
 	return e
 }
 
-// adminForms gives what administrators see of some users, with two statements however
+// adminForms gives what administrators see of some users, with three statements however
 // many there are.
 func (s *Server) adminForms(ctx context.Context, as authz.Actor, users ...*account.User) ([]userEntity, error) {
 	ids, makers := make([]authz.UserID, len(users)), make([]authz.UserID, 0, len(users))
@@ -204,9 +204,13 @@ func (s *Server) adminForms(ctx context.Context, as authz.Actor, users ...*accou
 	if err != nil {
 		return nil, err
 	}
+	follows, err := s.Accounts.CountFollows(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]userEntity, len(users))
 	for i, u := range users {
-		out[i] = s.ownForm(as, u, identities[u.ID])
+		out[i] = s.ownForm(as, u, identities[u.ID], follows[u.ID])
 		out[i].userAdmin = &userAdmin{
 			IsAdmin: u.Admin, Note: u.Note, NamespaceID: u.NamespaceID, IsAuditor: u.Auditor,
 			UsingLicenseSeat: u.Person() && u.State == account.Active,

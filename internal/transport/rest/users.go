@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -18,7 +17,7 @@ func (s *Server) userRoutes() []*api.Route {
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
-	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes())...)
+	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes(), s.userFollowRoutes(), s.userRecordRoutes())...)
 }
 
 // userPath names a user by its number; anything else leads nowhere.
@@ -52,7 +51,8 @@ func (s *Server) currentUser(ctx context.Context, as authz.Actor, _ struct{}) (u
 	if err != nil {
 		return userEntity{}, err
 	}
-	return s.ownForm(as, u, identities[u.ID]), nil
+	follows, err := s.Accounts.CountFollows(ctx, as, []authz.UserID{u.ID})
+	return s.ownForm(as, u, identities[u.ID], follows[u.ID]), err
 }
 
 type userCountsEntity struct {
@@ -71,64 +71,6 @@ func (s *Server) userCounts(ctx context.Context, as authz.Actor, _ struct{}) (us
 	}, err
 }
 
-type listUsersParams struct {
-	api.Page
-	Search             *string  `param:"search" doc:"Part of a name or username, or a whole address"`
-	Username           *string  `param:"username" doc:"Exactly this username, whatever its case"`
-	PublicEmail        *string  `param:"public_email" doc:"Exactly this public address"`
-	ExternUID          string   `param:"extern_uid" doc:"Id with another provider; for administrators"`
-	Provider           string   `param:"provider" doc:"The provider of extern_uid"`
-	_                  struct{} `allornone:"extern_uid,provider"`
-	Active             bool     `param:"active" doc:"Those who may act"`
-	Blocked            bool     `param:"blocked" doc:"Those who are blocked"`
-	External           bool     `param:"external" doc:"Those from outside"`
-	Humans             bool     `param:"humans" doc:"People, no bots"`
-	ExcludeActive      bool     `param:"exclude_active" doc:"Those who may not act"`
-	ExcludeExternal    bool     `param:"exclude_external" doc:"No one from outside"`
-	ExcludeHumans      bool     `param:"exclude_humans" doc:"Bots, no people"`
-	ExcludeInternal    bool     `param:"exclude_internal" doc:"No accounts of the server's own"`
-	WithoutProjectBots bool     `param:"without_project_bots" doc:"No bots of projects and groups"`
-
-	Admins          bool       `param:"admins" doc:"Administrators; this and what follows is for administrators"`
-	Auditors        bool       `param:"auditors" doc:"Auditors"`
-	TwoFactor       string     `param:"two_factor" values:"enabled,disabled" doc:"By second factor"`
-	WithoutProjects bool       `param:"without_projects" doc:"Members of no project"`
-	CreatedAfter    *time.Time `param:"created_after" doc:"Made at this time or later"`
-	CreatedBefore   *time.Time `param:"created_before" doc:"Made at this time or before"`
-	OrderBy         string     `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to sort by, id if not given"`
-	Sort            string     `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
-}
-
-// listUsers answers with summaries, or with the form for administrators.
-func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParams) (api.List[userEntity], error) {
-	if p.Keyset() {
-		return api.List[userEntity]{}, api.NoKeyset()
-	}
-	if err := p.CheckOffset("User"); err != nil {
-		return api.List[userEntity]{}, err
-	}
-	page, err := s.Accounts.List(ctx, as, account.Filter{
-		Search: p.Search, Username: p.Username, PublicEmail: p.PublicEmail, ExternUID: p.ExternUID, Provider: p.Provider,
-		Active: p.Active, Blocked: p.Blocked, External: p.External, Humans: p.Humans, ExcludeActive: p.ExcludeActive,
-		ExcludeExternal: p.ExcludeExternal, ExcludeHumans: p.ExcludeHumans, ExcludeInternal: p.ExcludeInternal,
-		WithoutProjectBots: p.WithoutProjectBots, Admins: p.Admins, Auditors: p.Auditors, TwoFactor: p.TwoFactor,
-		WithoutProjects: p.WithoutProjects, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
-		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Limit: p.Limit(), Offset: p.Offset(),
-	})
-	if err != nil {
-		return api.List[userEntity]{}, err
-	}
-	if as.Admin {
-		items, err := s.adminForms(ctx, as, page.Users...)
-		return api.Paged(items, page.Total), err
-	}
-	items := make([]userEntity, len(page.Users))
-	for i, u := range page.Users {
-		items[i] = userEntity{userBasic: s.basic(u)}
-	}
-	return api.Paged(items, page.Total), nil
-}
-
 // getUser answers with the form for everybody, or with everything for administrators.
 func (s *Server) getUser(ctx context.Context, as authz.Actor, p userPath) (userEntity, error) {
 	id, err := p.id()
@@ -140,7 +82,8 @@ func (s *Server) getUser(ctx context.Context, as authz.Actor, p userPath) (userE
 		return userEntity{}, err
 	}
 	if !as.Admin {
-		return s.profileOf(as, u), nil
+		follows, err := s.Accounts.CountFollows(ctx, as, []authz.UserID{u.ID})
+		return s.profileOf(as, u, follows[u.ID]), err
 	}
 	e, err := s.adminForm(ctx, as, u)
 	e.userDetails = &userDetails{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}

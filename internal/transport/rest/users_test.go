@@ -41,15 +41,16 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p := &people{t: t, d: d, now: time.Date(2026, 5, 4, 15, 38, 0, 0, time.UTC)}
 	clock := func() time.Time { return p.now }
 	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock)
+	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
 	accounts := account.New(account.Config{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
-		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock}),
+		Places: places,
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
 	})
 	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
 		t.Fatal(err)
 	}
-	p.Server = &Server{Accounts: accounts, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
+	p.Server = &Server{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
 	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,

@@ -1,0 +1,141 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// maxFollowed is how many users one may follow.
+const maxFollowed = 300
+
+// Follow lets the actor follow a user. NotModified is the answer to whoever does already,
+// and where the user is the actor.
+func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
+	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	u, err := s.load(ctx, "u.id = ?", id)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.ID == as.UserID:
+		return nil, errs.New(errs.NotModified, "")
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.DB.Exec(ctx, "INSERT INTO follows (follower_id, followee_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			as.UserID, u.ID, s.Now())
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.New(errs.NotModified, "")
+		}
+		followed, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM follows WHERE follower_id = ?", as.UserID)
+		if err != nil {
+			return err
+		}
+		if followed > maxFollowed {
+			return errs.Plain(fmt.Sprintf("You can't follow more than %d users. To follow more users, unfollow some others.", maxFollowed))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("follow user: %w", err)
+	}
+	return u, nil
+}
+
+// Unfollow ends what Follow began; NotModified where it did not begin.
+func (s *Service) Unfollow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
+	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	u, err := s.load(ctx, "u.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.DB.Exec(ctx, "DELETE FROM follows WHERE follower_id = ? AND followee_id = ?", as.UserID, u.ID)
+	if err != nil {
+		return nil, fmt.Errorf("unfollow user: %w", err)
+	}
+	if n == 0 {
+		return nil, errs.New(errs.NotModified, "")
+	}
+	return u, nil
+}
+
+// Followers gives the active users who follow a user, by their ids. Closed profiles are
+// NotFound.
+func (s *Service) Followers(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*Page, error) {
+	return s.follows(ctx, as, id, "SELECT follower_id FROM follows WHERE followee_id = ?", limit, offset)
+}
+
+// Following gives the active users whom a user follows, by their ids. Closed profiles are
+// NotFound.
+func (s *Service) Following(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*Page, error) {
+	return s.follows(ctx, as, id, "SELECT followee_id FROM follows WHERE follower_id = ?", limit, offset)
+}
+
+func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, others string, limit, offset int) (*Page, error) {
+	if err := s.mayRead(ctx, as); err != nil {
+		return nil, err
+	}
+	u, err := s.load(ctx, "u.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	if !u.OpenTo(as) {
+		return nil, errs.Missing("User")
+	}
+	if limit <= 0 {
+		limit = 20
+	}
+	where := " WHERE u.state = 'active' AND u.id IN (" + others + ")"
+	page := &Page{}
+	if page.Total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM users u"+where, id); err != nil {
+		return nil, fmt.Errorf("count follows: %w", err)
+	}
+	rows, err := db.Select[User](ctx, s.DB, "SELECT "+summaryColumns+fromUsers+where+" ORDER BY u.id LIMIT ? OFFSET ?", id, limit, offset)
+	if err != nil {
+		return nil, fmt.Errorf("list follows: %w", err)
+	}
+	page.Users = make([]*User, len(rows))
+	for i := range rows {
+		page.Users[i] = &rows[i]
+	}
+	return page, nil
+}
+
+// Follows is how many active users follow somebody and are followed by them.
+type Follows struct {
+	UserID    authz.UserID `db:"id"`
+	Followers int          `db:"followers"`
+	Following int          `db:"following"`
+	Followed  bool         `db:"followed"` // by the actor
+}
+
+// CountFollows counts for some users in one statement. It asks for no permission: whoever
+// shows the figures looks at OpenTo.
+func (s *Service) CountFollows(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]Follows, error) {
+	out := make(map[authz.UserID]Follows, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	marks, args := db.Marks(ids)
+	rows, err := db.Select[Follows](ctx, s.DB, `SELECT u.id,
+		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.follower_id WHERE f.followee_id = u.id AND o.state = 'active') AS followers,
+		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.followee_id WHERE f.follower_id = u.id AND o.state = 'active') AS following,
+		EXISTS (SELECT 1 FROM follows f WHERE f.followee_id = u.id AND f.follower_id = ?) AS followed
+		FROM users u WHERE u.id IN (`+marks+")", append([]any{as.UserID}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("count follows: %w", err)
+	}
+	for _, f := range rows {
+		out[f.UserID] = f
+	}
+	return out, nil
+}

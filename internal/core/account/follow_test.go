@@ -1,0 +1,102 @@
+package account_test
+
+import (
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+func TestService_Follow(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		ctx := t.Context()
+		ann, asAnn := h.user("ann")
+		bob, asBob := h.user("bob")
+		private, asPrivate := h.user("cleo", func(in *account.Input) { in.PrivateProfile = ptr(true) })
+		follow := func(as authz.Actor, id authz.UserID) {
+			t.Helper()
+			if _, err := h.Follow(ctx, as, id); err != nil {
+				t.Fatalf("follow: %v", err)
+			}
+		}
+		follow(asAnn, bob.ID)
+		follow(asBob, ann.ID)
+		follow(h.root, ann.ID)
+		follow(asPrivate, ann.ID)
+		follow(asAnn, private.ID)
+		for _, c := range []struct {
+			name string
+			err  error
+			kind errs.Kind
+			text string
+		}{
+			{"twice", second(h.Follow(ctx, asAnn, bob.ID)), errs.NotModified, "not modified"},
+			{"oneself", second(h.Follow(ctx, asAnn, ann.ID)), errs.NotModified, "not modified"},
+			{"nobody", second(h.Follow(ctx, asAnn, 999)), errs.NotFound, "User not found"},
+			{"without a name", second(h.Follow(ctx, authz.Actor{}, ann.ID)), errs.Unauthorized, "unauthorized"},
+			{"not followed", second(h.Unfollow(ctx, asBob, bob.ID)), errs.NotModified, "not modified"},
+			{"a closed profile", second(h.Followers(ctx, asBob, private.ID, 0, 0)), errs.NotFound, "User not found"},
+			{"asked by nobody", second(h.Following(ctx, authz.Actor{}, ann.ID, 0, 0)), errs.Forbidden, "Not authorized!"},
+		} {
+			t.Run(c.name, func(t *testing.T) { wantErr(t, c.err, c.kind, c.text) })
+		}
+		page, err := h.Followers(ctx, asBob, ann.ID, 2, 1)
+		if err != nil || page.Total != 3 {
+			t.Fatalf("followers: got %+v, %v, want three", page, err)
+		}
+		sameList(t, "followers", usernames(page.Users), []string{"bob", "cleo"})
+		if _, err := h.Block(ctx, h.root, bob.ID); err != nil {
+			t.Fatal(err)
+		}
+		if page, err = h.Following(ctx, asAnn, ann.ID, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		sameList(t, "following, without the blocked", usernames(page.Users), []string{"cleo"})
+		counts, err := h.CountFollows(ctx, h.root, []authz.UserID{ann.ID, private.ID, 999})
+		if err != nil || counts[ann.ID] != (account.Follows{UserID: ann.ID, Followers: 2, Following: 1, Followed: true}) ||
+			counts[private.ID] != (account.Follows{UserID: private.ID, Followers: 1, Following: 1}) || len(counts) != 2 {
+			t.Errorf("counts: got %+v, %v", counts, err)
+		}
+		if _, err := h.Unfollow(ctx, asAnn, private.ID); err != nil {
+			t.Fatal(err)
+		}
+		if page, err = h.Following(ctx, asAnn, ann.ID, 0, 0); err != nil || page.Total != 0 {
+			t.Errorf("following: got %+v, %v, want nobody", page, err)
+		}
+	})
+}
+
+func TestService_Follow_limit(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		ann, asAnn := h.user("ann")
+		bob, _ := h.user("bob")
+		if _, err := d.Exec(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+			INSERT INTO users (username, username_fold, name, name_fold, state, user_type, admin, auditor, external, private_profile,
+				password_hash, password_expired, avatar, bio, public_email, commit_email, skype, linkedin, twitter, discord, website_url,
+				organization, job_title, time_zone, theme_id, color_scheme_id, projects_limit, can_create_group, view_diffs_file_by_file,
+				show_whitespace_in_diffs, pass_user_identities_to_ci_jwt, sign_in_count, created_at, updated_at)
+			SELECT 'u' || i, 'u' || i, '', '', 'active', 'human', false, false, false, false, '', false, '', '', '', '', '', '', '', '', '',
+				'', '', '', 1, 1, 0, false, false, true, false, 0, u.created_at, u.updated_at FROM n, users u WHERE u.id = 1`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Exec(t.Context(), `INSERT INTO follows (follower_id, followee_id, created_at)
+			SELECT CAST(? AS BIGINT), id, created_at FROM users WHERE username LIKE 'u%'`, ann.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.Follow(t.Context(), asAnn, bob.ID)
+		wantErr(t, err, errs.Invalid, "You can't follow more than 300 users. To follow more users, unfollow some others.")
+		if counts, err := h.CountFollows(t.Context(), asAnn, []authz.UserID{ann.ID}); err != nil || counts[ann.ID].Following != 300 {
+			t.Errorf("got %+v, %v, want 300 followed", counts, err)
+		}
+	})
+}
+
+// second is the error of a call.
+func second[T any](_ T, err error) error { return err }

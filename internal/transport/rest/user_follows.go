@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) userFollowRoutes() []*api.Route {
+	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+		api.Get("/users/:id/followers", s.listFollowers).Doc("List who follows a user").Needs(authz.ReadUser).Public(),
+		api.Get("/users/:id/following", s.listFollowing).Doc("List whom a user follows").Needs(authz.ReadUser).Public(),
+	), api.Scoped(nil,
+		api.Post("/users/:id/follow", s.followUser).Doc("Follow a user").Needs(authz.FollowUser),
+		api.Post("/users/:id/unfollow", s.unfollowUser).Doc("Stop following a user").Needs(authz.FollowUser),
+	)...)
+}
+
+type listFollowsParams struct {
+	userPath
+	api.Page
+}
+
+func (s *Server) listFollowers(ctx context.Context, as authz.Actor, p listFollowsParams) (api.List[userBasic], error) {
+	return s.listFollows(ctx, as, p, s.Accounts.Followers)
+}
+
+func (s *Server) listFollowing(ctx context.Context, as authz.Actor, p listFollowsParams) (api.List[userBasic], error) {
+	return s.listFollows(ctx, as, p, s.Accounts.Following)
+}
+
+func (s *Server) listFollows(ctx context.Context, as authz.Actor, p listFollowsParams,
+	read func(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*account.Page, error),
+) (api.List[userBasic], error) {
+	none := api.List[userBasic]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	id, err := p.id()
+	if err != nil {
+		return none, err
+	}
+	page, err := read(ctx, as, id, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	items := make([]userBasic, len(page.Users))
+	for i, u := range page.Users {
+		items[i] = s.basic(u)
+	}
+	return api.Paged(items, page.Total), nil
+}
+
+func (s *Server) followUser(ctx context.Context, as authz.Actor, p userPath) (userBasic, error) {
+	id, err := p.id()
+	if err != nil {
+		return userBasic{}, err
+	}
+	u, err := s.Accounts.Follow(ctx, as, id)
+	if err != nil {
+		return userBasic{}, err
+	}
+	return s.basic(u), nil
+}
+
+func (s *Server) unfollowUser(ctx context.Context, as authz.Actor, p userPath) (userBasic, error) {
+	id, err := p.id()
+	if err != nil {
+		return userBasic{}, err
+	}
+	u, err := s.Accounts.Unfollow(ctx, as, id)
+	if err != nil {
+		return userBasic{}, err
+	}
+	return s.basic(u), nil
+}
