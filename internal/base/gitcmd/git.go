@@ -43,7 +43,8 @@ type Git struct {
 	running  atomic.Int64
 	serial   atomic.Int64 // makes names of temporary folders differ
 
-	deflaters sync.Pool // of *zlib.Writer, most of a megabyte each
+	deflaters sync.Pool         // of *zlib.Writer, most of a megabyte each
+	tending   [64]chan struct{} // see Repo.tend; repositories may share one
 }
 
 // New checks that git is there and new enough (2.38 or later) and prepares its environment.
@@ -77,6 +78,9 @@ func New(ctx context.Context, c Config) (*Git, error) {
 		objects:  newCache(c.CacheBytes / 2),
 		blobs:    newCache(c.CacheBytes / 4),
 		results:  newCache(c.CacheBytes / 4),
+	}
+	for i := range g.tending {
+		g.tending[i] = make(chan struct{}, 1)
 	}
 	g.pool = newPool(g)
 	if err := g.checkVersion(ctx); err != nil {

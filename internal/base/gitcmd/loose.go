@@ -77,8 +77,12 @@ func (o *looseObject) content() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// hasPacks reports whether the quarantine holds packs.
+// hasPacks reports whether the other objects folder of a view holds more than loose
+// objects: packs, or a link to a pool.
 func (r *Repo) hasPacks() bool {
+	if _, err := os.Lstat(filepath.Join(r.objects, "info", "alternates")); err == nil {
+		return true
+	}
 	names, err := os.ReadDir(filepath.Join(r.objects, "pack"))
 	if err != nil {
 		return false

@@ -18,14 +18,27 @@ type Maintenance struct {
 }
 
 // Maintain keeps the repository fast. Nothing that a reference names is lost, and
-// what was written lately stays as well, so it may run beside pushes.
+// what was written lately stays as well, so it may run beside pushes. What a repository
+// borrows from a pool stays there.
 func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
+	release, err := r.tend(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	pool, err := r.Linked()
+	if err != nil {
+		return err
+	}
 	if m.Grace <= 0 {
 		m.Grace = 14 * 24 * time.Hour
 	}
 	expiry := time.Now().Add(-m.Grace).UTC().Format("2006-01-02T15:04:05Z")
 	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--no-write-bitmap-index"}
-	if m.Full {
+	switch {
+	case pool != nil: // a bitmap would need all that is borrowed, and so would joining packs by their size
+		repack = []string{"repack", "-d", "-l", "--cruft", "--cruft-expiration=" + expiry, "--quiet", "--no-write-bitmap-index"}
+	case m.Full:
 		repack = []string{"repack", "-d", "--cruft", "--cruft-expiration=" + expiry, "--quiet", "--write-bitmap-index"}
 	}
 	commands := [][]string{
@@ -65,12 +78,16 @@ type Storage struct {
 	Packs     int
 	PackBytes int64
 	Bitmap    bool // a pack says what is reachable, for fast clones
+	Borrows   bool // the rest is in a pool
 }
 
 // Storage looks at how objects are stored, without any process.
 func (r *Repo) Storage(ctx context.Context) (Storage, error) {
 	var s Storage
 	objects := filepath.Join(r.path, "objects")
+	if _, err := os.Lstat(r.alternates()); err == nil {
+		s.Borrows = true
+	}
 	folders, err := os.ReadDir(objects)
 	if err != nil {
 		return s, fmt.Errorf("look at objects: %w", err)

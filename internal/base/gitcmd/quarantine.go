@@ -68,7 +68,7 @@ func (q *Quarantine) Commit(ctx context.Context) error {
 	}
 	q.CloseView()
 	if q.staging.made {
-		files, err := q.files()
+		files, err := objectFiles(q.objects)
 		if err != nil {
 			return fmt.Errorf("commit quarantine: %w", err)
 		}
@@ -103,15 +103,15 @@ func (q *Quarantine) clear() error {
 	return nil
 }
 
-// files lists what to move, relative to the quarantine: packs before their indexes, as
-// an index makes its pack visible.
-func (q *Quarantine) files() ([]string, error) {
+// objectFiles lists the files of an objects folder, relative to it: packs before their
+// indexes, as an index makes its pack visible.
+func objectFiles(objects string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(q.objects, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(q.objects, path)
+		rel, err := filepath.Rel(objects, path)
 		if err != nil {
 			return err
 		}
