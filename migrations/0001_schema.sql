@@ -279,7 +279,8 @@ CREATE TABLE projects (
     namespace_id    BIGINT NOT NULL REFERENCES namespaces (id), -- its own twin of kind project
     parent_id       BIGINT NOT NULL REFERENCES namespaces (id), -- the group or personal namespace it stands in
     creator_id      BIGINT,
-    forked_from_id  BIGINT,
+    forked_from_id  BIGINT,            -- null also where that project is gone
+    fork_root_id    BIGINT,            -- of a fork: the project in which its network began, which may be gone
     name            {{text}} NOT NULL,
     name_fold       {{text}} NOT NULL,
     path            {{text}} NOT NULL,
@@ -320,6 +321,8 @@ CREATE TABLE projects (
     settings                  {{text}} NOT NULL, -- JSON object of what only later areas read
     pending_delete            BOOLEAN NOT NULL,
     marked_for_deletion_on    {{text}},
+    import_status             {{text}} NOT NULL, -- none, scheduled, started, finished, failed
+    import_error              {{text}},
     last_activity_at          {{time}} NOT NULL,
     created_at                {{time}} NOT NULL,
     updated_at                {{time}} NOT NULL
@@ -328,6 +331,8 @@ CREATE UNIQUE INDEX projects_namespace ON projects (namespace_id);
 CREATE INDEX projects_parent ON projects (parent_id);
 CREATE INDEX projects_creator ON projects (creator_id);
 CREATE INDEX projects_marked ON projects (marked_for_deletion_on) WHERE marked_for_deletion_on IS NOT NULL;
+CREATE INDEX projects_forked_from ON projects (forked_from_id);
+CREATE INDEX projects_fork_root ON projects (fork_root_id);
 
 -- The projects that a deploy key is enabled in.
 CREATE TABLE deploy_key_projects (
@@ -447,6 +452,22 @@ CREATE TABLE ref_intents (
     changes     {{text}} NOT NULL, -- JSON array of {ref, old, new}
     created_at  {{time}} NOT NULL
 );
+
+-- Repositories that belong to no project, whose objects forks read beside their own. A
+-- pool goes when it has no member any more.
+CREATE TABLE pools (
+    id                {{id}},
+    source_project_id BIGINT REFERENCES projects (id) ON DELETE SET NULL, -- whose forks join it; null where nobody does any more
+    created_at        {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX pools_source ON pools (source_project_id);
+
+-- Written before the repository is linked to the pool, deleted after the link has ended.
+CREATE TABLE pool_members (
+    project_id BIGINT PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+    pool_id    BIGINT NOT NULL REFERENCES pools (id)
+);
+CREATE INDEX pool_members_pool ON pool_members (pool_id);
 
 -- Planning ------------------------------------------------------------------------
 

@@ -67,6 +67,17 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectTransferred)
 	event.On(b, "audit", a.audit.GroupTransferred)
 	event.On(b, "activity", a.activity.ProjectCreated)
+	event.On(b, "audit", a.audit.ProjectForked)
+	event.On(b, "audit", a.audit.ProjectUnforked)
+	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
+		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID, Branch: e.Branch})
+	})
+	event.On(b, "objects of its own", func(ctx context.Context, e project.Unforked) error {
+		if e.Deleted {
+			return nil // its repository goes as a whole
+		}
+		return a.jobs.Enqueue(ctx, repo.PoolLeaving{ProjectID: e.ProjectID})
+	})
 
 	event.On(b, "audit", a.audit.BranchProtected)
 	event.On(b, "audit", a.audit.BranchProtectionUpdated)

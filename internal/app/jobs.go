@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 )
 
 // reconcileArgs asks for a look at what crashes left between git and the database.
@@ -45,6 +46,10 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
 	a.requests.RegisterJobs(&r)
 	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
+	job.Register(&r, a.repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))
+	job.Register(&r, a.repos.LeavePool)
+	job.Register(&r, a.repos.SweepPools, job.Unique(), job.Low())
+	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)

@@ -183,6 +183,8 @@ const (
 	RequestAccess    Ability = "request_access"
 	StarProject      Ability = "star_project"
 	TransferProject  Ability = "transfer_project"
+	ForkProject      Ability = "fork_project"
+	RemoveForkLink   Ability = "remove_fork_link"
 
 	ListDeployKeys  Ability = "list_deploy_keys"
 	CreateDeployKey Ability = "create_public_deploy_key"
@@ -302,6 +304,8 @@ var Rules = map[Ability]Rule{
 	RequestAccess:    {SignedIn: true, Write: true},
 	StarProject:      {SignedIn: true, Change: true},
 	TransferProject:  {Min: Owner, Write: true},
+	ForkProject:      {SignedIn: true, Feature: Forking, Code: true, Change: true},
+	RemoveForkLink:   {Min: Owner, Write: true},
 
 	ListDeployKeys:  {Min: adminsOnly},
 	CreateDeployKey: {Min: adminsOnly, Write: true},

@@ -98,7 +98,7 @@ func (s *Service) checkCreate(ctx context.Context, source, target *project.Proje
 	if source.ID == target.ID && in.SourceBranch == in.TargetBranch {
 		return errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")
 	}
-	if !related(source, target) {
+	if !project.Related(source, target) {
 		return errs.Sentences(errs.Unprocessable, "Source project is not a fork of the target project")
 	}
 	if err := s.checkTwin(ctx, source.ID, in.SourceBranch, target.ID, in.TargetBranch); err != nil {
@@ -113,17 +113,6 @@ func (s *Service) checkCreate(ctx context.Context, source, target *project.Proje
 	bad.Check(len(in.Assignees) <= maxPeople, "assignees", "total must be less than or equal to 200")
 	bad.Check(len(in.Reviewers) <= maxPeople, "reviewers", "total must be less than or equal to 200")
 	return bad.Err()
-}
-
-// related reports whether both projects belong to one network of forks.
-func related(a, b *project.Project) bool {
-	switch {
-	case a.ID == b.ID:
-		return true
-	case a.ForkedFromID != nil && *a.ForkedFromID == b.ID, b.ForkedFromID != nil && *b.ForkedFromID == a.ID:
-		return true
-	}
-	return a.ForkedFromID != nil && b.ForkedFromID != nil && *a.ForkedFromID == *b.ForkedFromID
 }
 
 // checkTwin refuses a second open request from the same branch to the same branch.

@@ -38,6 +38,9 @@ type projectRow struct {
 	NamespaceID         authz.NamespaceID   `db:"namespace_id"`
 	ParentID            authz.NamespaceID   `db:"parent_id"`
 	CreatorID           *authz.UserID       `db:"creator_id"`
+	ForkedFromID        *ID                 `db:"forked_from_id"`
+	ForkRootID          *ID                 `db:"fork_root_id"`
+	ImportStatus        string              `db:"import_status"`
 	Name                string              `db:"name"`
 	NameFold            string              `db:"name_fold"`
 	Path                string              `db:"path"`
@@ -104,9 +107,18 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err := fields.Err(); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	if err := s.insert(ctx, as, p, func(context.Context) error { return nil }); err != nil {
+		return nil, err
+	}
+	return s.makeRepository(ctx, as, p, in)
+}
+
+// insert writes a new project with its place in the tree, and whatever more belongs into
+// the same transaction.
+func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more func(ctx context.Context) error) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		ns, err := s.namespaces.Plant(ctx, namespace.Entry{
-			Kind: namespace.ProjectKind, Parent: &parent.ID, Path: p.Path, Name: p.Name, Visibility: p.Visibility,
+			Kind: namespace.ProjectKind, Parent: &p.ParentID, Path: p.Path, Name: p.Name, Visibility: p.Visibility,
 		})
 		if err != nil {
 			return err
@@ -116,17 +128,21 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 			return fmt.Errorf("insert project: %w", err)
 		}
 		p.ID, p.NamespaceID = ID(id), ns
-		return s.bus.Publish(ctx, Created{
-			ProjectID: p.ID, NamespaceID: ns, ParentID: parent.ID, Name: p.Name, FullPath: p.FullPath, By: as,
+		err = s.bus.Publish(ctx, Created{
+			ProjectID: p.ID, NamespaceID: ns, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as,
 		})
+		if err != nil {
+			return err
+		}
+		return more(ctx)
 	})
 	if f := takenFields(err); f != nil {
-		return nil, f.Err()
+		return f.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create project: %w", err)
+		return fmt.Errorf("create project: %w", err)
 	}
-	return s.makeRepository(ctx, as, p, in)
+	return nil
 }
 
 // makeRepository runs after the commit. Should the server stop before, the first use
@@ -280,6 +296,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		ParentID: parent.ID, Visibility: v, Storage: "default", MergeMethod: MergeCommit, SquashOption: SquashDefaultOff,
 		RemoveSourceBranchAfterMerge: true, PrintingMergeRequestLinkEnabled: true, RequestAccessEnabled: true,
 		LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, TopicsJSON: "[]", FeaturesJSON: "{}",
+		ImportStatus: ImportNone,
 	}
 	if len(set.RepositoryStorages) > 0 {
 		p.Storage = set.RepositoryStorages[0]
@@ -326,8 +343,13 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	return p, nil
 }
 
+// restricted reports whether the instance keeps a visibility to administrators.
+func (s *Service) restricted(v authz.Visibility) bool {
+	return slices.Contains(s.settings.Current().RestrictedVisibilityLevels, v.String())
+}
+
 func (s *Service) checkVisibility(f *errs.Fields, as authz.Actor, p *Project, parent *namespace.Namespace) {
-	if !as.Admin && slices.Contains(s.settings.Current().RestrictedVisibilityLevels, p.Visibility.String()) {
+	if !as.Admin && s.restricted(p.Visibility) {
 		f.Add("visibility_level", namespace.RestrictedVisibility(p.Visibility))
 	}
 	if parent.Kind == namespace.GroupKind && p.Visibility > parent.Visibility {
@@ -375,7 +397,8 @@ func takenFields(err error) errs.Fields {
 
 func (p *Project) row(ns authz.NamespaceID) projectRow {
 	r := projectRow{
-		NamespaceID: ns, ParentID: p.ParentID, CreatorID: p.CreatorID, Name: p.Name, NameFold: db.Fold(p.Name), Path: p.Path,
+		NamespaceID: ns, ParentID: p.ParentID, CreatorID: p.CreatorID, ForkedFromID: p.ForkedFromID, ForkRootID: p.ForkRootID,
+		ImportStatus: p.ImportStatus, Name: p.Name, NameFold: db.Fold(p.Name), Path: p.Path,
 		Description: p.Description, Storage: p.Storage, Topics: p.TopicsJSON,
 		IssuesAccess: p.Features[authz.Issues], MergeRequestsAccess: p.Features[authz.MergeRequests],
 		RepositoryAccess: p.Features[authz.Repository], ForkingAccess: p.Features[authz.Forking],

@@ -79,6 +79,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.namespaces.Rename(ctx, p.NamespaceID, path, name); err != nil {
 			return err
 		}
+		if err := s.leaveNetwork(ctx, p, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
+			return err
+		}
 		if err := s.bus.Publish(ctx, Deleted{ProjectID: p.ID, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as}); err != nil {
 			return err
 		}

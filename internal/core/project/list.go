@@ -29,6 +29,7 @@ type Filter struct {
 	Owned            bool
 	Membership       bool
 	Starred          bool
+	ForkedFrom       ID           // forks of this project
 	StarredBy        authz.UserID // by this user, who has an open profile or is the actor
 	ContributedBy    authz.UserID // something happened here by this user, on the same condition
 	Imported         bool
@@ -233,6 +234,9 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 	}
 	if f.Imported || f.Language != "" {
 		w.Raw("1 = 0") // nothing is imported or measured yet
+	}
+	if f.ForkedFrom != 0 {
+		w.And("p.forked_from_id = ?", f.ForkedFrom)
 	}
 	if f.Starred {
 		w.And("p.id IN (SELECT project_id FROM stars WHERE user_id = ?)", as.UserID)

@@ -34,7 +34,8 @@ type Project struct {
 	NamespaceID   authz.NamespaceID `db:"namespace_id"` // its own twin of kind project
 	ParentID      authz.NamespaceID `db:"parent_id"`    // the group or personal namespace it stands in
 	CreatorID     *authz.UserID     `db:"creator_id"`
-	ForkedFromID  *ID               `db:"forked_from_id"`
+	ForkedFromID  *ID               `db:"forked_from_id"` // nil also where that project is gone
+	ForkRootID    *ID               `db:"fork_root_id"`   // of a fork, see Root
 	Name          string            `db:"name"`
 	Path          string            `db:"path"`      // last part of FullPath
 	FullPath      string            `db:"full_path"` // "group/project"
@@ -75,6 +76,8 @@ type Project struct {
 	SettingsJSON                    string  `db:"settings"` // see Settings
 	MarkedForDeletionOn             *string `db:"marked_for_deletion_on"`
 	PendingDelete                   bool    `db:"pending_delete"`
+	ImportStatus                    string  `db:"import_status"` // see ImportNone and the others
+	ImportError                     *string `db:"import_error"`
 	LastActivityAt                  db.Time `db:"last_activity_at"`
 	CreatedAt                       db.Time `db:"created_at"`
 	UpdatedAt                       db.Time `db:"updated_at"`

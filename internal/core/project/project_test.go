@@ -301,6 +301,10 @@ func TestService_Create_race(t *testing.T) {
 // heads is a repository service that knows one branch.
 type heads struct{}
 
+func (heads) HasBranch(_ context.Context, _ *project.Project, branch string) (bool, error) {
+	return branch == "trunk", nil
+}
+
 func (heads) SetHead(_ context.Context, _ *project.Project, branch string) error {
 	if branch != "trunk" {
 		return errs.Missing("Branch")

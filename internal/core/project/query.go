@@ -20,7 +20,7 @@ type row struct {
 }
 
 // columns are those of row without actor_level and total, over the aliases p, n, r and o of from.
-var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.name, p.path,
+var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.fork_root_id, p.name, p.path,
 	r.path AS full_path, r.name AS full_name, p.description, p.avatar, p.default_branch, p.storage,
 	n.visibility, o.kind = 'user' AS personal, p.archived OR ` + namespace.ArchivedAbove("p.namespace_id") + ` AS archived, p.archived AS archived_itself, p.star_count, p.forks_count, p.open_issues_count, p.topics,
 	p.issues_access, p.merge_requests_access, p.repository_access, p.forking_access, p.wiki_access,
@@ -30,7 +30,7 @@ var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id
 	p.printing_merge_request_link_enabled, p.merge_commit_template, p.squash_commit_template,
 	p.suggestion_commit_message, p.issue_branch_template, p.request_access_enabled, p.lfs_enabled,
 	p.autoclose_referenced_issues, p.emails_enabled, p.approvals_before_merge, p.settings,
-	p.marked_for_deletion_on, p.pending_delete, p.last_activity_at, p.created_at, p.updated_at`
+	p.marked_for_deletion_on, p.pending_delete, p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at`
 
 const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
 	JOIN namespaces o ON o.id = p.parent_id`

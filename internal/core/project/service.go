@@ -23,8 +23,11 @@ type Repositories interface {
 	Remove(ctx context.Context, p *Project) error
 }
 
-// Heads makes another branch the default one. The package repo implements it.
+// Heads knows the branches of repositories and makes another one the default. The package
+// repo implements it.
 type Heads interface {
+	// HasBranch reports whether the project's repository has a branch.
+	HasBranch(ctx context.Context, p *Project, branch string) (bool, error)
 	// SetHead points HEAD of the project's repository to a branch; NotFound where there
 	// is no such branch.
 	SetHead(ctx context.Context, p *Project, branch string) error

@@ -68,17 +68,20 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 	return s.FindByID(ctx, as, p.ID)
 }
 
-// requireReceive checks that the actor may move a project into a namespace.
-func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *namespace.Namespace) error {
-	var err error
+// mayReceive checks that the actor may transfer or fork projects into a namespace.
+func (s *Service) mayReceive(ctx context.Context, as authz.Actor, into *namespace.Namespace) error {
 	if into.Kind == namespace.UserKind {
-		err = s.requirePersonal(ctx, as, into)
-	} else {
-		err = s.requireGroup(ctx, as, &Input{}, into)
-		if err == nil {
-			err = s.policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
-		}
+		return s.requirePersonal(ctx, as, into)
 	}
+	if err := s.requireGroup(ctx, as, &Input{}, into); err != nil {
+		return err
+	}
+	return s.policy.Require(ctx, as, authz.TransferInto, authz.Subject{Thing: "Namespace", Namespace: into.ID, Visibility: into.Visibility})
+}
+
+// requireReceive is mayReceive with the answers of a transfer.
+func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *namespace.Namespace) error {
+	err := s.mayReceive(ctx, as, into)
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Invalid) {
 		return notTransferred("You don't have permission to transfer projects into that namespace.")
 	}

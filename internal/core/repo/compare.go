@@ -97,13 +97,7 @@ func (s *Service) relative(ctx context.Context, as authz.Actor, p *project.Proje
 	case err != nil:
 		return nil, nil, err
 	}
-	parent := func(q *project.Project) project.ID {
-		if q.ForkedFromID == nil {
-			return q.ID
-		}
-		return *q.ForkedFromID
-	}
-	if parent(p) != parent(other) && parent(p) != other.ID && parent(other) != p.ID {
+	if !project.Related(p, other) {
 		return nil, nil, errs.Plain(fmt.Sprintf("Target project id:%d is not a fork of project id:%d", id, p.ID))
 	}
 	return r, other, nil

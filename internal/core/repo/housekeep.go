@@ -62,7 +62,7 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 	if err != nil {
 		return fmt.Errorf("housekeeping: %w", err)
 	}
-	full := state.PackBytes >= bitmapFrom && !state.Bitmap
+	full := state.PackBytes >= bitmapFrom && !state.Bitmap && !state.Borrows // what borrows has no bitmap
 	if !full && state.Loose < looseObjects && state.Packs < fewPacks {
 		return nil
 	}

@@ -18,6 +18,7 @@ const (
 	textArchived        = "You can't push code to an archived project."
 	textProtected       = "You are not allowed to push code to protected branches on this project."
 	textForcePush       = "You are not allowed to force push code to a protected branch on this project."
+	textNotReady        = "A repository for this project does not exist yet."
 	textMerge           = "You are not allowed to merge code into protected branches on this project."
 	textCreateProtected = "You are not allowed to create protected branches on this project."
 	textCreateByGit     = "You can only create protected branches using the web interface and API."
@@ -62,6 +63,9 @@ func refuse(ref gitcmd.RefName, text string) error {
 func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project, source Source, r *gitcmd.Repo, changes []RefChange) error {
 	if err := s.requirePush(ctx, as, p); err != nil {
 		return err
+	}
+	if p.Filling() {
+		return refuse("", textNotReady)
 	}
 	j := judge{service: s, as: as, project: p, source: source, repo: r}
 	for _, c := range changes {

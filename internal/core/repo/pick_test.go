@@ -130,7 +130,7 @@ func TestService_Compare_fork(t *testing.T) {
 		w.Join(stranger, w.owner, 50)
 		w.id = fork
 		other := w.put("main", "b", "b\n")
-		_, err := w.DB.Exec(ctx, "UPDATE projects SET forked_from_id = ? WHERE id = ?", parent, fork)
+		_, err := w.DB.Exec(ctx, "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", parent, parent, fork)
 		check(t, err)
 		p := w.as(w.owner)
 		c, err := w.repos.Compare(ctx, w.owner, p, repo.CompareInput{From: "main", To: "main", FromProject: parent, Straight: true})

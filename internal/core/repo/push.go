@@ -42,6 +42,9 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
+	if p.Filling() {
+		return nil, refuse("", textNotReady)
+	}
 	r, err := s.Open(ctx, p)
 	if err != nil {
 		return nil, err

@@ -131,11 +131,12 @@ func (s *Service) Create(ctx context.Context, p *project.Project, opts project.C
 
 // Remove deletes the repository.
 func (s *Service) Remove(ctx context.Context, p *project.Project) error {
+	defer s.locks.lock(fillLock(p.ID))()
 	s.made.Delete(p.ID)
 	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}
-	return nil
+	return s.quitPool(ctx, p.ID)
 }
 
 // Empty reports whether the repository has no branch.

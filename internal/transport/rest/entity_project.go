@@ -127,6 +127,17 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 	for i, p := range list {
 		places[i], twins[i] = p.ParentID, p.NamespaceID
 	}
+	full := !view.simple && (as.SignedIn() || as.Admin)
+	var sources map[project.ID]*project.Project
+	if full {
+		var err error
+		if sources, err = s.Projects.Sources(ctx, as, list); err != nil {
+			return nil, err
+		}
+		for _, p := range sources {
+			places = append(places, p.ParentID)
+		}
+	}
 	parents, err := s.Namespaces.ByIDs(ctx, places)
 	if err != nil {
 		return nil, err
@@ -142,7 +153,7 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 		return nil, err
 	}
 	out := make([]any, len(list))
-	if view.simple || !as.SignedIn() && !as.Admin {
+	if !full {
 		for i, p := range list {
 			out[i] = s.projectBasic(ctx, as, p, parents[p.ParentID], owners)
 		}
@@ -161,6 +172,10 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 	for i, p := range list {
 		e := s.projectFull(ctx, as, p, parents[p.ParentID], owners)
 		e.SharedWithGroups = sharedGroups(shares[p.NamespaceID])
+		if p.ForkedFromID != nil && sources[*p.ForkedFromID] != nil {
+			from := sources[*p.ForkedFromID]
+			e.ForkedFrom = s.projectBasic(ctx, as, from, parents[from.ParentID], owners)
+		}
 		if view.permissions {
 			e.Permissions = &projectPermissions{access(direct[p.NamespaceID]), access(above[p.NamespaceID])}
 		}

@@ -17,6 +17,7 @@ type projectEntity struct {
 	projectBasic
 	*projectLicense
 	ImagePrefix                       string           `json:"container_registry_image_prefix"`
+	ForkedFrom                        *projectBasic    `json:"forked_from_project,omitempty"`
 	Links                             projectLinks     `json:"_links"`
 	MarkedForDeletionAt               *string          `json:"marked_for_deletion_at"`
 	MarkedForDeletionOn               *string          `json:"marked_for_deletion_on"`
@@ -64,8 +65,8 @@ type projectEntity struct {
 	MRDefaultTargetSelf               *bool            `json:"mr_default_target_self,omitempty"` // for forks
 	ImportURL                         *string          `json:"import_url" later:"imports"`
 	ImportType                        *string          `json:"import_type" later:"imports"`
-	ImportStatus                      string           `json:"import_status" later:"imports"`
-	ImportError                       *string          `json:"import_error" later:"imports"`
+	ImportStatus                      string           `json:"import_status"`
+	ImportError                       *string          `json:"import_error"`
 	OpenIssuesCount                   *int64           `json:"open_issues_count,omitempty"`
 	DescriptionHTML                   string           `json:"description_html" later:"Markdown"`
 	UpdatedAt                         api.Time         `json:"updated_at"`
@@ -163,7 +164,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		ContainerRegistryEnabled: p.Access("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
 		CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p), EmailsDisabled: !p.EmailsEnabled,
 		EmailsEnabled: p.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail, SharedRunnersEnabled: set.RunnersEnabled,
-		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: "none", UpdatedAt: api.Time(p.UpdatedAt.Time),
+		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: importStatus(p), UpdatedAt: api.Time(p.UpdatedAt.Time),
 		CIConfigPath: set.CIConfigPath, PublicJobs: set.PublicJobs, OnlyIfPipelineSucceeds: p.OnlyMergeIfPipelineSucceeds,
 		AllowOnSkippedPipeline: p.AllowMergeOnSkippedPipeline, RequestAccessEnabled: p.RequestAccessEnabled,
 		OnlyIfDiscussionsResolved: p.OnlyMergeIfDiscussionsResolved, RemoveSourceBranch: p.RemoveSourceBranchAfterMerge,
@@ -193,8 +194,17 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	}
 	if p.Level >= authz.Maintainer || as.Admin {
 		e.projectAdmin = adminEntity(set)
+		e.ImportError = p.ImportError
 	}
 	return e
+}
+
+// importStatus says how far the filling of the repository has come.
+func importStatus(p *project.Project) string {
+	if p.ImportStatus == "" {
+		return project.ImportNone
+	}
+	return p.ImportStatus
 }
 
 func (e *projectEntity) accessLevels(p *project.Project) {

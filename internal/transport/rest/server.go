@@ -68,6 +68,7 @@ func (s *Server) Routes() []*api.Route {
 		s.shareRoutes(),
 		s.starRoutes(),
 		s.transferRoutes(),
+		s.forkRoutes(),
 		s.placeTokenRoutes(),
 		s.deployKeyRoutes(),
 		s.projectRoutes(),

@@ -1,0 +1,392 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// ForkInput says what a fork is like; what is left out is as in the source.
+type ForkInput struct {
+	Namespace         string // number or path of where it stands, "" for the actor's own
+	Name, Path        *string
+	Description       *string
+	Visibility        *authz.Visibility // lowered to what source and namespace allow
+	DefaultTargetSelf *bool             // merge requests from the fork go to the fork unless they say otherwise
+	Branch            string            // copy this branch only, "" for all branches and tags
+}
+
+// Forked says that a fork was made, whose repository is still empty.
+type Forked struct {
+	ProjectID ID
+	Name      string
+	FullPath  string
+	SourceID  ID
+	Source    string // full path
+	Branch    string // the only one to copy, or ""
+	By        authz.Actor
+}
+
+// Unforked says that a project has left its network of forks.
+type Unforked struct {
+	ProjectID ID
+	Name      string
+	FullPath  string
+	Deleted   bool // because it was deleted, whether or not it had forks or was one
+	By        authz.Actor
+}
+
+// Root names the network of forks that the project belongs to: the project in which it
+// began, which may be gone.
+func (p *Project) Root() ID {
+	if p.ForkRootID != nil {
+		return *p.ForkRootID
+	}
+	return p.ID
+}
+
+// Related reports whether both projects belong to one network of forks.
+func Related(a, b *Project) bool { return a.Root() == b.Root() }
+
+// Fork makes a project like the one that ref names, whose repository is copied in the
+// background. Whoever may not fork it finds nothing. What is wrong with the fork itself,
+// such as a name that is taken, is a Conflict with a list of sentences.
+func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkInput) (*Project, error) {
+	source, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireFork(ctx, as, source); err != nil {
+		return nil, err
+	}
+	if err := s.checkBranch(ctx, source, in.Branch); err != nil {
+		return nil, err
+	}
+	into, err := s.forkInto(ctx, as, in.Namespace)
+	if err != nil {
+		return nil, conflicting(err)
+	}
+	p, err := s.build(as, Input{Changes: in.changes(source)}, into)
+	if err != nil {
+		return nil, err
+	}
+	p.Visibility = s.forkVisibility(as, in.Visibility, source, into)
+	root := source.Root()
+	p.ForkedFromID, p.ForkRootID, p.ImportStatus = &source.ID, &root, ImportScheduled
+	fields := check(p, nil)
+	if err := s.checkFree(ctx, &fields, p, into, 0); err != nil {
+		return nil, err
+	}
+	if err := fields.Err(); err != nil {
+		return nil, conflicting(err)
+	}
+	err = s.insert(ctx, as, p, func(ctx context.Context) error {
+		if err := s.countForks(ctx, source.ID); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Forked{
+			ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Branch: in.Branch, By: as,
+		})
+	})
+	if err != nil {
+		return nil, conflicting(err)
+	}
+	return s.FindByID(ctx, as, p.ID)
+}
+
+// requireFork checks that the actor may copy the source; otherwise it is not found.
+func (s *Service) requireFork(ctx context.Context, as authz.Actor, source *Project) error {
+	for _, ability := range []authz.Ability{authz.ForkProject, authz.ReadCode} {
+		err := s.policy.Require(ctx, as, ability, source.Subject())
+		if errs.Is(err, errs.Forbidden) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) checkBranch(ctx context.Context, source *Project, branch string) error {
+	if branch == "" {
+		return nil
+	}
+	if s.Heads == nil {
+		return fmt.Errorf("fork project %d: no repositories", source.ID)
+	}
+	there, err := s.Heads.HasBranch(ctx, source, branch)
+	if err != nil {
+		return fmt.Errorf("look for branch to fork: %w", err)
+	}
+	if !there {
+		return errs.Missing("Source Branch")
+	}
+	return nil
+}
+
+// forkInto finds the namespace of a new fork. One in which the actor may not make it is
+// not found.
+func (s *Service) forkInto(ctx context.Context, as authz.Actor, ref string) (*namespace.Namespace, error) {
+	gone := errs.Missing("Target Namespace")
+	if ref == "" {
+		own, err := db.Get[*authz.NamespaceID](ctx, s.db, "SELECT namespace_id FROM users WHERE id = ?", as.UserID)
+		if err != nil {
+			return nil, fmt.Errorf("personal namespace: %w", err)
+		}
+		if own == nil {
+			return nil, gone
+		}
+		ref = fmt.Sprint(*own)
+	}
+	into, err := s.namespaces.FindNamespace(ctx, as, ref)
+	if err == nil {
+		err = s.mayReceive(ctx, as, into)
+	}
+	if refused, ok := errors.AsType[*errs.Error](err); ok && len(refused.List) == 0 && refused.Kind != errs.Unauthorized {
+		return nil, gone
+	}
+	return into, err
+}
+
+// conflicting turns a refusal with fields or a list into the Conflict that forks answer.
+func conflicting(err error) error {
+	refused, ok := errors.AsType[*errs.Error](err)
+	if !ok || len(refused.Fields)+len(refused.List) == 0 {
+		return err
+	}
+	list := refused.List
+	for _, f := range refused.Fields {
+		name := strings.NewReplacer("_", " ", ".", " ").Replace(f.Name)
+		for _, message := range f.Messages {
+			list = append(list, strings.ToUpper(name[:1])+name[1:]+" "+message)
+		}
+	}
+	return errs.Sentences(errs.Conflict, list...)
+}
+
+// changes gives what a fork takes over from its source.
+func (in *ForkInput) changes(source *Project) Changes {
+	set := source.Settings()
+	c := Changes{
+		Name: &source.Name, Path: &source.Path, Description: source.Description, DefaultBranch: source.DefaultBranch,
+		MergeCommitTemplate: source.MergeCommitTemplate, SquashCommitTemplate: source.SquashCommitTemplate,
+		SuggestionCommitMessage: source.SuggestionCommitMessage, LFSEnabled: &source.LFSEnabled, Features: map[string]string{},
+	}
+	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath, c.Settings.RunnersEnabled = in.DefaultTargetSelf, set.CIConfigPath, &set.RunnersEnabled
+	for feature := range columnFeatures {
+		c.Features[feature] = source.Access(feature)
+	}
+	for feature := range otherDefaults {
+		c.Features[feature] = source.Access(feature)
+	}
+	if in.Name != nil {
+		c.Name = in.Name
+	}
+	if in.Path != nil {
+		c.Path = in.Path
+	}
+	if in.Description != nil {
+		c.Description = in.Description
+	}
+	if in.Branch != "" {
+		c.DefaultBranch = &in.Branch
+	}
+	return c
+}
+
+// forkVisibility lowers the wish to what source, namespace and instance allow.
+func (s *Service) forkVisibility(as authz.Actor, wish *authz.Visibility, source *Project, into *namespace.Namespace) authz.Visibility {
+	v := source.Visibility
+	if wish != nil {
+		v = min(v, *wish)
+	}
+	if into.Kind == namespace.GroupKind {
+		v = min(v, into.Visibility)
+	}
+	for v > authz.Private && !as.Admin && s.restricted(v) {
+		v -= authz.Internal
+	}
+	return v
+}
+
+// countForks counts the forks of a project anew.
+func (s *Service) countForks(ctx context.Context, id ID) error {
+	_, err := s.db.Exec(ctx, `UPDATE projects SET forks_count =
+		(SELECT COUNT(*) FROM projects f WHERE f.forked_from_id = projects.id AND NOT f.pending_delete) WHERE id = ?`, id)
+	if err != nil {
+		return fmt.Errorf("count forks: %w", err)
+	}
+	return nil
+}
+
+// Unfork ends the relation of a fork with its source and the network. It asks for the
+// owner; NotModified where the project is no fork.
+func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
+		return err
+	}
+	if p.ForkRootID == nil {
+		return errs.New(errs.NotModified, "")
+	}
+	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, By: as}
+	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.leaveNetwork(ctx, p, e) })
+	if err != nil {
+		return fmt.Errorf("unfork project: %w", err)
+	}
+	return nil
+}
+
+// leaveNetwork makes p a project of its own, in the transaction of ctx. Its forks stay in
+// the network without a source of their own.
+func (s *Service) leaveNetwork(ctx context.Context, p *Project, e Unforked) error {
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL WHERE forked_from_id = ?", p.ID); err != nil {
+		return fmt.Errorf("let go of forks: %w", err)
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL, forks_count = 0 WHERE id = ?", p.ID); err != nil {
+		return fmt.Errorf("leave network: %w", err)
+	}
+	if p.ForkedFromID != nil {
+		if err := s.countForks(ctx, *p.ForkedFromID); err != nil {
+			return err
+		}
+	}
+	return s.bus.Publish(ctx, e)
+}
+
+// MakeFork says that a project is a fork of another one, without touching repositories.
+// It asks for the owner of the first, who must be allowed to fork the other. A fork is a
+// Conflict.
+func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) (*Project, error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
+		return nil, err
+	}
+	source, err := s.Find(ctx, as, of)
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.Missing("Source Project")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireFork(ctx, as, source); err != nil {
+		return nil, errs.Missing("Source Project")
+	}
+	switch {
+	case p.ForkRootID != nil || Related(p, source):
+		return nil, errs.New(errs.Conflict, "Project already forked")
+	case p.Visibility > source.Visibility:
+		var f errs.Fields
+		f.Add("visibility_level", lowerSource(p.Visibility))
+		return nil, f.Err()
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		// Whoever is a fork of p comes along.
+		_, err := s.db.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", source.Root(), p.ID, p.ID)
+		if err != nil {
+			return fmt.Errorf("join network: %w", err)
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ? WHERE id = ?", source.ID, p.ID); err != nil {
+			return fmt.Errorf("join network: %w", err)
+		}
+		return s.countForks(ctx, source.ID)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make fork: %w", err)
+	}
+	return s.FindByID(ctx, as, p.ID)
+}
+
+func lowerSource(v authz.Visibility) string {
+	return v.String() + " is not allowed since the fork source project has lower visibility."
+}
+
+// lowerForks lowers what was forked from a project, directly or not, to its visibility,
+// in the transaction of ctx.
+func (s *Service) lowerForks(ctx context.Context, id ID, v authz.Visibility) error {
+	higher, err := db.Select[authz.NamespaceID](ctx, s.db, `WITH RECURSIVE forks (id, namespace_id) AS (
+			SELECT id, namespace_id FROM projects WHERE forked_from_id = ?
+			UNION
+			SELECT p.id, p.namespace_id FROM projects p JOIN forks f ON p.forked_from_id = f.id
+		) SELECT n.id FROM forks f JOIN namespaces n ON n.id = f.namespace_id WHERE n.visibility > ? ORDER BY n.id`, id, v)
+	if err != nil {
+		return fmt.Errorf("look for forks: %w", err)
+	}
+	for _, ns := range higher {
+		if err := s.namespaces.Show(ctx, ns, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sources gives the projects that those of a list were forked from, as far as the actor
+// may see them, by their ids.
+func (s *Service) Sources(ctx context.Context, as authz.Actor, list []*Project) (map[ID]*Project, error) {
+	out := make(map[ID]*Project)
+	var ids []ID
+	for _, p := range list {
+		if p.ForkedFromID != nil {
+			ids = append(ids, *p.ForkedFromID)
+		}
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("p.id", ids)
+	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	w.And(seen, args...)
+	w.Raw("NOT p.pending_delete")
+	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("sources of forks: %w", err)
+	}
+	for i := range rows {
+		p := rows[i].project()
+		out[p.ID] = p
+	}
+	return out, nil
+}
+
+// The states of an import or of the copy of a fork.
+const (
+	ImportNone      = "none"
+	ImportScheduled = "scheduled"
+	ImportStarted   = "started"
+	ImportFinished  = "finished"
+	ImportFailed    = "failed"
+)
+
+// Filling reports whether the repository is still to be filled from elsewhere, so that
+// nobody else may write to it.
+func (p *Project) Filling() bool {
+	return p.ImportStatus == ImportScheduled || p.ImportStatus == ImportStarted
+}
+
+// RecordImport notes how far the filling of a repository has come; message says why it
+// failed, "" where it did not. It asks for no permission.
+func (s *Service) RecordImport(ctx context.Context, id ID, status, message string) error {
+	var text *string
+	if message != "" {
+		text = &message
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET import_status = ?, import_error = ? WHERE id = ?", status, text, id); err != nil {
+		return fmt.Errorf("record import: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/core/project"
+)
+
+// CopyFork is the job that fills the repository of a new fork.
+type CopyFork struct {
+	ProjectID project.ID `json:"project_id"`
+	SourceID  project.ID `json:"source_id"`
+	Branch    string     `json:"branch,omitempty"` // the only one to copy, or ""
+}
+
+// Kind names the job.
+func (CopyFork) Kind() string { return "fork_copy" }
+
+// ForkCopied is published when the repository of a fork holds what its source held.
+type ForkCopied struct {
+	ProjectID project.ID
+	SourceID  project.ID
+}
+
+// HasBranch reports whether the project's repository has a branch.
+func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch string) (bool, error) {
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.Branch(ctx, branch)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// FillFork fills the repository of a fork. Whatever a crash left undone, another run does.
+func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
+	defer s.locks.lock(fillLock(args.ProjectID))()
+	both, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID, args.SourceID})
+	if err != nil {
+		return err
+	}
+	fork, source := both[args.ProjectID], both[args.SourceID]
+	switch {
+	case fork == nil || !fork.Filling() && fork.ImportStatus != project.ImportFailed:
+		return nil
+	case source == nil:
+		err := s.projects.RecordImport(ctx, fork.ID, project.ImportFailed, "The source project is gone.")
+		return errors.Join(err, job.Permanent(errors.New("source of fork is gone")))
+	case source.Filling():
+		return fmt.Errorf("fork project %d: source %d is being filled itself", fork.ID, source.ID)
+	}
+	if err := s.projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
+		return err
+	}
+	if err := s.fillFork(ctx, fork, source, args.Branch); err != nil {
+		// The next attempt, if there is one, takes it back.
+		noted := s.projects.RecordImport(context.WithoutCancel(ctx), fork.ID, project.ImportFailed, "The repository could not be copied.")
+		return errors.Join(fmt.Errorf("fill fork: %w", err), noted)
+	}
+	return nil
+}
+
+func (s *Service) fillFork(ctx context.Context, fork, source *project.Project, branch string) error {
+	from, err := s.Open(ctx, source)
+	if err != nil {
+		return err
+	}
+	to, err := s.Open(ctx, fork)
+	if err != nil {
+		return err
+	}
+	refs, err := forkedRefs(ctx, from, branch)
+	if err != nil {
+		return err
+	}
+	// A fork of one branch shares nothing: the pool holds the others as well.
+	shares := branch == "" && len(refs) > 0 && fork.ForkRootID != nil
+	if shares {
+		if err := s.joinPool(ctx, fork, source, to, from); err != nil {
+			return err
+		}
+	}
+	ids := make([]gitcmd.ObjectID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
+	}
+	copied, err := to.Copy(ctx, from, ids)
+	if err != nil {
+		return err
+	}
+	if err := to.Begin(ctx, refs); err != nil && !errors.Is(err, gitcmd.ErrExists) {
+		return err
+	}
+	if shares {
+		if err := s.retirePool(ctx, to, source.ID, copied); err != nil {
+			return err
+		}
+	}
+	return s.finishFork(ctx, fork, source, to, branch)
+}
+
+// forkedRefs lists what a fork gets: all branches and tags, or one branch.
+func forkedRefs(ctx context.Context, from *gitcmd.Repo, branch string) ([]gitcmd.Ref, error) {
+	if branch != "" {
+		id, err := from.Branch(ctx, branch)
+		if errors.Is(err, gitcmd.ErrNotFound) {
+			return nil, nil // deleted since: the fork stays empty
+		}
+		return []gitcmd.Ref{{Name: gitcmd.RefName(gitcmd.Branches + branch), ID: id, Peeled: id}}, err
+	}
+	branches, err := from.Refs(ctx, gitcmd.Branches)
+	if err != nil {
+		return nil, fmt.Errorf("list branches: %w", err)
+	}
+	tags, err := from.Refs(ctx, gitcmd.Tags)
+	if err != nil {
+		return nil, fmt.Errorf("list tags: %w", err)
+	}
+	return append(branches, tags...), nil
+}
+
+// finishFork gives the fork its default branch, protected like that of any project.
+func (s *Service) finishFork(ctx context.Context, fork, source *project.Project, r *gitcmd.Repo, branch string) error {
+	if branch == "" && source.DefaultBranch != nil {
+		branch = *source.DefaultBranch
+	}
+	if branch != "" {
+		ref, err := gitcmd.BranchRef(branch)
+		if err == nil {
+			_, err = r.Ref(ctx, ref)
+		}
+		switch {
+		case errors.Is(err, gitcmd.ErrNotFound):
+			branch = ""
+		case err != nil:
+			return fmt.Errorf("default branch of fork: %w", err)
+		default:
+			if err := r.SetHead(ctx, ref); err != nil {
+				return fmt.Errorf("default branch of fork: %w", err)
+			}
+		}
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.projects.RecordPush(ctx, fork.ID, branch, s.now()); err != nil {
+			return err
+		}
+		if branch != "" {
+			if err := s.protectDefault(ctx, fork.ID, branch); err != nil {
+				return err
+			}
+		}
+		if err := s.projects.RecordImport(ctx, fork.ID, project.ImportFinished, ""); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, ForkCopied{ProjectID: fork.ID, SourceID: source.ID})
+	})
+}
+
+// fillLock keeps the filling of a repository, the end of its link to a pool and its
+// removal from happening at the same time.
+func fillLock(id project.ID) lockKey { return lockKey{id, "\x00fill"} }

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) forkRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Post("/projects/:id/fork", s.forkProject).Doc("Fork a project").
+			Needs(authz.ForkProject, authz.ReadCode, authz.ReadNamespace, authz.CreateProject, authz.TransferInto),
+		api.Delete("/projects/:id/fork", s.unforkProject).Doc("End the relation of a fork with its source").Needs(authz.RemoveForkLink),
+		api.Post("/projects/:id/fork/:forked_from_id", s.makeFork).Doc("Say that a project is a fork of another one").
+			Needs(authz.RemoveForkLink, authz.ForkProject, authz.ReadCode),
+		api.Get("/projects/:id/forks", s.listForks).Doc("List the forks of a project").Needs(authz.ListProjects).Public(),
+	)
+}
+
+type forkParams struct {
+	projectPath
+	Namespace         string  `param:"namespace" doc:"Number or path of the namespace; namespace_id and namespace_path are newer names"`
+	NamespaceID       string  `param:"namespace_id" doc:"Number of the namespace, the current user's if not given"`
+	NamespacePath     string  `param:"namespace_path" doc:"Path of the namespace"`
+	Name              *string `param:"name" doc:"Name of the fork, that of the source if not given"`
+	Path              *string `param:"path" doc:"Path of the fork, that of the source if not given"`
+	Description       *string `param:"description" doc:"Description of the fork, that of the source if not given"`
+	Visibility        *string `param:"visibility" values:"private,internal,public" doc:"At most that of the source and of the namespace"`
+	Branches          string  `param:"branches" doc:"The only branch to copy"`
+	DefaultTargetSelf *bool   `param:"mr_default_target_self" doc:"Send merge requests to the fork itself unless they say otherwise"`
+}
+
+func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) (any, error) {
+	in := project.ForkInput{
+		Namespace: p.Namespace, Name: p.Name, Path: p.Path, Description: p.Description, Visibility: visibilityOf(p.Visibility),
+		Branch: p.Branches, DefaultTargetSelf: p.DefaultTargetSelf,
+	}
+	switch {
+	case p.NamespaceID != "":
+		in.Namespace = p.NamespaceID
+	case p.NamespacePath != "":
+		in.Namespace = p.NamespacePath
+	}
+	fork, err := s.Projects.Fork(ctx, as, p.ID, in)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, fork, projectView{})
+}
+
+func (s *Server) unforkProject(ctx context.Context, as authz.Actor, p projectPath) (api.None, error) {
+	return api.None{}, s.Projects.Unfork(ctx, as, p.ID)
+}
+
+type makeForkParams struct {
+	projectPath
+	Source string `param:"forked_from_id" doc:"Number or full path of the project that it is a fork of"`
+}
+
+func (s *Server) makeFork(ctx context.Context, as authz.Actor, p makeForkParams) (any, error) {
+	fork, err := s.Projects.MakeFork(ctx, as, p.ID, p.Source)
+	if err != nil {
+		return nil, err
+	}
+	return s.project(ctx, as, fork, projectView{})
+}
+
+type listForksParams struct {
+	projectPath
+	listProjectsParams
+}
+
+func (s *Server) listForks(ctx context.Context, as authz.Actor, p listForksParams) (api.List[any], error) {
+	source, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[any]{}, err
+	}
+	f := p.filter()
+	f.ForkedFrom = source.ID
+	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
+}
