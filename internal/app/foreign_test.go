@@ -49,7 +49,7 @@ func TestForeign(t *testing.T) {
 				names := strings.Split(route.Path, "/")
 				for _, n := range names {
 					// People and groups are nobody's own.
-					nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id"}, n)
+					nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id", ":forked_from_id"}, n)
 					if strings.HasPrefix(n, ":") && nested {
 						r.place = mixed(one, two, n, names)
 						q, missing := r.request()

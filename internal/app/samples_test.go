@@ -130,6 +130,9 @@ func samples() map[string][]sample {
 		"POST /projects/:id/unstar":                             {{status: http.StatusNotModified}},
 		"GET /users/:user_id/starred_projects":                  {{}},
 		"GET /users/:user_id/contributed_projects":              {{}},
+		"POST /projects/:id/fork":                               {{body: obj{"name": "Copy", "path": "copy"}}, {note: "into a group", body: obj{"name": "Copy", "path": "copy", "namespace_path": "guests"}}},
+		"DELETE /projects/:id/fork":                             {{status: http.StatusNotModified}}, // it is none
+		"POST /projects/:id/fork/:forked_from_id":               {{values: with{"forked_from_id": "=own"}}},
 		"PUT /projects/:id/transfer":                            {{body: obj{"namespace": "guests"}}},
 		"POST /groups/:id/projects/:project_id":                 {{values: with{"project_id": "=own"}}},
 		"POST /groups/:id/transfer":                             {{body: obj{"group_id": "=guests"}}},

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"context"
+	"strconv"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -21,15 +23,15 @@ func (s *Server) forkRoutes() []*api.Route {
 
 type forkParams struct {
 	projectPath
-	Namespace         string  `param:"namespace" doc:"Number or path of the namespace; namespace_id and namespace_path are newer names"`
-	NamespaceID       string  `param:"namespace_id" doc:"Number of the namespace, the current user's if not given"`
-	NamespacePath     string  `param:"namespace_path" doc:"Path of the namespace"`
-	Name              *string `param:"name" doc:"Name of the fork, that of the source if not given"`
-	Path              *string `param:"path" doc:"Path of the fork, that of the source if not given"`
-	Description       *string `param:"description" doc:"Description of the fork, that of the source if not given"`
-	Visibility        *string `param:"visibility" values:"private,internal,public" doc:"At most that of the source and of the namespace"`
-	Branches          string  `param:"branches" doc:"The only branch to copy"`
-	DefaultTargetSelf *bool   `param:"mr_default_target_self" doc:"Send merge requests to the fork itself unless they say otherwise"`
+	Namespace         string        `param:"namespace" doc:"Number or path of the namespace; namespace_id and namespace_path are newer names"`
+	NamespaceID       *namespace.ID `param:"namespace_id" doc:"Number of the namespace, the current user's if not given"`
+	NamespacePath     string        `param:"namespace_path" doc:"Path of the namespace"`
+	Name              *string       `param:"name" doc:"Name of the fork, that of the source if not given"`
+	Path              *string       `param:"path" doc:"Path of the fork, that of the source if not given"`
+	Description       *string       `param:"description" doc:"Description of the fork, that of the source if not given"`
+	Visibility        *string       `param:"visibility" values:"private,internal,public" doc:"At most that of the source and of the namespace"`
+	Branches          string        `param:"branches" doc:"The only branch to copy"`
+	DefaultTargetSelf *bool         `param:"mr_default_target_self" doc:"Send merge requests to the fork itself unless they say otherwise"`
 }
 
 func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) (any, error) {
@@ -38,8 +40,8 @@ func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) 
 		Branch: p.Branches, DefaultTargetSelf: p.DefaultTargetSelf,
 	}
 	switch {
-	case p.NamespaceID != "":
-		in.Namespace = p.NamespaceID
+	case p.NamespaceID != nil:
+		in.Namespace = strconv.FormatInt(int64(*p.NamespaceID), 10)
 	case p.NamespacePath != "":
 		in.Namespace = p.NamespacePath
 	}
