@@ -39,9 +39,14 @@ type flags struct {
 	Database    string `help:"sqlite:<path> or postgres://... ." placeholder:"sqlite:<data>/tenon.db"`
 	ExternalURL string `help:"Address that users reach the server by." placeholder:"http://127.0.0.1:8080"`
 	RateLimits  string `help:"on or off." placeholder:"on"`
-	LogLevel    string `help:"debug, info, warn or error." placeholder:"info"`
-	LogFormat   string `help:"json or text." placeholder:"json"`
-	Config      string `help:"TOML file with settings." placeholder:"<file>" type:"path"`
+
+	GitFetches           string `help:"Clones and fetches that git works on at a time." placeholder:"32"`
+	GitFetchesPerAddress string `help:"Of those, by one address, for people who are not signed in." placeholder:"16"`
+	GitPackCacheMB       string `name:"git-pack-cache-mb" help:"Megabytes of answers kept for whoever asks the same." placeholder:"2048"`
+
+	LogLevel  string `help:"debug, info, warn or error." placeholder:"info"`
+	LogFormat string `help:"json or text." placeholder:"json"`
+	Config    string `help:"TOML file with settings." placeholder:"<file>" type:"path"`
 }
 
 type commands struct {
@@ -85,6 +90,7 @@ func (f *flags) load() (*config.Config, error) {
 	for name, value := range map[string]string{
 		"data": f.Data, "http": f.HTTP, "ssh": f.SSH, "database": f.Database, "external-url": f.ExternalURL,
 		"rate-limits": f.RateLimits, "log-level": f.LogLevel, "log-format": f.LogFormat,
+		"git-fetches": f.GitFetches, "git-fetches-per-address": f.GitFetchesPerAddress, "git-pack-cache-mb": f.GitPackCacheMB,
 	} {
 		if value != "" {
 			given[name] = value

@@ -67,6 +67,7 @@ type App struct {
 	git      *gitcmd.Git
 	archives *spool.Cache
 	objects  *blob.Store
+	packs    *spool.Cache
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
@@ -201,6 +202,14 @@ func (a *App) open(ctx context.Context) error {
 	if a.objects, err = blob.Open(filepath.Join(a.config.Data, "objects")); err != nil {
 		return err //nolint:wrapcheck // it says what failed
 	}
+	if a.packs, err = spool.New(spool.Config{
+		Dir: filepath.Join(a.config.Data, "cache", "packs"), Bytes: int64(a.config.Git.PackCache) << 20,
+		Makers: 1 << 10, Fresh: true, // whose turn it is is decided elsewhere
+		OnError: func(err error) { a.log.Warn("packs", "error", err) },
+	}); err != nil {
+		return fmt.Errorf("open packs: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.packs.Close() })
 	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision, Go: runtime.Version()})
 	return errors.Join(
 		a.metrics.SQL(a.db.Statements),

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -62,8 +63,17 @@ func (a *App) core() error {
 	}
 	a.repos = repo.New(repo.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,
-		Accounts: a.accounts, Keys: a.deployKeys, Archives: a.archives, Log: a.log, Now: a.now, BaseURL: a.baseURL,
+		Accounts: a.accounts, Keys: a.deployKeys, Archives: a.archives, Packs: a.packs, Fetches: repo.FetchLimits{
+			Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress,
+		}, Log: a.log, Now: a.now, BaseURL: a.baseURL,
 	})
+	if err := errors.Join(
+		a.metrics.Counter("tenon_git_fetch_requests_total", "Requests of git clients that fetch.", func() uint64 { n, _ := a.repos.FetchCounts(); return n }),
+		a.metrics.Counter("tenon_git_fetch_runs_total", "Of those, the ones that git worked on; the others had the same answer.",
+			func() uint64 { _, n := a.repos.FetchCounts(); return n }),
+	); err != nil {
+		return fmt.Errorf("count fetches: %w", err)
+	}
 	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
 	a.labels = label.New(a.db, a.policy, a.bus, a.now)
 	a.issues = issue.New(a.db, a.policy, a.bus, a.labels, a.now)

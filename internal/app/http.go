@@ -43,7 +43,7 @@ func (a *App) transports() error {
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{
-		Accounts: a.accounts, Projects: a.projects, Repos: a.repos, Policy: a.policy, Settings: a.settings,
+		Accounts: a.accounts, Projects: a.projects, Repos: a.repos, Settings: a.settings,
 		Hooks: a.hooks, Log: a.log, BaseURL: a.baseURL,
 	})
 	if err := a.overSSH(); err != nil {
@@ -71,7 +71,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Keys: a.keys, Projects: a.projects, Repos: a.repos, Policy: a.policy, Settings: a.settings, Hooks: a.hooks,
+		Keys: a.keys, Projects: a.projects, Repos: a.repos, Settings: a.settings, Hooks: a.hooks,
 		Log: a.log, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
 	})
 	if err != nil {

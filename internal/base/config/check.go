@@ -128,6 +128,15 @@ func setToken(to *Secret, v string) string {
 	return ""
 }
 
+func setNumber(to *int, v string) string {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1<<20 {
+		return "write a number from 1 on"
+	}
+	*to = n
+	return ""
+}
+
 func setSwitch(to *bool, v string) string {
 	switch strings.ToLower(v) {
 	case "on", "true", "1", "yes":

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"strconv"
 
 	"tenon/internal/base/logging"
 )
@@ -49,6 +50,7 @@ type Config struct {
 
 	Root       Root
 	RateLimits bool // whether the rate limits apply; measurements switch them off
+	Git        Git
 	Log        Log
 
 	sources map[string]string // by key: where the value comes from, for Print
@@ -59,6 +61,13 @@ type Config struct {
 type Root struct {
 	Password Secret
 	Token    Secret // any text of 20 or more characters
+}
+
+// Git bounds what clones and fetches may take.
+type Git struct {
+	Fetches           int // worked on at a time
+	FetchesPerAddress int // likewise, of those who are not signed in, by address
+	PackCache         int // megabytes of answers kept for those who ask the same
 }
 
 // Log says what is logged and how.
@@ -124,6 +133,18 @@ func settings() []setting {
 			key: "root.token", env: "TENON_ROOT_TOKEN", show: maskAll,
 			set: func(c *Config, v string) string { return setToken(&c.Root.Token, v) },
 			get: func(c *Config) string { return string(c.Root.Token) },
+		}, {
+			key: "git.fetches", env: "TENON_GIT_FETCHES", flag: "git-fetches", fallback: "32",
+			set: func(c *Config, v string) string { return setNumber(&c.Git.Fetches, v) },
+			get: func(c *Config) string { return strconv.Itoa(c.Git.Fetches) },
+		}, {
+			key: "git.fetches_per_address", env: "TENON_GIT_FETCHES_PER_ADDRESS", flag: "git-fetches-per-address", fallback: "16",
+			set: func(c *Config, v string) string { return setNumber(&c.Git.FetchesPerAddress, v) },
+			get: func(c *Config) string { return strconv.Itoa(c.Git.FetchesPerAddress) },
+		}, {
+			key: "git.pack_cache_mb", env: "TENON_GIT_PACK_CACHE_MB", flag: "git-pack-cache-mb", fallback: "2048",
+			set: func(c *Config, v string) string { return setNumber(&c.Git.PackCache, v) },
+			get: func(c *Config) string { return strconv.Itoa(c.Git.PackCache) },
 		}, {
 			key: "log.level", env: "TENON_LOG_LEVEL", flag: "log-level", fallback: "info",
 			set: func(c *Config, v string) string {

@@ -48,7 +48,7 @@ func TestLoad_defaults(t *testing.T) {
 	}
 	want := Config{
 		Data: data, HTTP: "127.0.0.1:8080", SSH: "127.0.0.1:2222", Database: "sqlite:" + data + "/tenon.db",
-		RateLimits: true, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
+		RateLimits: true, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
 	}
 	c.sources = nil
 	if diff := cmp.Diff(want, *c, cmp.AllowUnexported(Config{})); diff != "" {
@@ -251,6 +251,11 @@ rate_limits = "on" # default
 [root]
 password = "[masked]" # TENON_ROOT_PASSWORD
 token = "[masked]" # TENON_ROOT_TOKEN
+
+[git]
+fetches = "32" # default
+fetches_per_address = "16" # default
+pack_cache_mb = "2048" # default
 
 [log]
 level = "info" # default

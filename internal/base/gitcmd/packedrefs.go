@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,7 @@ type packedRefs struct {
 	refs  []packedRef
 	whole bool // every annotated tag has its peeled line
 	stamp fileStamp
+	known atomic.Pointer[packedDigest] // the digest that was asked for last
 }
 
 // fileStamp tells one state of a file from another: git replaces the file whole.

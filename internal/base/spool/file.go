@@ -3,125 +3,154 @@ package spool
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"sync"
+	"time"
 )
 
-// file is a file that grows while others read it.
+// file is what a maker makes while others read it. It grows on disk as far as there is
+// room; what is beyond that is handed to the readers piece by piece, as fast as the
+// slowest of them takes it, and not kept.
 type file struct {
-	disk    *os.File
+	disk    *os.File        // nil where none could be made
+	most    int64           // bytes on disk
+	making  context.Context //nolint:containedctx // of the maker, which waits for readers while it writes
 	cancel  context.CancelFunc
 	readers int // guarded by the cache's mutex
 
-	mu    sync.Mutex
-	size  int64
-	ended bool
-	err   error
-	more  chan struct{} // closed at the next change
+	mu      sync.Mutex
+	size    int64
+	window  []byte // the end of what was made, where the disk does not have it
+	live    bool   // the disk gets no more; guards against new readers, who could not begin
+	reading map[*Reader]struct{}
+	ended   bool
+	err     error
+	more    chan struct{} // closed at the next change
+	taken   chan struct{} // closed when a reader has moved on in the window
 }
 
-func newFile(disk *os.File) *file { return &file{disk: disk, more: make(chan struct{})} }
+func newFile(disk *os.File, most int64) *file {
+	return &file{
+		disk: disk, most: most, live: disk == nil, reading: map[*Reader]struct{}{},
+		more: make(chan struct{}), taken: make(chan struct{}),
+	}
+}
+
+// holdUp is how long one reader may keep the others waiting.
+const holdUp = 30 * time.Second
+
+var errBehind = errors.New("spool: reader fell behind")
 
 // Write adds to the file and wakes its readers.
 func (f *file) Write(p []byte) (int, error) {
-	n, err := f.disk.Write(p)
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if !f.live && f.size+int64(len(p)) <= f.most { // nobody else changes size and live
+		if _, err := f.disk.WriteAt(p, f.size); err == nil {
+			f.change(func() { f.size += int64(len(p)) })
+			return len(p), nil
+		}
+	}
+	f.change(func() {
+		f.live = true
+		f.window = p
+		f.size += int64(len(p))
+	})
+	return len(p), f.handOut()
+}
+
+// change changes what readers see and wakes them.
+func (f *file) change(fn func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.size += int64(n)
+	fn()
 	close(f.more)
 	f.more = make(chan struct{})
-	return n, err
+}
+
+// handOut waits until every reader has the window. One that makes others wait too long
+// is left behind.
+func (f *file) handOut() error {
+	timer := time.NewTimer(holdUp)
+	defer timer.Stop()
+	late := false
+	for {
+		f.mu.Lock()
+		waiting := 0
+		for r := range f.reading {
+			switch {
+			case r.at == f.size:
+			case late && len(f.reading) > 1:
+				r.behind = true
+				delete(f.reading, r)
+			default:
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			f.window = nil
+			f.mu.Unlock()
+			return context.Cause(f.making) // nobody may be left
+		}
+		taken := f.taken
+		f.mu.Unlock()
+		select {
+		case <-taken:
+		case <-timer.C:
+			late = true
+			timer.Reset(holdUp)
+		case <-f.making.Done():
+			return context.Cause(f.making)
+		}
+	}
+}
+
+// join adds a reader, unless what it would have to begin with is gone.
+func (f *file) join(r *Reader) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.live && (f.size > 0 || len(f.reading) > 0) {
+		return false
+	}
+	f.reading[r] = struct{}{}
+	return true
+}
+
+// part takes a reader off.
+func (f *file) part(r *Reader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.reading, r)
+	f.progress()
+}
+
+// progress tells the maker that a reader has moved; f.mu is held.
+func (f *file) progress() {
+	close(f.taken)
+	f.taken = make(chan struct{})
 }
 
 func (f *file) finish(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended, f.err = true, err
-	close(f.more)
-	f.more = make(chan struct{})
+	f.change(func() { f.ended, f.err = true, err })
 }
 
-// beyond waits until the file is longer than at, or will not grow any more.
-func (f *file) beyond(ctx context.Context, at int64) (size int64, ended bool, err error) {
+// kept reports whether the disk has all of it.
+func (f *file) kept() bool { return !f.live }
+
+// wait returns when the file is longer than at, or will not grow any more.
+func (f *file) wait(ctx context.Context, at int64) error {
 	for {
 		f.mu.Lock()
-		size, ended, err := f.size, f.ended, f.err
-		more := f.more
+		size, ended, more := f.size, f.ended, f.more
 		f.mu.Unlock()
 		if size > at || ended {
-			return size, ended, err
+			return nil
 		}
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return size, false, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-}
-
-// Reader reads a file from its beginning.
-type Reader struct {
-	done *os.File // of a finished file
-	size int64
-
-	ctx     context.Context //nolint:containedctx // of the request that reads along: it ends the waiting
-	cache   *Cache
-	key     string
-	growing *file
-	at      int64
-}
-
-// Finished reports whether the file was complete when it was opened: only then may it be
-// used with Seek and Size.
-func (r *Reader) Finished() bool { return r.done != nil }
-
-// Size is the length of a finished file.
-func (r *Reader) Size() int64 { return r.size }
-
-// settle waits for the first content.
-func (r *Reader) settle() error {
-	if r.growing == nil {
-		return nil
-	}
-	_, _, err := r.growing.beyond(r.ctx, 0)
-	return err
-}
-
-// Read gives content as soon as there is some; a failure of the maker takes the place of
-// io.EOF.
-func (r *Reader) Read(p []byte) (int, error) {
-	if r.growing == nil {
-		return r.done.Read(p)
-	}
-	size, _, err := r.growing.beyond(r.ctx, r.at)
-	if size <= r.at {
-		if err == nil {
-			err = io.EOF
-		}
-		return 0, err
-	}
-	n, err := r.growing.disk.ReadAt(p[:min(int64(len(p)), size-r.at)], r.at)
-	r.at += int64(n)
-	if errors.Is(err, io.EOF) && n > 0 {
-		err = nil
-	}
-	return n, err
-}
-
-// Seek moves in a finished file.
-func (r *Reader) Seek(offset int64, whence int) (int64, error) {
-	if r.done == nil {
-		return 0, errors.New("spool: seek in a file that grows")
-	}
-	return r.done.Seek(offset, whence)
-}
-
-// Close stops reading. The maker stops when nobody reads any more.
-func (r *Reader) Close() error {
-	if r.growing == nil {
-		return r.done.Close()
-	}
-	r.cache.leave(r.growing)
-	return nil
 }

@@ -20,7 +20,9 @@ import (
 type Config struct {
 	Dir     string // made when needed; everything in it belongs to the cache
 	Bytes   int64  // size of all finished files together; the ones least lately used go first
+	Files   int    // number of finished files, likewise
 	Makers  int    // files made at a time; more wait
+	Fresh   bool   // begin empty, which saves waiting for the disk
 	OnError func(error)
 }
 
@@ -32,18 +34,28 @@ type Cache struct {
 
 	mu      sync.Mutex
 	growing map[string]*file
-	tidying sync.Mutex
+	bytes   int64 // of finished files
+	files   int
 	work    sync.WaitGroup
 	closed  bool
+
+	tidying sync.Mutex
 }
 
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("spool is closed")
 
+// ErrUnkept is what a maker returns for a file that is whole and good for those who read
+// it, but not for later ones.
+var ErrUnkept = errors.New("spool: not to be kept")
+
 // New gives the cache in a folder. What an earlier process left unfinished is removed.
 func New(c Config) (*Cache, error) {
 	if c.Bytes <= 0 {
 		c.Bytes = 1 << 30
+	}
+	if c.Files <= 0 {
+		c.Files = 10_000
 	}
 	if c.Makers <= 0 {
 		c.Makers = 4
@@ -54,15 +66,22 @@ func New(c Config) (*Cache, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make cache folder: %w", err)
 	}
-	left, err := filepath.Glob(filepath.Join(c.Dir, ".making-*"))
+	left, err := os.ReadDir(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for unfinished files: %w", err)
 	}
-	for _, name := range left {
-		_ = os.Remove(name) // the next start tries again
+	cache := &Cache{config: c, makers: make(chan struct{}, c.Makers), growing: map[string]*file{}}
+	for _, e := range left {
+		if c.Fresh || e.Name()[0] == '.' {
+			_ = os.Remove(cache.path(e.Name())) // the next start tries again
+		} else if info, err := e.Info(); err == nil {
+			cache.bytes, cache.files = cache.bytes+info.Size(), cache.files+1
+		}
 	}
-	return &Cache{config: c, makers: make(chan struct{}, c.Makers), growing: map[string]*file{}}, nil
+	return cache, nil
 }
+
+func (c *Cache) path(key string) string { return filepath.Join(c.config.Dir, key) }
 
 // Make writes the content of a file; it stops early when ctx ends.
 type Make func(ctx context.Context, out io.Writer) error
@@ -70,13 +89,13 @@ type Make func(ctx context.Context, out io.Writer) error
 // Open gives the file of a key, which may hold letters, digits, dots and dashes. A
 // finished file is Seekable. The maker runs until the last reader is closed, whatever
 // becomes of the ctx of the one who came first. Open returns when the file has some
-// content or its maker has failed, with the maker's error.
+// content or its maker has failed, with the maker's error. A disk without room only keeps
+// the file from being kept and shared.
 func (c *Cache) Open(ctx context.Context, key string, fill Make) (*Reader, error) {
-	path := filepath.Join(c.config.Dir, key)
-	if done, err := c.finished(path); done != nil || err != nil {
+	if done, err := c.finished(c.path(key)); done != nil || err != nil {
 		return done, err
 	}
-	r, err := c.join(ctx, key, path, fill)
+	r, err := c.join(ctx, key, fill)
 	if err != nil {
 		return nil, err
 	}
@@ -105,49 +124,56 @@ func (c *Cache) finished(path string) (*Reader, error) {
 }
 
 // join makes a reader of a file that grows, and starts its maker where there is none.
-func (c *Cache) join(ctx context.Context, key, path string, fill Make) (*Reader, error) {
+func (c *Cache) join(ctx context.Context, key string, fill Make) (*Reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
 	}
+	r := &Reader{ctx: ctx, cache: c, key: key}
 	f := c.growing[key]
-	if f == nil {
-		if done, err := c.finished(path); done != nil || err != nil { // finished while we waited for the lock
+	if f == nil || !f.join(r) {
+		if done, err := c.finished(c.path(key)); done != nil || err != nil { // finished while we waited for the lock
 			return done, err
 		}
 		tmp, err := os.CreateTemp(c.config.Dir, ".making-*")
 		if err != nil {
-			return nil, fmt.Errorf("make cached file: %w", err)
+			tmp = nil
+			c.config.OnError(fmt.Errorf("make cached file: %w", err))
 		}
-		f = newFile(tmp)
-		making, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		f.cancel = cancel
+		f = newFile(tmp, c.config.Bytes/2)
+		f.making, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		f.join(r)
+		r.first = true
 		c.growing[key] = f
-		c.work.Go(func() { c.make(making, key, path, f, fill) })
+		c.work.Go(func() { c.make(key, f, fill) })
 	}
 	f.readers++
-	return &Reader{ctx: ctx, cache: c, key: key, growing: f}, nil
+	r.growing = f
+	return r, nil
 }
 
 // make runs a maker and gives the file its name.
-func (c *Cache) make(ctx context.Context, key, path string, f *file, fill Make) {
+func (c *Cache) make(key string, f *file, fill Make) {
 	defer f.cancel()
-	err := ctx.Err()
+	err := f.making.Err()
 	select {
 	case c.makers <- struct{}{}:
 		if err == nil {
-			err = fill(ctx, f)
+			err = fill(f.making, f)
 		}
 		<-c.makers
-	case <-ctx.Done():
-		err = ctx.Err()
+	case <-f.making.Done():
+		err = f.making.Err()
 	}
-	if err == nil {
-		err = os.Rename(f.disk.Name(), path)
+	passing := errors.Is(err, ErrUnkept)
+	if passing {
+		err = nil
 	}
-	if err != nil {
-		_ = os.Remove(f.disk.Name()) // readers that have it open keep it until they close
+	if f.disk != nil {
+		if err != nil || passing || !f.kept() || !c.keep(key, f) {
+			_ = os.Remove(f.disk.Name()) // readers that have it open keep it until they close
+		}
 	}
 	c.mu.Lock()
 	if c.growing[key] == f {
@@ -155,14 +181,36 @@ func (c *Cache) make(ctx context.Context, key, path string, f *file, fill Make) 
 	}
 	c.mu.Unlock()
 	f.finish(err)
-	if err == nil {
-		c.tidy()
-	}
-	c.leave(f)
+	c.leave(f, nil)
 }
 
-// leave counts a user of a growing file off; the last one closes it. The maker is a user.
-func (c *Cache) leave(f *file) {
+// keep gives a file its name and makes room for it. Readers have what they want even
+// where that fails.
+func (c *Cache) keep(key string, f *file) bool {
+	var err error
+	if !c.config.Fresh {
+		err = f.disk.Sync()
+	}
+	if err == nil {
+		err = os.Rename(f.disk.Name(), c.path(key))
+	}
+	if err != nil {
+		c.config.OnError(fmt.Errorf("keep file in cache: %w", err))
+		return false
+	}
+	c.mu.Lock()
+	c.bytes, c.files = c.bytes+f.size, c.files+1
+	full := c.bytes > c.config.Bytes || c.files > c.config.Files
+	c.mu.Unlock()
+	if full {
+		c.tidy()
+	}
+	return true
+}
+
+// leave counts a user of a growing file off; the last one closes it. The maker, whose
+// reader is nil, is a user.
+func (c *Cache) leave(f *file, r *Reader) {
 	c.mu.Lock()
 	f.readers--
 	last, idle := f.readers < 0, f.readers == 0
@@ -174,15 +222,19 @@ func (c *Cache) leave(f *file) {
 		}
 	}
 	c.mu.Unlock()
+	if r != nil {
+		f.part(r)
+	}
 	if idle {
 		f.cancel()
 	}
-	if last {
+	if last && f.disk != nil {
 		_ = f.disk.Close() // everything is written, or of no use
 	}
 }
 
-// tidy removes the files that were not used for the longest time until the rest fits.
+// tidy removes the files that were not used for the longest time until the rest fits,
+// and a tenth more in number, so that it need not look at all of them each time.
 func (c *Cache) tidy() {
 	c.tidying.Lock()
 	defer c.tidying.Unlock()
@@ -201,16 +253,23 @@ func (c *Cache) tidy() {
 		files, sum = append(files, info), sum+info.Size()
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	for _, info := range files {
-		if sum <= c.config.Bytes {
-			return
-		}
-		if err := os.Remove(filepath.Join(c.config.Dir, info.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.config.OnError(fmt.Errorf("tidy cache: %w", err))
-			return
-		}
-		sum -= info.Size()
+	left, most := len(files), c.config.Files
+	if left > most {
+		most -= most / 10
 	}
+	for _, info := range files {
+		if sum <= c.config.Bytes && left <= most {
+			break
+		}
+		if err := os.Remove(c.path(info.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.config.OnError(fmt.Errorf("tidy cache: %w", err))
+			break
+		}
+		sum, left = sum-info.Size(), left-1
+	}
+	c.mu.Lock()
+	c.bytes, c.files = sum, left
+	c.mu.Unlock()
 }
 
 // Close stops every maker and waits for them.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tenon/internal/base/spool"
 )
@@ -216,6 +218,151 @@ func TestNew_removesUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := spool.New(spool.Config{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// What does not fit on the disk is read to its end all the same, by everybody who began
+// in time, and is not kept.
+func TestCache_Open_withoutRoom(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(t *testing.T, dir string){
+		"too large": func(*testing.T, string) {},
+		"no disk": func(t *testing.T, dir string) {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, dir := open(t, 2000)
+			spoil(t, dir)
+			begun, release := make(chan struct{}, 3), make(chan struct{})
+			large := func(_ context.Context, out io.Writer) error {
+				for i := range 50 {
+					if _, err := out.Write(bytes.Repeat([]byte{byte('a' + i%26)}, 100)); err != nil {
+						return err
+					}
+					if i == 0 && name == "too large" { // without a disk it is read before it goes on
+						begun <- struct{}{}
+						<-release
+					}
+				}
+				return nil
+			}
+			first, err := c.Open(t.Context(), "x", large)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest := []*spool.Reader{first}
+			if name == "too large" {
+				<-begun
+				for range 2 {
+					r, err := c.Open(t.Context(), "x", large)
+					if err != nil || r.First() {
+						t.Fatalf("%v, first %v", err, r.First())
+					}
+					rest = append(rest, r)
+				}
+			}
+			close(release)
+			var all sync.WaitGroup
+			for _, r := range rest {
+				all.Go(func() {
+					if got := read(t, r, nil); len(got) != 5000 || strings.Count(got, "a") != 200 || strings.Count(got, "z") != 100 {
+						t.Errorf("got %d bytes", len(got))
+					}
+				})
+			}
+			all.Wait()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if entries, err := os.ReadDir(dir); name == "too large" && (err != nil || len(entries) != 0) {
+				t.Errorf("left %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// A reader that does not take what the disk cannot hold ends its maker by leaving.
+func TestReader_Close_inWindow(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t, 20)
+	stopped := make(chan error, 1)
+	r, err := c.Open(t.Context(), "x", func(_ context.Context, out io.Writer) error {
+		for {
+			if _, err := out.Write(make([]byte, 100)); err != nil {
+				stopped <- err
+				return err
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(r, make([]byte, 150)); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Waiting for the end makes a growing file a finished one.
+func TestReader_Await(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t, 0)
+	release := make(chan struct{})
+	slow := func(_ context.Context, out io.Writer) error {
+		_, err := io.WriteString(out, "hello ")
+		<-release
+		_, err2 := io.WriteString(out, "world")
+		return errors.Join(err, err2)
+	}
+	r, err := c.Open(t.Context(), "x", slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Await(0); err != nil || r.Finished() {
+		t.Fatalf("finished %v, %v", r.Finished(), err)
+	}
+	close(release)
+	if err := r.Await(time.Minute); err != nil || !r.Finished() || r.Size() != 11 {
+		t.Errorf("finished %v, %v", r.Finished(), err)
+	}
+	var out bytes.Buffer
+	if _, err := io.Copy(&out, r); err != nil || out.String() != "hello world" {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+	_ = r.Close()
+}
+
+// The cache keeps to its number of files, and a fresh one begins with none.
+func TestCache_files(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c, err := spool.New(spool.Config{Dir: dir, Files: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made atomic.Int64
+	for i := range 30 {
+		r, err := c.Open(t.Context(), fmt.Sprint("k", i), write("x", &made))
+		read(t, r, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 10 || len(entries) < 9 {
+		t.Errorf("left %d, %v", len(entries), err)
+	}
+	if _, err := spool.New(spool.Config{Dir: dir, Fresh: true}); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tenon/internal/base/db"
@@ -36,6 +37,8 @@ type Deps struct {
 	Accounts *account.Service
 	Keys     *deploykey.Service // whose pushes are those of somebody else
 	Archives *spool.Cache       // where archives are kept
+	Packs    *spool.Cache       // where answers to those who fetch are kept
+	Fetches  FetchLimits
 	Log      *slog.Logger
 	Now      func() time.Time
 	BaseURL  string // without a trailing slash
@@ -52,6 +55,8 @@ type Service struct {
 	accounts *account.Service
 	keys     *deploykey.Service
 	archives *spool.Cache
+	packs    *spool.Cache
+	fetches  *gate
 	log      *slog.Logger
 	now      func() time.Time
 	baseURL  string
@@ -63,13 +68,16 @@ type Service struct {
 	made   sync.Map // project.ID of repositories known to exist on disk
 	locks  locks    // one commit through the API at a time on a branch
 	pushes pushes   // which repositories are due for housekeeping
+
+	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, archives: d.Archives, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		accounts: d.Accounts, keys: d.Keys, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches),
+		log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}
 }
 

@@ -26,6 +26,7 @@ type world struct {
 	repos    *repo.Service
 	git      *gitcmd.Git
 	archives *spool.Cache
+	packs    *spool.Cache
 	id       project.ID
 	pushed   []repo.Pushed
 
@@ -47,13 +48,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.archives, err = spool.New(spool.Config{Dir: t.TempDir()})
 	check(t, err)
 	t.Cleanup(func() { check(t, w.archives.Close()) })
+	w.packs, err = spool.New(spool.Config{Dir: t.TempDir(), Fresh: true, Makers: 64})
+	check(t, err)
+	t.Cleanup(func() { check(t, w.packs.Close()) })
 	settings := setting.New(d, w.Now)
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects,
 		Accounts: account.New(account.Config{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
 		}),
-		Archives: w.archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 	})
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
 		w.pushed = append(w.pushed, e)

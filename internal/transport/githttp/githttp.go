@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 
@@ -35,7 +36,6 @@ type Deps struct {
 	Accounts Authenticator
 	Projects *project.Service
 	Repos    *repo.Service
-	Policy   *authz.Policy
 	Settings *setting.Store
 	Hooks    Hooks
 	Log      *slog.Logger
@@ -153,12 +153,12 @@ func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, account.GitAccess, bool) {
 	user, password, ok := r.BasicAuth()
 	if !ok {
-		return authz.Actor{}, account.GitAccess{Read: true}, true
+		return authz.Actor{Address: address(r)}, account.GitAccess{Read: true}, true
 	}
 	as, access, err := h.Accounts.AuthenticateGit(r.Context(), user, password)
 	switch {
 	case err == nil:
-		as.Address = r.RemoteAddr
+		as.Address = address(r)
 		return as, access, true
 	case errs.Is(err, errs.Unauthorized):
 		h.challenge(w)
@@ -168,6 +168,15 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 		h.fail(w, r, err)
 	}
 	return authz.Actor{}, account.GitAccess{}, false
+}
+
+// address is where a request comes from, without the port.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // challenge asks for credentials, with the text of facts-3 §30.2.

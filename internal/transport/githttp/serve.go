@@ -8,10 +8,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 )
 
 // maxFetchBody bounds what a fetch may send: wants and haves, far below a pack. Bodies
@@ -19,17 +23,8 @@ import (
 const maxFetchBody = 64 << 20
 
 func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
-	if err := h.Policy.Require(r.Context(), as, authz.ReadCode, p.Subject()); err != nil {
-		h.refuse(w, r, as, err)
-		return
-	}
 	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
 		plain(w, http.StatusForbidden, "Pulling over HTTP is not allowed.")
-		return
-	}
-	repository, err := h.Repos.Open(r.Context(), p)
-	if err != nil {
-		h.fail(w, r, err)
 		return
 	}
 	body, err := requestBody(r, maxFetchBody)
@@ -38,14 +33,45 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as aut
 		return
 	}
 	out := begin(w, r, t, uploadPack)
-	service := gitcmd.Service{
-		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"),
-		Config: []string{"uploadpack.hideRefs=refs/keep-around", "uploadpack.hideRefs=refs/tenon"},
-		Stdin:  body, Stdout: out,
+	if err := h.answer(r, out, as, p, repo.Fetch{Protocol: r.Header.Get("Git-Protocol"), Advertise: t.service == "info/refs"}, body); err != nil {
+		switch errs.KindOf(err) {
+		case errs.Forbidden, errs.NotFound, errs.Unauthorized:
+			h.refuse(w, r, as, err)
+		default:
+			h.ended(w, r, out, err)
+		}
 	}
-	if err := repository.UploadPack(r.Context(), service); err != nil {
-		h.ended(w, r, out, err)
+}
+
+// patienceForWhole is how long somebody who comes along waits for the whole answer, which
+// the kernel then sends alone.
+const patienceForWhole = 5 * time.Second
+
+// answer sends what a fetch asks for.
+func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *project.Project, f repo.Fetch, body io.Reader) (err error) {
+	if !f.Advertise {
+		if f.Request, err = io.ReadAll(io.LimitReader(body, repo.MaxFetch)); err != nil {
+			return fmt.Errorf("read request: %w", err)
+		}
+		if len(f.Request) == repo.MaxFetch {
+			return h.Repos.FetchLong(r.Context(), as, p, f, body, out) //nolint:wrapcheck // git's own error
+		}
 	}
+	reader, err := h.Repos.Fetch(r.Context(), as, p, f)
+	if err != nil {
+		return err //nolint:wrapcheck // git's own error
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	if !reader.First() {
+		if err := reader.Await(patienceForWhole); err != nil {
+			return fmt.Errorf("wait for answer: %w", err)
+		}
+	}
+	if reader.Finished() {
+		return out.whole(reader)
+	}
+	_, err = io.Copy(out, reader)
+	return err //nolint:wrapcheck // git's own error
 }
 
 func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
@@ -84,6 +110,9 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 // has told the client what is wrong.
 func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, err error) {
 	switch {
+	case errs.Is(err, errs.Unavailable) && !out.started:
+		w.Header().Set("Retry-After", strconv.Itoa(int(repo.RetryAfter.Seconds())))
+		plain(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, errBodyTooLarge) && !out.started:
 		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 	case !out.started && garbled(err):
@@ -134,6 +163,22 @@ func begin(w http.ResponseWriter, r *http.Request, t target, service string) *re
 		}
 	}
 	return out
+}
+
+// whole sends a finished answer, whose length is known.
+func (o *response) whole(reader *spool.Reader) error {
+	o.started = true
+	o.w.Header().Set("Content-Type", o.kind)
+	o.w.Header().Set("Content-Length", strconv.FormatInt(int64(len(o.prefix))+reader.Size(), 10))
+	o.w.WriteHeader(http.StatusOK)
+	_, err := io.WriteString(o.w, o.prefix)
+	if err == nil {
+		_, err = io.Copy(o.w, reader)
+	}
+	if err != nil {
+		return fmt.Errorf("answer git client: %w", err)
+	}
+	return nil
 }
 
 // Write sends output on at once, so that progress is seen while git works.

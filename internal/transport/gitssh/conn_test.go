@@ -44,8 +44,8 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
 	})
 	deps := Deps{
-		Keys:   sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: time.Now}),
-		Policy: policy, Settings: settings, Log: slog.New(slog.DiscardHandler), HostKeys: t.TempDir(),
+		Keys:     sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: time.Now}),
+		Settings: settings, Log: slog.New(slog.DiscardHandler), HostKeys: t.TempDir(),
 	}
 	if change != nil {
 		change(&deps)

@@ -34,6 +34,8 @@ const (
 	unknown = 128
 )
 
+const textNoRead = "You are not allowed to download code from this project."
+
 const textHidden = "The project you were looking for could not be found or you don't have permission to view it."
 
 // exchange is one command of a client.
@@ -115,26 +117,42 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 	return p, nil
 }
 
+// maxRequest bounds one request of a fetch, in bytes.
+const maxRequest = 16 << 20
+
 func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project, command string) int {
-	if err := x.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
-		return x.explain(err, "You are not allowed to download code from this project.")
-	}
 	if !x.open() {
 		return failed
 	}
-	r, err := x.Repos.Open(ctx, p)
+	if command == uploadArchive || gitcmd.ProtocolVersion(x.protocol) < 2 {
+		return x.ended(x.Repos.Converse(ctx, as, p, repo.Conversation{
+			Protocol: x.protocol, Archive: command == uploadArchive, In: x.channel, Out: x.channel,
+		}))
+	}
+	request := repo.Fetch{Protocol: x.protocol, Advertise: true}
+	for {
+		if err := x.answer(ctx, as, p, request); err != nil {
+			return x.ended(err)
+		}
+		body, err := gitcmd.ReadRequest(x.channel, maxRequest)
+		if err != nil || len(body) == 0 {
+			return x.ended(err)
+		}
+		request = repo.Fetch{Protocol: x.protocol, Request: body}
+	}
+}
+
+// answer sends the answer to one request of a fetch.
+func (x *exchange) answer(ctx context.Context, as authz.Actor, p *project.Project, request repo.Fetch) error {
+	if len(request.Request) > repo.MaxFetch {
+		return x.Repos.FetchLong(ctx, as, p, request, strings.NewReader(""), x.channel) //nolint:wrapcheck // git's own error
+	}
+	reader, err := x.Repos.Fetch(ctx, as, p, request)
 	if err != nil {
-		return x.explain(err, "")
+		return err //nolint:wrapcheck // git's own error
 	}
-	service := gitcmd.Service{
-		Protocol: x.protocol,
-		Config:   []string{"uploadpack.hideRefs=refs/keep-around", "uploadpack.hideRefs=refs/tenon"},
-		Stdin:    x.channel, Stdout: x.channel,
-	}
-	if command == uploadArchive {
-		return x.ended(r.UploadArchive(ctx, service))
-	}
-	return x.ended(r.UploadPack(ctx, service))
+	_, err = io.Copy(x.channel, reader)
+	return errors.Join(err, reader.Close())
 }
 
 func (x *exchange) push(ctx context.Context, as authz.Actor, p *project.Project) int {
@@ -172,6 +190,12 @@ func (x *exchange) open() bool {
 func (x *exchange) ended(err error) int {
 	if err == nil {
 		return 0
+	}
+	switch errs.KindOf(err) {
+	case errs.Unavailable:
+		return x.refuse(err.Error())
+	case errs.Forbidden, errs.NotFound, errs.Unauthorized:
+		return x.explain(err, textNoRead)
 	}
 	x.Log.Debug("git process ended early", "error", err)
 	if ended, ok := errors.AsType[*gitcmd.Error](err); ok && ended.Code > 0 {

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -34,7 +33,6 @@ type Deps struct {
 	Keys     *sshkey.Service
 	Projects *project.Service
 	Repos    *repo.Service
-	Policy   *authz.Policy
 	Settings *setting.Store
 	Hooks    Hooks
 	Log      *slog.Logger

@@ -1,0 +1,60 @@
+package gitcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ReadRequest reads one request of version 2 of git's protocol, packet lines up to a
+// flush, which it gives with the others as they came. One that is only a flush, or the
+// end of the input where a request would begin, gives nothing. More than limit bytes are
+// ErrTooLarge.
+func ReadRequest(from io.Reader, limit int) ([]byte, error) {
+	var out []byte
+	for {
+		var head [4]byte
+		if _, err := io.ReadFull(from, head[:]); err != nil {
+			if errors.Is(err, io.EOF) && len(out) == 0 {
+				return nil, nil
+			}
+			return nil, fmt.Errorf("read request: %w", err)
+		}
+		n, err := strconv.ParseUint(string(head[:]), 16, 16)
+		if err != nil || n == 3 {
+			return nil, fmt.Errorf("read request: line of length %q: %w", head[:], errMalformed)
+		}
+		size := max(int(n)-len(head), 0)
+		if len(out)+size+len(head) > limit {
+			return nil, fmt.Errorf("read request: more than %d bytes: %w", limit, ErrTooLarge)
+		}
+		out = append(out, head[:]...)
+		if n == 0 {
+			if len(out) == len(head) {
+				return nil, nil
+			}
+			return out, nil
+		}
+		at := len(out)
+		out = append(out, make([]byte, size)...)
+		if _, err := io.ReadFull(from, out[at:]); err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
+	}
+}
+
+// ProtocolVersion gives the version that a client's Git-Protocol asks for: 0, 1 or 2.
+func ProtocolVersion(protocol string) int {
+	version := 0
+	for word := range strings.SplitSeq(protocol, ":") {
+		switch word {
+		case "version=1":
+			version = max(version, 1)
+		case "version=2":
+			version = 2
+		}
+	}
+	return version
+}

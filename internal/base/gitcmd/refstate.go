@@ -1,0 +1,75 @@
+package gitcmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// RefState gives a text that is the same exactly as long as HEAD and every reference
+// stay where they are, apart from those below the hidden prefixes such as
+// "refs/keep-around/". It starts no process.
+func (r *Repo) RefState(ctx context.Context, hidden ...string) (string, error) {
+	sum := sha256.New()
+	head, err := os.ReadFile(filepath.Join(r.path, string(HEAD)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	sum.Write(head)
+	// The loose files first and packed-refs after them: packing writes in the opposite order.
+	loose, err := r.looseRefs(ctx, "refs/")
+	if err != nil {
+		return "", err
+	}
+	packed, err := r.packed()
+	if err != nil {
+		return "", err
+	}
+	for _, ref := range loose {
+		if !below(ref.name, hidden) {
+			sum.Write(ref.id[:])
+			sum.Write([]byte(ref.name + "\x00"))
+		}
+	}
+	digest := packed.digest(hidden)
+	sum.Write(digest[:])
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func below(name string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// digest names what the file says of the references that are not hidden. It is worked out
+// once for each state of the file.
+func (p *packedRefs) digest(hidden []string) [sha256.Size]byte {
+	key := strings.Join(hidden, "\x00")
+	if known := p.known.Load(); known != nil && known.hidden == key {
+		return known.sum
+	}
+	h := sha256.New()
+	for _, ref := range p.refs {
+		if !below(ref.name, hidden) {
+			h.Write(ref.id[:])
+			h.Write([]byte(ref.name + "\x00"))
+		}
+	}
+	d := packedDigest{hidden: key}
+	h.Sum(d.sum[:0])
+	p.known.Store(&d)
+	return d.sum
+}
+
+type packedDigest struct {
+	hidden string
+	sum    [sha256.Size]byte
+}

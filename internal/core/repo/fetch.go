@@ -1,0 +1,156 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Fetch is one request of a git client that reads, whole in itself as git sends them over
+// HTTP and, in version 2 of its protocol, everywhere.
+type Fetch struct {
+	Protocol  string // what the client says of versions, as it stands
+	Advertise bool   // it asks what there is, and Request is empty
+	Request   []byte
+}
+
+// MaxFetch is how long a request may be to be answered from the cache, in bytes.
+const MaxFetch = 1 << 20
+
+// unseenRefs are seen by nobody who fetches.
+var unseenRefs = []string{"refs/keep-around/", "refs/tenon/"}
+
+// Fetch answers a request of a git client. Requests that are the same while every
+// reference stays where it is have one answer, which git works out once. Close the
+// reader. An anonymous caller may be told to come again (Unavailable) where git has too
+// much to do already.
+func (s *Service) Fetch(ctx context.Context, as authz.Actor, p *project.Project, f Fetch) (*spool.Reader, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+		return nil, err
+	}
+	if f.Advertise && s.fetches.full(as) {
+		return nil, errBusy // sooner than after more requests, and where git shows the text
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	version := gitcmd.ProtocolVersion(f.Protocol)
+	state := ""
+	if !f.Advertise || version < 2 { // version 2 begins with what the program can do
+		if state, err = r.RefState(ctx, unseenRefs...); err != nil {
+			return nil, fmt.Errorf("read references: %w", err)
+		}
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s %d %t ", p.ID, state, version, f.Advertise)
+	sum.Write(f.Request)
+	key := hex.EncodeToString(sum.Sum(nil))
+	s.asked.Add(1)
+	for {
+		refused := false
+		reader, err := s.packs.Open(ctx, key, func(ctx context.Context, out io.Writer) error {
+			leave, err := s.fetches.enter(ctx, as)
+			if err != nil {
+				refused = true
+				return err
+			}
+			defer leave()
+			s.worked.Add(1)
+			if err := r.UploadPack(ctx, f.service(version, bytes.NewReader(f.Request), out)); err != nil {
+				return err
+			}
+			return s.still(ctx, r, state)
+		})
+		if errors.Is(err, errBusy) && !refused {
+			continue // somebody else was refused, whom we had joined
+		}
+		return reader, err //nolint:wrapcheck // git's own error says what happened
+	}
+}
+
+// still keeps an answer from the cache whose references moved while git worked on it.
+func (s *Service) still(ctx context.Context, r *gitcmd.Repo, state string) error {
+	if state == "" {
+		return nil
+	}
+	now, err := r.RefState(ctx, unseenRefs...)
+	if err != nil || now != state {
+		return errors.Join(spool.ErrUnkept, err)
+	}
+	return nil
+}
+
+func (f Fetch) service(version int, in io.Reader, out io.Writer) gitcmd.Service {
+	s := gitcmd.Service{Advertise: f.Advertise, Stateless: true, Stdin: in, Stdout: out}
+	if version > 0 {
+		s.Protocol = fmt.Sprintf("version=%d", version)
+	}
+	for _, prefix := range unseenRefs {
+		s.Config = append(s.Config, "uploadpack.hideRefs="+prefix[:len(prefix)-1])
+	}
+	return s
+}
+
+// FetchLong answers what Fetch cannot: a request that is too long, whose rest is still to
+// be read.
+func (s *Service) FetchLong(ctx context.Context, as authz.Actor, p *project.Project, f Fetch, rest io.Reader, out io.Writer) error {
+	r, leave, err := s.beginFetch(ctx, as, p)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	in := io.MultiReader(bytes.NewReader(f.Request), rest)
+	return r.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out)) //nolint:wrapcheck // git's own error
+}
+
+// Converse lets git answer a client whose requests build on each other, as those of the
+// old versions of the protocol do over SSH. With archive it is git archive that asks.
+func (s *Service) Converse(ctx context.Context, as authz.Actor, p *project.Project, c Conversation) error {
+	r, leave, err := s.beginFetch(ctx, as, p)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	service := Fetch{}.service(gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
+	service.Stateless = false
+	if c.Archive {
+		return r.UploadArchive(ctx, service) //nolint:wrapcheck // git's own error
+	}
+	return r.UploadPack(ctx, service) //nolint:wrapcheck // git's own error
+}
+
+// Conversation is what Converse holds.
+type Conversation struct {
+	Protocol string
+	Archive  bool // an archive is asked for, not a fetch
+	In       io.Reader
+	Out      io.Writer
+}
+
+func (s *Service) beginFetch(ctx context.Context, as authz.Actor, p *project.Project) (r *gitcmd.Repo, leave func(), err error) {
+	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+		return nil, nil, err
+	}
+	if r, err = s.Open(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	s.asked.Add(1)
+	if leave, err = s.fetches.enter(ctx, as); err == nil {
+		s.worked.Add(1)
+	}
+	return r, leave, err
+}
+
+// FetchCounts gives the number of requests of those who fetch since the server was
+// started, and how many of them git had to work on.
+func (s *Service) FetchCounts() (asked, worked uint64) { return s.asked.Load(), s.worked.Load() }
