@@ -468,6 +468,32 @@ CREATE TABLE pool_members (
     pool_id    BIGINT NOT NULL REFERENCES pools (id)
 );
 CREATE INDEX pool_members_pool ON pool_members (pool_id);
+-- Large objects of Git LFS: one row for each content, and which project has it.
+CREATE TABLE lfs_objects (
+    id         {{id}},
+    oid        {{text}} NOT NULL, -- SHA-256 of the content
+    size       BIGINT NOT NULL,
+    created_at {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX lfs_objects_oid ON lfs_objects (oid);
+
+CREATE TABLE lfs_links (
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    object_id  BIGINT NOT NULL REFERENCES lfs_objects (id),
+    created_at {{time}} NOT NULL,
+    PRIMARY KEY (project_id, object_id)
+);
+CREATE INDEX lfs_links_object ON lfs_links (object_id);
+
+CREATE TABLE lfs_locks (
+    id         {{id}},
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    user_id    BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    path       {{text}} NOT NULL,
+    locked_at  {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX lfs_locks_path ON lfs_locks (project_id, path);
+CREATE INDEX lfs_locks_user ON lfs_locks (user_id);
 
 -- Planning ------------------------------------------------------------------------
 

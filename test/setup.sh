@@ -11,6 +11,9 @@ need() { # command, Debian packages
   command -v "$name" >/dev/null 2>&1 || missing+=("$@")
 }
 need git git
+need git-lfs git-lfs
+need unzip unzip
+need bzip2 bzip2
 need curl curl ca-certificates
 need ssh openssh-client
 need gcc gcc libc6-dev

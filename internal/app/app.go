@@ -34,6 +34,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -68,6 +69,7 @@ type App struct {
 	archives *spool.Cache
 	objects  *blob.Store
 	packs    *spool.Cache
+	box      *secret.Box
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
@@ -80,6 +82,7 @@ type App struct {
 	botTokens  *accesstoken.Service
 	projects   *project.Service
 	deployKeys *deploykey.Service
+	lfs        *lfs.Service
 	repos      *repo.Service
 	labels     *label.Service
 	issues     *issue.Service
@@ -176,10 +179,10 @@ func (a *App) open(ctx context.Context) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
 	}
-	if _, err := secret.Load(a.config.Data); err != nil {
+	var err error
+	if a.box, err = secret.Load(a.config.Data); err != nil {
 		return fmt.Errorf("load secret key: %w", err)
 	}
-	var err error
 	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log}); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}

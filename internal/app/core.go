@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -61,9 +62,13 @@ func (a *App) core() error {
 	a.deployKeys = &deploykey.Service{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Keys: a.keys, Projects: a.projects, Now: a.now,
 	}
+	a.lfs = lfs.New(lfs.Deps{
+		DB: a.db, Policy: a.policy, Settings: a.settings, Accounts: a.accounts, Objects: a.objects, Signer: a.box.Signer(),
+		Log: a.log, Now: a.now,
+	})
 	a.repos = repo.New(repo.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,
-		Accounts: a.accounts, Keys: a.deployKeys, Archives: a.archives, Packs: a.packs, Fetches: repo.FetchLimits{
+		Accounts: a.accounts, Keys: a.deployKeys, LFS: a.lfs, Archives: a.archives, Packs: a.packs, Fetches: repo.FetchLimits{
 			Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress,
 		}, Log: a.log, Now: a.now, BaseURL: a.baseURL,
 	})

@@ -34,8 +34,8 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		DeployKeys: a.deployKeys,
-		BaseURL:    a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
+		DeployKeys: a.deployKeys, LFS: a.lfs,
+		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser,
@@ -43,7 +43,7 @@ func (a *App) transports() error {
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{
-		Accounts: a.accounts, Projects: a.projects, Repos: a.repos, Settings: a.settings,
+		Accounts: a.accounts, Users: a.accounts, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
 		Hooks: a.hooks, Log: a.log, BaseURL: a.baseURL,
 	})
 	if err := a.overSSH(); err != nil {
@@ -71,8 +71,8 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Keys: a.keys, Projects: a.projects, Repos: a.repos, Settings: a.settings, Hooks: a.hooks,
-		Log: a.log, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
+		Keys: a.keys, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings, Hooks: a.hooks,
+		Log: a.log, BaseURL: a.baseURL, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
 	})
 	if err != nil {
 		return fmt.Errorf("start git over SSH: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -44,6 +45,8 @@ func (a *App) work() error {
 	job.Register(&r, a.projects.PurgeGroup)
 	job.Register(&r, a.projects.PurgeMarked, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
+	job.Register(&r, a.lfs.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, lfs.Sweep{})
 	a.requests.RegisterJobs(&r)
 	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	job.Register(&r, a.repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))

@@ -48,6 +48,11 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			var args []string
+			if strings.Contains(filepath.Base(e.WorkDir), "lfs") {
+				if _, err := exec.LookPath("git-lfs"); err != nil {
+					e.T().Skip("git-lfs: skipped (not installed)")
+				}
+			}
 			if strings.HasPrefix(filepath.Base(e.WorkDir), "script-ssh_") {
 				if _, err := exec.LookPath("ssh"); err != nil {
 					e.T().Skip("ssh: skipped (not installed)")

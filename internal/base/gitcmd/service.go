@@ -145,3 +145,19 @@ func (r *Repo) Archive(ctx context.Context, commit ObjectID, format ArchiveForma
 	}
 	return missing(r.git.run(ctx, c))
 }
+
+// Bzip2 compresses with the program of that name, as git does for archives.
+func (g *Git) Bzip2(ctx context.Context, in io.Reader, out io.Writer) error {
+	done, err := g.permit(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer done()
+	cmd := exec.CommandContext(ctx, "bzip2", "-c")
+	cmd.Env, cmd.Dir, cmd.WaitDelay = g.env, g.config.Root, waitDelay
+	cmd.Stdin, cmd.Stdout = in, out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run bzip2: %w", err)
+	}
+	return nil
+}

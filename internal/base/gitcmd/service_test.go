@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -173,6 +174,13 @@ func TestRepo_View(t *testing.T) {
 				e := must[gitcmd.TreeEntry](t)(v.Entry(ctx, id, "new"))
 				if got := must[[]byte](t)(v.Blob(ctx, e.ID, 100)); string(got) != "pushed" {
 					t.Errorf("in quarantine: %q", got)
+				}
+				var arrived []string
+				if err := v.ArrivedBlobs(ctx, 6, 6, func(content []byte) error {
+					arrived = append(arrived, string(content))
+					return nil
+				}); err != nil || !slices.Equal(arrived, []string{"pushed"}) {
+					t.Errorf("new blobs of six bytes: %q, %v", arrived, err)
 				}
 				must[*gitcmd.Diff](t)(v.Diff(ctx, a, id, gitcmd.DiffOptions{}))
 				if n := must[int](t)(v.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{id}, Not: []gitcmd.ObjectID{a}})); n != 1 {

@@ -27,7 +27,8 @@ var ErrSealed = errors.New("sealed text cannot be opened with this key and conte
 // AES-GCM with random nonces allows some four thousand million seals per key, far more
 // than an instance stores.
 type Box struct {
-	aead cipher.AEAD
+	aead   cipher.AEAD
+	signer *Signer
 }
 
 // NewBox makes a box from a key of KeySize bytes.
@@ -43,8 +44,15 @@ func NewBox(key []byte) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
 	}
-	return &Box{aead: aead}, nil
+	signer, err := newSigner(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Box{aead: aead, signer: signer}, nil
 }
+
+// Signer gives the signer whose key comes from the same secret.
+func (b *Box) Signer() *Signer { return b.signer }
 
 // Seal encrypts a text for one place, such as "webhooks.token:17". The context is not
 // stored; [Box.Open] needs the same one, so that a sealed text copied to another row

@@ -197,6 +197,7 @@ const (
 	ReadCode              Ability = "read_code"
 	PushCode              Ability = "push_code"
 	DeleteTag             Ability = "delete_tag"
+	ForceUnlock           Ability = "force_unlock_path"
 	ReadProtectedBranch   Ability = "read_protected_branch"
 	AdminProtectedBranch  Ability = "admin_protected_branch"
 	DeleteProtectedBranch Ability = "delete_protected_branch"
@@ -318,6 +319,7 @@ var Rules = map[Ability]Rule{
 	ReadCode:              {Anyone: true, Feature: Repository, Code: true, Deploy: true},
 	PushCode:              {Min: Developer, Feature: Repository, Write: true, Deploy: true},
 	DeleteTag:             {Min: Developer, Feature: Repository, Write: true},
+	ForceUnlock:           {Min: Maintainer, Feature: Repository, Write: true},
 	ReadProtectedBranch:   {Min: Developer, Feature: Repository},
 	AdminProtectedBranch:  {Min: Maintainer, Feature: Repository, Write: true},
 	DeleteProtectedBranch: {Min: Maintainer, Feature: Repository, Write: true},

@@ -35,15 +35,24 @@ var archiveFormats = map[string]gitcmd.ArchiveFormat{
 	"tar": gitcmd.ArchiveTar, "zip": gitcmd.ArchiveZip,
 }
 
-// Archive opens the archive of a commit, or of one folder or file in it, in the format
-// that a suffix asks for. It is made while it is read, kept, and given to whoever asks
-// for the same again. Close its Reader. What cannot be archived is NotFound.
-func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Project, ref, path, suffix string) (*Archive, error) {
+// ArchiveInput says what an archive is made of.
+type ArchiveInput struct {
+	Ref      string // "" is the default branch
+	Path     string // one folder or file; "" is everything
+	Suffix   string // the format, as the address asks for it
+	Pointers bool   // leave the pointers to large objects as they are
+}
+
+// Archive opens the archive of a commit, or of one folder or file in it. It is made while
+// it is read, kept, and given to whoever asks for the same again. Close its Reader. What
+// cannot be archived is NotFound.
+func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Project, in ArchiveInput) (*Archive, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}
-	format, ok := archiveFormats[suffix]
+	ref, path := in.Ref, in.Path
+	format, ok := archiveFormats[in.Suffix]
 	if !ok {
 		return nil, errs.Missing("File")
 	}
@@ -67,16 +76,28 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	if path != "" {
 		folder += "-" + strings.Map(fileNameRune, path)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		strconv.FormatInt(int64(p.ID), 10), rev.Commit.String(), path, folder, string(format),
-	}, "\x00")))
+	large := false
+	if !in.Pointers {
+		if large, err = s.largeFiles(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	parts := []string{strconv.FormatInt(int64(p.ID), 10), rev.Commit.String(), path, folder, string(format)}
+	if large {
+		parts = append(parts, "large")
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	key := hex.EncodeToString(sum[:])
 	out := &Archive{Name: folder + "." + string(format), Type: "application/octet-stream", ETag: `"` + key + `"`}
 	if format == gitcmd.ArchiveZip {
 		out.Type = "application/zip"
 	}
 	out.Reader, err = s.archives.Open(ctx, key, func(ctx context.Context, w io.Writer) error {
-		return content{commit: rev.Commit, format: format, folder: folder, path: path}.write(ctx, r, w)
+		c := content{commit: rev.Commit, format: format, folder: folder, path: path}
+		if large {
+			return s.writeLarge(ctx, p.ID, c, r, w)
+		}
+		return c.write(ctx, r, w)
 	})
 	if err != nil {
 		return nil, missing(fmt.Errorf("make archive: %w", err), "File")

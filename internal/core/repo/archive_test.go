@@ -56,7 +56,7 @@ func tarListing(t *testing.T, in io.Reader) string {
 
 func (w *world) archive(who authz.Actor, ref, path, suffix string) (*repo.Archive, []byte) {
 	w.T.Helper()
-	a, err := w.repos.Archive(w.T.Context(), who, w.as(who), ref, path, suffix)
+	a, err := w.repos.Archive(w.T.Context(), who, w.as(who), repo.ArchiveInput{Ref: ref, Path: path, Suffix: suffix})
 	check(w.T, err)
 	b, err := io.ReadAll(a.Reader)
 	check(w.T, errors.Join(err, a.Reader.Close()))
@@ -144,10 +144,10 @@ func TestService_Archive_partsAndRefusals(t *testing.T) {
 			{"main", "..\\..\\x", ""},
 			{"main^{tree}", "", ""},
 		} {
-			_, err := w.repos.Archive(ctx, w.reporter, w.as(w.reporter), tt.ref, tt.path, tt.suffix)
+			_, err := w.repos.Archive(ctx, w.reporter, w.as(w.reporter), repo.ArchiveInput{Ref: tt.ref, Path: tt.path, Suffix: tt.suffix})
 			wants(t, err, errs.NotFound, "File not found")
 		}
-		_, err := w.repos.Archive(ctx, w.guest, w.as(w.guest), "main", "", "")
+		_, err := w.repos.Archive(ctx, w.guest, w.as(w.guest), repo.ArchiveInput{Ref: "main"})
 		wants(t, err, errs.Forbidden, "")
 	})
 }
@@ -162,7 +162,7 @@ func TestService_Archive_clientGone(t *testing.T) {
 			noise[i] = "0123456789abcdef"[x>>28]
 		}
 		w.put("main", "big", string(noise))
-		a, err := w.repos.Archive(t.Context(), w.reporter, w.as(w.reporter), "", "", "tar.gz")
+		a, err := w.repos.Archive(t.Context(), w.reporter, w.as(w.reporter), repo.ArchiveInput{Suffix: "tar.gz"})
 		check(t, err)
 		finished := a.Reader.Finished()
 		check(t, a.Reader.Close())

@@ -82,7 +82,7 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 	}
-	return nil
+	return s.judgeLocks(ctx, as, p, r, changes)
 }
 
 // judge looks at the references of one change by one actor. The rules of either kind are

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 )
@@ -36,8 +37,9 @@ type Deps struct {
 	Projects *project.Service
 	Accounts *account.Service
 	Keys     *deploykey.Service // whose pushes are those of somebody else
-	Archives *spool.Cache       // where archives are kept
-	Packs    *spool.Cache       // where answers to those who fetch are kept
+	LFS      *lfs.Service
+	Archives *spool.Cache // where archives are kept
+	Packs    *spool.Cache // where answers to those who fetch are kept
 	Fetches  FetchLimits
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -54,6 +56,7 @@ type Service struct {
 	projects *project.Service
 	accounts *account.Service
 	keys     *deploykey.Service
+	lfs      *lfs.Service
 	archives *spool.Cache
 	packs    *spool.Cache
 	fetches  *gate
@@ -76,7 +79,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches),
+		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}
 }

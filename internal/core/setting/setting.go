@@ -51,6 +51,7 @@ type Settings struct {
 	ED25519SKKeyRestriction             int      `setting:"ed25519_sk_key_restriction" default:"0"`
 	RSAKeyRestriction                   int      `setting:"rsa_key_restriction" default:"0"`
 	EnabledGitAccessProtocol            string   `setting:"enabled_git_access_protocol" default:"\"\""`
+	LFSEnabled                          bool     `setting:"lfs_enabled" default:"true"`                        // ours: Git LFS at all
 	MaxPersonalAccessTokenLifetime      *int     `setting:"max_personal_access_token_lifetime" default:"null"` // days
 	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`
 	PersonalAccessTokenPrefix           string   `setting:"personal_access_token_prefix" default:"\"glpat-\""`

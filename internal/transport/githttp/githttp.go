@@ -1,5 +1,5 @@
 // Package githttp serves git over HTTP: clone, fetch and push, protocol versions 0
-// and 2.
+// and 2, and the large objects of Git LFS.
 package githttp
 
 import (
@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -25,6 +26,11 @@ type Authenticator interface {
 	AuthenticateGit(ctx context.Context, username, password string) (authz.Actor, account.GitAccess, error)
 }
 
+// Users knows the names of people.
+type Users interface {
+	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
+}
+
 // Hooks makes a push known to the hooks that git will start.
 type Hooks interface {
 	Register(p *repo.Push) (env []string, release func())
@@ -34,8 +40,10 @@ type Hooks interface {
 // Deps are what the handler is built on.
 type Deps struct {
 	Accounts Authenticator
+	Users    Users
 	Projects *project.Service
 	Repos    *repo.Service
+	LFS      *lfs.Service
 	Settings *setting.Store
 	Hooks    Hooks
 	Log      *slog.Logger
@@ -63,6 +71,9 @@ type target struct {
 
 // Match reports whether a path is git's.
 func Match(path string) bool {
+	if _, ok := parseLFS(path); ok {
+		return true
+	}
 	_, ok := parse(path)
 	return ok
 }
@@ -85,6 +96,10 @@ func parse(path string) (target, bool) {
 
 // ServeHTTP answers one request of a git client.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if t, ok := parseLFS(r.URL.Path); ok {
+		h.serveLFS(w, r, t)
+		return
+	}
 	t, ok := parse(r.URL.Path)
 	if !ok {
 		http.NotFound(w, r)

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
@@ -26,6 +27,8 @@ const (
 	uploadPack    = "git-upload-pack"
 	receivePack   = "git-receive-pack"
 	uploadArchive = "git-upload-archive"
+
+	lfsAuthenticate = "git-lfs-authenticate"
 )
 
 // Statuses of commands that git did not run.
@@ -81,6 +84,9 @@ func (x *exchange) run(ctx context.Context, text string) int {
 		x.Log.Info("git over SSH", "user_id", as.UserID, "key_id", x.key, "command", args[0], "path", clip(args[1]),
 			"status", status, "seconds", time.Since(begun).Seconds())
 		return status
+	}
+	if err == nil && len(args) > 2 && args[0] == lfsAuthenticate {
+		return x.lfs(ctx, as, args[1], lfs.Operation(args[2]))
 	}
 	x.refuse("Unknown command: " + clip(text))
 	return unknown

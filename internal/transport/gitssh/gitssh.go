@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -33,9 +34,11 @@ type Deps struct {
 	Keys     *sshkey.Service
 	Projects *project.Service
 	Repos    *repo.Service
+	LFS      *lfs.Service
 	Settings *setting.Store
 	Hooks    Hooks
 	Log      *slog.Logger
+	BaseURL  string // of HTTP, where large objects are; without a trailing slash
 
 	HostKeys string               // folder of the host keys, which are made where they are missing
 	Address  string               // host:port as clients see it

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -50,7 +51,7 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 	if in.hotlinked() {
 		return out, errs.New(errs.NotAcceptable, "")
 	}
-	a, err := s.Repos.Archive(ctx, as, p, in.SHA, in.Path, in.Suffix)
+	a, err := s.Repos.Archive(ctx, as, p, repo.ArchiveInput{Ref: in.SHA, Path: in.Path, Suffix: in.Suffix, Pointers: !in.LFS})
 	if err != nil {
 		return out, err
 	}

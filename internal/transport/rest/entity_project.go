@@ -102,7 +102,7 @@ type projectStatistics struct {
 	StorageSize           int64 `json:"storage_size" later:"statistics"`
 	RepositorySize        int64 `json:"repository_size" later:"statistics"`
 	WikiSize              int64 `json:"wiki_size" later:"statistics"`
-	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"statistics"`
+	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"statistics"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"statistics"`
 	PackagesSize          int64 `json:"packages_size" later:"statistics"`
@@ -123,9 +123,9 @@ type projectView struct {
 // projects gives the entities of some projects in as many statements for many as for
 // one. Callers who are not signed in get the basic form.
 func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, view projectView) ([]any, error) {
-	places, twins := make([]namespace.ID, len(list)), make([]namespace.ID, len(list))
+	ids, places, twins := make([]project.ID, len(list)), make([]namespace.ID, len(list)), make([]namespace.ID, len(list))
 	for i, p := range list {
-		places[i], twins[i] = p.ParentID, p.NamespaceID
+		ids[i], places[i], twins[i] = p.ID, p.ParentID, p.NamespaceID
 	}
 	full := !view.simple && (as.SignedIn() || as.Admin)
 	var sources map[project.ID]*project.Project
@@ -169,6 +169,12 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			return nil, err
 		}
 	}
+	var large map[project.ID]int64
+	if view.statistics {
+		if large, err = s.LFS.Sizes(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
 	for i, p := range list {
 		e := s.projectFull(ctx, as, p, parents[p.ParentID], owners)
 		e.SharedWithGroups = sharedGroups(shares[p.NamespaceID])
@@ -180,7 +186,7 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			e.Permissions = &projectPermissions{access(direct[p.NamespaceID]), access(above[p.NamespaceID])}
 		}
 		if view.statistics && (p.Level >= authz.Reporter || as.Admin) {
-			e.Statistics = &projectStatistics{}
+			e.Statistics = &projectStatistics{LFSObjectsSize: large[p.ID]}
 		}
 		if view.custom && as.Admin {
 			e.CustomAttributes = &[]struct{}{}

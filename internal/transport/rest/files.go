@@ -136,7 +136,7 @@ func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) 
 	if err != nil {
 		return api.Content{}, err
 	}
-	raw, err := rawBlob(f.Blob)
+	raw, err := s.rawOrLarge(ctx, p, f.Blob, in.LFS)
 	if err != nil {
 		return api.Content{}, err
 	}
@@ -152,6 +152,33 @@ func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) 
 // sniffed is how much of a file decides whether it is text.
 const sniffed = 8000
 
+// rawOrLarge is rawBlob; where asked for, it gives what a pointer to a large object
+// stands for.
+func (s *Server) rawOrLarge(ctx context.Context, p *project.Project, b *gitcmd.BlobReader, large bool) (api.Content, error) {
+	if !large {
+		return rawBlob(b)
+	}
+	o, err := s.Repos.Large(ctx, p, b)
+	if err != nil {
+		return api.Content{}, errors.Join(err, b.Close())
+	}
+	if o == nil {
+		return rawBlob(b)
+	}
+	if err := b.Close(); err != nil {
+		return api.Content{}, errors.Join(fmt.Errorf("close blob: %w", err), o.Close())
+	}
+	head := make([]byte, min(o.Size, sniffed))
+	_, err = io.ReadFull(o, head)
+	if err == nil {
+		_, err = o.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return api.Content{}, errors.Join(fmt.Errorf("read large object: %w", err), o.Close())
+	}
+	return rawContent(head, o.Size, `"`+b.ID.String()+`-large"`, o), nil
+}
+
 // rawBlob sends bytes as they are. Text is shown, anything else is offered as a
 // download, so that no browser runs what somebody pushed.
 func rawBlob(b *gitcmd.BlobReader) (api.Content, error) {
@@ -159,18 +186,21 @@ func rawBlob(b *gitcmd.BlobReader) (api.Content, error) {
 	if _, err := io.ReadFull(b, head); err != nil {
 		return api.Content{}, errors.Join(fmt.Errorf("read blob: %w", err), b.Close())
 	}
-	raw := api.Content{
-		Type: "text/plain; charset=utf-8", Header: http.Header{}, ETag: `"` + b.ID.String() + `"`,
-		From: api.Forward(&joined{Reader: io.MultiReader(bytes.NewReader(head), b), close: b.Close}, b.Size),
-	}
+	return rawContent(head, b.Size, `"`+b.ID.String()+`"`,
+		api.Forward(&joined{Reader: io.MultiReader(bytes.NewReader(head), b), close: b.Close}, b.Size)), nil
+}
+
+// rawContent describes content by its beginning.
+func rawContent(head []byte, size int64, etag string, from io.ReadSeekCloser) api.Content {
+	raw := api.Content{Type: "text/plain; charset=utf-8", Header: http.Header{}, ETag: etag, From: from}
 	raw.Header.Set("Content-Disposition", "inline")
 	raw.Header.Set("Cache-Control", "max-age=0, private, must-revalidate, no-store, no-cache")
 	raw.Header.Set("Expires", "Fri, 01 Jan 1990 00:00:00 GMT")
-	if !looksLikeText(head, int64(len(head)) < b.Size) {
+	if !looksLikeText(head, int64(len(head)) < size) {
 		raw.Type = "application/octet-stream"
 		raw.Header.Set("Content-Disposition", "attachment")
 	}
-	return raw, nil
+	return raw
 }
 
 // joined is a reader put together from parts, with the end of one of them.

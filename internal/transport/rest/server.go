@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -35,6 +36,7 @@ type Server struct {
 	Namespaces *namespace.Service
 	Projects   *project.Service
 	Repos      *repo.Service
+	LFS        *lfs.Service
 	Labels     *label.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service

@@ -1,0 +1,417 @@
+package lfs_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/lfs"
+	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
+)
+
+// world has two private projects with a developer each, a reader of the first, and
+// somebody who belongs nowhere.
+type world struct {
+	*coretest.World
+	*lfs.Service
+	objects  *blob.Store
+	settings *setting.Store
+	later    time.Duration // what the service's clock is ahead
+
+	shop, den                           project.ID
+	dave, dora, rita, mary, stan, admin authz.Actor
+}
+
+func each(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := &world{World: coretest.New(t, d)}
+		var err error
+		if w.objects, err = blob.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		box, err := secret.NewBox(secret.NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.settings = setting.New(d, w.Now)
+		w.Service = lfs.New(lfs.Deps{
+			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
+			Accounts: account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now}),
+			Now:      func() time.Time { return w.World.Now().Add(w.later) },
+		})
+		w.dave, w.dora, w.rita, w.mary, w.stan = w.User("dave"), w.User("dora"), w.User("rita"), w.User("mary"), w.User("stan")
+		w.admin = w.Admin("root")
+		g := w.Group("group", authz.Private, 0)
+		w.shop, w.den = w.World.Project("group/shop", authz.Private, g), w.World.Project("group/den", authz.Private, g)
+		w.Join(w.shop, w.dave, authz.Developer)
+		w.Join(w.shop, w.rita, authz.Reporter)
+		w.Join(w.shop, w.mary, authz.Maintainer)
+		w.Join(w.den, w.dora, authz.Developer)
+		w.Join(w.den, w.dave, authz.Reporter)
+		w.exec("UPDATE projects SET lfs_enabled = ?", true)
+		fn(t, w)
+	})
+}
+
+func (w *world) exec(query string, args ...any) {
+	w.T.Helper()
+	if _, err := w.World.DB.Exec(w.T.Context(), query, args...); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// of gives a project as the administrator sees it; the service asks for the actor itself.
+func (w *world) of(as authz.Actor, id project.ID) *project.Project {
+	w.T.Helper()
+	p := *w.Find(w.admin, id)
+	p.LevelKnown = false
+	return &p
+}
+
+func pointer(text string) lfs.Pointer {
+	sum := sha256.Sum256([]byte(text))
+	return lfs.Pointer{OID: hex.EncodeToString(sum[:]), Size: int64(len(text))}
+}
+
+func (w *world) store(as authz.Actor, id project.ID, text string) lfs.Pointer {
+	w.T.Helper()
+	o := pointer(text)
+	if err := w.Store(w.T.Context(), as, w.of(as, id), o, strings.NewReader(text)); err != nil {
+		w.T.Fatal(err)
+	}
+	return o
+}
+
+func (w *world) read(as authz.Actor, id project.ID, o lfs.Pointer) (string, error) {
+	w.T.Helper()
+	from, err := w.Open(w.T.Context(), as, w.of(as, id), o.OID)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	text, err := io.ReadAll(from)
+	return string(text), err
+}
+
+// left counts the objects on disk.
+func (w *world) left() (n int) {
+	w.T.Helper()
+	for _, err := range w.objects.List(w.T.Context(), "") {
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+func wants(t *testing.T, err error, kind errs.Kind) {
+	t.Helper()
+	if err == nil || errs.KindOf(err) != kind {
+		t.Errorf("got %v (%v), want %v", err, errs.KindOf(err), kind)
+	}
+}
+
+func TestService_Store(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		o := w.store(w.dave, w.shop, "content")
+		w.store(w.dave, w.shop, "content") // again
+		if text, err := w.read(w.rita, w.shop, o); err != nil || text != "content" {
+			t.Errorf("read: %q, %v", text, err)
+		}
+		if err := w.Verify(t.Context(), w.dave, w.of(w.dave, w.shop), o); err != nil {
+			t.Error(err)
+		}
+		wants(t, w.Verify(t.Context(), w.dave, w.of(w.dave, w.shop), lfs.Pointer{OID: o.OID, Size: 1}), errs.NotFound)
+		sizes, err := w.Sizes(t.Context(), []project.ID{w.shop, w.den})
+		if err != nil || sizes[w.shop] != 7 || len(sizes) != 1 {
+			t.Errorf("sizes: %v, %v", sizes, err)
+		}
+	})
+}
+
+func TestService_Store_refuses(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		good := pointer("content")
+		for name, row := range map[string]struct {
+			as   authz.Actor
+			o    lfs.Pointer
+			from io.Reader
+			kind errs.Kind
+		}{
+			"nobody":          {authz.Actor{}, good, strings.NewReader("content"), errs.NotFound},
+			"a stranger":      {w.stan, good, strings.NewReader("content"), errs.NotFound},
+			"a reader":        {w.rita, good, strings.NewReader("content"), errs.Forbidden},
+			"other content":   {w.dave, good, strings.NewReader("Content"), errs.Unprocessable},
+			"too short":       {w.dave, good, strings.NewReader("conten"), errs.Unprocessable},
+			"too long":        {w.dave, good, strings.NewReader("content!"), errs.Unprocessable},
+			"a wrong size":    {w.dave, lfs.Pointer{OID: good.OID, Size: 6}, strings.NewReader("content"), errs.Unprocessable},
+			"a negative size": {w.dave, lfs.Pointer{OID: good.OID, Size: -1}, strings.NewReader("content"), errs.Unprocessable},
+			"a path":          {w.dave, lfs.Pointer{OID: "../../../../etc/passwd", Size: 7}, strings.NewReader("content"), errs.Unprocessable},
+			"upper case":      {w.dave, lfs.Pointer{OID: strings.ToUpper(good.OID), Size: 7}, strings.NewReader("content"), errs.Unprocessable},
+			"a broken line":   {w.dave, good, io.MultiReader(strings.NewReader("con"), iotest.ErrReader(io.ErrUnexpectedEOF)), errs.Internal},
+		} {
+			err := w.Store(t.Context(), row.as, w.of(row.as, w.shop), row.o, row.from)
+			if err == nil || errs.KindOf(err) != row.kind {
+				t.Errorf("%s: %v (%v), want %v", name, err, errs.KindOf(err), row.kind)
+			}
+		}
+		if _, err := w.read(w.dave, w.shop, good); !errs.Is(err, errs.NotFound) {
+			t.Errorf("what was refused is there: %v", err)
+		}
+		if n := w.left(); n != 0 {
+			t.Errorf("%d objects are left", n)
+		}
+		w.exec("UPDATE projects SET lfs_enabled = ? WHERE id = ?", false, w.shop)
+		wants(t, w.Store(t.Context(), w.dave, w.of(w.dave, w.shop), good, strings.NewReader("content")), errs.Forbidden)
+		if err := w.settings.Set(t.Context(), "lfs_enabled", false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Require(t.Context(), w.dave, w.of(w.dave, w.shop), lfs.Download); !errors.Is(err, lfs.ErrOff) {
+			t.Errorf("off for all: %v", err)
+		}
+	})
+}
+
+// Knowing the name of an object opens nothing: an attacker who names what another project
+// has gets it neither by asking nor by pretending to upload it.
+func TestService_nameIsNoKey(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		o := w.store(w.dave, w.shop, "secret plans")
+		if _, err := w.read(w.dora, w.den, o); !errs.Is(err, errs.NotFound) {
+			t.Errorf("open: %v", err)
+		}
+		has, err := w.Has(t.Context(), w.den, []string{o.OID})
+		if err != nil || len(has) != 0 {
+			t.Errorf("has: %v, %v", has, err)
+		}
+		wants(t, w.Verify(t.Context(), w.dora, w.of(w.dora, w.den), o), errs.NotFound)
+		wants(t, w.Store(t.Context(), w.dora, w.of(w.dora, w.den), o, strings.NewReader("")), errs.Unprocessable)
+		wants(t, w.Store(t.Context(), w.dora, w.of(w.dora, w.den), o, strings.NewReader("secret plane")), errs.Unprocessable)
+		if _, err := w.read(w.dora, w.den, o); !errs.Is(err, errs.NotFound) {
+			t.Errorf("open after pretending: %v", err)
+		}
+		w.store(w.dora, w.den, "secret plans") // who has it may have it
+		if text, err := w.read(w.dora, w.den, o); err != nil || text != "secret plans" {
+			t.Errorf("open after uploading: %q, %v", text, err)
+		}
+		if n := w.left(); n != 1 {
+			t.Errorf("%d objects for one content", n)
+		}
+	})
+}
+
+func TestService_LinkAll(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		a, b := w.store(w.dave, w.shop, "a"), w.store(w.dave, w.shop, "b")
+		if err := w.Link(t.Context(), w.shop, w.den, []string{b.OID, pointer("never seen").OID}); err != nil {
+			t.Fatal(err)
+		}
+		if has, err := w.Has(t.Context(), w.den, []string{a.OID, b.OID}); err != nil || len(has) != 1 || has[b.OID] != b {
+			t.Errorf("after Link: %v, %v", has, err)
+		}
+		for range 2 {
+			if err := w.LinkAll(t.Context(), w.shop, w.den); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if has, err := w.Has(t.Context(), w.den, []string{a.OID, b.OID}); err != nil || len(has) != 2 {
+			t.Errorf("after LinkAll: %v, %v", has, err)
+		}
+		if uses, err := w.Uses(t.Context(), w.den); err != nil || !uses {
+			t.Errorf("uses: %v, %v", uses, err)
+		}
+	})
+}
+
+func TestService_Sweep(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		kept, gone := w.store(w.dave, w.shop, "kept"), w.store(w.dora, w.den, "gone")
+		stray := pointer("stray")
+		at := "lfs/" + stray.OID[:2] + "/" + stray.OID[2:4] + "/" + stray.OID[4:]
+		if _, err := w.objects.Put(t.Context(), at, strings.NewReader("stray"), blob.Wanted{}); err != nil {
+			t.Fatal(err)
+		}
+		w.exec("DELETE FROM projects WHERE id = ?", w.den)
+		sweep := func(want int) {
+			t.Helper()
+			if err := w.Service.Sweep(t.Context(), lfs.Sweep{}); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.left(); n != want {
+				t.Errorf("%d objects are left, want %d", n, want)
+			}
+		}
+		sweep(3) // none is old enough
+		w.later = 20 * 365 * 24 * time.Hour
+		sweep(1)
+		if text, err := w.read(w.dave, w.shop, kept); err != nil || text != "kept" {
+			t.Errorf("kept: %q, %v", text, err)
+		}
+		if n, err := db.Get[int](t.Context(), w.World.DB, "SELECT COUNT(*) FROM lfs_objects WHERE oid = ?", gone.OID); err != nil || n != 0 {
+			t.Errorf("%d rows of what is gone, %v", n, err)
+		}
+	})
+}
+
+func TestService_Redeem(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		token, err := w.Token(lfs.Grant{Actor: w.dave, ProjectID: w.shop, Operation: lfs.Upload, OID: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := w.Redeem(t.Context(), token)
+		if err != nil || g.Actor.UserID != w.dave.UserID || g.ProjectID != w.shop || g.Operation != lfs.Upload || g.OID != "x" {
+			t.Errorf("grant: %+v, %v", g, err)
+		}
+		_, err = w.Redeem(t.Context(), token+"x")
+		wants(t, err, errs.Unauthorized)
+		w.exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.dave.UserID)
+		_, err = w.Redeem(t.Context(), token)
+		wants(t, err, errs.Forbidden)
+		w.exec("UPDATE users SET state = 'active' WHERE id = ?", w.dave.UserID)
+		w.later = lfs.TokenLife
+		_, err = w.Redeem(t.Context(), token)
+		wants(t, err, errs.Unauthorized)
+
+		w.later = 0
+		if token, err = w.Token(lfs.Grant{Actor: w.admin, ProjectID: w.shop, Operation: lfs.Download}); err != nil {
+			t.Fatal(err)
+		}
+		w.exec("UPDATE users SET admin = ? WHERE id = ?", false, w.admin.UserID)
+		if g, err = w.Redeem(t.Context(), token); err != nil || g.Actor.Admin {
+			t.Errorf("an administrator of the past: %+v, %v", g.Actor, err)
+		}
+	})
+}
+
+func TestService_Lock(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, at := t.Context(), func(as authz.Actor) *project.Project { return w.of(as, w.shop) }
+		lock, err := w.Lock(ctx, w.dave, at(w.dave), "art/logo.psd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Lock(ctx, w.mary, at(w.mary), "art/logo.psd")
+		if taken, ok := errors.AsType[*lfs.LockExists](err); !ok || taken.Lock.ID != lock.ID {
+			t.Errorf("a second lock: %v", err)
+		}
+		for _, path := range []string{"", "/art", "../art", "art/../x", "art/", ".", "..", "a//b", strings.Repeat("a", 5000)} {
+			_, err = w.Lock(ctx, w.dave, at(w.dave), path)
+			wants(t, err, errs.Unprocessable)
+		}
+		_, err = w.Lock(ctx, w.rita, at(w.rita), "x")
+		wants(t, err, errs.Forbidden)
+		_, err = w.Lock(ctx, w.stan, at(w.stan), "x")
+		wants(t, err, errs.NotFound)
+		_, err = w.VerifyLocks(ctx, w.rita, at(w.rita), lfs.LockFilter{})
+		wants(t, err, errs.Forbidden)
+		_, err = w.Locks(ctx, w.stan, at(w.stan), lfs.LockFilter{})
+		wants(t, err, errs.NotFound)
+		if _, err = w.Lock(ctx, w.mary, at(w.mary), "b"); err != nil {
+			t.Fatal(err)
+		}
+		for name, row := range map[string]struct {
+			f    lfs.LockFilter
+			want int
+		}{
+			"all": {lfs.LockFilter{}, 2}, "path": {lfs.LockFilter{Path: "b"}, 1}, "id": {lfs.LockFilter{ID: lock.ID}, 1},
+			"after": {lfs.LockFilter{After: lock.ID}, 1}, "one": {lfs.LockFilter{Limit: 1}, 1}, "no": {lfs.LockFilter{Path: "c"}, 0},
+		} {
+			if got, err := w.Locks(ctx, w.rita, at(w.rita), row.f); err != nil || len(got) != row.want {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+		}
+
+		if path, who, err := w.LockedByOthers(ctx, w.mary, w.shop, []string{"a", "art/logo.psd", "b"}); err != nil || path != "art/logo.psd" || who != "Dave" {
+			t.Errorf("locked against mary: %q by %q, %v", path, who, err)
+		}
+		if path, _, err := w.LockedByOthers(ctx, w.dave, w.shop, []string{"art/logo.psd"}); err != nil || path != "" {
+			t.Errorf("locked against dave: %q, %v", path, err)
+		}
+		if is, err := w.Restrains(ctx, w.dave, w.shop); err != nil || !is {
+			t.Errorf("restrains: %v, %v", is, err)
+		}
+
+		b, err := w.Locks(ctx, w.mary, at(w.mary), lfs.LockFilter{Path: "b"})
+		if err != nil || len(b) != 1 {
+			t.Fatal(b, err)
+		}
+		_, err = w.Unlock(ctx, w.dave, at(w.dave), b[0].ID, lfs.OwnOnly)
+		wants(t, err, errs.Forbidden)
+		_, err = w.Unlock(ctx, w.dave, at(w.dave), b[0].ID, lfs.ByForce)
+		wants(t, err, errs.Forbidden)
+		_, err = w.Unlock(ctx, w.dora, w.of(w.dora, w.den), lock.ID, lfs.ByForce) // of another project
+		wants(t, err, errs.NotFound)
+		_, err = w.Unlock(ctx, w.mary, at(w.mary), lock.ID, lfs.OwnOnly)
+		wants(t, err, errs.Forbidden)
+		if _, err = w.Unlock(ctx, w.mary, at(w.mary), lock.ID, lfs.ByForce); err != nil {
+			t.Error(err)
+		}
+		if _, err = w.Unlock(ctx, w.mary, at(w.mary), b[0].ID, lfs.OwnOnly); err != nil {
+			t.Error(err)
+		}
+		_, err = w.Unlock(ctx, w.mary, at(w.mary), lock.ID, lfs.OwnOnly)
+		wants(t, err, errs.NotFound)
+	})
+}
+
+func TestParsePointer(t *testing.T) {
+	t.Parallel()
+	o := pointer("content")
+	for name, row := range map[string]struct {
+		text string
+		want bool
+	}{
+		"as written":     {o.Text(), true},
+		"no newline":     {strings.TrimSuffix(o.Text(), "\n"), true},
+		"an extension":   {strings.Replace(o.Text(), "oid", "ext-0-foo sha256:"+o.OID+"\noid", 1), true},
+		"old address":    {strings.Replace(o.Text(), "git-lfs.github", "hawser.github", 1), true},
+		"another one":    {strings.Replace(o.Text(), "git-lfs.github", "example", 1), false},
+		"no size":        {strings.SplitAfter(o.Text(), "size")[0], false},
+		"negative":       {strings.Replace(o.Text(), "size ", "size -", 1), false},
+		"too large":      {strings.Replace(o.Text(), "size ", "size 99999999999999999999", 1), false},
+		"short oid":      {strings.Replace(o.Text(), o.OID, o.OID[1:], 1), false},
+		"upper-case oid": {strings.Replace(o.Text(), o.OID, strings.ToUpper(o.OID), 1), false},
+		"other hash":     {strings.Replace(o.Text(), "sha256:", "md5:", 1), false},
+		"empty":          {"", false},
+		"long":           {o.Text() + strings.Repeat("x y\n", 300), false},
+		"other text":     {"version 2", false},
+	} {
+		got, ok := lfs.ParsePointer([]byte(row.text))
+		if ok != row.want || ok && got != o {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
+	}
+}
+
+func FuzzParsePointer(f *testing.F) {
+	f.Add([]byte(pointer("content").Text()))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, ok := lfs.ParsePointer(text)
+		if !ok {
+			return
+		}
+		again, ok := lfs.ParsePointer([]byte(p.Text()))
+		if !p.Valid() || !ok || again != p || bytes.Contains([]byte(p.OID), []byte("/")) {
+			t.Errorf("%q gives %+v", text, p)
+		}
+	})
+}
