@@ -346,6 +346,39 @@ CREATE TABLE deploy_key_projects (
 CREATE UNIQUE INDEX deploy_key_projects_key ON deploy_key_projects (key_id, project_id);
 CREATE INDEX deploy_key_projects_project ON deploy_key_projects (project_id, key_id);
 
+-- What a look at the repository found, at most a moment after the last push.
+CREATE TABLE project_measures (
+    project_id      BIGINT PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+    commit_id       {{text}} NOT NULL, -- the tip of the default branch then, '' for none
+    commit_count    BIGINT NOT NULL,   -- of the default branch
+    repository_size BIGINT NOT NULL,   -- bytes
+    readme_path     {{text}} NOT NULL, -- '' for none
+    license_path    {{text}} NOT NULL, -- '' for none
+    license_key     {{text}} NOT NULL  -- small SPDX id, 'other' for one that is not known
+);
+
+CREATE TABLE project_languages (
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    name       {{text}} NOT NULL,
+    name_fold  {{text}} NOT NULL,
+    bytes      BIGINT NOT NULL,
+    PRIMARY KEY (project_id, name)
+);
+CREATE INDEX project_languages_name ON project_languages (name_fold);
+
+CREATE TABLE housekeeping_requests (
+    project_id   BIGINT PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+    requested_at {{time}} NOT NULL
+);
+
+-- How often the repository was fetched on a day.
+CREATE TABLE fetch_counts (
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    day        {{text}} NOT NULL, -- YYYY-MM-DD
+    count      BIGINT NOT NULL,
+    PRIMARY KEY (project_id, day)
+);
+
 CREATE TABLE stars (
     project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     user_id    BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -253,6 +253,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	}
 	a.accounts.Start()
 	a.keys.Start()
+	a.repos.Start()
 	failed := make(chan error, 3)
 	// The loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
@@ -293,7 +294,7 @@ func (a *App) drain(ctx context.Context) error {
 		err = a.http.Close()
 	}
 	wg.Wait()
-	return errors.Join(err, a.jobs.Stop(ctx), a.keys.Stop(ctx), a.accounts.Stop(ctx))
+	return errors.Join(err, a.jobs.Stop(ctx), a.keys.Stop(ctx), a.repos.Stop(ctx), a.accounts.Stop(ctx))
 }
 
 // Close releases everything, the last opened first.

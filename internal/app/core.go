@@ -89,6 +89,9 @@ func (a *App) core() error {
 	a.requests.Enqueue = func(ctx context.Context, args job.Args, options ...job.Option) error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
+	a.repos.Enqueue = func(ctx context.Context, args job.Args, options ...job.Option) error {
+		return a.jobs.Enqueue(ctx, args, options...)
+	}
 	a.repos.Hint = a.requests.PushHint
 	a.checks = &ci.Service{DB: a.db, Policy: a.policy, Bus: a.bus, Repos: a.repos, Now: a.now}
 	a.changelogs = changelog.New(changelog.Deps{

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -13,6 +16,10 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
+
+// measureAfter is how long a repository is left alone after a push before it is measured,
+// so that many pushes in a row cost one look.
+const measureAfter = 2 * time.Second
 
 // react lists what follows from what: every handler writes rows in the transaction of
 // the event, and what leaves the process is a job enqueued there.
@@ -91,6 +98,16 @@ func (a *App) react() {
 			return nil
 		}
 		return a.jobs.Enqueue(ctx, repo.Housekeeping{ProjectID: e.ProjectID})
+	})
+
+	event.On(b, "measures of the project", func(ctx context.Context, e repo.Pushed) error {
+		return a.repos.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID}, job.At(a.now().Add(measureAfter)))
+	})
+	event.On(b, "measures of the project", func(ctx context.Context, e project.Updated) error {
+		if !slices.Contains(e.Changed, "default_branch") {
+			return nil
+		}
+		return a.repos.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID})
 	})
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {

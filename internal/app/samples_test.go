@@ -115,6 +115,7 @@ func samples() map[string][]sample {
 		"PUT /projects/:id":                                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
 		"DELETE /projects/:id":                                  {{}},
 		"POST /projects/:id/restore":                            {{status: http.StatusBadRequest}}, // is not marked for deletion
+		"POST /projects/:id/housekeeping":                       {{}},
 		"POST /projects/:id/archive":                            {{}},
 		"POST /projects/:id/unarchive":                          {{}},
 		"POST /projects/:id/members":                            {{body: obj{"user_id": "=newcomer", "access_level": 30}}},

@@ -42,3 +42,18 @@ func TestLoop(t *testing.T) {
 	l.Stop()
 	l.Stop()
 }
+
+func TestCounts(t *testing.T) {
+	var c lastuse.Counts[string]
+	c.Add("a", 1)
+	c.Add("a", 2)
+	if got := c.Pending(); got["a"] != 3 {
+		t.Errorf("pending: %v, want a: 3", got)
+	}
+	taken := c.Take()
+	c.Add("a", 1)
+	c.GiveBack(taken)
+	if got := c.Take(); len(got) != 1 || got["a"] != 4 || len(c.Take()) != 0 {
+		t.Errorf("got %v, want a: 4 and nothing afterwards", got)
+	}
+}

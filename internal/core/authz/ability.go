@@ -190,6 +190,8 @@ const (
 	CreateDeployKey Ability = "create_public_deploy_key"
 	ReadDeployKeys  Ability = "read_deploy_keys"
 	AdminDeployKeys Ability = "admin_deploy_keys"
+	ReadStatistics  Ability = "read_statistics"
+	ReadStorage     Ability = "read_storage"
 
 	ReadProjectTokens  Ability = "read_project_access_tokens"
 	AdminProjectTokens Ability = "admin_project_access_tokens"
@@ -312,6 +314,8 @@ var Rules = map[Ability]Rule{
 	CreateDeployKey: {Min: adminsOnly, Write: true},
 	ReadDeployKeys:  {Min: Maintainer},
 	AdminDeployKeys: {Min: Maintainer, Write: true},
+	ReadStatistics:  {Min: Developer, Feature: Repository},
+	ReadStorage:     {Min: adminsOnly},
 
 	ReadProjectTokens:  {Min: Maintainer},
 	AdminProjectTokens: {Min: Maintainer, Write: true},

@@ -107,6 +107,8 @@ func (w *World) Insert(table string, row Row) int64 {
 // key names a number in each row of a table.
 func key(table string) string {
 	switch table {
+	case "fetch_counts":
+		return "project_id"
 	case "routes", "namespace_ancestors", "groups":
 		return "namespace_id"
 	}

@@ -131,6 +131,7 @@ type GroupFilter struct {
 	InvitedTo   *ID         // those invited into this place
 	Inherited   bool        // with those invited into what is above that place
 	NotDirect   bool        // and without those invited there itself
+	NotInvited  *ID         // those not invited into this place itself
 	Above       *ID         // those that this place stands in
 	AndShared   bool        // and those invited into it
 	SharedLevel authz.Level // with at least this level there
@@ -229,6 +230,9 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	}
 	if f.ButBelow != nil {
 		w.And("n.id NOT IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", *f.ButBelow)
+	}
+	if f.NotInvited != nil {
+		w.And("n.id NOT IN (SELECT s.group_id FROM shares s WHERE s.namespace_id = ?)", *f.NotInvited)
 	}
 	if f.InvitedTo != nil {
 		depth := "a.depth = 0"

@@ -273,6 +273,30 @@ type Counts struct {
 	ID       ID    `db:"id"`
 	Members  int64 `db:"members"`  // different users, with those of subgroups and projects
 	Projects int64 `db:"projects"` // with those of subgroups
+	Size     int64 `db:"size"`     // bytes of their repositories
+}
+
+// repositorySize is the SQL for the bytes of all repositories in the namespace n.
+const repositorySize = `(SELECT COALESCE(SUM(d.repository_size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+	JOIN project_measures d ON d.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete)`
+
+// Sizes gives the bytes of all repositories in each group of ids. It asks for no
+// permission: the sum counts projects that not everybody sees.
+func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]int64, error) {
+	out := make(map[ID]int64, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("n.id", ids)
+	rows, err := db.Select[Counts](ctx, s.db, "SELECT n.id, 0 AS members, 0 AS projects, "+repositorySize+" AS size FROM namespaces n"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("measure groups: %w", err)
+	}
+	for _, c := range rows {
+		out[c.ID] = c.Size
+	}
+	return out, nil
 }
 
 // OwnCounts counts in those groups of ids that the actor owns.
@@ -292,7 +316,8 @@ func (s *Service) OwnCounts(ctx context.Context, as authz.Actor, ids []ID) (map[
 		(SELECT COUNT(DISTINCT m.user_id) FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.namespace_id
 			WHERE a.ancestor_id = n.id) AS members,
 		(SELECT COUNT(*) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
-			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS projects
+			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS projects,
+		`+repositorySize+` AS size
 		FROM namespaces n`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("count in groups: %w", err)

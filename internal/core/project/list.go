@@ -232,8 +232,11 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 		reach, args := s.policy.ReachSQL(as, least)
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
-	if f.Imported || f.Language != "" {
-		w.Raw("1 = 0") // nothing is imported or measured yet
+	if f.Imported {
+		w.Raw("1 = 0") // nothing is imported yet
+	}
+	if f.Language != "" {
+		w.And("p.id IN (SELECT project_id FROM project_languages WHERE name_fold = ?)", db.Fold(f.Language))
 	}
 	if f.ForkedFrom != 0 {
 		w.And("p.forked_from_id = ?", f.ForkedFrom)

@@ -49,6 +49,13 @@ type Project struct {
 	ArchivedSelf  bool              `db:"archived_itself"` // itself
 	Personal      bool              `db:"personal"`        // stands in a user's namespace
 
+	// What was found in the repository, at most a moment after the last push.
+	CommitCount    int64  `db:"commit_count"`    // of the default branch
+	RepositorySize int64  `db:"repository_size"` // bytes
+	ReadmePath     string `db:"readme_path"`     // "" for none
+	LicensePath    string `db:"license_path"`    // "" for none
+	LicenseKey     string `db:"license_key"`     // small SPDX id, "other" for one that is not known
+
 	StarCount       int64  `db:"star_count"`
 	ForksCount      int64  `db:"forks_count"`
 	OpenIssuesCount int64  `db:"open_issues_count"`

@@ -19,10 +19,12 @@ type row struct {
 	Total               int                 `db:"total"` // of the list that the row is on, where it was counted on the way
 }
 
-// columns are those of row without actor_level and total, over the aliases p, n, r and o of from.
+// columns are those of row without actor_level and total, over the aliases p, n, r, o and d of from.
 var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id, p.fork_root_id, p.name, p.path,
 	r.path AS full_path, r.name AS full_name, p.description, p.avatar, p.default_branch, p.storage,
-	n.visibility, o.kind = 'user' AS personal, p.archived OR ` + namespace.ArchivedAbove("p.namespace_id") + ` AS archived, p.archived AS archived_itself, p.star_count, p.forks_count, p.open_issues_count, p.topics,
+	n.visibility, o.kind = 'user' AS personal, p.archived OR ` + namespace.ArchivedAbove("p.namespace_id") + ` AS archived, p.archived AS archived_itself,
+	COALESCE(d.commit_count, 0) AS commit_count, COALESCE(d.repository_size, 0) AS repository_size,
+	COALESCE(d.readme_path, '') AS readme_path, COALESCE(d.license_path, '') AS license_path, COALESCE(d.license_key, '') AS license_key, p.star_count, p.forks_count, p.open_issues_count, p.topics,
 	p.issues_access, p.merge_requests_access, p.repository_access, p.forking_access, p.wiki_access,
 	p.builds_access, p.snippets_access, p.features, p.merge_method, p.squash_option,
 	p.only_allow_merge_if_pipeline_succeeds, p.allow_merge_on_skipped_pipeline,
@@ -33,7 +35,7 @@ var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id
 	p.marked_for_deletion_on, p.pending_delete, p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at`
 
 const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
-	JOIN namespaces o ON o.id = p.parent_id`
+	JOIN namespaces o ON o.id = p.parent_id LEFT JOIN project_measures d ON d.project_id = p.id`
 
 // project finishes the project of a row read with the actor's level.
 func (r *row) project() *Project {

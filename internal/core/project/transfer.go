@@ -88,6 +88,19 @@ func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *name
 	return err
 }
 
+// ShareLocations lists the groups of the actor that may be invited into a project.
+func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (list []namespace.Group, total int, err error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject()); err != nil {
+		return nil, 0, err
+	}
+	f.NotInvited, f.But, f.MemberOnly = &p.NamespaceID, &p.ParentID, !as.Admin
+	return s.namespaces.List(ctx, as, f)
+}
+
 // Locations lists the groups that a project may be transferred to.
 func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (list []namespace.Group, total int, err error) {
 	p, err := s.Find(ctx, as, ref)

@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
@@ -49,6 +53,31 @@ const (
 	fewPacks     = 8       // packs
 	bitmapFrom   = 1 << 20 // bytes of packs that are worth a bitmap
 )
+
+// RequestEvery is how long nobody may ask for housekeeping again after somebody did.
+const RequestEvery = time.Hour
+
+// RequestHousekeeping has the repository of a project tidied in the background; Conflict
+// where somebody asked for that within the hour.
+func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *project.Project) error {
+	if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+		return err
+	}
+	now := s.now()
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		noted, err := s.db.Exec(ctx, `INSERT INTO housekeeping_requests (project_id, requested_at) VALUES (?, ?)
+			ON CONFLICT (project_id) DO UPDATE SET requested_at = excluded.requested_at WHERE housekeeping_requests.requested_at <= ?`,
+			p.ID, db.At(now), db.At(now.Add(-RequestEvery)))
+		if err != nil {
+			return fmt.Errorf("note request for housekeeping: %w", err)
+		}
+		if noted == 0 {
+			return errs.New(errs.Conflict, fmt.Sprintf("Somebody already triggered housekeeping for this resource in the past %.0f minutes",
+				RequestEvery.Minutes()))
+		}
+		return s.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
+	})
+}
 
 // Housekeep packs the repository of a project where it has become slow to read: all of
 // it where a large one has no bitmap, else what came since. It asks for no permission,

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/base/lastuse"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -68,11 +71,18 @@ type Service struct {
 	// such as where to open a merge request.
 	Hint func(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
 
+	// Enqueue inserts a job in the transaction of ctx, or in one of its own; the
+	// application sets it.
+	Enqueue func(ctx context.Context, args job.Args, options ...job.Option) error
+
 	made   sync.Map // project.ID of repositories known to exist on disk
 	locks  locks    // one commit through the API at a time on a branch
 	pushes pushes   // which repositories are due for housekeeping
 
 	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
+
+	counted  lastuse.Counts[fetchDay] // fetches that are not written down yet
+	flushing lastuse.Loop
 }
 
 // New builds the service.
@@ -90,6 +100,15 @@ func diskPath(id project.ID) string {
 	sum := sha256.Sum256([]byte(strconv.FormatInt(int64(id), 10)))
 	name := hex.EncodeToString(sum[:])
 	return filepath.Join("@hashed", name[:2], name[2:4], name+".git")
+}
+
+// DiskPath gives the repository's place below the root of its storage, without the
+// ending. It requires ReadStorage.
+func (s *Service) DiskPath(ctx context.Context, as authz.Actor, p *project.Project) (string, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadStorage, p.Subject()); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(diskPath(p.ID), ".git"), nil
 }
 
 // Open gives the repository of a project. One that a crash kept from being made is made

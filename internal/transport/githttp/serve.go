@@ -1,6 +1,7 @@
 package githttp
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -53,6 +54,13 @@ func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *proj
 		if f.Request, err = io.ReadAll(io.LimitReader(body, repo.MaxFetch)); err != nil {
 			return fmt.Errorf("read request: %w", err)
 		}
+		if asksForObjects(f.Request) {
+			defer func() {
+				if err == nil {
+					h.Repos.CountFetch(p.ID)
+				}
+			}()
+		}
 		if len(f.Request) == repo.MaxFetch {
 			return h.Repos.FetchLong(r.Context(), as, p, f, body, out) //nolint:wrapcheck // git's own error
 		}
@@ -72,6 +80,13 @@ func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *proj
 	}
 	_, err = io.Copy(out, reader)
 	return err //nolint:wrapcheck // git's own error
+}
+
+// asksForObjects reports whether a request is a fetch; in version 2 of the protocol it may
+// ask for the references only.
+func asksForObjects(request []byte) bool {
+	const length, other = 4, "command=ls-refs"
+	return len(request) > length+len(other) && !bytes.HasPrefix(request[length:], []byte(other))
 }
 
 func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {

@@ -54,15 +54,15 @@ type groupEntity struct {
 }
 
 type groupStatistics struct {
-	StorageSize           int64 `json:"storage_size" later:"statistics"`
-	RepositorySize        int64 `json:"repository_size" later:"statistics"`
-	WikiSize              int64 `json:"wiki_size" later:"statistics"`
-	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"statistics"`
-	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"statistics"`
-	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"statistics"`
-	PackagesSize          int64 `json:"packages_size" later:"statistics"`
-	SnippetsSize          int64 `json:"snippets_size" later:"statistics"`
-	UploadsSize           int64 `json:"uploads_size" later:"statistics"`
+	StorageSize           int64 `json:"storage_size"` // all below
+	RepositorySize        int64 `json:"repository_size"`
+	WikiSize              int64 `json:"wiki_size" later:"wikis"`
+	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"sizes of large files"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
+	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
+	PackagesSize          int64 `json:"packages_size" later:"packages"`
+	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
+	UploadsSize           int64 `json:"uploads_size" later:"sizes of uploads"`
 }
 
 // groupDetails is the answer for one group.
@@ -98,9 +98,8 @@ var protections = map[int64]string{
 
 // groupView says what a caller wants to know of groups.
 type groupView struct {
-	statistics bool
-	custom     bool // for administrators
-	projects   bool // with the projects of a single group
+	custom   bool // for administrators
+	projects bool // with the projects of a single group
 }
 
 func (s *Server) group(as authz.Actor, g *namespace.Group, view groupView) groupEntity {
@@ -131,9 +130,6 @@ func (s *Server) group(as authz.Actor, g *namespace.Group, view groupView) group
 	}
 	if e.WikiAccessLevel == "" {
 		e.WikiAccessLevel = "enabled"
-	}
-	if view.statistics {
-		e.Statistics = &groupStatistics{}
 	}
 	if view.custom && as.Admin {
 		e.CustomAttributes = &[]struct{}{}

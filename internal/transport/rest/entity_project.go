@@ -41,7 +41,7 @@ type projectBasic struct {
 }
 
 type projectCode struct {
-	ReadmeURL  *string `json:"readme_url" later:"readme look-up"`
+	ReadmeURL  *string `json:"readme_url"`
 	ForksCount int64   `json:"forks_count"`
 }
 
@@ -98,17 +98,17 @@ type projectPermissions struct {
 }
 
 type projectStatistics struct {
-	CommitCount           int64 `json:"commit_count" later:"statistics"`
-	StorageSize           int64 `json:"storage_size" later:"statistics"`
-	RepositorySize        int64 `json:"repository_size" later:"statistics"`
-	WikiSize              int64 `json:"wiki_size" later:"statistics"`
+	CommitCount           int64 `json:"commit_count"`
+	StorageSize           int64 `json:"storage_size"` // all below
+	RepositorySize        int64 `json:"repository_size"`
+	WikiSize              int64 `json:"wiki_size" later:"wikis"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
-	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"statistics"`
-	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"statistics"`
-	PackagesSize          int64 `json:"packages_size" later:"statistics"`
-	SnippetsSize          int64 `json:"snippets_size" later:"statistics"`
-	UploadsSize           int64 `json:"uploads_size" later:"statistics"`
-	ContainerRegistrySize int64 `json:"container_registry_size" later:"statistics"`
+	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
+	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
+	PackagesSize          int64 `json:"packages_size" later:"packages"`
+	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
+	UploadsSize           int64 `json:"uploads_size" later:"sizes of uploads"`
+	ContainerRegistrySize int64 `json:"container_registry_size" later:"container registry"`
 }
 
 // projectView says which form of a project a caller gets.
@@ -186,13 +186,15 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			e.Permissions = &projectPermissions{access(direct[p.NamespaceID]), access(above[p.NamespaceID])}
 		}
 		if view.statistics && (p.Level >= authz.Reporter || as.Admin) {
-			e.Statistics = &projectStatistics{LFSObjectsSize: large[p.ID]}
+			e.Statistics = &projectStatistics{
+				CommitCount: p.CommitCount, StorageSize: p.RepositorySize + large[p.ID], RepositorySize: p.RepositorySize, LFSObjectsSize: large[p.ID],
+			}
 		}
 		if view.custom && as.Admin {
 			e.CustomAttributes = &[]struct{}{}
 		}
 		if view.license {
-			e.projectLicense = &projectLicense{}
+			e.projectLicense = s.projectLicense(ctx, as, p)
 		}
 		out[i] = e
 	}
@@ -244,7 +246,7 @@ func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Pr
 		e.Namespace = s.projectNamespace(parent, owners)
 	}
 	if s.can(ctx, as, authz.ReadCode, p) {
-		e.projectCode = &projectCode{ForksCount: p.ForksCount}
+		e.projectCode = &projectCode{ReadmeURL: s.blobURL(p, p.ReadmePath), ForksCount: p.ForksCount}
 	}
 	if as.Admin {
 		e.RepositoryStorage = p.Storage
@@ -271,6 +273,15 @@ func (s *Server) namespaceURL(n *namespace.Namespace) string {
 		return s.BaseURL + "/groups/" + n.FullPath
 	}
 	return s.BaseURL + "/" + n.FullPath
+}
+
+// blobURL is the page of a file of the default branch, nil where there is no file.
+func (s *Server) blobURL(p *project.Project, path string) *string {
+	if path == "" || p.DefaultBranch == nil {
+		return nil
+	}
+	address := s.BaseURL + "/" + p.FullPath + "/-/blob/" + (&url.URL{Path: *p.DefaultBranch + "/" + path}).EscapedPath()
+	return &address
 }
 
 // upload gives the address of a stored picture, nil for none.

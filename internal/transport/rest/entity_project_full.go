@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tenon/internal/base/license"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -117,8 +118,38 @@ type projectEntity struct {
 }
 
 type projectLicense struct {
-	LicenseURL *string   `json:"license_url" later:"license detection"`
-	License    *struct{} `json:"license" later:"license detection"`
+	LicenseURL *string        `json:"license_url"`
+	License    *licenseEntity `json:"license"`
+}
+
+// licenseEntity is a license by name.
+type licenseEntity struct {
+	Key       string  `json:"key"`
+	Name      string  `json:"name"`
+	Nickname  *string `json:"nickname"`
+	HTMLURL   *string `json:"html_url"`
+	SourceURL *string `json:"source_url"`
+}
+
+// projectLicense gives the license of a project's code to those who may read it.
+func (s *Server) projectLicense(ctx context.Context, as authz.Actor, p *project.Project) *projectLicense {
+	if p.LicensePath == "" || !s.can(ctx, as, authz.ReadCode, p) {
+		return &projectLicense{}
+	}
+	l, ok := license.Find(p.LicenseKey)
+	if !ok {
+		return &projectLicense{s.blobURL(p, p.LicensePath), &licenseEntity{Key: license.Other, Name: "Other"}}
+	}
+	return &projectLicense{s.blobURL(p, p.LicensePath), aboutLicense(l)}
+}
+
+func aboutLicense(l license.License) *licenseEntity {
+	page, source := "https://choosealicense.com/licenses/"+l.Key+"/", "https://spdx.org/licenses/"+l.SPDX+".html"
+	e := &licenseEntity{Key: l.Key, Name: l.Name, HTMLURL: &page, SourceURL: &source}
+	if l.Nickname != "" {
+		e.Nickname = &l.Nickname
+	}
+	return e
 }
 
 // projectAdmin is what only those who may administer a project see.

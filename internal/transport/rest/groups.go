@@ -94,8 +94,21 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 		return api.List[groupEntity]{}, err
 	}
 	items := make([]groupEntity, len(list))
+	ids := make([]namespace.ID, len(list))
 	for i := range list {
-		items[i] = s.group(as, &list[i], groupView{statistics: p.Statistics, custom: p.Custom})
+		ids[i] = list[i].ID
+	}
+	var sizes map[namespace.ID]int64
+	if p.Statistics && as.Admin { // they count projects that not everybody sees
+		if sizes, err = s.Namespaces.Sizes(ctx, ids); err != nil {
+			return api.List[groupEntity]{}, err
+		}
+	}
+	for i := range list {
+		items[i] = s.group(as, &list[i], groupView{custom: p.Custom})
+		if size, ok := sizes[list[i].ID]; ok {
+			items[i].Statistics = &groupStatistics{StorageSize: size, RepositorySize: size}
+		}
 	}
 	return api.Paged(items, total), nil
 }

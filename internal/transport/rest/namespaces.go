@@ -83,9 +83,9 @@ type namespaceEntity struct {
 }
 
 type namespaceOwned struct {
-	Members            int64  `json:"members_count_with_descendants"`
-	RootRepositorySize *int64 `json:"root_repository_size" later:"statistics"`
-	Projects           int64  `json:"projects_count"`
+	Members            int64 `json:"members_count_with_descendants"`
+	RootRepositorySize int64 `json:"root_repository_size"`
+	Projects           int64 `json:"projects_count"`
 }
 
 func (s *Server) namespaces(ctx context.Context, as authz.Actor, list []namespace.Namespace) ([]namespaceEntity, error) {
@@ -109,7 +109,7 @@ func (s *Server) namespaces(ctx context.Context, as authz.Actor, list []namespac
 	for i := range list {
 		out[i].projectNamespace = s.projectNamespace(&list[i], owners)
 		if c, ok := counts[list[i].ID]; ok {
-			out[i].namespaceOwned = &namespaceOwned{Members: c.Members, Projects: c.Projects}
+			out[i].namespaceOwned = &namespaceOwned{Members: c.Members, RootRepositorySize: c.Size, Projects: c.Projects}
 		}
 	}
 	return out, nil

@@ -74,6 +74,7 @@ func (s *Server) Routes() []*api.Route {
 		s.placeTokenRoutes(),
 		s.deployKeyRoutes(),
 		s.projectRoutes(),
+		s.statisticsRoutes(),
 		s.branchRoutes(),
 		s.tagRoutes(),
 		s.protectedRoutes(),

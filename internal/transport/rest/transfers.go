@@ -15,6 +15,8 @@ func (s *Server) transferRoutes() []*api.Route {
 		api.Post("/groups/:id/projects/:project_id", s.transferProjectHere).Doc("Put a project into a group").Needs(moves...),
 		api.Get("/projects/:id/transfer_locations", s.listProjectLocations).Doc("List the groups that a project may be put into").
 			Needs(authz.TransferProject, authz.ListGroups),
+		api.Get("/projects/:id/share_locations", s.listShareLocations).Doc("List the groups that may be invited into a project").
+			Needs(authz.ShareProject, authz.ListGroups),
 		api.Post("/groups/:id/transfer", s.transferGroup).Doc("Put a group into another one or at the top level").
 			Needs(authz.TransferGroup),
 		api.Get("/groups/:id/transfer_locations", s.listGroupLocations).Doc("List the groups that a group may be put into").
@@ -73,6 +75,12 @@ type listLocationsParams struct {
 func (s *Server) listProjectLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
 	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
 		return s.Projects.Locations(ctx, as, p.ID, f)
+	})
+}
+
+func (s *Server) listShareLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
+	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
+		return s.Projects.ShareLocations(ctx, as, p.ID, f)
 	})
 }
 

@@ -1,0 +1,106 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// flushEvery is how often counts of fetches are written down.
+const flushEvery = time.Minute
+
+// fetchDay is what fetches are counted by.
+type fetchDay struct {
+	project project.ID
+	day     string
+}
+
+// CountFetch counts a fetch or clone of the repository. It asks for no permission and
+// writes nothing: that is done once a minute.
+func (s *Service) CountFetch(id project.ID) {
+	s.counted.Add(fetchDay{id, s.now().UTC().Format(time.DateOnly)}, 1)
+}
+
+// Start begins to write down once a minute how often repositories were fetched. Stop
+// ends it.
+func (s *Service) Start() {
+	s.flushing.Start(flushEvery, func() {
+		if err := s.Flush(context.Background()); err != nil {
+			s.log.Error("write down fetches", "error", err)
+		}
+	})
+}
+
+// Stop ends what Start began and writes down the rest.
+func (s *Service) Stop(ctx context.Context) error {
+	s.flushing.Stop()
+	return s.Flush(ctx)
+}
+
+// Flush writes down how often repositories were fetched.
+func (s *Service) Flush(ctx context.Context) error {
+	counted := s.counted.Take()
+	if len(counted) == 0 {
+		return nil
+	}
+	days := slices.SortedFunc(maps.Keys(counted), func(a, b fetchDay) int { // in order, lest two servers lock each other out
+		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.day, b.day))
+	})
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		for _, d := range days {
+			_, err := s.db.Exec(ctx, `INSERT INTO fetch_counts (project_id, day, count)
+				SELECT id, CAST(? AS TEXT), CAST(? AS BIGINT) FROM projects WHERE id = ?
+				ON CONFLICT (project_id, day) DO UPDATE SET count = fetch_counts.count + excluded.count`, d.day, counted[d], d.project)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.counted.GiveBack(counted)
+		return fmt.Errorf("flush fetches: %w", err)
+	}
+	return nil
+}
+
+// FetchCount says how often a repository was fetched on a day.
+type FetchCount struct {
+	Day   string `db:"day"` // YYYY-MM-DD
+	Count int64  `db:"count"`
+}
+
+// fetchDays is how far back fetches are reported.
+const fetchDays = 30
+
+// Fetches gives the days of the last thirty on which the repository was fetched, the
+// latest first. It requires ReadStatistics.
+func (s *Service) Fetches(ctx context.Context, as authz.Actor, p *project.Project) ([]FetchCount, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadStatistics, p.Subject()); err != nil {
+		return nil, err
+	}
+	since := s.now().UTC().AddDate(0, 0, -fetchDays).Format(time.DateOnly)
+	days, err := db.Select[FetchCount](ctx, s.db, "SELECT day, count FROM fetch_counts WHERE project_id = ? AND day > ? ORDER BY day DESC", p.ID, since)
+	if err != nil {
+		return nil, fmt.Errorf("list fetches: %w", err)
+	}
+	for at, n := range s.counted.Pending() {
+		if at.project != p.ID {
+			continue
+		}
+		if i := slices.IndexFunc(days, func(d FetchCount) bool { return d.Day == at.day }); i >= 0 {
+			days[i].Count += n
+		} else {
+			days = append(days, FetchCount{at.day, n})
+		}
+	}
+	slices.SortFunc(days, func(a, b FetchCount) int { return cmp.Compare(b.Day, a.Day) })
+	return days, nil
+}

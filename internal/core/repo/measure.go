@@ -1,0 +1,200 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/language"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Measuring is the job that finds out what a project's repository holds: how much, in
+// which languages, under which license.
+type Measuring struct {
+	ProjectID project.ID `json:"project_id"`
+}
+
+// Kind names the job.
+func (Measuring) Kind() string { return "repository_measure" }
+
+// What a measurement looks at, at most; what comes after in a larger repository does not
+// count.
+const (
+	maxMeasured = 50_000   // files
+	maxHeads    = 32 << 20 // bytes of files whose name does not tell their language
+)
+
+// Measure looks at the repository of a project and records what it finds. It asks for no
+// permission.
+func (s *Service) Measure(ctx context.Context, args Measuring) error {
+	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
+	if err != nil {
+		return err
+	}
+	p := all[args.ProjectID]
+	if p == nil {
+		return nil
+	}
+	return s.measure(ctx, p)
+}
+
+func (s *Service) measure(ctx context.Context, p *project.Project) error {
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	var tip gitcmd.ObjectID
+	if p.DefaultBranch != nil {
+		if tip, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+			return fmt.Errorf("read default branch: %w", err)
+		}
+	}
+	m := project.Measure{LanguagesOf: map[string]int64{}}
+	if m.Size, err = r.Size(ctx); err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	if !tip.IsZero() {
+		m.Commit = tip.String()
+		at, _, err := s.projects.MeasuredAt(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if at == m.Commit {
+			return s.projects.RecordSize(ctx, p.ID, m.Size)
+		}
+		if err := s.look(ctx, r, tip, &m); err != nil {
+			return err
+		}
+	}
+	return s.projects.RecordMeasure(ctx, p.ID, m)
+}
+
+// look fills in what the commit at the tip of the default branch holds.
+func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, m *project.Measure) error {
+	commits, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{tip}})
+	if err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	m.Commits = int64(commits)
+	root, err := r.List(ctx, tip, "")
+	if err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	m.Readme = readmeOf(root)
+	if m.License, m.LicenseKey, err = licenseOf(ctx, r, root); err != nil {
+		return err
+	}
+	if err := countLanguages(ctx, r, tip, m.LanguagesOf); err != nil {
+		return fmt.Errorf("measure languages: %w", err)
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough was looked at")
+
+// countLanguages adds up the bytes of each language.
+func countLanguages(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, into map[string]int64) error {
+	files, heads := 0, int64(0)
+	err := r.Walk(ctx, tip, "", func(e gitcmd.PathEntry) error {
+		if e.Mode != gitcmd.ModeFile && e.Mode != gitcmd.ModeExecutable {
+			return nil
+		}
+		if files++; files > maxMeasured {
+			return errEnough
+		}
+		if !language.Own(e.Path) {
+			return nil
+		}
+		var failed error
+		name := language.Detect(e.Path, func() []byte {
+			if heads > maxHeads {
+				return nil
+			}
+			var text []byte
+			text, failed = head(ctx, r, e.ID)
+			heads += int64(len(text))
+			return text
+		})
+		if failed != nil || name == "" {
+			return failed
+		}
+		info, err := r.Info(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		if info.Size > 0 {
+			into[name] += info.Size
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// head reads how a file begins.
+func head(ctx context.Context, r *gitcmd.Repo, id gitcmd.ObjectID) ([]byte, error) {
+	blob, err := r.OpenBlob(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(blob, language.Head))
+	if err := errors.Join(err, blob.Close()); err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return text, nil
+}
+
+// readmeEndings are those of a README, the best first.
+var readmeEndings = []string{".md", ".markdown", ".mkd", ".mdown", ".rst", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".creole", ".wiki", ".pod", "", ".txt"}
+
+// readmeOf gives the path of the file that explains a project, "" for none.
+func readmeOf(root []gitcmd.PathEntry) string {
+	best, at := "", len(readmeEndings)
+	for _, e := range root {
+		if e.Kind() != gitcmd.KindBlob {
+			continue
+		}
+		ending, ok := strings.CutPrefix(strings.ToLower(e.Path), "readme")
+		if i := slices.Index(readmeEndings, ending); ok && i >= 0 && i < at {
+			best, at = e.Path, i
+		}
+	}
+	return best
+}
+
+// Languages gives the languages of the default branch, measured now where that has not
+// been done since it moved. It requires ReadCode.
+func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Project) ([]project.LanguageShare, error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.DefaultBranch == nil {
+		return []project.LanguageShare{}, nil
+	}
+	tip, err := r.Branch(ctx, *p.DefaultBranch)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return []project.LanguageShare{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read default branch: %w", err)
+	}
+	at, _, err := s.projects.MeasuredAt(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if at != tip.String() {
+		if err := s.measure(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return s.projects.Languages(ctx, p.ID) //nolint:wrapcheck // the sentence stands
+}
