@@ -26,11 +26,16 @@ type options struct {
 	length   time.Duration // of each measurement
 	rest     time.Duration // before idle memory is read
 	database string
+	repo     string // a repository to measure as well
 	quick    bool
 	keep     bool
 }
 
 func main() {
+	if root := os.Getenv(bareRoot); root != "" {
+		fmt.Fprintln(os.Stderr, "bench:", serveBare(context.Background(), root, os.Getenv(bareToken)))
+		os.Exit(1)
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -42,6 +47,7 @@ func flags() (options, error) {
 	only := flag.String("only", "", "run the operations whose name matches this pattern")
 	seconds := flag.Float64("seconds", 5, "length of each measurement")
 	flag.StringVar(&o.database, "database", "", "postgres:// address of an empty database; SQLite if absent")
+	flag.StringVar(&o.repo, "repo", "", "folder of a real repository to measure as well, such as a mirror of git's own")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
@@ -96,26 +102,38 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 	if err := l.background(ctx); err != nil {
 		return err
 	}
-	out.header()
-	for _, op := range operations(w, o) {
-		if !o.only.MatchString(op.name) {
-			continue
-		}
-		r, err := l.measure(ctx, op)
+	worlds := []*world{w}
+	if o.repo != "" {
+		real, err := w.push(ctx, o.repo, filepath.Join(folder, "real.git"))
 		if err != nil {
-			return fmt.Errorf("%s: %w", op.name, err)
+			return fmt.Errorf("push %s: %w", o.repo, err)
 		}
-		failed += r.one.errors + r.eight.errors
-		out.row(op, r)
+		worlds = append(worlds, real)
 	}
-	if o.only.MatchString("git clone") || o.only.MatchString("git push") {
-		if err := measureGit(ctx, o, folder, s, w, out); err != nil {
-			return fmt.Errorf("git: %w", err)
+	for i, w := range worlds {
+		ops := operations(w, o)
+		if i > 0 {
+			out.line("\nRepository %s: %d commits.\n", o.repo, w.commits)
+			if ops, err = w.readsOfReal(ctx, o); err != nil {
+				return err
+			}
 		}
-	}
-	if o.only.MatchString("ssh") {
-		if err := measureSSH(ctx, folder, w, out); err != nil {
-			return fmt.Errorf("ssh: %w", err)
+		out.header()
+		for _, op := range ops {
+			if !o.only.MatchString(op.name) {
+				continue
+			}
+			r, err := l.measure(ctx, op)
+			if err != nil {
+				return fmt.Errorf("%s: %w", op.name, err)
+			}
+			failed += r.one.errors + r.eight.errors
+			out.row(op, r)
+		}
+		if o.only.MatchString("git clone") || o.only.MatchString("git push") || o.only.MatchString("git archive") {
+			if err := measureGit(ctx, o, folder, s, w, out); err != nil {
+				return fmt.Errorf("git: %w", err)
+			}
 		}
 	}
 	if o.only.MatchString("memory") {

@@ -25,7 +25,7 @@ func operations(w *world, o options) []operation {
 	}
 	requests := list
 	requests.statements = 10
-	warm := goal{rate: 2500, noGit: true}
+	warm := goal{rate: 2500, p99: 5 * time.Millisecond, noGit: true}
 	at := func(format string, args ...any) string { return w.project + fmt.Sprintf(format, args...) }
 	ref := func(name string) string { return url.PathEscape(name) }
 	return append([]operation{
@@ -50,10 +50,16 @@ func operations(w *world, o options) []operation {
 		w.read("get one branch", warm, nil, func(i int) string {
 			return at("/repository/branches/%s", ref(featureBranch(i%20)))
 		}),
-		w.read("compare, 10 commits, 20 files", goal{noGit: true}, nil, func(int) string {
+		w.read("compare, 10 commits, 20 files", goal{rate: 800, noGit: true}, nil, func(int) string {
 			return at("/repository/compare?from=compare%%2Fbase&to=compare%%2Fhead")
 		}),
 		w.read("commits, page of 20", goal{}, rows(20), func(int) string { return at("/repository/commits?per_page=20") }),
+		w.read("commits of a path, page of 20", goal{rate: 300}, rows(20), func(i int) string {
+			return at("/repository/commits?per_page=20&path=src%%2Fpart%02d", i%min(20, w.files/perFolder))
+		}),
+		w.read("archive tar.gz, again", goal{rate: 100}, nil, func(i int) string {
+			return at("/repository/archive.tar.gz?sha=%s", w.archived[0])
+		}),
 	}, w.writes(at, note)...)
 }
 
@@ -68,6 +74,11 @@ func (w *world) writes(at func(format string, args ...any) string, note goal) []
 		w.write("file commit", goal{}, http.MethodPost, http.StatusCreated, func(i int) (string, map[string]any) {
 			return at("/repository/files/%s", url.PathEscape(fmt.Sprintf("load/file%06d.txt", i))), map[string]any{
 				"branch": loadBranch(i % 8), "commit_message": "Add a file", "content": text(i),
+			}
+		}),
+		w.write("file commit, one branch", goal{rate: 60}, http.MethodPost, http.StatusCreated, func(i int) (string, map[string]any) {
+			return at("/repository/files/%s", url.PathEscape(fmt.Sprintf("single/file%06d.txt", i))), map[string]any{
+				"branch": loadBranch(0), "commit_message": "Add a file", "content": text(i),
 			}
 		}),
 		w.merge(at),

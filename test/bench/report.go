@@ -84,17 +84,31 @@ func goals(g goal, m result) string {
 	return strings.Join(out, ", ")
 }
 
-func (r *report) transport(name string, ours, bare time.Duration, most float64) {
-	ratio := float64(ours) / float64(bare)
-	goal := ""
-	if most > 0 {
-		goal = met(ratio <= most, fmt.Sprintf("%.2fx", most))
+func (r *report) transport(m comparison, c compared) {
+	wall, cpu := float64(c.ours)/float64(c.bare), float64(c.oursCPU)/float64(max(c.bareCPU, 1))
+	var out []string
+	if m.wall > 0 {
+		out = append(out, met(wall <= m.wall, fmt.Sprintf("%.2fx", m.wall)))
 	}
-	r.line("| %s | %.1f ms | %.1f ms | %.2fx | %s |", name, ours.Seconds()*1000, bare.Seconds()*1000, ratio, goal)
+	if m.cpu > 0 {
+		out = append(out, met(cpu <= m.cpu, fmt.Sprintf("CPU %.2fx", m.cpu)))
+	}
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
+	r.line("| %s | %s | %s | %.2fx | %s | %s | %s |", m.name, ms(c.ours), ms(c.bare), wall, ms(c.oursCPU), ms(c.bareCPU), strings.Join(out, ", "))
 }
 
 func (r *report) transportHeader(rounds int) {
-	r.line("\n| git, median of %d, interleaved | Tenon | bare git http-backend | ratio | goal |\n|---|--:|--:|--:|---|", rounds)
+	r.line("\n| git, median of %d, interleaved | Tenon | bare git | ratio | CPU of Tenon | CPU of bare git | goal |\n|---|--:|--:|--:|--:|--:|---|", rounds)
+}
+
+func (r *report) stormHeader() {
+	r.line("\n| identical clones at once, nothing cached | CPU of one | CPU of all | ratio | wall | size of one | goal |\n|---|--:|--:|--:|--:|--:|---|")
+}
+
+func (r *report) storm(n int, one, all, wall time.Duration, size int64, most float64) {
+	ratio := float64(all) / float64(max(one, 1))
+	r.line("| %d | %.0f ms | %.0f ms | %.2fx | %.1f s | %.1f MB | %s |", n, one.Seconds()*1000, all.Seconds()*1000, ratio,
+		wall.Seconds(), float64(size)/(1<<20), met(ratio <= most, fmt.Sprintf("%.0fx", most)))
 }
 
 func (r *report) memory(rest time.Duration, idle, peak, binary float64) {

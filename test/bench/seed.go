@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -40,6 +43,10 @@ type world struct {
 	merging []int // iids of those to merge
 	shas    []string
 	source  string // the repository that was pushed
+	id      int
+	branch  string // of a real repository
+
+	archived []string // commits of about 3 MB as tar.gz; the last ones are asked for once
 }
 
 // busy is how many of the first issues have more than a page of notes.
@@ -64,7 +71,7 @@ func fill(ctx context.Context, o options, s *server, source string) (*world, err
 		{"users", f.makeUsers},
 		{"project", f.makeProject},
 		{"labels", f.makeLabels},
-		{"commits pushed", f.push},
+		{"commits pushed", f.pushAll},
 		{"issues", f.makeIssues},
 		{"merge requests", f.makeRequests},
 		{"notes", f.makeNotes},
@@ -160,7 +167,7 @@ func (f *filler) makeProject(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f.project = fmt.Sprintf("/projects/%d", p.ID)
+	f.id, f.project = p.ID, fmt.Sprintf("/projects/%d", p.ID)
 	f.clone = f.url + "/bench/large.git"
 	return 1, nil
 }
@@ -232,7 +239,7 @@ func (f *filler) makeNotes(ctx context.Context) (int, error) {
 }
 
 // push sends the default branch first, then the others.
-func (f *filler) push(ctx context.Context) (int, error) {
+func (f *filler) pushAll(ctx context.Context) (int, error) {
 	to, err := signedOn(f.clone, f.tokens[0])
 	if err != nil {
 		return 0, err
@@ -243,7 +250,13 @@ func (f *filler) push(ctx context.Context) (int, error) {
 		}
 	}
 	list, err := git(ctx, f.source, "rev-list", "--max-count=200", "main")
+	if err != nil {
+		return 0, err
+	}
 	f.shas = strings.Fields(list)
+	// Every commit adds a file of about 3.5 kB once it is packed, until there are all.
+	list, err = git(ctx, f.source, "rev-list", "--max-count=50", fmt.Sprintf("main~%d", f.commits-min(f.commits/2, 900)))
+	f.archived = strings.Fields(list)
 	return f.commits, err
 }
 
@@ -255,4 +268,10 @@ func signedOn(address, token string) (string, error) {
 	}
 	u.User = url.UserPassword("bench", token)
 	return u.String(), nil
+}
+
+// onDisk is the folder of the repository.
+func (w *world) onDisk(data string) string {
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(w.id))))
+	return filepath.Join(data, "repositories", "@hashed", sum[:2], sum[2:4], sum+".git")
 }

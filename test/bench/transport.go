@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/cgi"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-// measureGit compares clone and push with git's own server program on a copy of the
+// measureGit compares clone, push and archive with git's own programs on a copy of the
 // same repository, one after the other in turns.
 func measureGit(ctx context.Context, o options, folder string, s *server, w *world, out *report) error {
 	rounds := 20
@@ -23,62 +20,114 @@ func measureGit(ctx context.Context, o options, folder string, s *server, w *wor
 	if err := s.quiet(ctx); err != nil {
 		return err
 	}
-	root := filepath.Join(folder, "bare")
-	if err := copyRepository(ctx, s.data, filepath.Join(root, "large.git")); err != nil {
+	root := filepath.Join(folder, "bare-"+filepath.Base(w.clone))
+	copied := filepath.Join(root, "copy.git")
+	if err := copyRepository(ctx, w.onDisk(s.data), copied); err != nil {
 		return err
 	}
-	bare, stop, err := serveBare(ctx, root, w.tokens[0])
+	bare, err := startBare(ctx, root, w.tokens[0])
 	if err != nil {
 		return err
 	}
-	defer stop()
-	t := &transport{folder: folder, source: w.source}
+	defer bare.stop()
+	t := &transport{folder: folder, source: w.source, server: s, bareServer: bare, copied: copied, world: w}
 	if t.ours, err = signedOn(w.clone, w.tokens[0]); err != nil {
 		return err
 	}
-	if t.bare, err = signedOn(bare+"/large.git", w.tokens[0]); err != nil {
+	if t.bare, err = signedOn(bare.url+"/copy.git", w.tokens[0]); err != nil {
 		return err
 	}
 	out.transportHeader(rounds)
-	for _, m := range []struct {
-		name string
-		most float64
-		run  func(ctx context.Context, to string, round int) error
-	}{
-		{"clone, all branches", 1.15, t.clone},
-		{"shallow clone, depth 1", 0, t.shallow},
-		{"push of one commit", 1.3, t.push},
-		{"push of a new branch", 0, t.branch},
+	for _, m := range []comparison{
+		{name: "clone, all branches, first time", wall: 1.15, before: s.forgetPacks, run: t.clone},
+		{name: "clone, all branches, again", wall: 0.5, cpu: 0.2, run: t.clone},
+		{name: "shallow clone, depth 1, first time", before: s.forgetPacks, run: t.shallow},
+		{name: "shallow clone, depth 1, again", run: t.shallow},
+		{name: "push of one commit", wall: 1.3, run: t.push},
+		{name: "push of a new branch", run: t.branch},
+		{name: "archive tar.gz, first time", wall: 1.2, run: t.archive},
 	} {
-		a, b, err := t.turns(ctx, rounds, m.run)
+		if !o.only.MatchString("git " + m.name) {
+			continue
+		}
+		c, err := t.turns(ctx, rounds, m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		out.transport(m.name, a, b, m.most)
+		out.transport(m, c)
 	}
-	return nil
+	if !o.only.MatchString("git clone, identical") {
+		return nil
+	}
+	return t.storms(ctx, o, out)
 }
+
+// comparison is one thing that both servers do.
+type comparison struct {
+	name      string
+	wall, cpu float64 // at most, over git's own; zero is no goal
+	before    func() error
+	run       func(ctx context.Context, to string, round int) error
+}
+
+// compared is what it cost: medians of wall time, and means of the servers' CPU time.
+type compared struct{ ours, bare, oursCPU, bareCPU time.Duration }
 
 type transport struct {
 	folder, source string
-	ours, bare     string
+	ours, bare     string // addresses
+	copied         string // the repository of bare
+	server         *server
+	bareServer     *bareServer
+	world          *world
 }
 
-// turns runs one thing against both servers by turns and gives the medians.
-func (t *transport) turns(ctx context.Context, rounds int, run func(ctx context.Context, to string, round int) error) (ours, bare time.Duration, err error) {
-	var all [2][]time.Duration
+// turns runs one thing against both servers by turns.
+func (t *transport) turns(ctx context.Context, rounds int, m comparison) (compared, error) {
+	var wall, cpu [2][]time.Duration
 	for round := range rounds + 1 {
 		for side, to := range []string{t.ours, t.bare} {
+			if m.before != nil {
+				if err := m.before(); err != nil {
+					return compared{}, err
+				}
+			}
+			used, err := t.used(ctx, side)
+			if err != nil {
+				return compared{}, err
+			}
 			began := time.Now()
-			if err := run(ctx, to, round); err != nil {
-				return 0, 0, err
+			if err := m.run(ctx, to, round); err != nil {
+				return compared{}, err
+			}
+			took := time.Since(began)
+			after, err := t.used(ctx, side)
+			if err != nil {
+				return compared{}, err
 			}
 			if round > 0 { // the first one warms up
-				all[side] = append(all[side], time.Since(began))
+				wall[side], cpu[side] = append(wall[side], took), append(cpu[side], after-used)
 			}
 		}
 	}
-	return median(all[0]), median(all[1]), nil
+	return compared{median(wall[0]), median(wall[1]), mean(cpu[0]), mean(cpu[1])}, nil
+}
+
+// used is the CPU time that one side has used so far, with its git processes.
+func (t *transport) used(ctx context.Context, side int) (time.Duration, error) {
+	if side == 1 {
+		return t.bareServer.used()
+	}
+	u, err := t.server.usage(ctx)
+	return u.own + u.git, err
+}
+
+func mean(all []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, d := range all {
+		sum += d
+	}
+	return sum / time.Duration(len(all))
 }
 
 func (t *transport) clone(ctx context.Context, from string, _ int) error {
@@ -107,16 +156,21 @@ func (t *transport) branch(ctx context.Context, to string, round int) error {
 	return err
 }
 
-// copyRepository copies the one repository of a data folder, with a plain configuration.
-func copyRepository(ctx context.Context, data, to string) error {
-	found, err := filepath.Glob(filepath.Join(data, "repositories", "@hashed", "*", "*", "*.git"))
-	if err != nil {
+// archive asks for an archive of a commit that nobody has asked for yet; on the other side
+// git makes it.
+func (t *transport) archive(ctx context.Context, to string, round int) error {
+	commit := t.world.archived[len(t.world.archived)-1-round]
+	if to == t.bare {
+		_, err := git(ctx, t.copied, "archive", "--format=tar.gz", "--output="+filepath.Join(t.folder, "archive.tar.gz"), commit)
 		return err
 	}
-	if len(found) != 1 {
-		return fmt.Errorf("there are %d repositories, not one", len(found))
-	}
-	if err := os.CopyFS(to, os.DirFS(found[0])); err != nil {
+	_, err := newAPI(t.world.url, t.world.tokens[0]).get(ctx, t.world.project+"/repository/archive.tar.gz?sha="+commit)
+	return err
+}
+
+// copyRepository copies a repository, with a plain configuration.
+func copyRepository(ctx context.Context, from, to string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(filepath.Join(to, "hooks")), os.Remove(filepath.Join(to, "config"))); err != nil {
@@ -132,34 +186,4 @@ func copyRepository(ctx context.Context, data, to string) error {
 		}
 	}
 	return nil
-}
-
-// serveBare runs git http-backend for every request, behind the same sign-on.
-func serveBare(ctx context.Context, root, token string) (address string, stop func(), err error) {
-	exec, err := git(ctx, root, "--exec-path")
-	if err != nil {
-		return "", nil, err
-	}
-	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(exec), "git-http-backend"),
-		Dir:  root,
-		Env: []string{
-			"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REMOTE_USER=bench",
-		},
-		InheritEnv: []string{"PATH"},
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	srv := &http.Server{ReadHeaderTimeout: longest, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != token {
-			w.Header().Set("WWW-Authenticate", `Basic realm="bench"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, r)
-	})}
-	go func() { _ = srv.Serve(l) }() // ends with stop
-	return "http://" + l.Addr().String(), func() { _ = srv.Close() }, nil
 }
