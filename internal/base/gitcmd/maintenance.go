@@ -11,9 +11,9 @@ import (
 )
 
 // Maintenance says what housekeeping does besides packing references, joining small
-// packs and refreshing the commit graph.
+// packs under one index with a bitmap and refreshing the commit graph.
 type Maintenance struct {
-	Full  bool          // repack everything with a bitmap, for fast clones
+	Full  bool          // repack everything
 	Grace time.Duration // objects that nothing names are kept this long; default two weeks; used by Full
 }
 
@@ -34,7 +34,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		m.Grace = 14 * 24 * time.Hour
 	}
 	expiry := time.Now().Add(-m.Grace).UTC().Format("2006-01-02T15:04:05Z")
-	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--no-write-bitmap-index"}
+	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--write-midx", "--write-bitmap-index"}
 	switch {
 	case pool != nil: // a bitmap would need all that is borrowed, and so would joining packs by their size
 		repack = []string{"repack", "-d", "-l", "--cruft", "--cruft-expiration=" + expiry, "--quiet", "--no-write-bitmap-index"}

@@ -21,9 +21,6 @@ type Housekeeping struct {
 // Kind names the job.
 func (Housekeeping) Kind() string { return "repository_housekeeping" }
 
-// housekeepEvery is after how many pushes a repository is looked at.
-const housekeepEvery = 10
-
 // pushes counts the pushes of each project since the server was started. The zero value
 // is ready.
 type pushes struct {
@@ -31,21 +28,29 @@ type pushes struct {
 	count map[project.ID]int
 }
 
-// next reports whether a repository is due: at the first push and at every tenth after it.
-func (p *pushes) next(id project.ID) bool {
+// next reports whether a repository is due: at the first push and each time so many
+// pushes have come since.
+func (p *pushes) next(id project.ID, every int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count == nil {
 		p.count = make(map[project.ID]int)
 	}
-	n := p.count[id]
-	p.count[id] = (n + 1) % housekeepEvery
-	return n == 0
+	n, seen := p.count[id]
+	if seen && n < every {
+		p.count[id] = n + 1
+		return false
+	}
+	p.count[id] = 1
+	return true
 }
 
 // Due reports whether a push that has just happened is one after which the repository
-// is to be looked at. It counts the call as the push.
-func (s *Service) Due(id project.ID) bool { return s.pushes.next(id) }
+// is to be looked at, as the settings say. It counts the call as the push.
+func (s *Service) Due(id project.ID) bool {
+	settings := s.settings.Current()
+	return settings.HousekeepingEnabled && s.pushes.next(id, settings.HousekeepingOptimizeRepositoryPeriod)
+}
 
 // What a repository may hold before it is tidied.
 const (

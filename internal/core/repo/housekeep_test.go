@@ -4,25 +4,97 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
+// Repositories are looked at as often as the settings say, or never.
 func TestService_Due(t *testing.T) {
 	t.Parallel()
-	var s repo.Service
-	var due []int
-	for i := range 21 {
-		if s.Due(1) {
-			due = append(due, i)
+	each(t, func(t *testing.T, w *world) {
+		due := func(id project.ID) (at []int) {
+			for i := range 21 {
+				if w.repos.Due(id) {
+					at = append(at, i)
+				}
+			}
+			return at
 		}
-	}
-	if fmt.Sprint(due) != "[0 10 20]" || !s.Due(2) {
-		t.Errorf("due at %v, want the first push of each project and every tenth after it", due)
-	}
+		if got := due(1); fmt.Sprint(got) != "[0 10 20]" || !w.repos.Due(2) {
+			t.Errorf("due at %v, want the first push of each project and every tenth after it", got)
+		}
+		check(t, w.settings.Set(t.Context(), "housekeeping_optimize_repository_period", 7))
+		if got := due(3); fmt.Sprint(got) != "[0 7 14]" {
+			t.Errorf("due at %v, want every seventh push", got)
+		}
+		check(t, w.settings.Set(t.Context(), "housekeeping_enabled", false))
+		if got := due(4); got != nil {
+			t.Errorf("due at %v although housekeeping is off", got)
+		}
+	})
+}
+
+// Reading goes on while everything is packed again and again, and what is read is right.
+func TestService_Housekeep_besideReaders(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		random := make([]byte, 1<<20)
+		_, _ = rand.Read(random)
+		w.put("main", "large", base64.StdEncoding.EncodeToString(random))
+		var tips []gitcmd.ObjectID
+		for i := range 8 {
+			tips = append(tips, w.put("main", fmt.Sprintf("f%d", i), fmt.Sprintf("content %d\n", i)).ID)
+		}
+		r := w.open()
+		check(t, r.UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: gitcmd.RefName("refs/keep-around/" + tips[3].String()), New: tips[3]}}))
+		done := make(chan struct{})
+		var readers sync.WaitGroup
+		for n := range 2 {
+			readers.Go(func() {
+				for i := n; ; i++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					w.git.Trim() // nothing is remembered
+					k := i % len(tips)
+					var got []byte
+					entry, err := r.Entry(t.Context(), tips[k], fmt.Sprintf("f%d", k))
+					if err == nil {
+						got, err = r.Blob(t.Context(), entry.ID, 1<<10)
+					}
+					if err != nil || string(got) != fmt.Sprintf("content %d\n", k) {
+						t.Errorf("f%d: %q, %v", k, got, err)
+						return
+					}
+				}
+			})
+		}
+		for i := range 6 {
+			for j := range 10 {
+				_, err := r.WriteBlob(t.Context(), fmt.Appendf(nil, "loose %d %d", i, j))
+				check(t, err)
+			}
+			check(t, r.Maintain(t.Context(), gitcmd.Maintenance{Full: i%3 == 2, Grace: time.Nanosecond}))
+		}
+		close(done)
+		readers.Wait()
+		s, err := r.Storage(t.Context())
+		check(t, err)
+		if !s.Bitmap || s.Loose != 0 {
+			t.Errorf("%+v, want a bitmap and no loose objects", s)
+		}
+		if _, err := r.Commit(t.Context(), tips[3]); err != nil {
+			t.Error(err)
+		}
+		check(t, r.Fsck(t.Context()))
+	})
 }
 
 func TestService_Housekeep(t *testing.T) {
@@ -50,11 +122,8 @@ func TestService_Housekeep(t *testing.T) {
 			_, err := r.WriteBlob(ctx, fmt.Appendf(nil, "loose %d", i))
 			check(t, err)
 		}
-		if s := keep(); s.Loose != 0 || s.Packs == 0 || s.Bitmap {
-			t.Errorf("many loose objects: %+v, want them packed", s)
-		}
-		if s := keep(); !s.Bitmap {
-			t.Errorf("a large pack: %+v, want a bitmap", s)
+		if s := keep(); s.Loose != 0 || s.Packs == 0 || !s.Bitmap {
+			t.Errorf("many loose objects: %+v, want them packed, with a bitmap", s)
 		}
 		if s, again := keep(), keep(); s != again {
 			t.Errorf("%+v, then %+v, want nothing to do any more", s, again)

@@ -27,6 +27,7 @@ type world struct {
 	git      *gitcmd.Git
 	archives *spool.Cache
 	packs    *spool.Cache
+	settings *setting.Store
 	id       project.ID
 	pushed   []repo.Pushed
 
@@ -52,6 +53,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	check(t, err)
 	t.Cleanup(func() { check(t, w.packs.Close()) })
 	settings := setting.New(d, w.Now)
+	w.settings = settings
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects,
 		Accounts: account.New(account.Config{

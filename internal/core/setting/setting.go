@@ -71,6 +71,10 @@ type Settings struct {
 	RawBlobRequestLimit       int      `setting:"raw_blob_request_limit" default:"300"`
 	SearchRateLimit           int      `setting:"search_rate_limit" default:"30"`
 
+	// Housekeeping: after every how many pushes a repository is looked at.
+	HousekeepingEnabled                  bool `setting:"housekeeping_enabled" default:"true"`
+	HousekeepingOptimizeRepositoryPeriod int  `setting:"housekeeping_optimize_repository_period" default:"10"`
+
 	PushEventActivitiesLimit int `setting:"push_event_activities_limit" default:"3"`
 }
 
