@@ -92,27 +92,6 @@ CREATE TABLE identities (
 CREATE UNIQUE INDEX identities_uid ON identities (provider, extern_uid);
 CREATE UNIQUE INDEX identities_user ON identities (user_id, provider);
 
--- Tokens of every kind; only the SHA-256 digest of the secret is kept.
-CREATE TABLE access_tokens (
-    id            {{id}},
-    kind          {{text}} NOT NULL, -- personal, impersonation, project, group
-    user_id       BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    name          {{text}} NOT NULL,
-    name_fold     {{text}} NOT NULL,
-    description   {{text}},
-    digest        {{text}} NOT NULL,
-    scopes        {{text}} NOT NULL, -- joined by spaces
-    revoked       BOOLEAN NOT NULL,
-    expires_on    {{text}}, -- YYYY-MM-DD; unusable from that day on
-    family_id     BIGINT,   -- the first token of a chain of rotations
-    last_used_at  {{time}},
-    created_at    {{time}} NOT NULL,
-    updated_at    {{time}} NOT NULL
-);
-CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
-CREATE INDEX access_tokens_user ON access_tokens (user_id);
-CREATE INDEX access_tokens_family ON access_tokens (family_id);
-
 -- What users say of the moment.
 CREATE TABLE user_statuses (
     user_id      BIGINT PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
@@ -171,6 +150,30 @@ CREATE TABLE namespaces (
 CREATE INDEX namespaces_parent ON namespaces (parent_id);
 -- Siblings of one kind have different names; the top level may repeat them.
 CREATE UNIQUE INDEX namespaces_name ON namespaces (parent_id, kind, name) WHERE parent_id IS NOT NULL;
+
+-- Tokens of every kind; only the SHA-256 digest of the secret is kept.
+CREATE TABLE access_tokens (
+    id            {{id}},
+    kind          {{text}} NOT NULL, -- personal, impersonation, project, group, deploy
+    user_id       BIGINT REFERENCES users (id) ON DELETE CASCADE, -- whose it is; null for a deploy token
+    namespace_id  BIGINT REFERENCES namespaces (id) ON DELETE CASCADE, -- where a deploy token is good, with what is below
+    username      {{text}}, -- that a deploy token goes with
+    name          {{text}} NOT NULL,
+    name_fold     {{text}} NOT NULL,
+    description   {{text}},
+    digest        {{text}} NOT NULL,
+    scopes        {{text}} NOT NULL, -- joined by spaces
+    revoked       BOOLEAN NOT NULL,
+    expires_on    {{text}}, -- YYYY-MM-DD; unusable from that day on
+    family_id     BIGINT,   -- the first token of a chain of rotations
+    last_used_at  {{time}},
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX access_tokens_digest ON access_tokens (digest);
+CREATE INDEX access_tokens_user ON access_tokens (user_id);
+CREATE INDEX access_tokens_place ON access_tokens (namespace_id, id) WHERE namespace_id IS NOT NULL;
+CREATE INDEX access_tokens_family ON access_tokens (family_id);
 
 -- Closure of the tree: every namespace with itself (depth 0) and each ancestor.
 CREATE TABLE namespace_ancestors (

@@ -116,6 +116,8 @@ func TestContract(t *testing.T) {
 		{"merge_requests", "owner", "/merge_requests?scope=all"},
 		{"commits", "owner", path + request + "/commits"},
 		{"deploy_keys", "admin", "/deploy_keys"},
+		{"deploy_tokens", "owner", path + "/deploy_tokens"},
+		{"deploy_token", "owner", path + "/deploy_tokens/" + project["deploy_tokens/:token_id"]},
 	} {
 		t.Run(tc.schema+" "+tc.path, func(t *testing.T) {
 			schema, err := c.Compile("file://" + filepath.Join(root, "schemas/public_api/v4", tc.schema+".json"))

@@ -51,7 +51,7 @@ func TestStatements(t *testing.T) {
 		"GET /groups/:id/merge_requests", "GET /projects/:id/labels", "GET /users", "GET /projects", "GET /groups",
 		"GET /groups/:id/projects", "GET /groups/:id/subgroups", "GET /projects/:id/members/all", "GET /groups/:id/members",
 		"GET /projects/:id/repository/branches", "GET /projects/:id/repository/tags", "GET /projects/:id/repository/tree",
-		"GET /personal_access_tokens", "GET /projects/:id/deploy_keys", "GET /deploy_keys",
+		"GET /personal_access_tokens", "GET /projects/:id/deploy_keys", "GET /deploy_keys", "GET /projects/:id/deploy_tokens", "GET /deploy_tokens",
 	} {
 		if got := full[name]; got.rows < many {
 			t.Errorf("%s has %d rows only: what was to be counted?", name, got.rows)
@@ -164,6 +164,7 @@ func (w *world) fill(path string) {
 			w.do([]string{"reporter", "developer", "owner"}[i%3], "POST", path+kind+"/notes", obj{"body": "Word"})
 		}
 		w.do("owner", "POST", path+"/deploy_keys", obj{"title": name, "key": deployKey()})
+		w.do("owner", "POST", path+"/deploy_tokens", obj{"name": name, "scopes": []string{"read_repository"}})
 		w.token("owner's "+name, "owner", authz.ScopeAPI)
 		actions = append(actions, obj{"action": "create", "file_path": name + ".md", "content": name})
 	}

@@ -34,6 +34,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.KeyAdded)
 	event.On(b, "audit", a.audit.KeyRemoved)
 
+	event.On(b, "audit", a.audit.DeployTokenCreated)
+	event.On(b, "audit", a.audit.DeployTokenDestroyed)
 	event.On(b, "audit", a.audit.DeployKeyAdded)
 	event.On(b, "audit", a.audit.DeployKeyUpdated)
 	event.On(b, "audit", a.audit.DeployKeyRemoved)

@@ -88,6 +88,8 @@ func newWorld(s *server) *world {
 	for _, e := range []struct{ as, name string }{{"admin", "own email"}, {"mate", "emails/:email_id"}} {
 		common[e.name] = number(s.do(e.as, "POST", "/user/emails", map[string]any{"email": e.as + "@example.org"}), "id")
 	}
+	impersonating := s.do("admin", "POST", "/users/"+common[":user_id"]+"/impersonation_tokens", map[string]any{"name": "as mate", "scopes": []string{"api"}})
+	common[":impersonation_token_id"] = number(impersonating, "id")
 	w.instance = []*place{{name: "instance", values: common}}
 	for _, visibility := range []string{"private", "internal", "public"} {
 		group := w.group(visibility, common)
@@ -120,12 +122,13 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.populate(path, authz.Owner)
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
-		"access_tokens/:token_id": number(bot, "id"),
-		"groups/:id":              number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
+		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"),
+		"groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	return p
 }
@@ -163,6 +166,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
+	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}, "expires_at": nextMonth()})
 	key := w.do("owner", "POST", path+"/deploy_keys", map[string]any{"title": "ci", "key": deployKey()})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": p.values[":group_id"], "group_access": authz.Guest})
@@ -195,7 +199,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
 	}
 	maps.Copy(p.values, map[string]string{
-		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"),
+		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),

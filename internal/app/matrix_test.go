@@ -182,7 +182,7 @@ func (w *world) line(t *testing.T, r row) string {
 		a := w.undone(q, r.before())
 		got[c.title] = a.Code
 		fmt.Fprintf(&text, "%-6d", a.Code)
-		if makesSecret := strings.HasSuffix(r.route.Path, "access_tokens") || strings.HasSuffix(r.route.Path, "/rotate"); !makesSecret {
+		if makesSecret := strings.HasSuffix(r.route.Path, "_tokens") || strings.HasSuffix(r.route.Path, "/rotate"); !makesSecret {
 			w.noSecrets(r.title(), a)
 		}
 		bad := a.Code == http.StatusBadRequest && c.title == "admin" && r.sample.status != a.Code

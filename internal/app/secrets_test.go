@@ -16,7 +16,7 @@ import (
 )
 
 // anyToken is what every access token that the server makes looks like.
-var anyToken = regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20}`)
+var anyToken = regexp.MustCompile(`gl(?:pat|dt)-[A-Za-z0-9_-]{20}`)
 
 // noSecrets checks that an answer holds no secret of anybody.
 func (s *server) noSecrets(what string, a *httptest.ResponseRecorder) {
@@ -70,7 +70,26 @@ func TestSecrets(t *testing.T) {
 		s.http.Handler.ServeHTTP(w, r)
 		return w
 	}
-	for name, key := range map[string]string{"good": s.keys["mona"], "wrong": wrong} {
+	for name, request := range map[string]request{
+		"project token": {path: "/projects/mona%2Ftools/access_tokens", body: obj{"name": "ci", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()}},
+		"deploy token":  {path: "/projects/mona%2Ftools/deploy_tokens", body: obj{"name": "ci", "scopes": []string{"read_repository"}, "username": "mona"}},
+		"impersonation": {as: "admin", path: "/users/2/impersonation_tokens", body: obj{"name": "ci", "scopes": []string{"api"}}},
+		"own token":     {path: "/user/personal_access_tokens", body: obj{"name": "ci", "scopes": []string{"self_rotate"}}},
+	} {
+		request.method = "POST"
+		if request.as == "" {
+			request.as = "mona"
+		}
+		made := s.send(t.Context(), request)
+		if s.keys[name] = anyToken.FindString(made.Body.String()); s.keys[name] == "" {
+			t.Fatalf("create a %s: got %d %s", name, made.Code, made.Body)
+		}
+		s.noSecrets("list of "+name, s.send(t.Context(), get(request.as, strings.Replace(request.path, "/user/", "/", 1))))
+	}
+	for name, key := range map[string]string{
+		"good": s.keys["mona"], "wrong": wrong, "deploy": s.keys["deploy token"], "wrong deploy": "gldt-99999999999999999999",
+		"project": s.keys["project token"], "impersonation": s.keys["impersonation"], "own": s.keys["own token"],
+	} {
 		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("mona:"+key))
 		for _, a := range []*httptest.ResponseRecorder{
 			raw("GET", api.Prefix+"/user?private_token="+key, "", ""),
@@ -84,6 +103,7 @@ func TestSecrets(t *testing.T) {
 			raw("GET", api.Prefix+"/user", "", "", "Private-Token", key),
 			raw("GET", api.Prefix+"/user", "", "", "Authorization", "Bearer "+key),
 			raw("GET", api.Prefix+"/user", "", "", "Job-Token", key),
+			raw("GET", api.Prefix+"/user", "", "", "Deploy-Token", key),
 			raw("GET", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", "Authorization", basic),
 			raw("GET", "/mona/tools.git/info/refs?service=git-receive-pack", "", "", "Authorization", basic),
 			raw("GET", "/mona/tools", "", "", "Private-Token", key),

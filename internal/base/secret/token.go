@@ -11,6 +11,9 @@ import (
 // name another.
 const AccessTokenPrefix = "glpat-"
 
+// DeployTokenPrefix opens deploy tokens.
+const DeployTokenPrefix = "gldt-"
+
 // NewToken makes a token: the prefix and 20 random characters of the URL-safe base64
 // alphabet, 120 bits.
 func NewToken(prefix string) string {

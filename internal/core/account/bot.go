@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -23,7 +22,6 @@ type BotInput struct {
 // CheckBotToken refuses what cannot be the token of a bot with a BadRequest, and trims
 // its name.
 func (s *Service) CheckBotToken(in *TokenInput) error {
-	in.Name = strings.TrimSpace(in.Name)
 	if err := s.checkToken(in); err != nil {
 		return errs.Bad(err.Error())
 	}

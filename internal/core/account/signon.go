@@ -59,11 +59,22 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 }
 
 // AuthenticateGit judges name and password of HTTP Basic: any name with an access token
-// whose scopes reach repositories, or a person's name and password where the settings
-// allow that. Everything that does not fit is Unauthorized.
+// whose scopes reach repositories, the name that goes with a deploy token which reads
+// them, or a person's name and password where the settings allow that. Everything that
+// does not fit is Unauthorized.
 func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
 	if name == "" || password == "" {
 		return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
+	}
+	if strings.HasPrefix(password, secret.DeployTokenPrefix) {
+		as, scopes, err := s.AuthenticateDeploy(ctx, name, password)
+		switch {
+		case err != nil:
+			return authz.Actor{}, GitAccess{}, err
+		case !scopes.Has(authz.ScopeReadRepository):
+			return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
+		}
+		return as, GitAccess{Read: true}, nil
 	}
 	as, t, err := s.Authenticate(ctx, password)
 	switch {

@@ -16,12 +16,14 @@ type TokenID int64
 // Kind says what an access token stands for.
 type Kind string
 
-// The kinds of access tokens. Project and group tokens act as bots of their own.
+// The kinds of access tokens. Project and group tokens act as bots of their own; a deploy
+// token acts as nobody, and is read as a DeployToken.
 const (
 	PersonalToken      Kind = "personal"
 	ImpersonationToken Kind = "impersonation"
 	ProjectToken       Kind = "project"
 	GroupToken         Kind = "group"
+	deployToken        Kind = "deploy"
 )
 
 // Token is an access token as it is kept: without its secret.

@@ -36,11 +36,33 @@ func (s *Service) CreateToken(ctx context.Context, as authz.Actor, user authz.Us
 	if _, err := s.load(ctx, "u.id = ?", user); err != nil {
 		return nil, "", err
 	}
-	in.Name = strings.TrimSpace(in.Name)
 	if err := s.checkToken(&in); err != nil {
 		return nil, "", err
 	}
-	t := s.token(PersonalToken, user, in.Name, in.Scopes)
+	return s.createToken(ctx, as, PersonalToken, user, in)
+}
+
+// CreateOwnToken makes a personal access token for the actor. Its scopes reach nothing
+// of what the interface serves: whoever holds a token could not give it more than that
+// without the person noticing.
+func (s *Service) CreateOwnToken(ctx context.Context, as authz.Actor, in TokenInput) (*Token, string, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, "", err
+	}
+	for _, scope := range in.Scopes {
+		if scope != authz.ScopeK8sProxy && scope != authz.ScopeSelfRotate {
+			return nil, "", errs.New(errs.Unprocessable, "Scopes can only contain available scopes")
+		}
+	}
+	if err := s.checkToken(&in); err != nil {
+		return nil, "", err
+	}
+	return s.createToken(ctx, as, PersonalToken, as.UserID, in)
+}
+
+// createToken stores a token whose input was checked.
+func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in TokenInput) (*Token, string, error) {
+	t := s.token(kind, user, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
 	if t.ExpiresOn == nil {
 		t.ExpiresOn = s.lastDay(tokenLife)
@@ -61,32 +83,37 @@ func (s *Service) newSecret() string {
 	return secret.NewToken(s.Settings.Current().PersonalAccessTokenPrefix)
 }
 
-// checkToken refuses what cannot be a token, in one sentence.
+// checkToken refuses what cannot be a token, in one sentence, and trims its name.
 func (s *Service) checkToken(in *TokenInput) error {
-	var wrong []string
-	if in.Name == "" {
-		wrong = append(wrong, "Name can't be blank")
-	}
-	if utf8.RuneCountInString(in.Name) > maxName {
-		wrong = append(wrong, "Name is too long (maximum is 255 characters)")
-	}
-	if in.Description != nil && utf8.RuneCountInString(*in.Description) > maxName {
-		wrong = append(wrong, "Description is too long (maximum is 255 characters)")
-	}
-	if len(in.Scopes) == 0 {
-		wrong = append(wrong, "Scopes can't be blank")
-	}
-	all := authz.AllScopes()
-	if slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }) {
-		wrong = append(wrong, "Scopes can only contain available scopes")
-	}
-	if problem := s.checkExpiry(in.ExpiresOn); problem != "" {
-		wrong = append(wrong, problem)
-	}
-	if len(wrong) == 0 {
+	problems := s.tokenProblems(in)
+	if len(problems) == 0 {
 		return nil
 	}
+	var wrong []string
+	for _, f := range problems {
+		name := strings.ReplaceAll(f.Name, "_", " ")
+		for _, message := range f.Messages {
+			wrong = append(wrong, strings.ToUpper(name[:1])+name[1:]+" "+message)
+		}
+	}
 	return errs.New(errs.Unprocessable, sentence(wrong))
+}
+
+// tokenProblems lists what is wrong with a token, and trims its name.
+func (s *Service) tokenProblems(in *TokenInput) errs.Fields {
+	in.Name = strings.TrimSpace(in.Name)
+	var f errs.Fields
+	f.Check(in.Name != "", "name", "can't be blank")
+	f.Check(utf8.RuneCountInString(in.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
+	f.Check(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxName, "description", "is too long (maximum is 255 characters)")
+	f.Check(len(in.Scopes) > 0, "scopes", "can't be blank")
+	all := authz.AllScopes()
+	f.Check(!slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }),
+		"scopes", "can only contain available scopes")
+	if problem := s.checkExpiry(in.ExpiresOn); problem != "" {
+		f.Add("expires_at", strings.TrimPrefix(problem, "Expires at "))
+	}
+	return f
 }
 
 // checkExpiry says what is wrong with a last day, "" where nothing is.

@@ -26,6 +26,8 @@ type TokenFilter struct {
 	Sort             string // see TokenSorts; "" is by id
 	Limit            int    // 20 where zero
 	Offset           int
+
+	impersonation bool // only such tokens, which are left out otherwise
 }
 
 // TokenPage is a part of a list of tokens.
@@ -63,6 +65,10 @@ func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter)
 		}
 		f.UserID = &as.UserID
 	}
+	return s.listTokens(ctx, f)
+}
+
+func (s *Service) listTokens(ctx context.Context, f TokenFilter) (*TokenPage, error) {
 	w := f.where(s.Now())
 	total, err := db.Get[int](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM access_tokens t%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
 	if err != nil {
@@ -88,9 +94,17 @@ func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter)
 	return page, nil
 }
 
+// kinds are those that the list is of.
+func (f *TokenFilter) kinds() []Kind {
+	if f.impersonation {
+		return []Kind{ImpersonationToken}
+	}
+	return []Kind{PersonalToken, ProjectToken, GroupToken}
+}
+
 func (f *TokenFilter) where(now time.Time) *db.Where {
 	w := &db.Where{}
-	w.And("t.kind <> ?", ImpersonationToken)
+	w.In("t.kind", f.kinds())
 	if f.UserID != nil {
 		w.And("t.user_id = ?", *f.UserID)
 	}
@@ -162,7 +176,7 @@ func (s *Service) OwnToken(ctx context.Context, as authz.Actor) (*Token, error) 
 }
 
 func (s *Service) readToken(ctx context.Context, id TokenID) (*Token, error) {
-	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ?", id)
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ? AND t.kind <> ?", id, deployToken)
 	if err != nil {
 		return nil, fmt.Errorf("read token: %w", err)
 	}

@@ -186,8 +186,14 @@ const (
 	ForkProject      Ability = "fork_project"
 	RemoveForkLink   Ability = "remove_fork_link"
 
-	ListDeployKeys  Ability = "list_deploy_keys"
-	CreateDeployKey Ability = "create_public_deploy_key"
+	ListDeployKeys           Ability = "list_deploy_keys"
+	CreateDeployKey          Ability = "create_public_deploy_key"
+	ListDeployTokens         Ability = "list_deploy_tokens"
+	ReadProjectDeployTokens  Ability = "read_project_deploy_tokens"
+	AdminProjectDeployTokens Ability = "admin_project_deploy_tokens"
+	ReadGroupDeployTokens    Ability = "read_group_deploy_tokens"
+	AdminGroupDeployTokens   Ability = "admin_group_deploy_tokens"
+
 	ReadDeployKeys  Ability = "read_deploy_keys"
 	AdminDeployKeys Ability = "admin_deploy_keys"
 	ReadStatistics  Ability = "read_statistics"
@@ -310,8 +316,14 @@ var Rules = map[Ability]Rule{
 	ForkProject:      {SignedIn: true, Feature: Forking, Code: true, Change: true},
 	RemoveForkLink:   {Min: Owner, Write: true},
 
-	ListDeployKeys:  {Min: adminsOnly},
-	CreateDeployKey: {Min: adminsOnly, Write: true},
+	ListDeployKeys:           {Min: adminsOnly},
+	CreateDeployKey:          {Min: adminsOnly, Write: true},
+	ListDeployTokens:         {Min: adminsOnly},
+	ReadProjectDeployTokens:  {Min: Maintainer},
+	AdminProjectDeployTokens: {Min: Maintainer, Write: true},
+	ReadGroupDeployTokens:    {Min: Maintainer},
+	AdminGroupDeployTokens:   {Min: Owner, Write: true},
+
 	ReadDeployKeys:  {Min: Maintainer},
 	AdminDeployKeys: {Min: Maintainer, Write: true},
 	ReadStatistics:  {Min: Developer, Feature: Repository},

@@ -68,6 +68,22 @@ const (
 	ScopeServicePing     Scope = "read_service_ping"
 )
 
+// Scopes that only deploy tokens may hold.
+const (
+	ScopeReadPackages  Scope = "read_package_registry"
+	ScopeWritePackages Scope = "write_package_registry"
+	ScopeReadVirtual   Scope = "read_virtual_registry"
+	ScopeWriteVirtual  Scope = "write_virtual_registry"
+)
+
+// DeployScopes lists every scope a deploy token may hold, in the API's order.
+func DeployScopes() Scopes {
+	return Scopes{
+		ScopeReadRepository, ScopeReadRegistry, ScopeWriteRegistry, ScopeReadPackages, ScopeWritePackages,
+		ScopeReadVirtual, ScopeWriteVirtual,
+	}
+}
+
 // AllScopes lists every scope a personal access token may hold, in the API's order.
 func AllScopes() Scopes {
 	return Scopes{

@@ -212,7 +212,7 @@ func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target
 		h.redirect(w, r, "/"+moved.Path+".git/"+t.service)
 	case !errs.Is(err, errs.NotFound):
 		h.fail(w, r, err)
-	case !as.SignedIn():
+	case !as.Known():
 		h.challenge(w)
 	default:
 		plain(w, http.StatusNotFound, "The project you were looking for could not be found or you don't have permission to view it.")
@@ -230,7 +230,7 @@ func (h *Handler) redirect(w http.ResponseWriter, r *http.Request, path string) 
 // refuse answers for something the actor may not do with a project it sees.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, as authz.Actor, err error) {
 	switch {
-	case !as.SignedIn() && (errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized)):
+	case !as.Known() && (errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized)):
 		h.challenge(w)
 	case errs.Is(err, errs.Forbidden):
 		text := err.Error()

@@ -73,6 +73,8 @@ func (s *Server) Routes() []*api.Route {
 		s.forkRoutes(),
 		s.placeTokenRoutes(),
 		s.deployKeyRoutes(),
+		s.deployTokenRoutes(),
+		s.impersonationTokenRoutes(),
 		s.projectRoutes(),
 		s.statisticsRoutes(),
 		s.branchRoutes(),

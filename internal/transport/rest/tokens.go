@@ -14,6 +14,7 @@ func (s *Server) tokenRoutes() []*api.Route {
 	const path = "/personal_access_tokens"
 	return api.Scoped(nil,
 		api.Post("/users/:user_id"+path, s.createToken).Doc("Create an access token for a user").Needs(authz.AdminUsers),
+		api.Post("/user"+path, s.createOwnToken).Doc("Create an access token of narrow use for oneself").Needs(authz.ManageOwnToken),
 		api.Get(path, s.listTokens).Doc("List access tokens").Needs(authz.ManageOwnToken),
 		api.Get(path+"/self", s.ownToken).Doc("Get the token in use").Needs(authz.ManageOwnToken).AnyScope(),
 		api.Get(path+"/:id", s.getToken).Doc("Get an access token").Needs(authz.ManageOwnToken),
@@ -74,6 +75,25 @@ func (s *Server) createToken(ctx context.Context, as authz.Actor, p createTokenP
 	t, key, err := s.Accounts.CreateToken(ctx, as, user, account.TokenInput{
 		Name: p.Name, Description: p.Description, Scopes: scopes, ExpiresOn: dayOf(p.ExpiresAt),
 	})
+	if err != nil {
+		return tokenEntity{}, err
+	}
+	return s.token(t, key), nil
+}
+
+type createOwnTokenParams struct {
+	Name        string      `param:"name,required" doc:"What the token is for"`
+	Description *string     `param:"description" doc:"More about it"`
+	Scopes      api.Strings `param:"scopes,required" values:"k8s_proxy,self_rotate" doc:"What the token permits"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+}
+
+func (s *Server) createOwnToken(ctx context.Context, as authz.Actor, p createOwnTokenParams) (tokenEntity, error) {
+	in := account.TokenInput{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
+	for _, name := range p.Scopes {
+		in.Scopes = append(in.Scopes, authz.Scope(name))
+	}
+	t, key, err := s.Accounts.CreateOwnToken(ctx, as, in)
 	if err != nil {
 		return tokenEntity{}, err
 	}

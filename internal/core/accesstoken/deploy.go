@@ -1,0 +1,183 @@
+package accesstoken
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// DeployInput is what a deploy token is made of.
+type DeployInput struct {
+	Name      string
+	Username  string // "" is one made of its number
+	Scopes    authz.Scopes
+	ExpiresOn *string // YYYY-MM-DD; nil is never
+}
+
+// DeployFilter selects from a list of deploy tokens; the zero value selects all.
+type DeployFilter struct {
+	Active        *bool // of use, or of none
+	Limit, Offset int
+}
+
+// DeployChange says what happened to a deploy token of a place.
+type DeployChange struct {
+	Place   namespace.Place
+	TokenID account.TokenID
+	Name    string
+	Scopes  authz.Scopes
+	By      authz.Actor
+}
+
+// DeployCreated says that a place has a new deploy token.
+type DeployCreated struct{ DeployChange }
+
+// DeployDestroyed says that a place has a deploy token no more.
+type DeployDestroyed struct{ DeployChange }
+
+func deployChange(as authz.Actor, p namespace.Place, t *account.DeployToken) DeployChange {
+	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), By: as}
+}
+
+func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p namespace.Place, project, group authz.Ability) error {
+	if p.Group {
+		project = group
+	}
+	return s.Policy.Require(ctx, as, project, p.Subject)
+}
+
+func (f DeployFilter) where(now time.Time) db.Where {
+	var w db.Where
+	switch today := now.UTC().Format(time.DateOnly); {
+	case f.Active == nil:
+	case *f.Active:
+		w.And("NOT t.revoked AND (t.expires_on IS NULL OR t.expires_on > ?)", today)
+	default:
+		w.And("(t.revoked OR t.expires_on <= ?)", today)
+	}
+	return w
+}
+
+// ListDeploy gives the deploy tokens of a place by number; total counts them without
+// limit.
+func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (list []account.DeployToken, total int, err error) {
+	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
+		return nil, 0, err
+	}
+	w := f.where(s.Now())
+	w.And("t.namespace_id = ?", p.Namespace)
+	return s.Accounts.DeployTokens(ctx, w, f.Limit, f.Offset)
+}
+
+// ListAllDeploy gives the deploy tokens of all places. Only administrators may.
+func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (list []account.DeployToken, total int, err error) {
+	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	return s.Accounts.DeployTokens(ctx, f.where(s.Now()), f.Limit, f.Offset)
+}
+
+// FindDeploy gives one deploy token of a place.
+func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*account.DeployToken, error) {
+	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
+		return nil, err
+	}
+	return s.findDeploy(ctx, p, id)
+}
+
+func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id account.TokenID) (*account.DeployToken, error) {
+	var w db.Where
+	w.And("t.namespace_id = ?", p.Namespace)
+	w.And("t.id = ?", id)
+	list, _, err := s.Accounts.DeployTokens(ctx, w, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, errs.Missing("")
+	}
+	return &list[0], nil
+}
+
+// CreateDeploy makes a deploy token of a place. The second result is the secret: it is
+// shown once and not kept.
+func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.Place, in DeployInput) (*account.DeployToken, string, error) {
+	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
+		return nil, "", err
+	}
+	in.Name, in.Username = strings.TrimSpace(in.Name), strings.TrimSpace(in.Username)
+	if wrong := in.problem(); wrong != "" {
+		return nil, "", errs.Plain(wrong)
+	}
+	t, key := account.DeployToken{}, ""
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		t = account.DeployToken{
+			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(), ExpiresOn: in.ExpiresOn,
+		}
+		var err error
+		if key, err = s.Accounts.KeepDeployToken(ctx, &t); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, DeployCreated{deployChange(as, p, &t)})
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("create deploy token: %w", err)
+	}
+	return &t, key, nil
+}
+
+const maxName = 255
+
+// problem says what is wrong with a token, "" for nothing.
+func (in *DeployInput) problem() string {
+	other := func(r rune) bool {
+		return r > utf8.RuneSelf || r != '_' && r != '-' && r != '+' && r != '.' &&
+			(r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	all := authz.DeployScopes()
+	switch {
+	case in.Name == "":
+		return "Name can't be blank"
+	case utf8.RuneCountInString(in.Name) > maxName:
+		return "Name is too long (maximum is 255 characters)"
+	case len(in.Username) > maxName:
+		return "Username is too long (maximum is 255 characters)"
+	case strings.ContainsFunc(in.Username, other):
+		return "Username can contain only letters, digits, '_', '-', '+', and '.'"
+	case len(in.Scopes) == 0:
+		return "Scopes can't be blank"
+	case slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }):
+		return "Scopes can only contain available scopes"
+	}
+	return ""
+}
+
+// DeleteDeploy ends a deploy token of a place.
+func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) error {
+	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
+		return err
+	}
+	t, err := s.findDeploy(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.Accounts.DropDeployToken(ctx, id); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, DeployDestroyed{deployChange(as, p, t)})
+	})
+	if err != nil {
+		return fmt.Errorf("delete deploy token: %w", err)
+	}
+	return nil
+}

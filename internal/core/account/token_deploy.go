@@ -1,0 +1,101 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/authz"
+)
+
+// DeployToken is a token that acts for nobody: it is good in one place and below it, for
+// what its scopes say. It shares its numbers with the other kinds of tokens.
+type DeployToken struct {
+	ID          TokenID           `db:"id"`
+	NamespaceID authz.NamespaceID `db:"namespace_id"`
+	Name        string            `db:"name"`
+	Username    string            `db:"username"` // that it goes with
+	ScopeText   string            `db:"scopes"`   // see Scopes
+	Revoked     bool              `db:"revoked"`
+	ExpiresOn   *string           `db:"expires_on"` // YYYY-MM-DD, the first day on which it is of no use; nil is never
+	CreatedAt   db.Time           `db:"created_at"`
+	UpdatedAt   db.Time           `db:"updated_at"`
+}
+
+// Scopes is what the token permits.
+func (t *DeployToken) Scopes() authz.Scopes { return authz.ParseScopes(t.ScopeText) }
+
+// Expired reports whether the token's last day is past.
+func (t *DeployToken) Expired(now time.Time) bool {
+	return t.ExpiresOn != nil && *t.ExpiresOn <= now.UTC().Format(time.DateOnly)
+}
+
+// DeployTokens selects deploy tokens, where w is about the table under the name t.
+func (s *Service) DeployTokens(ctx context.Context, w db.Where, limit, offset int) (list []DeployToken, total int, err error) {
+	w.And("t.kind = ?", deployToken)
+	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM access_tokens t"+w.SQL(), w.Args()...); err != nil {
+		return nil, 0, fmt.Errorf("count deploy tokens: %w", err)
+	}
+	list, err = db.Select[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t"+w.SQL()+
+		" ORDER BY t.id LIMIT ? OFFSET ?", append(w.Args(), limit, offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list deploy tokens: %w", err)
+	}
+	return list, total, nil
+}
+
+// KeepDeployToken stores a deploy token, in the caller's transaction, and gives it its
+// number, a username where it has none, and its secret. It asks for no permission and
+// validates nothing.
+func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {
+	key = secret.NewToken(secret.DeployTokenPrefix)
+	t.CreatedAt = db.At(s.Now())
+	t.UpdatedAt = t.CreatedAt
+	id, err := db.Insert(ctx, s.DB, "access_tokens", struct {
+		DeployToken
+		Kind     Kind   `db:"kind"`
+		NameFold string `db:"name_fold"`
+		Digest   string `db:"digest"`
+	}{*t, deployToken, db.Fold(t.Name), secret.Digest(key)})
+	if err != nil {
+		return "", fmt.Errorf("store deploy token: %w", err)
+	}
+	if t.ID = TokenID(id); t.Username == "" {
+		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", id)
+		if _, err := s.DB.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
+			return "", fmt.Errorf("name deploy token: %w", err)
+		}
+	}
+	return key, nil
+}
+
+// DropDeployToken deletes a deploy token, in the caller's transaction. It asks for no
+// permission.
+func (s *Service) DropDeployToken(ctx context.Context, id TokenID) error {
+	if _, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id = ? AND kind = ?", id, deployToken); err != nil {
+		return fmt.Errorf("delete deploy token: %w", err)
+	}
+	return nil
+}
+
+// AuthenticateDeploy gives the actor behind a deploy token and the username that goes
+// with it. Whatever does not fit, or not any more, is Unauthorized.
+func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) (authz.Actor, authz.Scopes, error) {
+	if len(key) > maxSecret {
+		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
+	}
+	t, err := db.Get[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
+		secret.Digest(key), deployToken)
+	if errors.Is(err, db.ErrNotFound) || err == nil && (t.Username != username || t.Revoked || t.Expired(s.Now())) {
+		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
+	}
+	if err != nil {
+		return authz.Actor{}, nil, fmt.Errorf("read deploy token: %w", err)
+	}
+	s.usage.tokens.Note(t.ID, s.Now())
+	return authz.Actor{Deploy: authz.Deploy{TokenID: int64(t.ID), Place: t.NamespaceID}}, t.Scopes(), nil
+}

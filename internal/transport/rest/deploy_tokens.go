@@ -1,0 +1,148 @@
+package rest
+
+import (
+	"context"
+	"time"
+
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) deployTokenRoutes() []*api.Route {
+	out := []*api.Route{
+		api.Get("/deploy_tokens", s.allDeployTokens).Doc("List all deploy tokens").Needs(authz.ListDeployTokens),
+	}
+	for _, kind := range []struct {
+		prefix, noun string
+		source       memberSource
+		read, admin  authz.Ability
+	}{
+		{"/groups/:id/deploy_tokens", "a group", memberSource{s, true}, authz.ReadGroupDeployTokens, authz.AdminGroupDeployTokens},
+		{"/projects/:id/deploy_tokens", "a project", memberSource{s, false}, authz.ReadProjectDeployTokens, authz.AdminProjectDeployTokens},
+	} {
+		m := kind.source
+		out = append(out,
+			api.Get(kind.prefix, m.deployTokens).Doc("List the deploy tokens of "+kind.noun).Needs(kind.read),
+			api.Post(kind.prefix, m.createDeployToken).Doc("Create a deploy token of "+kind.noun).Needs(kind.admin),
+			api.Get(kind.prefix+"/:token_id", m.deployToken).Doc("Get a deploy token of "+kind.noun).Needs(kind.read),
+			api.Delete(kind.prefix+"/:token_id", m.deleteDeployToken).Doc("Delete a deploy token of "+kind.noun).Needs(kind.admin),
+		)
+	}
+	return api.Scoped(nil, out...)
+}
+
+type deployTokenEntity struct {
+	ID        account.TokenID `json:"id"`
+	Name      string          `json:"name"`
+	Username  string          `json:"username"`
+	ExpiresAt *api.Time       `json:"expires_at"`
+	Scopes    []authz.Scope   `json:"scopes"`
+	Revoked   bool            `json:"revoked"`
+	Expired   bool            `json:"expired"`
+	Token     string          `json:"token,omitempty"` // the secret, in the answer that made it only
+}
+
+func (s *Server) deployTokenOf(t *account.DeployToken, key string) deployTokenEntity {
+	e := deployTokenEntity{
+		ID: t.ID, Name: t.Name, Username: t.Username, Scopes: t.Scopes(), Revoked: t.Revoked, Expired: t.Expired(s.Now()), Token: key,
+	}
+	if t.ExpiresOn != nil {
+		if midnight, err := time.Parse(time.DateOnly, *t.ExpiresOn); err == nil {
+			e.ExpiresAt = api.TimePtr(&midnight)
+		}
+	}
+	return e
+}
+
+func (s *Server) deployTokenList(list []account.DeployToken, total int, err error) (api.List[deployTokenEntity], error) {
+	if err != nil {
+		return api.List[deployTokenEntity]{}, err
+	}
+	items := make([]deployTokenEntity, len(list))
+	for i := range list {
+		items[i] = s.deployTokenOf(&list[i], "")
+	}
+	return api.Paged(items, total), nil
+}
+
+type deployTokenFilterParams struct {
+	Active *bool `param:"active" doc:"Those of use, or those of none"`
+	api.Page
+}
+
+func (p deployTokenFilterParams) filter() accesstoken.DeployFilter {
+	return accesstoken.DeployFilter{Active: p.Active, Limit: p.Limit(), Offset: p.Offset()}
+}
+
+func (s *Server) allDeployTokens(ctx context.Context, as authz.Actor, in deployTokenFilterParams) (api.List[deployTokenEntity], error) {
+	if in.Keyset() {
+		return api.List[deployTokenEntity]{}, api.NoKeyset()
+	}
+	return s.deployTokenList(s.BotTokens.ListAllDeploy(ctx, as, in.filter()))
+}
+
+type deployTokensParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	deployTokenFilterParams
+}
+
+func (m memberSource) deployTokens(ctx context.Context, as authz.Actor, in deployTokensParams) (api.List[deployTokenEntity], error) {
+	if in.Keyset() {
+		return api.List[deployTokenEntity]{}, api.NoKeyset()
+	}
+	at, err := m.place(ctx, as, in.ID)
+	if err != nil {
+		return api.List[deployTokenEntity]{}, err
+	}
+	return m.s.deployTokenList(m.s.BotTokens.ListDeploy(ctx, as, at, in.filter()))
+}
+
+type createDeployTokenParams struct {
+	ID        string      `param:"id" doc:"Number or full path"`
+	Name      string      `param:"name,required" doc:"What the token is for"`
+	Scopes    api.Strings `param:"scopes,required" values:"read_repository,read_registry,write_registry,read_package_registry,write_package_registry,read_virtual_registry,write_virtual_registry" doc:"What the token permits"`
+	ExpiresAt *time.Time  `param:"expires_at" doc:"From the beginning of which day in UTC on the token is of no use; never if not given"`
+	Username  string      `param:"username" doc:"Name to sign on with; one made of the number if not given"`
+}
+
+func (m memberSource) createDeployToken(ctx context.Context, as authz.Actor, p createDeployTokenParams) (deployTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return deployTokenEntity{}, err
+	}
+	in := accesstoken.DeployInput{Name: p.Name, Username: p.Username}
+	for _, name := range p.Scopes {
+		in.Scopes = append(in.Scopes, authz.Scope(name))
+	}
+	if p.ExpiresAt != nil {
+		day := p.ExpiresAt.UTC().Format(time.DateOnly)
+		in.ExpiresOn = &day
+	}
+	t, key, err := m.s.BotTokens.CreateDeploy(ctx, as, at, in)
+	if err != nil {
+		return deployTokenEntity{}, err
+	}
+	return m.s.deployTokenOf(t, key), nil
+}
+
+func (m memberSource) deployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (deployTokenEntity, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return deployTokenEntity{}, err
+	}
+	t, err := m.s.BotTokens.FindDeploy(ctx, as, at, p.TokenID)
+	if err != nil {
+		return deployTokenEntity{}, err
+	}
+	return m.s.deployTokenOf(t, ""), nil
+}
+
+func (m memberSource) deleteDeployToken(ctx context.Context, as authz.Actor, p placeTokenPath) (api.None, error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, m.s.BotTokens.DeleteDeploy(ctx, as, at, p.TokenID)
+}

@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) impersonationTokenRoutes() []*api.Route {
+	const path = "/users/:user_id/impersonation_tokens"
+	return api.Scoped(nil,
+		api.Get(path, s.impersonationTokens).Doc("List the impersonation tokens of a user").Needs(authz.AdminUsers),
+		api.Post(path, s.createImpersonationToken).Doc("Create a token to act as a user").Needs(authz.AdminUsers),
+		api.Get(path+"/:impersonation_token_id", s.impersonationToken).Doc("Get an impersonation token of a user").Needs(authz.AdminUsers),
+		api.Delete(path+"/:impersonation_token_id", s.revokeImpersonationToken).Doc("Revoke an impersonation token of a user").Needs(authz.AdminUsers),
+	)
+}
+
+// impersonationTokenEntity is a token with which administrators act as somebody.
+type impersonationTokenEntity struct {
+	tokenEntity
+	Impersonation bool `json:"impersonation"`
+}
+
+func (s *Server) impersonation(t *account.Token, key string) impersonationTokenEntity {
+	return impersonationTokenEntity{s.token(t, key), t.Kind == account.ImpersonationToken}
+}
+
+type impersonationTokensParams struct {
+	UserID string `param:"user_id" doc:"Number of the user"`
+	State  string `param:"state" default:"all" values:"all,active,inactive" doc:"Those of use, those of none, or all"`
+	api.Page
+}
+
+func (s *Server) impersonationTokens(ctx context.Context, as authz.Actor, p impersonationTokensParams) (api.List[impersonationTokenEntity], error) {
+	none := api.List[impersonationTokenEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	user, err := userNumber(p.UserID)
+	if err != nil {
+		return none, err
+	}
+	page, err := s.Accounts.ListImpersonations(ctx, as, user, account.TokenFilter{
+		Active: p.State == "active", Inactive: p.State == "inactive", Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return none, err
+	}
+	items := make([]impersonationTokenEntity, len(page.Tokens))
+	for i, t := range page.Tokens {
+		items[i] = s.impersonation(t, "")
+	}
+	return api.Paged(items, page.Total), nil
+}
+
+type createImpersonationTokenParams struct {
+	UserID      string      `param:"user_id" doc:"Number of the user"`
+	Name        string      `param:"name,required" doc:"What the token is for"`
+	Description *string     `param:"description" doc:"More about it"`
+	Scopes      api.Strings `param:"scopes,required" doc:"What the token permits"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+}
+
+func (s *Server) createImpersonationToken(ctx context.Context, as authz.Actor, p createImpersonationTokenParams) (impersonationTokenEntity, error) {
+	user, err := userNumber(p.UserID)
+	if err != nil {
+		return impersonationTokenEntity{}, err
+	}
+	in := account.TokenInput{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
+	for _, name := range p.Scopes {
+		in.Scopes = append(in.Scopes, authz.Scope(name))
+	}
+	t, key, err := s.Accounts.CreateImpersonation(ctx, as, user, in)
+	if err != nil {
+		return impersonationTokenEntity{}, err
+	}
+	return s.impersonation(t, key), nil
+}
+
+type impersonationTokenPath struct {
+	UserID  string          `param:"user_id" doc:"Number of the user"`
+	TokenID account.TokenID `param:"impersonation_token_id" doc:"Number of the token"`
+}
+
+func (s *Server) impersonationToken(ctx context.Context, as authz.Actor, p impersonationTokenPath) (impersonationTokenEntity, error) {
+	user, err := userNumber(p.UserID)
+	if err != nil {
+		return impersonationTokenEntity{}, err
+	}
+	t, err := s.Accounts.FindImpersonation(ctx, as, user, p.TokenID)
+	if err != nil {
+		return impersonationTokenEntity{}, err
+	}
+	return s.impersonation(t, ""), nil
+}
+
+func (s *Server) revokeImpersonationToken(ctx context.Context, as authz.Actor, p impersonationTokenPath) (api.None, error) {
+	user, err := userNumber(p.UserID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.Accounts.RevokeImpersonation(ctx, as, user, p.TokenID)
+}
