@@ -478,6 +478,31 @@ CREATE TABLE commit_statuses (
 );
 CREATE INDEX commit_statuses_pipeline ON commit_statuses (pipeline_id, id);
 
+-- What pushed commits must look like. A project gets a copy of its nearest group's when
+-- it is made.
+CREATE TABLE push_rules (
+    id               {{id}},
+    project_id       BIGINT REFERENCES projects (id) ON DELETE CASCADE, -- or
+    group_id         BIGINT REFERENCES namespaces (id) ON DELETE CASCADE,
+    commit_message_regex          {{text}} NOT NULL, -- '' allows every message, and so on
+    commit_message_negative_regex {{text}} NOT NULL,
+    branch_name_regex             {{text}} NOT NULL,
+    author_email_regex            {{text}} NOT NULL,
+    file_name_regex               {{text}} NOT NULL, -- of names that are refused
+    max_file_size                 BIGINT NOT NULL, -- MB; 0 is any
+    deny_delete_tag               BOOLEAN NOT NULL,
+    member_check                  BOOLEAN NOT NULL,
+    prevent_secrets               BOOLEAN NOT NULL,
+    commit_committer_check        BOOLEAN NOT NULL,
+    commit_committer_name_check   BOOLEAN NOT NULL,
+    reject_unsigned_commits       BOOLEAN NOT NULL,
+    reject_non_dco_commits        BOOLEAN NOT NULL,
+    created_at       {{time}} NOT NULL,
+    updated_at       {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX push_rules_project ON push_rules (project_id) WHERE project_id IS NOT NULL;
+CREATE UNIQUE INDEX push_rules_group ON push_rules (group_id) WHERE group_id IS NOT NULL;
+
 -- Reference changes that are recorded before they are made, so that a crash
 -- between git and the database can be settled at start-up.
 CREATE TABLE ref_intents (

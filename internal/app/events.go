@@ -87,6 +87,10 @@ func (a *App) react() {
 		}
 		return a.jobs.Enqueue(ctx, repo.PoolLeaving{ProjectID: e.ProjectID})
 	})
+	event.On(b, "push rule of the group", a.repos.PushRules.OnProjectCreated)
+	event.On(b, "audit", a.audit.PushRuleCreated)
+	event.On(b, "audit", a.audit.PushRuleUpdated)
+	event.On(b, "audit", a.audit.PushRuleDeleted)
 
 	event.On(b, "audit", a.audit.BranchProtected)
 	event.On(b, "audit", a.audit.BranchProtectionUpdated)

@@ -216,6 +216,11 @@ const (
 	ReadPrivatePipeline Ability = "read_pipeline_of_private_jobs"
 	SetCommitStatus     Ability = "set_commit_status"
 
+	ReadPushRule       Ability = "read_push_rule"
+	AdminPushRule      Ability = "admin_push_rule"
+	ReadGroupPushRule  Ability = "read_group_push_rule"
+	AdminGroupPushRule Ability = "admin_group_push_rule"
+
 	ReadLabel  Ability = "read_label"
 	AdminLabel Ability = "admin_label"
 
@@ -345,6 +350,11 @@ var Rules = map[Ability]Rule{
 	ReadPipeline:        {Anyone: true, Feature: Builds},
 	ReadPrivatePipeline: {Min: Reporter, Feature: Builds},
 	SetCommitStatus:     {Min: Developer, Feature: Builds, Write: true},
+
+	ReadPushRule:       {Min: Maintainer},
+	AdminPushRule:      {Min: Maintainer, Write: true},
+	ReadGroupPushRule:  {Min: Owner},
+	AdminGroupPushRule: {Min: Owner, Write: true},
 
 	ReadLabel:  {Anyone: true},
 	AdminLabel: {Min: Planner, Write: true},

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 )
 
 // commits makes, durably but named by nothing, the commits of a merge onto tip, and says
@@ -21,10 +22,24 @@ func (s *Service) commits(ctx context.Context, a *attempt, tip gitcmd.ObjectID) 
 	if err != nil {
 		return lease{}, errors.Join(err, q.Discard())
 	}
+	if err := s.judge(ctx, a, q, &l); err != nil {
+		return lease{}, errors.Join(err, q.Discard())
+	}
 	if err := q.Commit(ctx); err != nil {
 		return lease{}, errors.Join(fmt.Errorf("keep merged objects: %w", err), q.Discard())
 	}
 	return l, nil
+}
+
+// judge asks whether the target branch may move to what was made. What the rules for
+// pushed commits say is why the merge fails.
+func (s *Service) judge(ctx context.Context, a *attempt, q *gitcmd.Quarantine, l *lease) error {
+	change := repo.RefChange{Ref: gitcmd.RefName(gitcmd.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
+	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, q.Repo, []repo.RefChange{change})
+	if refused, ok := errors.AsType[*repo.Refusal](err); ok {
+		return &refusal{refused.Text}
+	}
+	return err
 }
 
 func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantine, tip gitcmd.ObjectID) (lease, error) {

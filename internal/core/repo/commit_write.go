@@ -44,6 +44,8 @@ type CommitInput struct {
 	Actions     []Action
 	Force       bool // begin at the start point although the branch exists
 	AllowEmpty  bool
+
+	first bool // the server words it itself, for a new repository
 }
 
 const textBranchPush = "You are not allowed to push into this branch"
@@ -196,16 +198,17 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, fmt.Errorf("write commit: %w", err)
 	}
-	return s.land(ctx, as, p, quarantine, RefChange{Ref: ref, Old: old, New: id})
+	source := ByAPI
+	if in.first {
+		source = byServer
+	}
+	return s.land(ctx, as, p, quarantine, source, RefChange{Ref: ref, Old: old, New: id})
 }
 
 // land judges a commit that stands in a quarantine, keeps it and moves its branch.
-func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, change RefChange) (*gitcmd.Commit, error) {
-	if err := s.Judge(ctx, as, p, ByAPI, quarantine.Repo, []RefChange{change}); err != nil {
-		if refused, ok := errors.AsType[*Refusal](err); ok {
-			return nil, errs.Denied(refused.Text)
-		}
-		return nil, err
+func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, source Source, change RefChange) (*gitcmd.Commit, error) {
+	if err := s.Judge(ctx, as, p, source, quarantine.Repo, []RefChange{change}); err != nil {
+		return nil, plainRefusal(err)
 	}
 	done, err := quarantine.Repo.Commit(ctx, change.New)
 	if err != nil {
@@ -281,7 +284,7 @@ func (s *Service) writeReadme(ctx context.Context, as authz.Actor, p *project.Pr
 	}
 	content := "# " + p.Name + "\n"
 	_, err := s.Commit(ctx, as, p, CommitInput{
-		Branch: branch, Message: "Initial commit",
+		Branch: branch, Message: "Initial commit", first: true,
 		Actions: []Action{{Kind: ActionCreate, Path: "README.md", Content: &content}},
 	})
 	return err

@@ -82,7 +82,10 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 	}
-	return s.judgeLocks(ctx, as, p, r, changes)
+	if err := s.judgeLocks(ctx, as, p, r, changes); err != nil {
+		return err
+	}
+	return j.content(ctx, changes)
 }
 
 // judge looks at the references of one change by one actor. The rules of either kind are

@@ -39,6 +39,8 @@ const (
 	ByPush  Source = "push"
 	ByAPI   Source = "api"
 	ByMerge Source = "merge"
+
+	byServer Source = "server" // the first commit of a repository; Pushed says ByAPI
 )
 
 // Pushed is published after references have moved, through whichever door.

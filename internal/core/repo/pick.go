@@ -146,5 +146,5 @@ func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, fmt.Errorf("write commit: %w", err)
 	}
-	return s.land(ctx, as, p, quarantine, RefChange{Ref: ref, Old: tip, New: id})
+	return s.land(ctx, as, p, quarantine, ByAPI, RefChange{Ref: ref, Old: tip, New: id})
 }

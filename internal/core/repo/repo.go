@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/pushrule"
 	"tenon/internal/core/setting"
 )
 
@@ -75,6 +76,9 @@ type Service struct {
 	// application sets it.
 	Enqueue func(ctx context.Context, args job.Args, options ...job.Option) error
 
+	// PushRules keep what pushed commits must look like.
+	PushRules *pushrule.Service
+
 	made   sync.Map // project.ID of repositories known to exist on disk
 	locks  locks    // one commit through the API at a time on a branch
 	pushes pushes   // which repositories are due for housekeeping
@@ -88,7 +92,8 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
+		PushRules: &pushrule.Service{DB: d.DB, Policy: d.Policy, Bus: d.Bus, Now: d.Now},
+		db:        d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}

@@ -36,7 +36,7 @@ func (p *planning) routes(more ...*api.Route) {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.commitCommentRoutes(), p.commitStatusRoutes(), p.fileRoutes(),
+	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.pushRuleRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.commitCommentRoutes(), p.commitStatusRoutes(), p.fileRoutes(),
 		p.repositoryRoutes(), p.mergeRequestRoutes(), more))
 }
 

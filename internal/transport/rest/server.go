@@ -80,6 +80,7 @@ func (s *Server) Routes() []*api.Route {
 		s.branchRoutes(),
 		s.tagRoutes(),
 		s.protectedRoutes(),
+		s.pushRuleRoutes(),
 		s.commitRoutes(),
 		s.commitHistoryRoutes(),
 		s.commitCommentRoutes(),

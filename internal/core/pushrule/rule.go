@@ -1,0 +1,298 @@
+// Package pushrule holds what the commits that are pushed to a project must look like.
+package pushrule
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a rule.
+type ID int64
+
+// Rule is the rule of a project or of a group, whose new projects get a copy of it. An
+// empty pattern, a zero size and a flag that is not set ask for nothing (facts-3 §29.5).
+type Rule struct {
+	ID        ID                 `db:"id"`
+	ProjectID *project.ID        `db:"project_id"`
+	GroupID   *authz.NamespaceID `db:"group_id"`
+	Terms
+	CreatedAt db.Time `db:"created_at"`
+	UpdatedAt db.Time `db:"updated_at"`
+}
+
+// Terms are what a rule asks for.
+type Terms struct {
+	MessageRegex     string `db:"commit_message_regex"`
+	MessageNegative  string `db:"commit_message_negative_regex"`
+	BranchRegex      string `db:"branch_name_regex"`
+	EmailRegex       string `db:"author_email_regex"`
+	FileRegex        string `db:"file_name_regex"` // of names that are refused
+	MaxFileSize      int64  `db:"max_file_size"`   // MB
+	DenyDeleteTag    bool   `db:"deny_delete_tag"` // by git; the API may
+	MemberCheck      bool   `db:"member_check"`
+	PreventSecrets   bool   `db:"prevent_secrets"`
+	CommitterCheck   bool   `db:"commit_committer_check"`
+	CommitterName    bool   `db:"commit_committer_name_check"`
+	RejectUnsigned   bool   `db:"reject_unsigned_commits"`
+	RejectWithoutDCO bool   `db:"reject_non_dco_commits"`
+}
+
+// Changes are those of Create and Update; nil leaves alone.
+type Changes struct {
+	MessageRegex     *string
+	MessageNegative  *string
+	BranchRegex      *string
+	EmailRegex       *string
+	FileRegex        *string
+	MaxFileSize      *int64
+	DenyDeleteTag    *bool
+	MemberCheck      *bool
+	PreventSecrets   *bool
+	CommitterCheck   *bool
+	CommitterName    *bool
+	RejectUnsigned   *bool
+	RejectWithoutDCO *bool
+}
+
+const (
+	maxPattern         = 511 // characters
+	maxNegativePattern = 2047
+
+	// maxSteps bounds a compiled pattern. Matching takes at most so many steps for each
+	// byte that is looked at.
+	maxSteps = 2000
+)
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (t *Terms) apply(c Changes) {
+	set(&t.MessageRegex, c.MessageRegex)
+	set(&t.MessageNegative, c.MessageNegative)
+	set(&t.BranchRegex, c.BranchRegex)
+	set(&t.EmailRegex, c.EmailRegex)
+	set(&t.FileRegex, c.FileRegex)
+	set(&t.MaxFileSize, c.MaxFileSize)
+	set(&t.DenyDeleteTag, c.DenyDeleteTag)
+	set(&t.MemberCheck, c.MemberCheck)
+	set(&t.PreventSecrets, c.PreventSecrets)
+	set(&t.CommitterCheck, c.CommitterCheck)
+	set(&t.CommitterName, c.CommitterName)
+	set(&t.RejectUnsigned, c.RejectUnsigned)
+	set(&t.RejectWithoutDCO, c.RejectWithoutDCO)
+}
+
+// validate holds the patterns against the limits.
+func (t *Terms) validate() error {
+	var fields []errs.Field
+	for _, p := range []struct {
+		name, pattern string
+		most          int
+	}{
+		{"commit_message_regex", t.MessageRegex, maxPattern},
+		{"commit_message_negative_regex", t.MessageNegative, maxNegativePattern},
+		{"branch_name_regex", t.BranchRegex, maxPattern},
+		{"author_email_regex", t.EmailRegex, maxPattern},
+		{"file_name_regex", t.FileRegex, maxPattern},
+	} {
+		if utf8.RuneCountInString(p.pattern) > p.most {
+			fields = append(fields, errs.Field{Name: p.name, Messages: []string{fmt.Sprintf("is too long (maximum is %d characters)", p.most)}})
+		} else if _, err := compile(p.pattern); err != nil {
+			fields = append(fields, errs.Field{Name: p.name, Messages: []string{"not valid RE2 syntax: " + err.Error()}})
+		}
+	}
+	if t.MaxFileSize < 0 {
+		fields = append(fields, errs.Field{Name: "max_file_size", Messages: []string{"must be greater than or equal to 0"}})
+	}
+	if len(fields) > 0 {
+		return &errs.Error{Kind: errs.Invalid, Fields: fields}
+	}
+	return nil
+}
+
+type tooComplex struct{}
+
+func (tooComplex) Error() string { return "expression too large" }
+
+// compile compiles a pattern, nil for the empty one. The message of its error is for
+// the person who wrote it.
+func compile(pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil //nolint:nilnil // said above
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if size(parsed) > maxSteps {
+		return nil, tooComplex{}
+	}
+	re, err := regexp.Compile(pattern)
+	return re, plain(err)
+}
+
+// size estimates the steps of a compiled pattern before it is compiled, so that a
+// pattern of nested repetitions costs nothing.
+func size(re *syntax.Regexp) int {
+	sum := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		sum += size(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		sum *= max(re.Min, re.Max, 1)
+	}
+	return min(sum, maxSteps+1)
+}
+
+// plain gives what is wrong with a pattern without the words around it.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")) //nolint:err113 // it is a text for people
+}
+
+// secrets are the names of files that are known to hold keys and passwords.
+var secrets = []*regexp.Regexp{
+	regexp.MustCompile(`aws/credentials$`),
+	regexp.MustCompile(`(^|/)\.?id_(rsa|dsa|ed25519|ed25519_sk|ecdsa|ecdsa_sk)$`),
+	regexp.MustCompile(`(ssh|config)/(personal|server)_(rsa|dsa|ed\d+|ed\d+_sk|ecdsa|ecdsa_sk)$`),
+	regexp.MustCompile(`\.(pem|key)$`),
+	regexp.MustCompile(`[._]history$`),
+}
+
+// maxMessage is how much of a message is looked at, in bytes.
+const maxMessage = 64 << 10
+
+// Checks are a rule made ready to look at a push.
+type Checks struct {
+	Terms
+	message, negative, branch, email, file *regexp.Regexp
+}
+
+// ready compiles the patterns of a stored rule.
+func (t *Terms) ready() (*Checks, error) {
+	c := &Checks{Terms: *t}
+	for to, pattern := range map[**regexp.Regexp]string{
+		&c.message: multiline(t.MessageRegex), &c.negative: multiline(t.MessageNegative),
+		&c.branch: t.BranchRegex, &c.email: t.EmailRegex, &c.file: t.FileRegex,
+	} {
+		var err error
+		if *to, err = compile(pattern); err != nil {
+			return nil, fmt.Errorf("compile push rule: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// multiline makes ^ and $ match at lines.
+func multiline(pattern string) string {
+	if pattern == "" {
+		return ""
+	}
+	return "(?m)" + pattern
+}
+
+// Branch gives the refusal of a branch name, "" where it may be.
+func (c *Checks) Branch(name string) string {
+	if c.branch == nil || c.branch.MatchString(name) {
+		return ""
+	}
+	return fmt.Sprintf("Branch name '%s' does not follow the pattern '%s'", name, c.BranchRegex)
+}
+
+// Commits reports whether the rule asks anything of commits.
+func (c *Checks) Commits() bool {
+	return c.message != nil || c.negative != nil || c.email != nil || c.MemberCheck || c.CommitterCheck || c.CommitterName ||
+		c.RejectUnsigned || c.RejectWithoutDCO
+}
+
+// Files reports whether the rule asks anything of files.
+func (c *Checks) Files() bool { return c.file != nil || c.PreventSecrets || c.MaxFileSize > 0 }
+
+// People is what the checks of persons compare with.
+type People struct {
+	Name  string          // of who pushes
+	Own   map[string]bool // folded addresses of who pushes
+	Known map[string]bool // folded addresses of every user
+}
+
+// Commit gives the refusal of a commit, "" where it may be. One that git pushes may have
+// to be signed; what the server makes is not.
+func (c *Checks) Commit(commit *gitcmd.Commit, who People, pushed bool) string {
+	message := commit.Message
+	if len(message) > maxMessage {
+		message = message[:maxMessage]
+	}
+	author, committer := commit.Author.Email, commit.Committer.Email
+	switch {
+	case c.message != nil && !c.message.MatchString(message):
+		return fmt.Sprintf("Commit message does not follow the pattern '%s'", c.MessageRegex)
+	case c.negative != nil && c.negative.MatchString(message):
+		return fmt.Sprintf("Commit message contains the forbidden pattern '%s'", c.MessageNegative)
+	case c.email != nil && !c.email.MatchString(committer):
+		return fmt.Sprintf("Committer's email '%s' does not follow the pattern '%s'", committer, c.EmailRegex)
+	case c.email != nil && !c.email.MatchString(author):
+		return fmt.Sprintf("Author's email '%s' does not follow the pattern '%s'", author, c.EmailRegex)
+	case c.CommitterCheck && !who.Own[db.Fold(committer)]:
+		return fmt.Sprintf("You cannot push commits for '%s'. "+
+			"You can only push commits if the committer email is one of your own verified emails.", committer)
+	case c.CommitterName && db.Fold(commit.Committer.Name) != db.Fold(who.Name):
+		return "Your git username is inconsistent with GitLab account name"
+	case c.RejectUnsigned && pushed && commit.Signed == "":
+		return "Commit must be signed with a GPG key"
+	case c.RejectWithoutDCO && !signedOff(message):
+		return "Commit message must contain a DCO signoff"
+	case c.MemberCheck && !who.Known[db.Fold(author)]:
+		return fmt.Sprintf("Author '%s' is not a member of team", author)
+	case c.MemberCheck && !who.Known[db.Fold(committer)]:
+		return fmt.Sprintf("Committer '%s' is not a member of team", committer)
+	}
+	return ""
+}
+
+// signedOff looks for a line "Signed-off-by: somebody".
+func signedOff(message string) bool {
+	for line := range strings.SplitSeq(message, "\n") {
+		if who, ok := strings.CutPrefix(line, "Signed-off-by:"); ok && strings.TrimSpace(who) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// File gives the refusal of the name of a new file, "" where it may be.
+func (c *Checks) File(path string) string {
+	const text = "File name %s was prohibited by the pattern \"%s\"."
+	if c.file != nil && c.file.MatchString(path) {
+		return fmt.Sprintf(text, path, c.FileRegex)
+	}
+	if c.PreventSecrets {
+		for _, re := range secrets {
+			if re.MatchString(path) {
+				return fmt.Sprintf(text, path, re)
+			}
+		}
+	}
+	return ""
+}
+
+// TooLarge gives the refusal of a file of a size in bytes, "" where it may be.
+func (c *Checks) TooLarge(path string, size int64) string {
+	if c.MaxFileSize == 0 || size <= c.MaxFileSize<<20 {
+		return ""
+	}
+	return fmt.Sprintf("File \"%s\" is larger than the allowed size of %d MB. Use Git LFS to manage this file.", path, c.MaxFileSize)
+}

@@ -1,0 +1,219 @@
+package pushrule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// Service reads and changes rules.
+type Service struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Now    func() time.Time
+}
+
+// Place is what a rule belongs to.
+type Place struct {
+	Project project.ID // or
+	Group   authz.NamespaceID
+	Name    string
+	Path    string
+	subject authz.Subject
+}
+
+// Of is the place of a project's rule.
+func Of(p *project.Project) Place {
+	return Place{Project: p.ID, Name: p.Name, Path: p.FullPath, subject: p.Subject()}
+}
+
+// OfGroup is the place of a group's rule.
+func OfGroup(g *namespace.Group) Place {
+	return Place{Group: g.ID, Name: g.Name, Path: g.FullPath, subject: g.Subject()}
+}
+
+// Fact says what happened to a rule.
+type Fact struct {
+	Place Place
+	By    authz.Actor
+	Rule  Rule
+}
+
+// Created, Updated and Deleted are published when a rule is made, changed or taken away.
+type (
+	Created struct{ Fact }
+	Updated struct{ Fact }
+	Deleted struct{ Fact }
+)
+
+func (s *Service) mayRead(ctx context.Context, as authz.Actor, at Place) error {
+	if at.Group != 0 {
+		return s.Policy.Require(ctx, as, authz.ReadGroupPushRule, at.subject)
+	}
+	return s.Policy.Require(ctx, as, authz.ReadPushRule, at.subject)
+}
+
+func (s *Service) mayChange(ctx context.Context, as authz.Actor, at Place) error {
+	if at.Group != 0 {
+		return s.Policy.Require(ctx, as, authz.AdminGroupPushRule, at.subject)
+	}
+	return s.Policy.Require(ctx, as, authz.AdminPushRule, at.subject)
+}
+
+// Find gives the rule of a place; NotFound where there is none.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place) (*Rule, error) {
+	if err := s.mayRead(ctx, as, at); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, at)
+}
+
+var errMissing = errs.Missing("Push rule")
+
+const selectRule = `SELECT id, project_id, group_id, commit_message_regex, commit_message_negative_regex, branch_name_regex,
+	author_email_regex, file_name_regex, max_file_size, deny_delete_tag, member_check, prevent_secrets, commit_committer_check,
+	commit_committer_name_check, reject_unsigned_commits, reject_non_dco_commits, created_at, updated_at FROM push_rules WHERE `
+
+func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
+	where, id := "project_id = ?", int64(at.Project)
+	if at.Group != 0 {
+		where, id = "group_id = ?", int64(at.Group)
+	}
+	r, err := db.Get[Rule](ctx, s.DB, selectRule+where, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read push rule: %w", err)
+	}
+	return &r, nil
+}
+
+// Create makes the rule of a place. A second one is Unprocessable.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Rule, error) {
+	if err := s.mayChange(ctx, as, at); err != nil {
+		return nil, err
+	}
+	now := db.At(s.Now())
+	r := &Rule{CreatedAt: now, UpdatedAt: now}
+	taken := errs.New(errs.Unprocessable, "Project push rule exists")
+	if at.Group != 0 {
+		r.GroupID = &at.Group
+		taken = errs.New(errs.Unprocessable, "Group push rule exists, try updating")
+	} else {
+		r.ProjectID = &at.Project
+	}
+	r.apply(c)
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		r.ID = 0
+		id, err := db.Insert(ctx, s.DB, "push_rules", r)
+		if err != nil {
+			return err
+		}
+		r.ID = ID(id)
+		return s.Bus.Publish(ctx, Created{Fact{at, as, *r}})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, taken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make push rule: %w", err)
+	}
+	return r, nil
+}
+
+// Update changes the rule of a place; NotFound where there is none.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Changes) (*Rule, error) {
+	if err := s.mayChange(ctx, as, at); err != nil {
+		return nil, err
+	}
+	var out *Rule
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		r, err := s.find(ctx, at)
+		if err != nil {
+			return err
+		}
+		r.apply(c)
+		if err := r.validate(); err != nil {
+			return err
+		}
+		r.UpdatedAt = db.At(s.Now())
+		_, err = s.DB.Exec(ctx, `UPDATE push_rules SET commit_message_regex = ?, commit_message_negative_regex = ?, branch_name_regex = ?,
+			author_email_regex = ?, file_name_regex = ?, max_file_size = ?, deny_delete_tag = ?, member_check = ?, prevent_secrets = ?,
+			commit_committer_check = ?, commit_committer_name_check = ?, reject_unsigned_commits = ?, reject_non_dco_commits = ?,
+			updated_at = ? WHERE id = ?`,
+			r.MessageRegex, r.MessageNegative, r.BranchRegex, r.EmailRegex, r.FileRegex, r.MaxFileSize, r.DenyDeleteTag, r.MemberCheck,
+			r.PreventSecrets, r.CommitterCheck, r.CommitterName, r.RejectUnsigned, r.RejectWithoutDCO, r.UpdatedAt, r.ID)
+		if err != nil {
+			return err
+		}
+		out = r
+		return s.Bus.Publish(ctx, Updated{Fact{at, as, *r}})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change push rule: %w", err)
+	}
+	return out, nil
+}
+
+// Delete takes the rule of a place away; NotFound where there is none.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
+	if err := s.mayChange(ctx, as, at); err != nil {
+		return err
+	}
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		r, err := s.find(ctx, at)
+		if err != nil {
+			return err
+		}
+		if _, err := s.DB.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, Deleted{Fact{at, as, *r}})
+	})
+	if err != nil {
+		return fmt.Errorf("delete push rule: %w", err)
+	}
+	return nil
+}
+
+// OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
+func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
+	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
+		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.ParentID)
+	if err != nil {
+		return fmt.Errorf("read push rule of group: %w", err)
+	}
+	for _, r := range list {
+		now := db.At(s.Now())
+		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.ProjectID, now, now
+		if _, err := db.Insert(ctx, s.DB, "push_rules", r); err != nil {
+			return fmt.Errorf("copy push rule of group: %w", err)
+		}
+	}
+	return nil
+}
+
+// Checks gives the rule of a project ready to look at a push, nil where there is none.
+func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
+	list, err := db.Select[Rule](ctx, s.DB, selectRule+"project_id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("read push rule: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // said above
+	}
+	return list[0].ready()
+}
