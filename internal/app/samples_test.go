@@ -186,9 +186,9 @@ func samples() map[string][]sample {
 		"POST /projects/:id/repository/commits/:sha/cherry_pick":                   {{note: "onto spare", body: obj{"branch": "spare"}}, {note: "onto main", body: obj{"branch": "main", "dry_run": true}}},
 		"POST /projects/:id/repository/commits/:sha/revert":                        {{note: "on feature", body: obj{"branch": "feature"}}},
 		"POST /projects/:id/repository/commits/:sha/comments":                      {{body: obj{"note": "New"}}},
-		"POST /projects/:id/push_rule":                                             {{body: obj{"member_check": true}}},
-		"PUT /projects/:id/push_rule":                                              {{first: "POST /projects/=projects/:id/push_rule", body: obj{"deny_delete_tag": true}}},
-		"DELETE /projects/:id/push_rule":                                           {{first: "POST /projects/=projects/:id/push_rule"}},
+		"POST /projects/:id/push_rule":                                             {{body: obj{"member_check": true}, status: http.StatusUnprocessableEntity}}, // it has one
+		"PUT /projects/:id/push_rule":                                              {{body: obj{"deny_delete_tag": true}}},
+		"DELETE /projects/:id/push_rule":                                           {{}},
 		"GET /groups/:id/push_rule":                                                {{status: http.StatusNotFound}},
 		"POST /groups/:id/push_rule":                                               {{body: obj{"member_check": true}}},
 		"PUT /groups/:id/push_rule":                                                {{first: "POST /groups/=groups/:id/push_rule", body: obj{"deny_delete_tag": true}}},

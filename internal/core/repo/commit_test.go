@@ -20,7 +20,7 @@ func TestService_Commit_first(t *testing.T) {
 		_, err := w.repos.Commit(ctx, w.developer, w.as(w.developer), repo.CommitInput{
 			Branch: "main", Message: "Mine", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "a", Content: ptr("a\n")}},
 		})
-		if errs.KindOf(err) != errs.Forbidden || !strings.HasPrefix(err.Error(), "A default branch (e.g. main) does not yet exist for group/shop\n") {
+		if errs.KindOf(err) != errs.Invalid || !strings.HasPrefix(err.Error(), "A default branch (e.g. main) does not yet exist for group/shop\n") {
 			t.Fatalf("a developer's first commit: %v", err)
 		}
 		c := w.put("main", "a", "a\n")

@@ -22,7 +22,7 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
 		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
 		api.Delete(one, s.deleteRequest).Doc("Delete a merge request").Needs(authz.DeleteMergeRequest, authz.ReadMergeRequest),
-		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest),
+		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.PushCode),
 		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
 			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
