@@ -296,7 +296,7 @@ CREATE TABLE projects (
     star_count      BIGINT NOT NULL,
     forks_count     BIGINT NOT NULL,
     open_issues_count BIGINT NOT NULL,
-    topics          {{text}} NOT NULL, -- JSON array of names
+    topics          {{text}} NOT NULL, -- JSON array of names, for reading; see project_topics
     issues_access          BIGINT NOT NULL, -- feature access: 0 disabled, 10 members, 20 everyone who sees the project
     merge_requests_access  BIGINT NOT NULL,
     repository_access      BIGINT NOT NULL,
@@ -348,6 +348,67 @@ CREATE TABLE deploy_key_projects (
 );
 CREATE UNIQUE INDEX deploy_key_projects_key ON deploy_key_projects (key_id, project_id);
 CREATE INDEX deploy_key_projects_project ON deploy_key_projects (project_id, key_id);
+
+CREATE TABLE topics (
+    id          {{id}},
+    name        {{text}} NOT NULL,
+    name_fold   {{text}} NOT NULL,
+    title       {{text}} NOT NULL,
+    title_fold  {{text}} NOT NULL,
+    description {{text}},
+    created_at  {{time}} NOT NULL,
+    updated_at  {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX topics_name ON topics (name_fold);
+
+CREATE TABLE project_topics (
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    topic_id   BIGINT NOT NULL REFERENCES topics (id) ON DELETE CASCADE,
+    PRIMARY KEY (project_id, topic_id)
+);
+CREATE INDEX project_topics_topic ON project_topics (topic_id);
+
+CREATE TABLE badges (
+    id           {{id}},
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE, -- of the project or group
+    name         {{text}},
+    link_url     {{text}} NOT NULL,
+    image_url    {{text}} NOT NULL,
+    created_at   {{time}} NOT NULL,
+    updated_at   {{time}} NOT NULL
+);
+CREATE INDEX badges_namespace ON badges (namespace_id);
+
+-- What administrators remark on users, groups and projects.
+CREATE TABLE user_attributes (
+    owner_id      BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    attribute_key {{text}} NOT NULL,
+    value         {{text}} NOT NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL,
+    PRIMARY KEY (owner_id, attribute_key)
+);
+CREATE INDEX user_attributes_value ON user_attributes (attribute_key, value);
+
+CREATE TABLE group_attributes (
+    owner_id      BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
+    attribute_key {{text}} NOT NULL,
+    value         {{text}} NOT NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL,
+    PRIMARY KEY (owner_id, attribute_key)
+);
+CREATE INDEX group_attributes_value ON group_attributes (attribute_key, value);
+
+CREATE TABLE project_attributes (
+    owner_id      BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    attribute_key {{text}} NOT NULL,
+    value         {{text}} NOT NULL,
+    created_at    {{time}} NOT NULL,
+    updated_at    {{time}} NOT NULL,
+    PRIMARY KEY (owner_id, attribute_key)
+);
+CREATE INDEX project_attributes_value ON project_attributes (attribute_key, value);
 
 -- What a look at the repository found, at most a moment after the last push.
 CREATE TABLE project_measures (

@@ -26,9 +26,11 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
@@ -84,6 +86,8 @@ type App struct {
 	deployKeys *deploykey.Service
 	lfs        *lfs.Service
 	repos      *repo.Service
+	badges     *badge.Service
+	attributes *attribute.Service
 	labels     *label.Service
 	issues     *issue.Service
 	requests   *mergerequest.Service

@@ -12,9 +12,11 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
@@ -41,6 +43,7 @@ func (a *App) core() error {
 	a.bus = &event.Bus{}
 	a.policy = authz.New(a.db, a.now)
 	a.settings = setting.New(a.db, a.now)
+	a.attributes = &attribute.Service{DB: a.db, Policy: a.policy, Now: a.now}
 	a.namespaces = namespace.New(namespace.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Now: a.now,
 	})
@@ -80,6 +83,7 @@ func (a *App) core() error {
 		return fmt.Errorf("count fetches: %w", err)
 	}
 	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
+	a.badges = &badge.Service{DB: a.db, Policy: a.policy, Now: a.now, Host: host, Tip: a.repos.Tip}
 	a.labels = label.New(a.db, a.policy, a.bus, a.now)
 	a.issues = issue.New(a.db, a.policy, a.bus, a.labels, a.now)
 	a.requests = mergerequest.New(mergerequest.Deps{

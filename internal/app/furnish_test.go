@@ -90,6 +90,9 @@ func newWorld(s *server) *world {
 	}
 	impersonating := s.do("admin", "POST", "/users/"+common[":user_id"]+"/impersonation_tokens", map[string]any{"name": "as mate", "scopes": []string{"api"}})
 	common[":impersonation_token_id"] = number(impersonating, "id")
+	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
+	common["custom_attributes/:key"] = "room"
+	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.instance = []*place{{name: "instance", values: common}}
 	for _, visibility := range []string{"private", "internal", "public"} {
 		group := w.group(visibility, common)
@@ -121,13 +124,15 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	path := "/groups/" + number(g, "id")
 	w.populate(path, authz.Owner)
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
+	badge := w.do("owner", "POST", path+"/badges", aBadge())
+	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
-		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"),
+		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	return p
@@ -167,6 +172,8 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}, "expires_at": nextMonth()})
+	badge := w.do("owner", "POST", path+"/badges", aBadge())
+	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	key := w.do("owner", "POST", path+"/deploy_keys", map[string]any{"title": "ci", "key": deployKey()})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": p.values[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": p.values[":group_id"], "group_access": authz.Guest})
@@ -200,7 +207,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
 	}
 	maps.Copy(p.values, map[string]string{
-		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"),
+		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
@@ -210,6 +217,10 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p
+}
+
+func aBadge() map[string]any {
+	return map[string]any{"link_url": "https://ci.example/%{project_path}", "image_url": "https://ci.example/badge.svg"}
 }
 
 // deployKey is the public half of a new key.

@@ -34,7 +34,7 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		DeployKeys: a.deployKeys, LFS: a.lfs,
+		DeployKeys: a.deployKeys, LFS: a.lfs, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{

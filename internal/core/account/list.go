@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 )
 
@@ -26,11 +27,12 @@ type Filter struct {
 	ExcludeActive, ExcludeExternal bool
 	ExcludeInternal, ExcludeHumans bool
 	Humans, WithoutProjectBots     bool
-	SkipLDAP                       bool   // without those known to a directory
-	Provider, ExternUID            string // administrators only, else Forbidden
-	Admins, Auditors               bool   // this and what follows only counts for administrators
-	TwoFactor                      string // enabled or disabled
-	SAMLProvider                   int64  // of a group's single sign-on
+	SkipLDAP                       bool              // without those known to a directory
+	Provider, ExternUID            string            // administrators only, else Forbidden
+	Admins, Auditors               bool              // this and what follows only counts for administrators
+	Attributes                     map[string]string // all of them, by key
+	TwoFactor                      string            // enabled or disabled
+	SAMLProvider                   int64             // of a group's single sign-on
 	WithoutProjects                bool
 	CreatedAfter, CreatedBefore    *time.Time
 	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match
@@ -131,6 +133,7 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 	if !as.Admin {
 		w.NotIn("u.state", hiddenStates)
 	}
+	attribute.Having(w, as, attribute.User, "u.id", f.Attributes)
 	if f.Search != nil {
 		f.search(w, as)
 	}

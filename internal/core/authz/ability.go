@@ -130,21 +130,27 @@ type Ability string
 
 // Abilities of the instance.
 const (
-	ReadVersion     Ability = "read_version"
-	ReadUser        Ability = "read_user"
-	ReadOwnUser     Ability = "read_own_user"
-	ListUsers       Ability = "list_users"
-	AdminUsers      Ability = "admin_users"
-	CreateTopGroup  Ability = "create_top_level_group"
-	ListProjects    Ability = "list_projects"
-	ListGroups      Ability = "list_groups"
-	ReadNamespace   Ability = "read_namespace"
-	ManageOwnToken  Ability = "manage_own_token"
-	ManageOwnKey    Ability = "manage_own_key"
-	UpdateOwnUser   Ability = "update_own_user"
-	ReadUserStatus  Ability = "read_user_status"
-	ReadUserKeys    Ability = "read_user_keys"
-	LookUpKey       Ability = "look_up_key"
+	ReadVersion    Ability = "read_version"
+	ReadUser       Ability = "read_user"
+	ReadOwnUser    Ability = "read_own_user"
+	ListUsers      Ability = "list_users"
+	AdminUsers     Ability = "admin_users"
+	CreateTopGroup Ability = "create_top_level_group"
+	ListProjects   Ability = "list_projects"
+	ListGroups     Ability = "list_groups"
+	ReadNamespace  Ability = "read_namespace"
+	ManageOwnToken Ability = "manage_own_token"
+	ManageOwnKey   Ability = "manage_own_key"
+	UpdateOwnUser  Ability = "update_own_user"
+	ReadUserStatus Ability = "read_user_status"
+	ReadUserKeys   Ability = "read_user_keys"
+	LookUpKey      Ability = "look_up_key"
+
+	ReadTopic       Ability = "read_topic"
+	AdminTopics     Ability = "admin_topics"
+	ReadAttributes  Ability = "read_custom_attributes"
+	AdminAttributes Ability = "admin_custom_attributes"
+
 	FollowUser      Ability = "follow_user"
 	ReadMemberships Ability = "read_memberships_of_user"
 	ReadActivities  Ability = "read_activities_of_users"
@@ -271,21 +277,27 @@ var adminsOnly = AdminLevel
 // Rules is the permission table (facts-3 §2.2, §2.3; rulings 3 and 36 of facts-1 §11).
 // docs/permissions.md is generated from it.
 var Rules = map[Ability]Rule{
-	ReadVersion:     {SignedIn: true},
-	ReadUser:        {SignedIn: true},
-	ReadOwnUser:     {SignedIn: true},
-	ListUsers:       {Anyone: true},
-	AdminUsers:      {Min: adminsOnly, Write: true},
-	CreateTopGroup:  {SignedIn: true, Write: true},
-	ListProjects:    {Anyone: true},
-	ListGroups:      {Anyone: true},
-	ReadNamespace:   {SignedIn: true},
-	ManageOwnToken:  {SignedIn: true},
-	ManageOwnKey:    {SignedIn: true},
-	UpdateOwnUser:   {SignedIn: true},
-	ReadUserStatus:  {Anyone: true},
-	ReadUserKeys:    {Anyone: true},
-	LookUpKey:       {Min: adminsOnly},
+	ReadVersion:    {SignedIn: true},
+	ReadUser:       {SignedIn: true},
+	ReadOwnUser:    {SignedIn: true},
+	ListUsers:      {Anyone: true},
+	AdminUsers:     {Min: adminsOnly, Write: true},
+	CreateTopGroup: {SignedIn: true, Write: true},
+	ListProjects:   {Anyone: true},
+	ListGroups:     {Anyone: true},
+	ReadNamespace:  {SignedIn: true},
+	ManageOwnToken: {SignedIn: true},
+	ManageOwnKey:   {SignedIn: true},
+	UpdateOwnUser:  {SignedIn: true},
+	ReadUserStatus: {Anyone: true},
+	ReadUserKeys:   {Anyone: true},
+	LookUpKey:      {Min: adminsOnly},
+
+	ReadTopic:       {Anyone: true},
+	AdminTopics:     {Min: adminsOnly, Write: true},
+	ReadAttributes:  {Min: adminsOnly},
+	AdminAttributes: {Min: adminsOnly, Write: true},
+
 	FollowUser:      {SignedIn: true},
 	ReadMemberships: {Min: adminsOnly},
 	ReadActivities:  {Min: adminsOnly},

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 )
 
@@ -145,9 +146,10 @@ type GroupFilter struct {
 	TopLevel    bool
 	Skip        []ID
 	Archived    *bool
-	Active      *bool  // neither archived nor marked for deletion
-	MarkedOn    string // marked for deletion on this day, YYYY-MM-DD
-	OrderBy     string // name, path, id, similarity; "" is name
+	Active      *bool             // neither archived nor marked for deletion
+	Attributes  map[string]string // all of them, by key; administrators only
+	MarkedOn    string            // marked for deletion on this day, YYYY-MM-DD
+	OrderBy     string            // name, path, id, similarity; "" is name
 	Desc        bool
 	Limit       int
 	Offset      int
@@ -271,6 +273,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 			w.Raw("(" + ArchivedAbove("n.id") + " OR g.marked_for_deletion_on IS NOT NULL)")
 		}
 	}
+	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)
 	if f.MarkedOn != "" {
 		w.And("g.marked_for_deletion_on = ?", f.MarkedOn)
 	}

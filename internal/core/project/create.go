@@ -128,6 +128,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 			return fmt.Errorf("insert project: %w", err)
 		}
 		p.ID, p.NamespaceID = ID(id), ns
+		if err := s.link(ctx, p); err != nil {
+			return err
+		}
 		err = s.bus.Publish(ctx, Created{
 			ProjectID: p.ID, NamespaceID: ns, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as,
 		})

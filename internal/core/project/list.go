@@ -2,13 +2,12 @@ package project
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -38,9 +37,11 @@ type Filter struct {
 	Issues           bool // enabled and open to the actor
 	MergeRequests    bool
 	Topics           []string // all of them
-	MarkedOn         string   // YYYY-MM-DD
-	PendingDelete    bool     // with those being deleted; administrators only
-	Storage          string   // administrators only
+	TopicID          TopicID
+	Attributes       map[string]string // all of them, by key; administrators only
+	MarkedOn         string            // YYYY-MM-DD
+	PendingDelete    bool              // with those being deleted; administrators only
+	Storage          string            // administrators only
 	IDAfter          ID
 	IDBefore         ID
 	ActiveAfter      *time.Time
@@ -168,12 +169,12 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		w.And("p.marked_for_deletion_on = ?", f.MarkedOn)
 	}
 	for _, topic := range f.Topics {
-		text, err := json.Marshal(strings.TrimSpace(topic))
-		if err != nil {
-			return w, fmt.Errorf("topic: %w", err)
-		}
-		w.And(`p.topics LIKE ? ESCAPE '\'`, "%"+db.LikePattern(string(text))+"%")
+		w.And("p.id IN (SELECT l.project_id FROM project_topics l JOIN topics t ON t.id = l.topic_id WHERE t.name_fold = ?)", db.Fold(topic))
 	}
+	if f.TopicID != 0 {
+		w.And("p.id IN (SELECT project_id FROM project_topics WHERE topic_id = ?)", f.TopicID)
+	}
+	attribute.Having(&w, as, attribute.Project, "p.id", f.Attributes)
 	if f.Storage != "" && as.Admin {
 		w.And("p.storage = ?", f.Storage)
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -66,6 +67,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		}
 		if err := s.store(ctx, &p); err != nil {
 			return err
+		}
+		if slices.Contains(changed, "topics") {
+			if err := s.link(ctx, &p); err != nil {
+				return err
+			}
 		}
 		return s.bus.Publish(ctx, Updated{ProjectID: p.ID, Name: p.Name, FullPath: old.FullPath, Changed: changed, By: as})
 	})

@@ -170,6 +170,26 @@ func readmeOf(root []gitcmd.PathEntry) string {
 	return best
 }
 
+// Tip gives the commit at the tip of the default branch, "" for none. It asks for no
+// permission.
+func (s *Service) Tip(ctx context.Context, p *project.Project) (string, error) {
+	if p.DefaultBranch == nil {
+		return "", nil
+	}
+	r, err := s.Open(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	tip, err := r.Branch(ctx, *p.DefaultBranch)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read default branch: %w", err)
+	}
+	return tip.String(), nil
+}
+
 // Languages gives the languages of the default branch, measured now where that has not
 // been done since it moved. It requires ReadCode.
 func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Project) ([]project.LanguageShare, error) {

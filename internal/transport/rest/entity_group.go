@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -12,45 +13,45 @@ import (
 
 // groupEntity is what everybody sees of a group.
 type groupEntity struct {
-	ID                       namespace.ID     `json:"id"`
-	WebURL                   string           `json:"web_url"`
-	Name                     string           `json:"name"`
-	Path                     string           `json:"path"`
-	Description              *string          `json:"description"`
-	Visibility               string           `json:"visibility"`
-	ShareWithGroupLock       bool             `json:"share_with_group_lock"`
-	RequireTwoFactor         bool             `json:"require_two_factor_authentication"`
-	TwoFactorGracePeriod     int64            `json:"two_factor_grace_period"`
-	ProjectCreationLevel     string           `json:"project_creation_level"`
-	AutoDevopsEnabled        *bool            `json:"auto_devops_enabled"`
-	SubgroupCreationLevel    string           `json:"subgroup_creation_level"`
-	EmailsDisabled           bool             `json:"emails_disabled"`
-	EmailsEnabled            bool             `json:"emails_enabled"`
-	ShowDiffPreviewInEmail   bool             `json:"show_diff_preview_in_email"`
-	MentionsDisabled         *bool            `json:"mentions_disabled"`
-	LFSEnabled               bool             `json:"lfs_enabled"`
-	Archived                 bool             `json:"archived"`
-	MathLimits               bool             `json:"math_rendering_limits_enabled"`
-	LockMathLimits           bool             `json:"lock_math_rendering_limits_enabled"`
-	DefaultBranch            *string          `json:"default_branch"`
-	DefaultBranchProtection  int64            `json:"default_branch_protection"`
-	DefaultBranchProtections json.RawMessage  `json:"default_branch_protection_defaults"`
-	AvatarURL                *string          `json:"avatar_url"`
-	RequestAccessEnabled     bool             `json:"request_access_enabled"`
-	FullName                 string           `json:"full_name"`
-	FullPath                 string           `json:"full_path"`
-	CreatedAt                api.Time         `json:"created_at"`
-	ParentID                 *namespace.ID    `json:"parent_id"`
-	OrganizationID           int64            `json:"organization_id"`
-	SharedRunnersSetting     string           `json:"shared_runners_setting"`
-	MaxArtifactsSize         *int64           `json:"max_artifacts_size"`
-	CustomAttributes         *[]struct{}      `json:"custom_attributes,omitempty" later:"custom attributes"`
-	Statistics               *groupStatistics `json:"statistics,omitempty"`
-	MarkedForDeletionOn      *string          `json:"marked_for_deletion_on"`
-	LDAPCN                   *string          `json:"ldap_cn" later:"LDAP"`
-	LDAPAccess               *int             `json:"ldap_access" later:"LDAP"`
-	FileTemplateProjectID    *int64           `json:"file_template_project_id"`
-	WikiAccessLevel          string           `json:"wiki_access_level"`
+	ID                       namespace.ID       `json:"id"`
+	WebURL                   string             `json:"web_url"`
+	Name                     string             `json:"name"`
+	Path                     string             `json:"path"`
+	Description              *string            `json:"description"`
+	Visibility               string             `json:"visibility"`
+	ShareWithGroupLock       bool               `json:"share_with_group_lock"`
+	RequireTwoFactor         bool               `json:"require_two_factor_authentication"`
+	TwoFactorGracePeriod     int64              `json:"two_factor_grace_period"`
+	ProjectCreationLevel     string             `json:"project_creation_level"`
+	AutoDevopsEnabled        *bool              `json:"auto_devops_enabled"`
+	SubgroupCreationLevel    string             `json:"subgroup_creation_level"`
+	EmailsDisabled           bool               `json:"emails_disabled"`
+	EmailsEnabled            bool               `json:"emails_enabled"`
+	ShowDiffPreviewInEmail   bool               `json:"show_diff_preview_in_email"`
+	MentionsDisabled         *bool              `json:"mentions_disabled"`
+	LFSEnabled               bool               `json:"lfs_enabled"`
+	Archived                 bool               `json:"archived"`
+	MathLimits               bool               `json:"math_rendering_limits_enabled"`
+	LockMathLimits           bool               `json:"lock_math_rendering_limits_enabled"`
+	DefaultBranch            *string            `json:"default_branch"`
+	DefaultBranchProtection  int64              `json:"default_branch_protection"`
+	DefaultBranchProtections json.RawMessage    `json:"default_branch_protection_defaults"`
+	AvatarURL                *string            `json:"avatar_url"`
+	RequestAccessEnabled     bool               `json:"request_access_enabled"`
+	FullName                 string             `json:"full_name"`
+	FullPath                 string             `json:"full_path"`
+	CreatedAt                api.Time           `json:"created_at"`
+	ParentID                 *namespace.ID      `json:"parent_id"`
+	OrganizationID           int64              `json:"organization_id"`
+	SharedRunnersSetting     string             `json:"shared_runners_setting"`
+	MaxArtifactsSize         *int64             `json:"max_artifacts_size"`
+	CustomAttributes         *[]attributeEntity `json:"custom_attributes,omitempty"`
+	Statistics               *groupStatistics   `json:"statistics,omitempty"`
+	MarkedForDeletionOn      *string            `json:"marked_for_deletion_on"`
+	LDAPCN                   *string            `json:"ldap_cn" later:"LDAP"`
+	LDAPAccess               *int               `json:"ldap_access" later:"LDAP"`
+	FileTemplateProjectID    *int64             `json:"file_template_project_id"`
+	WikiAccessLevel          string             `json:"wiki_access_level"`
 }
 
 type groupStatistics struct {
@@ -102,7 +103,7 @@ type groupView struct {
 	projects bool // with the projects of a single group
 }
 
-func (s *Server) group(as authz.Actor, g *namespace.Group, view groupView) groupEntity {
+func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribute) groupEntity {
 	set := g.Settings()
 	e := groupEntity{
 		ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, Path: g.Path, Description: g.Description,
@@ -131,10 +132,23 @@ func (s *Server) group(as authz.Actor, g *namespace.Group, view groupView) group
 	if e.WikiAccessLevel == "" {
 		e.WikiAccessLevel = "enabled"
 	}
-	if view.custom && as.Admin {
-		e.CustomAttributes = &[]struct{}{}
+	if remarks != nil {
+		list := attributeEntities(remarks[int64(g.ID)])
+		e.CustomAttributes = &list
 	}
 	return e
+}
+
+// remarksOnGroups reads custom attributes for administrators who want them, nil otherwise.
+func (s *Server) remarksOnGroups(ctx context.Context, as authz.Actor, ids []namespace.ID, view groupView) (map[int64][]attribute.Attribute, error) {
+	if !view.custom || !as.Admin {
+		return nil, nil
+	}
+	owners := make([]int64, len(ids))
+	for i, id := range ids {
+		owners[i] = int64(id)
+	}
+	return s.Attributes.ByOwners(ctx, attribute.Group, owners)
 }
 
 // groupProjects is how many projects stand in the answer for one group.
@@ -145,9 +159,13 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 	if err != nil {
 		return nil, err
 	}
+	remarks, err := s.remarksOnGroups(ctx, as, []namespace.ID{g.ID}, view)
+	if err != nil {
+		return nil, err
+	}
 	set := g.Settings()
 	e := &groupDetails{
-		groupEntity: s.group(as, g, view), SharedWithGroups: sharedGroups(shares[g.ID]),
+		groupEntity: s.group(g, remarks), SharedWithGroups: sharedGroups(shares[g.ID]),
 		PreventSharing: set.PreventSharingGroupsOutsideHierarchy, RunnersMinutes: set.SharedRunnersMinutesLimit,
 		ExtraRunnersMinutes: set.ExtraSharedRunnersMinutesLimit, PreventForking: set.PreventForkingOutsideGroup,
 		MembershipLock: set.MembershipLock, IPRanges: set.IPRestrictionRanges, EmailDomains: set.AllowedEmailDomainsList,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -35,9 +36,9 @@ type projectBasic struct {
 	LastActivityAt    api.Time   `json:"last_activity_at"`
 	Visibility        string     `json:"visibility"`
 
-	Namespace         projectNamespace `json:"namespace"`
-	RepositoryStorage string           `json:"repository_storage,omitempty"` // for administrators
-	CustomAttributes  *[]struct{}      `json:"custom_attributes,omitempty" later:"custom attributes"`
+	Namespace         projectNamespace   `json:"namespace"`
+	RepositoryStorage string             `json:"repository_storage,omitempty"` // for administrators
+	CustomAttributes  *[]attributeEntity `json:"custom_attributes,omitempty"`
 }
 
 type projectCode struct {
@@ -169,6 +170,16 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			return nil, err
 		}
 	}
+	var remarks map[int64][]attribute.Attribute
+	if view.custom && as.Admin {
+		owners := make([]int64, len(list))
+		for i, p := range list {
+			owners[i] = int64(p.ID)
+		}
+		if remarks, err = s.Attributes.ByOwners(ctx, attribute.Project, owners); err != nil {
+			return nil, err
+		}
+	}
 	var large map[project.ID]int64
 	if view.statistics {
 		if large, err = s.LFS.Sizes(ctx, ids); err != nil {
@@ -191,7 +202,8 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			}
 		}
 		if view.custom && as.Admin {
-			e.CustomAttributes = &[]struct{}{}
+			list := attributeEntities(remarks[int64(p.ID)])
+			e.CustomAttributes = &list
 		}
 		if view.license {
 			e.projectLicense = s.projectLicense(ctx, as, p)

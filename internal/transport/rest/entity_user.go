@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
 )
@@ -32,6 +33,27 @@ type userEntity struct {
 	*userOwn
 	*userAdmin
 	*userDetails
+	CustomAttributes *[]attributeEntity `json:"custom_attributes,omitempty"`
+}
+
+// remarkUsers adds the custom attributes that only administrators see.
+func (s *Server) remarkUsers(ctx context.Context, as authz.Actor, users []userEntity) error {
+	if !as.Admin {
+		return nil
+	}
+	ids := make([]int64, len(users))
+	for i := range users {
+		ids[i] = int64(users[i].ID)
+	}
+	all, err := s.Attributes.ByOwners(ctx, attribute.User, ids)
+	if err != nil {
+		return err
+	}
+	for i := range users {
+		list := attributeEntities(all[ids[i]])
+		users[i].CustomAttributes = &list
+	}
+	return nil
 }
 
 type userProfile struct {

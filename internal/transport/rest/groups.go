@@ -33,25 +33,27 @@ type groupPath struct {
 
 // groupFilter are the parameters of every list of groups.
 type groupFilter struct {
-	Statistics     bool     `param:"statistics" doc:"With statistics"`
-	Archived       *bool    `param:"archived" doc:"Only archived groups, or none"`
-	Active         *bool    `param:"active" doc:"Only groups neither archived nor marked for deletion, or only the others"`
-	SkipGroups     api.Ints `param:"skip_groups" doc:"Numbers of groups to leave out"`
-	AllAvailable   *bool    `param:"all_available" doc:"With groups the current user sees without being a member"`
-	Visibility     *string  `param:"visibility" values:"private,internal,public" doc:"By visibility"`
-	Search         string   `param:"search" doc:"Part of a name or path"`
-	Owned          bool     `param:"owned" doc:"Owned by the current user"`
-	OrderBy        string   `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to sort by"`
-	Sort           string   `param:"sort" default:"asc" values:"asc,desc" doc:"Direction"`
-	MinAccessLevel *int     `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Least level of the current user"`
-	MarkedOn       api.Date `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
-	Custom         bool     `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	Statistics     bool              `param:"statistics" doc:"With statistics"`
+	Archived       *bool             `param:"archived" doc:"Only archived groups, or none"`
+	Active         *bool             `param:"active" doc:"Only groups neither archived nor marked for deletion, or only the others"`
+	SkipGroups     api.Ints          `param:"skip_groups" doc:"Numbers of groups to leave out"`
+	AllAvailable   *bool             `param:"all_available" doc:"With groups the current user sees without being a member"`
+	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"By visibility"`
+	Search         string            `param:"search" doc:"Part of a name or path"`
+	Owned          bool              `param:"owned" doc:"Owned by the current user"`
+	OrderBy        string            `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to sort by"`
+	Sort           string            `param:"sort" default:"asc" values:"asc,desc" doc:"Direction"`
+	MinAccessLevel *int              `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Least level of the current user"`
+	MarkedOn       api.Date          `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
+	Attributes     map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key; for administrators"`
+	Custom         bool              `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
 }
 
 func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
 	f := namespace.GroupFilter{
 		Search: p.Search, Visibility: visibilityOf(p.Visibility), Archived: p.Archived, Active: p.Active, MarkedOn: string(p.MarkedOn),
-		OrderBy: p.OrderBy, Desc: p.Sort == "desc", Limit: page.Limit(), Offset: page.Offset(),
+		Attributes: p.Attributes,
+		OrderBy:    p.OrderBy, Desc: p.Sort == "desc", Limit: page.Limit(), Offset: page.Offset(),
 	}
 	for _, id := range p.SkipGroups {
 		f.Skip = append(f.Skip, namespace.ID(id))
@@ -104,8 +106,12 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 			return api.List[groupEntity]{}, err
 		}
 	}
+	remarks, err := s.remarksOnGroups(ctx, as, ids, groupView{custom: p.Custom})
+	if err != nil {
+		return api.List[groupEntity]{}, err
+	}
 	for i := range list {
-		items[i] = s.group(as, &list[i], groupView{custom: p.Custom})
+		items[i] = s.group(&list[i], remarks)
 		if size, ok := sizes[list[i].ID]; ok {
 			items[i].Statistics = &groupStatistics{StorageSize: size, RepositorySize: size}
 		}

@@ -41,41 +41,43 @@ type listProjectsParams struct {
 
 // projectFilter are the parameters of every list of projects.
 type projectFilter struct {
-	OrderBy            string      `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count" doc:"Column to sort by"`
-	Sort               string      `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
-	Archived           *bool       `param:"archived" doc:"Only archived projects, or none"`
-	Active             *bool       `param:"active" doc:"Only projects neither archived nor marked for deletion, or only the others"`
-	Visibility         *string     `param:"visibility" values:"private,internal,public" doc:"By visibility"`
-	Search             string      `param:"search" doc:"Part of a name, path or description"`
-	SearchNamespaces   bool        `param:"search_namespaces" doc:"Search in the paths of groups as well"`
-	Owned              bool        `param:"owned" doc:"Owned by the current user"`
-	Starred            bool        `param:"starred" doc:"Starred by the current user"`
-	Imported           bool        `param:"imported" doc:"Imported by the current user"`
-	Membership         bool        `param:"membership" doc:"With the current user as a member"`
-	WithIssues         bool        `param:"with_issues_enabled" doc:"With issues"`
-	WithMergeRequests  bool        `param:"with_merge_requests_enabled" doc:"With merge requests"`
-	Language           string      `param:"with_programming_language" doc:"Written in this language"`
-	MinAccessLevel     *int        `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Least level of the current user"`
-	IDAfter            int64       `param:"id_after" doc:"With ids greater than this"`
-	IDBefore           int64       `param:"id_before" doc:"With ids less than this"`
-	LastActivityAfter  *time.Time  `param:"last_activity_after" doc:"Used after this time"`
-	LastActivityBefore *time.Time  `param:"last_activity_before" doc:"Used before this time"`
-	UpdatedAfter       *time.Time  `param:"updated_after" doc:"Changed after this time; sort by updated_at"`
-	UpdatedBefore      *time.Time  `param:"updated_before" doc:"Changed before this time; sort by updated_at"`
-	Topic              api.Strings `param:"topic" doc:"With all of these topics"`
-	RepositoryStorage  string      `param:"repository_storage" doc:"On this storage; for administrators"`
-	PendingDelete      bool        `param:"include_pending_delete" doc:"With those that are being deleted; for administrators"`
-	MarkedOn           api.Date    `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
-	Simple             bool        `param:"simple" doc:"Answer with a few fields only"`
-	Statistics         bool        `param:"statistics" doc:"With statistics"`
-	Custom             bool        `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	OrderBy            string            `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count" doc:"Column to sort by"`
+	Sort               string            `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
+	Archived           *bool             `param:"archived" doc:"Only archived projects, or none"`
+	Active             *bool             `param:"active" doc:"Only projects neither archived nor marked for deletion, or only the others"`
+	Visibility         *string           `param:"visibility" values:"private,internal,public" doc:"By visibility"`
+	Search             string            `param:"search" doc:"Part of a name, path or description"`
+	SearchNamespaces   bool              `param:"search_namespaces" doc:"Search in the paths of groups as well"`
+	Owned              bool              `param:"owned" doc:"Owned by the current user"`
+	Starred            bool              `param:"starred" doc:"Starred by the current user"`
+	Imported           bool              `param:"imported" doc:"Imported by the current user"`
+	Membership         bool              `param:"membership" doc:"With the current user as a member"`
+	WithIssues         bool              `param:"with_issues_enabled" doc:"With issues"`
+	WithMergeRequests  bool              `param:"with_merge_requests_enabled" doc:"With merge requests"`
+	Language           string            `param:"with_programming_language" doc:"Written in this language"`
+	MinAccessLevel     *int              `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Least level of the current user"`
+	IDAfter            int64             `param:"id_after" doc:"With ids greater than this"`
+	IDBefore           int64             `param:"id_before" doc:"With ids less than this"`
+	LastActivityAfter  *time.Time        `param:"last_activity_after" doc:"Used after this time"`
+	LastActivityBefore *time.Time        `param:"last_activity_before" doc:"Used before this time"`
+	UpdatedAfter       *time.Time        `param:"updated_after" doc:"Changed after this time; sort by updated_at"`
+	UpdatedBefore      *time.Time        `param:"updated_before" doc:"Changed before this time; sort by updated_at"`
+	Topic              api.Strings       `param:"topic" doc:"With all of these topics"`
+	TopicID            project.TopicID   `param:"topic_id" doc:"With the topic of this number"`
+	Attributes         map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key; for administrators"`
+	RepositoryStorage  string            `param:"repository_storage" doc:"On this storage; for administrators"`
+	PendingDelete      bool              `param:"include_pending_delete" doc:"With those that are being deleted; for administrators"`
+	MarkedOn           api.Date          `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
+	Simple             bool              `param:"simple" doc:"Answer with a few fields only"`
+	Statistics         bool              `param:"statistics" doc:"With statistics"`
+	Custom             bool              `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
 }
 
 func (p *projectFilter) filter() project.Filter {
 	f := project.Filter{
 		Search: p.Search, SearchNamespaces: p.SearchNamespaces, Visibility: visibilityOf(p.Visibility), Archived: p.Archived,
 		Active: p.Active, Owned: p.Owned, Membership: p.Membership, Starred: p.Starred, Imported: p.Imported, Language: p.Language,
-		Issues: p.WithIssues, MergeRequests: p.WithMergeRequests, Topics: p.Topic, MarkedOn: string(p.MarkedOn),
+		Issues: p.WithIssues, MergeRequests: p.WithMergeRequests, Topics: p.Topic, TopicID: p.TopicID, Attributes: p.Attributes, MarkedOn: string(p.MarkedOn),
 		PendingDelete: p.PendingDelete, Storage: p.RepositoryStorage, IDAfter: project.ID(p.IDAfter), IDBefore: project.ID(p.IDBefore),
 		ActiveAfter: p.LastActivityAfter, ActiveBefore: p.LastActivityBefore, UpdatedAfter: p.UpdatedAfter,
 		UpdatedBefore: p.UpdatedBefore, OrderBy: p.OrderBy, Ascending: p.Sort == "asc",

@@ -18,6 +18,8 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/attribute"
+	"tenon/internal/core/badge"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -36,11 +38,13 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	})
 	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
 	p.DeployKeys = &deploykey.Service{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now}
+	p.Attributes = &attribute.Service{DB: d, Policy: p.Policy, Now: p.Now}
+	p.Badges = &badge.Service{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
-		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes()))
+		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.badgeRoutes(), p.attributeRoutes()))
 	return p
 }
 

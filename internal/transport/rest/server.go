@@ -8,8 +8,10 @@ import (
 
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
@@ -38,6 +40,8 @@ type Server struct {
 	Repos      *repo.Service
 	LFS        *lfs.Service
 	Labels     *label.Service
+	Badges     *badge.Service
+	Attributes *attribute.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
@@ -77,6 +81,9 @@ func (s *Server) Routes() []*api.Route {
 		s.impersonationTokenRoutes(),
 		s.projectRoutes(),
 		s.statisticsRoutes(),
+		s.topicRoutes(),
+		s.badgeRoutes(),
+		s.attributeRoutes(),
 		s.branchRoutes(),
 		s.tagRoutes(),
 		s.protectedRoutes(),

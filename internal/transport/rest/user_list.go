@@ -31,15 +31,17 @@ type listUsersParams struct {
 	WithoutProjectBots bool     `param:"without_project_bots" doc:"No bots of projects and groups"`
 	SkipLDAP           bool     `param:"skip_ldap" doc:"Nobody whom a directory knows"`
 
-	Admins          bool       `param:"admins" doc:"Administrators; this and what follows is for administrators"`
-	Auditors        bool       `param:"auditors" doc:"Auditors"`
-	TwoFactor       string     `param:"two_factor" values:"enabled,disabled" doc:"By second factor"`
-	SAMLProvider    int64      `param:"saml_provider_id" doc:"Those who come through this single sign-on of a group"`
-	WithoutProjects bool       `param:"without_projects" doc:"Members of no project"`
-	CreatedAfter    *time.Time `param:"created_after" doc:"Made at this time or later"`
-	CreatedBefore   *time.Time `param:"created_before" doc:"Made at this time or before"`
-	OrderBy         string     `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to sort by, id if not given"`
-	Sort            string     `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
+	Admins          bool              `param:"admins" doc:"Administrators; this and what follows is for administrators"`
+	Auditors        bool              `param:"auditors" doc:"Auditors"`
+	TwoFactor       string            `param:"two_factor" values:"enabled,disabled" doc:"By second factor"`
+	SAMLProvider    int64             `param:"saml_provider_id" doc:"Those who come through this single sign-on of a group"`
+	WithoutProjects bool              `param:"without_projects" doc:"Members of no project"`
+	CreatedAfter    *time.Time        `param:"created_after" doc:"Made at this time or later"`
+	CreatedBefore   *time.Time        `param:"created_before" doc:"Made at this time or before"`
+	Custom          bool              `param:"with_custom_attributes" doc:"With custom attributes"`
+	Attributes      map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key"`
+	OrderBy         string            `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to sort by, id if not given"`
+	Sort            string            `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
 }
 
 // listUsers answers with summaries, or with the form for administrators.
@@ -54,7 +56,7 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 		WithoutProjectBots: p.WithoutProjectBots, Admins: p.Admins, Auditors: p.Auditors, TwoFactor: p.TwoFactor,
 		WithoutProjects: p.WithoutProjects, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
 		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Limit: p.Limit(), Offset: p.Offset(),
-		SkipLDAP: p.SkipLDAP, SAMLProvider: p.SAMLProvider,
+		SkipLDAP: p.SkipLDAP, SAMLProvider: p.SAMLProvider, Attributes: p.Attributes,
 	}
 	if p.Keyset() {
 		return s.usersByCursor(ctx, as, filter, p.Cursor)
@@ -64,6 +66,9 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 		return api.List[userEntity]{}, err
 	}
 	items, err := s.listForms(ctx, as, page.Users)
+	if err == nil && p.Custom {
+		err = s.remarkUsers(ctx, as, items)
+	}
 	return api.Paged(items, page.Total), err
 }
 

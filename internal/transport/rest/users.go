@@ -71,8 +71,13 @@ func (s *Server) userCounts(ctx context.Context, as authz.Actor, _ struct{}) (us
 	}, err
 }
 
+type getUserParams struct {
+	userPath
+	Custom bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+}
+
 // getUser answers with the form for everybody, or with everything for administrators.
-func (s *Server) getUser(ctx context.Context, as authz.Actor, p userPath) (userEntity, error) {
+func (s *Server) getUser(ctx context.Context, as authz.Actor, p getUserParams) (userEntity, error) {
 	id, err := p.id()
 	if err != nil {
 		return userEntity{}, err
@@ -87,7 +92,12 @@ func (s *Server) getUser(ctx context.Context, as authz.Actor, p userPath) (userE
 	}
 	e, err := s.adminForm(ctx, as, u)
 	e.userDetails = &userDetails{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
-	return e, err
+	if err != nil || !p.Custom {
+		return e, err
+	}
+	one := []userEntity{e}
+	err = s.remarkUsers(ctx, as, one)
+	return one[0], err
 }
 
 // userTexts are the parameters of a user's profile.

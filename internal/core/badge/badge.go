@@ -1,0 +1,304 @@
+// Package badge holds the pictures with links that projects and groups show about
+// themselves.
+package badge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// ID identifies a badge.
+type ID int64
+
+// Badge is one badge of a project or group.
+type Badge struct {
+	ID          ID                `db:"id"`
+	NamespaceID authz.NamespaceID `db:"namespace_id"` // of the project or group
+	Kind        namespace.Kind    `db:"kind"`         // of that namespace
+	Name        *string           `db:"name"`
+	LinkURL     string            `db:"link_url"` // with placeholders such as %{project_path}
+	ImageURL    string            `db:"image_url"`
+	CreatedAt   db.Time           `db:"created_at"`
+	UpdatedAt   db.Time           `db:"updated_at"`
+}
+
+// Place is the project or group whose badges are meant.
+type Place struct {
+	Namespace authz.NamespaceID
+	Subject   authz.Subject
+	Project   *project.Project // nil for a group
+}
+
+// In is the place of a project's badges.
+func In(p *project.Project) Place {
+	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), Project: p}
+}
+
+// Of is the place of a group's badges.
+func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Subject()} }
+
+func (p Place) read() authz.Ability {
+	if p.Project != nil {
+		return authz.ReadProject
+	}
+	return authz.ReadGroup
+}
+
+func (p Place) admin() authz.Ability {
+	if p.Project != nil {
+		return authz.AdminProject
+	}
+	return authz.AdminGroup
+}
+
+// Changes are the attributes of a badge that a call sets; nil leaves one alone.
+type Changes struct {
+	Name, LinkURL, ImageURL *string
+}
+
+// Filter selects from a list of badges.
+type Filter struct {
+	Name          string // "" is any
+	Limit, Offset int
+}
+
+// Service reads and changes badges.
+type Service struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Now    func() time.Time
+	Host   string // what %{gitlab_server} stands for
+
+	// Tip gives the commit at the tip of a project's default branch, "" for none.
+	Tip func(ctx context.Context, p *project.Project) (string, error)
+}
+
+const columns = "b.id, b.namespace_id, n.kind, b.name, b.link_url, b.image_url, b.created_at, b.updated_at"
+
+const from = " FROM badges b JOIN namespaces n ON n.id = b.namespace_id"
+
+// within is the condition for the badges that a place shows: a project those of the
+// groups above it as well.
+func within(w *db.Where, at Place) {
+	if at.Project == nil {
+		w.And("b.namespace_id = ?", at.Namespace)
+		return
+	}
+	w.And("b.namespace_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", at.Namespace)
+}
+
+// List gives a page of the badges that a place shows by id, and how many there are.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) ([]Badge, int, error) {
+	if err := s.Policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+		return nil, 0, err
+	}
+	var w db.Where
+	within(&w, at)
+	if f.Name != "" {
+		w.And("b.name = ?", f.Name)
+	}
+	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+from+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count badges: %w", err)
+	}
+	list, err := db.Select[Badge](ctx, s.DB, "SELECT "+columns+from+w.SQL()+" ORDER BY b.id LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list badges: %w", err)
+	}
+	return list, total, nil
+}
+
+// Find gives a badge that a place shows.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Badge, error) {
+	if err := s.Policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, at, id)
+}
+
+func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
+	var w db.Where
+	within(&w, at)
+	w.And("b.id = ?", id)
+	b, err := db.Get[Badge](ctx, s.DB, "SELECT "+columns+from+w.SQL(), w.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Badge")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find badge: %w", err)
+	}
+	return &b, nil
+}
+
+type row struct {
+	NamespaceID authz.NamespaceID `db:"namespace_id"`
+	Name        *string           `db:"name"`
+	LinkURL     string            `db:"link_url"`
+	ImageURL    string            `db:"image_url"`
+	CreatedAt   db.Time           `db:"created_at"`
+	UpdatedAt   db.Time           `db:"updated_at"`
+}
+
+// Create adds a badge to a place.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
+	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+		return nil, err
+	}
+	var b Badge
+	c.apply(&b)
+	if err := check(&b); err != nil {
+		return nil, err
+	}
+	var id int64
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		now := db.At(s.Now())
+		var err error
+		id, err = db.Insert(ctx, s.DB, "badges", row{at.Namespace, b.Name, b.LinkURL, b.ImageURL, now, now})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create badge: %w", err)
+	}
+	return s.find(ctx, at, ID(id))
+}
+
+// Update changes a badge of the place itself.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Badge, error) {
+	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+		return nil, err
+	}
+	b, err := s.find(ctx, at, id)
+	if err != nil {
+		return nil, err
+	}
+	if b.NamespaceID != at.Namespace {
+		return nil, errs.Missing("Badge")
+	}
+	c.apply(b)
+	if err := check(b); err != nil {
+		return nil, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		_, err := s.DB.Exec(ctx, "UPDATE badges SET name = ?, link_url = ?, image_url = ?, updated_at = ? WHERE id = ?",
+			b.Name, b.LinkURL, b.ImageURL, db.At(s.Now()), b.ID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update badge: %w", err)
+	}
+	return b, nil
+}
+
+// Delete removes a badge of the place itself; a group's is removed at the group.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+		return err
+	}
+	b, err := s.find(ctx, at, id)
+	if err != nil {
+		return err
+	}
+	if b.NamespaceID != at.Namespace {
+		return errs.Bad("To delete a Group badge please use the Group endpoint")
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.DB.Exec(ctx, "DELETE FROM badges WHERE id = ?", id); err != nil {
+			return fmt.Errorf("delete badge: %w", err)
+		}
+		return nil
+	})
+}
+
+// Preview checks and renders a badge that is not stored.
+func (s *Service) Preview(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
+	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+		return nil, err
+	}
+	var b Badge
+	c.apply(&b)
+	return &b, check(&b)
+}
+
+func (c Changes) apply(b *Badge) {
+	if c.Name != nil {
+		b.Name = c.Name
+	}
+	if c.LinkURL != nil {
+		b.LinkURL = *c.LinkURL
+	}
+	if c.ImageURL != nil {
+		b.ImageURL = *c.ImageURL
+	}
+}
+
+var placeholder = regexp.MustCompile(`%\{(project_path|project_title|project_name|project_id|project_namespace|group_name|gitlab_server|` +
+	`gitlab_pages_domain|default_branch|commit_sha|latest_tag)\}`)
+
+const maxURL = 255
+
+func check(b *Badge) error {
+	var f errs.Fields
+	for _, field := range [][2]string{{"link_url", b.LinkURL}, {"image_url", b.ImageURL}} {
+		name, address := field[0], field[1]
+		u, err := url.Parse(placeholder.ReplaceAllString(address, "x"))
+		switch {
+		case strings.TrimSpace(address) == "":
+			f.Add(name, "can't be blank")
+		case err != nil || u.Host == "" && u.Scheme != "" && u.Opaque == "":
+			f.Add(name, "is blocked: URI is invalid")
+		case u.Scheme != "http" && u.Scheme != "https":
+			f.Add(name, "is blocked: Only allowed schemes are http, https")
+		}
+		f.Check(len([]rune(address)) <= maxURL, name, "is too long (maximum is 255 characters)")
+	}
+	return f.Err()
+}
+
+// Render fills in the placeholders of addresses for a project. Without one, as for the
+// badge of a group by itself, they stay.
+func (s *Service) Render(ctx context.Context, p *project.Project, addresses ...string) ([]string, error) {
+	out := make([]string, len(addresses))
+	if p == nil {
+		copy(out, addresses)
+		return out, nil
+	}
+	tip := ""
+	if s.Tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
+		var err error
+		if tip, err = s.Tip(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	group, _, _ := strings.Cut(p.FullPath, "/")
+	branch := ""
+	if p.DefaultBranch != nil {
+		branch = *p.DefaultBranch
+	}
+	values := map[string]string{
+		"project_path": p.FullPath, "project_title": p.Name, "project_name": p.Path, "project_id": strconv.FormatInt(int64(p.ID), 10),
+		"project_namespace": strings.TrimSuffix(p.FullPath, "/"+p.Path), "group_name": group, "gitlab_server": s.Host,
+		"default_branch": branch, "commit_sha": tip,
+	}
+	for i, address := range addresses {
+		out[i] = placeholder.ReplaceAllStringFunc(address, func(word string) string {
+			value, ok := values[strings.TrimSuffix(strings.TrimPrefix(word, "%{"), "}")]
+			if !ok {
+				return word
+			}
+			return (&url.URL{Path: value}).EscapedPath()
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,321 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// TopicID identifies a topic.
+type TopicID int64
+
+// Topic is a word that projects are found by. Its name is unique without regard to case.
+type Topic struct {
+	ID          TopicID `db:"id"`
+	Name        string  `db:"name"`
+	Title       string  `db:"title"`
+	Description *string `db:"description"`
+	Projects    int64   `db:"projects"` // those that the reader sees
+}
+
+// TopicFilter selects from the list of topics.
+type TopicFilter struct {
+	Search          string // part of the name or title
+	WithoutProjects bool   // only those of no project at all
+	Limit, Offset   int
+}
+
+// TopicChanges are the attributes of a topic that a call sets; nil leaves one alone.
+type TopicChanges struct {
+	Name, Title, Description *string
+}
+
+// topicProjects is the SQL that counts the projects of the topic t which the actor sees.
+func (s *Service) topicProjects(as authz.Actor) (string, []any) {
+	seen, args := s.policy.VisibleProjectsSQL(as, "n")
+	return `(SELECT COUNT(*) FROM project_topics l JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
+		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ")", args
+}
+
+// ListTopics gives a page of the topics, those of most projects first, and how many
+// there are.
+func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) ([]Topic, int, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
+		return nil, 0, err
+	}
+	var w db.Where
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		w.And(`(t.name_fold LIKE ? ESCAPE '\' OR t.title_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	if f.WithoutProjects {
+		w.Raw("NOT EXISTS (SELECT 1 FROM project_topics l WHERE l.topic_id = t.id)")
+	}
+	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM topics t"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count topics: %w", err)
+	}
+	count, args := s.topicProjects(as)
+	list, err := db.Select[Topic](ctx, s.db, "SELECT t.id, t.name, t.title, t.description, "+count+" AS projects FROM topics t"+w.SQL()+
+		" ORDER BY projects DESC, t.id LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list topics: %w", err)
+	}
+	return list, total, nil
+}
+
+// FindTopic gives a topic by its number.
+func (s *Service) FindTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.findTopic(ctx, as, id)
+}
+
+func (s *Service) findTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
+	count, args := s.topicProjects(as)
+	t, err := db.Get[Topic](ctx, s.db, "SELECT t.id, t.name, t.title, t.description, "+count+" AS projects FROM topics t WHERE t.id = ?", append(args, id)...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Topic")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find topic: %w", err)
+	}
+	return &t, nil
+}
+
+type topicRow struct {
+	Name        string  `db:"name"`
+	NameFold    string  `db:"name_fold"`
+	Title       string  `db:"title"`
+	TitleFold   string  `db:"title_fold"`
+	Description *string `db:"description"`
+	CreatedAt   db.Time `db:"created_at"`
+	UpdatedAt   db.Time `db:"updated_at"`
+}
+
+func (c TopicChanges) apply(t *Topic) {
+	if c.Name != nil {
+		t.Name = strings.TrimSpace(*c.Name)
+	}
+	if c.Title != nil {
+		t.Title = *c.Title
+	}
+	if c.Description != nil {
+		t.Description = c.Description
+	}
+}
+
+func (t *Topic) check() error {
+	var f errs.Fields
+	f.Check(t.Name != "", "name", namespace.MessageBlank)
+	f.Check(utf8.RuneCountInString(t.Name) <= namespace.MaxName, "name", namespace.MessageLongName)
+	f.Check(!strings.ContainsAny(t.Name, "\n\r"), "name", "has characters that are not allowed")
+	f.Check(strings.TrimSpace(t.Title) != "", "title", namespace.MessageBlank)
+	f.Check(utf8.RuneCountInString(t.Title) <= namespace.MaxName, "title", namespace.MessageLongName)
+	if t.Description != nil {
+		f.Check(utf8.RuneCountInString(*t.Description) <= 1024, "description", "is too long (maximum is 1024 characters)")
+	}
+	return f.Err()
+}
+
+func topicTaken() error {
+	var f errs.Fields
+	f.Add("name", namespace.MessageTaken)
+	return f.Err()
+}
+
+// CreateTopic makes a topic.
+func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChanges) (*Topic, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	var t Topic
+	c.apply(&t)
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	var id int64
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		now := db.At(s.now())
+		var err error
+		id, err = db.Insert(ctx, s.db, "topics", topicRow{t.Name, db.Fold(t.Name), t.Title, db.Fold(t.Title), t.Description, now, now})
+		return err
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, topicTaken()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create topic: %w", err)
+	}
+	return s.findTopic(ctx, as, TopicID(id))
+}
+
+// UpdateTopic changes a topic; its projects show another name at once.
+func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c TopicChanges) (*Topic, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	t, err := s.findTopic(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	old := t.Name
+	c.apply(t)
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := s.db.Exec(ctx, "UPDATE topics SET name = ?, name_fold = ?, title = ?, title_fold = ?, description = ?, updated_at = ? WHERE id = ?",
+			t.Name, db.Fold(t.Name), t.Title, db.Fold(t.Title), t.Description, db.At(s.now()), id)
+		if err != nil || t.Name == old {
+			return err
+		}
+		return s.rewriteTopics(ctx, id, func(names []string) []string {
+			for i, name := range names {
+				if strings.EqualFold(name, old) {
+					names[i] = t.Name
+				}
+			}
+			return names
+		})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, topicTaken()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("update topic: %w", err)
+	}
+	return t, nil
+}
+
+// DeleteTopic removes a topic from the instance and from every project.
+func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+		return err
+	}
+	t, err := s.findTopic(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		err := s.rewriteTopics(ctx, id, func(names []string) []string {
+			return slices.DeleteFunc(names, func(name string) bool { return strings.EqualFold(name, t.Name) })
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", id); err != nil {
+			return fmt.Errorf("delete topic: %w", err)
+		}
+		return nil
+	})
+}
+
+// MergeTopics gives the projects of one topic another one and removes the first.
+func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into TopicID) (*Topic, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	source, err := s.findTopic(ctx, as, from)
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.findTopic(ctx, as, into)
+	if err != nil {
+		return nil, err
+	}
+	if from == into {
+		return nil, errs.Bad("The source topic and the target topic are identical.")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		err := s.rewriteTopics(ctx, from, func(names []string) []string {
+			for i, name := range names {
+				if strings.EqualFold(name, source.Name) {
+					names[i] = target.Name
+				}
+			}
+			return cleanTopics(names)
+		})
+		if err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, `INSERT INTO project_topics (project_id, topic_id)
+			SELECT project_id, CAST(? AS BIGINT) FROM project_topics WHERE topic_id = ? ON CONFLICT DO NOTHING`, into, from)
+		if err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", from)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("merge topics: %w", err)
+	}
+	return s.findTopic(ctx, as, into)
+}
+
+// rewriteTopics changes the names that the projects of a topic show.
+func (s *Service) rewriteTopics(ctx context.Context, id TopicID, change func(names []string) []string) error {
+	type shown struct {
+		ID     ID     `db:"id"`
+		Topics string `db:"topics"`
+	}
+	all, err := db.Select[shown](ctx, s.db, `SELECT p.id, p.topics FROM projects p JOIN project_topics l ON l.project_id = p.id
+		WHERE l.topic_id = ? ORDER BY p.id`, id)
+	if err != nil {
+		return fmt.Errorf("projects of topic: %w", err)
+	}
+	for _, p := range all {
+		text, err := json.Marshal(change((&Project{TopicsJSON: p.Topics}).Topics()))
+		if err != nil {
+			return fmt.Errorf("encode topics: %w", err)
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE projects SET topics = ? WHERE id = ?", string(text), p.ID); err != nil {
+			return fmt.Errorf("change topics: %w", err)
+		}
+	}
+	return nil
+}
+
+// link makes the topics that a project names and are not there, and ties it to all of
+// them, in the transaction that stores the project. The project shows each topic as it
+// is spelled already.
+func (s *Service) link(ctx context.Context, p *Project) error {
+	names := p.Topics()
+	if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ?", p.ID); err != nil {
+		return fmt.Errorf("forget topics: %w", err)
+	}
+	for i, name := range names {
+		now := db.At(s.now())
+		_, err := s.db.Exec(ctx, `INSERT INTO topics (name, name_fold, title, title_fold, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (name_fold) DO NOTHING`, name, db.Fold(name), name, db.Fold(name), now, now)
+		if err != nil {
+			return fmt.Errorf("make topic: %w", err)
+		}
+		t, err := db.Get[Topic](ctx, s.db, "SELECT id, name, title, description, 0 AS projects FROM topics WHERE name_fold = ?", db.Fold(name))
+		if err != nil {
+			return fmt.Errorf("find topic: %w", err)
+		}
+		names[i] = t.Name
+		if _, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", p.ID, t.ID); err != nil {
+			return fmt.Errorf("link topic: %w", err)
+		}
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		return fmt.Errorf("encode topics: %w", err)
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET topics = ? WHERE id = ?", string(text), p.ID); err != nil {
+		return fmt.Errorf("store topics: %w", err)
+	}
+	return nil
+}

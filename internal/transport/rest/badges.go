@@ -1,0 +1,197 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/badge"
+	"tenon/internal/core/namespace"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) badgeRoutes() []*api.Route {
+	var routes []*api.Route
+	for _, place := range []struct {
+		path, thing string
+		read, admin authz.Ability
+		at          func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
+	}{
+		{"/groups/:id/badges", "group", authz.ReadGroup, authz.AdminGroup, s.badgesOfGroup},
+		{"/projects/:id/badges", "project", authz.ReadProject, authz.AdminProject, s.badgesOfProject},
+	} {
+		h := badgeHandlers{s, place.at}
+		routes = append(routes,
+			api.Get(place.path, h.list).Doc("List the badges of a "+place.thing).Needs(place.read).Public(),
+			api.Post(place.path, h.create).Doc("Add a badge to a "+place.thing).Needs(place.admin),
+			api.Get(place.path+"/render", h.render).Doc("Show what a badge of a "+place.thing+" would be").Needs(place.admin),
+			api.Get(place.path+"/:badge_id", h.get).Doc("Get a badge of a "+place.thing).Needs(place.read).Public(),
+			api.Put(place.path+"/:badge_id", h.update).Doc("Change a badge of a "+place.thing).Needs(place.admin),
+			api.Delete(place.path+"/:badge_id", h.delete).Doc("Remove a badge from a "+place.thing).Needs(place.admin),
+		)
+	}
+	return api.Scoped(nil, routes...)
+}
+
+func (s *Server) badgesOfGroup(ctx context.Context, as authz.Actor, ref string) (badge.Place, error) {
+	g, err := s.Namespaces.Find(ctx, as, ref)
+	if err != nil {
+		return badge.Place{}, err
+	}
+	return badge.Of(g), nil
+}
+
+func (s *Server) badgesOfProject(ctx context.Context, as authz.Actor, ref string) (badge.Place, error) {
+	p, err := s.Projects.Find(ctx, as, ref)
+	if err != nil {
+		return badge.Place{}, err
+	}
+	return badge.In(p), nil
+}
+
+// badgePreview is a badge that is not stored.
+type badgePreview struct {
+	Name             *string `json:"name"`
+	LinkURL          string  `json:"link_url"`
+	ImageURL         string  `json:"image_url"`
+	RenderedLinkURL  string  `json:"rendered_link_url"`
+	RenderedImageURL string  `json:"rendered_image_url"`
+}
+
+type badgeEntity struct {
+	badgePreview
+	ID   badge.ID       `json:"id"`
+	Kind namespace.Kind `json:"kind"`
+}
+
+type badgeHandlers struct {
+	*Server
+	at func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
+}
+
+func (h badgeHandlers) preview(ctx context.Context, at badge.Place, b *badge.Badge) (badgePreview, error) {
+	rendered, err := h.Badges.Render(ctx, at.Project, b.LinkURL, b.ImageURL)
+	if err != nil {
+		return badgePreview{}, err
+	}
+	return badgePreview{b.Name, b.LinkURL, b.ImageURL, rendered[0], rendered[1]}, nil
+}
+
+func (h badgeHandlers) entity(ctx context.Context, at badge.Place, b *badge.Badge) (badgeEntity, error) {
+	shown, err := h.preview(ctx, at, b)
+	return badgeEntity{badgePreview: shown, ID: b.ID, Kind: b.Kind}, err
+}
+
+type badgePlace struct {
+	ID string `param:"id" doc:"Number or full path of the group or project"`
+}
+
+type badgePath struct {
+	badgePlace
+	BadgeID badge.ID `param:"badge_id" doc:"Number of the badge"`
+}
+
+type listBadgesParams struct {
+	badgePlace
+	api.Page
+	Name string `param:"name" doc:"Name of the badge"`
+}
+
+func (h badgeHandlers) list(ctx context.Context, as authz.Actor, p listBadgesParams) (api.List[badgeEntity], error) {
+	none := api.List[badgeEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	list, total, err := h.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Limit: p.Limit(), Offset: p.Offset()})
+	if err != nil {
+		return none, err
+	}
+	items := make([]badgeEntity, len(list))
+	for i := range list {
+		if items[i], err = h.entity(ctx, at, &list[i]); err != nil {
+			return none, err
+		}
+	}
+	return api.Paged(items, total), nil
+}
+
+func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (badgeEntity, error) {
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	b, err := h.Badges.Find(ctx, as, at, p.BadgeID)
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	return h.entity(ctx, at, b)
+}
+
+type newBadge struct {
+	LinkURL  string  `param:"link_url,required" doc:"Where the badge leads"`
+	ImageURL string  `param:"image_url,required" doc:"The picture"`
+	Name     *string `param:"name" doc:"Name of the badge"`
+}
+
+func (p newBadge) changes() badge.Changes {
+	return badge.Changes{Name: p.Name, LinkURL: &p.LinkURL, ImageURL: &p.ImageURL}
+}
+
+type createBadgeParams struct {
+	badgePlace
+	newBadge
+}
+
+func (h badgeHandlers) create(ctx context.Context, as authz.Actor, p createBadgeParams) (badgeEntity, error) {
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	b, err := h.Badges.Create(ctx, as, at, p.changes())
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	return h.entity(ctx, at, b)
+}
+
+func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadgeParams) (badgePreview, error) {
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return badgePreview{}, err
+	}
+	b, err := h.Badges.Preview(ctx, as, at, p.changes())
+	if err != nil {
+		return badgePreview{}, err
+	}
+	return h.preview(ctx, at, b)
+}
+
+type updateBadgeParams struct {
+	badgePath
+	LinkURL  *string `param:"link_url" doc:"Where the badge leads"`
+	ImageURL *string `param:"image_url" doc:"The picture"`
+	Name     *string `param:"name" doc:"Name of the badge"`
+}
+
+func (h badgeHandlers) update(ctx context.Context, as authz.Actor, p updateBadgeParams) (badgeEntity, error) {
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	b, err := h.Badges.Update(ctx, as, at, p.BadgeID, badge.Changes{Name: p.Name, LinkURL: p.LinkURL, ImageURL: p.ImageURL})
+	if err != nil {
+		return badgeEntity{}, err
+	}
+	return h.entity(ctx, at, b)
+}
+
+func (h badgeHandlers) delete(ctx context.Context, as authz.Actor, p badgePath) (api.None, error) {
+	at, err := h.at(ctx, as, p.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, h.Badges.Delete(ctx, as, at, p.BadgeID)
+}

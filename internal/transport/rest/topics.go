@@ -1,0 +1,116 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) topicRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/topics", s.listTopics).Doc("List topics").Needs(authz.ReadTopic).Public(),
+		api.Post("/topics", s.createTopic).Doc("Create a topic").Needs(authz.AdminTopics),
+		api.Post("/topics/merge", s.mergeTopics).Doc("Put the projects of one topic under another").Needs(authz.AdminTopics),
+		api.Get("/topics/:id", s.getTopic).Doc("Get a topic").Needs(authz.ReadTopic).Public(),
+		api.Put("/topics/:id", s.updateTopic).Doc("Change a topic").Needs(authz.AdminTopics),
+		api.Delete("/topics/:id", s.deleteTopic).Doc("Delete a topic").Needs(authz.AdminTopics),
+	)
+}
+
+// topicEntity is a word that projects are found by.
+type topicEntity struct {
+	ID             project.TopicID `json:"id"`
+	Name           string          `json:"name"`
+	Title          string          `json:"title"`
+	Description    *string         `json:"description"`
+	Projects       int64           `json:"total_projects_count"`
+	OrganizationID int64           `json:"organization_id"`
+	AvatarURL      *string         `json:"avatar_url" later:"pictures of topics"`
+}
+
+func topic(t *project.Topic) topicEntity {
+	return topicEntity{ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Projects: t.Projects, OrganizationID: 1}
+}
+
+type listTopicsParams struct {
+	api.Page
+	Search          string `param:"search" doc:"Part of a name or title"`
+	WithoutProjects bool   `param:"without_projects" doc:"Only topics of no project"`
+}
+
+func (s *Server) listTopics(ctx context.Context, as authz.Actor, p listTopicsParams) (api.List[topicEntity], error) {
+	if p.Keyset() {
+		return api.List[topicEntity]{}, api.NoKeyset()
+	}
+	list, total, err := s.Projects.ListTopics(ctx, as, project.TopicFilter{
+		Search: p.Search, WithoutProjects: p.WithoutProjects, Limit: p.Limit(), Offset: p.Offset(),
+	})
+	if err != nil {
+		return api.List[topicEntity]{}, err
+	}
+	items := make([]topicEntity, len(list))
+	for i := range list {
+		items[i] = topic(&list[i])
+	}
+	return api.Paged(items, total), nil
+}
+
+type topicPath struct {
+	ID project.TopicID `param:"id" doc:"Number of the topic"`
+}
+
+func (s *Server) getTopic(ctx context.Context, as authz.Actor, p topicPath) (topicEntity, error) {
+	t, err := s.Projects.FindTopic(ctx, as, p.ID)
+	if err != nil {
+		return topicEntity{}, err
+	}
+	return topic(t), nil
+}
+
+type createTopicParams struct {
+	Name        string  `param:"name,required" doc:"Name of the topic"`
+	Title       string  `param:"title,required" doc:"How it is shown"`
+	Description *string `param:"description" doc:"What it is about"`
+}
+
+func (s *Server) createTopic(ctx context.Context, as authz.Actor, p createTopicParams) (topicEntity, error) {
+	t, err := s.Projects.CreateTopic(ctx, as, project.TopicChanges{Name: &p.Name, Title: &p.Title, Description: p.Description})
+	if err != nil {
+		return topicEntity{}, err
+	}
+	return topic(t), nil
+}
+
+type updateTopicParams struct {
+	topicPath
+	Name        *string `param:"name" doc:"Name of the topic"`
+	Title       *string `param:"title" doc:"How it is shown"`
+	Description *string `param:"description" doc:"What it is about"`
+}
+
+func (s *Server) updateTopic(ctx context.Context, as authz.Actor, p updateTopicParams) (topicEntity, error) {
+	t, err := s.Projects.UpdateTopic(ctx, as, p.ID, project.TopicChanges{Name: p.Name, Title: p.Title, Description: p.Description})
+	if err != nil {
+		return topicEntity{}, err
+	}
+	return topic(t), nil
+}
+
+func (s *Server) deleteTopic(ctx context.Context, as authz.Actor, p topicPath) (api.None, error) {
+	return api.None{}, s.Projects.DeleteTopic(ctx, as, p.ID)
+}
+
+type mergeTopicsParams struct {
+	Source project.TopicID `param:"source_topic_id,required" doc:"Number of the topic that goes"`
+	Target project.TopicID `param:"target_topic_id,required" doc:"Number of the topic that stays"`
+}
+
+func (s *Server) mergeTopics(ctx context.Context, as authz.Actor, p mergeTopicsParams) (topicEntity, error) {
+	t, err := s.Projects.MergeTopics(ctx, as, p.Source, p.Target)
+	if err != nil {
+		return topicEntity{}, err
+	}
+	return topic(t), nil
+}
