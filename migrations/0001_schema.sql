@@ -617,6 +617,20 @@ CREATE TABLE lfs_locks (
 CREATE UNIQUE INDEX lfs_locks_path ON lfs_locks (project_id, path);
 CREATE INDEX lfs_locks_user ON lfs_locks (user_id);
 
+-- Files that people attach to texts.
+CREATE TABLE uploads (
+    id           {{id}},
+    namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE, -- of the project or group
+    secret       {{text}} NOT NULL, -- 32 hex digits of the address
+    name         {{text}} NOT NULL,
+    size         BIGINT NOT NULL,
+    user_id      BIGINT REFERENCES users (id) ON DELETE SET NULL,
+    created_at   {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX uploads_secret ON uploads (secret);
+CREATE INDEX uploads_namespace ON uploads (namespace_id, id);
+CREATE INDEX uploads_user ON uploads (user_id);
+
 -- Planning ------------------------------------------------------------------------
 
 CREATE TABLE labels (

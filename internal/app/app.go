@@ -45,6 +45,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/core/upload"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/hook"
 	"tenon/migrations"
@@ -85,6 +86,7 @@ type App struct {
 	projects   *project.Service
 	deployKeys *deploykey.Service
 	lfs        *lfs.Service
+	uploads    *upload.Service
 	repos      *repo.Service
 	badges     *badge.Service
 	attributes *attribute.Service

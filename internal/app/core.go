@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/core/upload"
 )
 
 // core builds the product, from what depends on nothing upwards.
@@ -68,6 +69,9 @@ func (a *App) core() error {
 	a.lfs = lfs.New(lfs.Deps{
 		DB: a.db, Policy: a.policy, Settings: a.settings, Accounts: a.accounts, Objects: a.objects, Signer: a.box.Signer(),
 		Log: a.log, Now: a.now,
+	})
+	a.uploads = upload.New(upload.Deps{
+		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Projects: a.projects, Objects: a.objects, Log: a.log, Now: a.now,
 	})
 	a.repos = repo.New(repo.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Git: a.git, Settings: a.settings, Projects: a.projects,

@@ -71,6 +71,7 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.ProjectArchived)
 	event.On(b, "audit", a.audit.ProjectMarked)
 	event.On(b, "audit", a.audit.ProjectDeleted)
+	event.On(b, "audit", a.audit.UploadDeleted)
 	event.On(b, "audit", a.audit.BotTokenCreated)
 	event.On(b, "audit", a.audit.BotTokenRevoked)
 	event.On(b, "audit", a.audit.ProjectTransferred)

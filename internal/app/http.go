@@ -34,7 +34,7 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		DeployKeys: a.deployKeys, LFS: a.lfs, Badges: a.badges, Attributes: a.attributes,
+		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
@@ -51,7 +51,7 @@ func (a *App) transports() error {
 	}
 	pages := web.New(web.Deps{
 		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
-		Repos: a.repos, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
+		Repos: a.repos, Uploads: a.uploads, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
 	})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},
@@ -85,7 +85,7 @@ func (a *App) overSSH() error {
 type router struct {
 	api     http.Handler
 	git     *githttp.Handler
-	pages   http.Handler
+	pages   *web.Handler
 	service http.Handler // /-/health and the like
 	idle    *idleness
 }
@@ -98,6 +98,8 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.api.ServeHTTP(patiently(w, r, patience), r)
 	case githttp.Match(path):
 		h.git.ServeHTTP(patiently(w, r, gitPatience), r)
+	case web.MatchFile(path):
+		h.pages.ServeFile(patiently(w, r, patience), r)
 	case strings.HasPrefix(path, "/-/"):
 		h.service.ServeHTTP(w, r)
 	default:

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/upload"
 )
 
 // reconcileArgs asks for a look at what crashes left between git and the database.
@@ -47,6 +48,8 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
 	job.Register(&r, a.lfs.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, lfs.Sweep{})
+	job.Register(&r, a.uploads.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, upload.Sweep{})
 	a.requests.RegisterJobs(&r)
 	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	job.Register(&r, a.repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))

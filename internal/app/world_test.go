@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -117,19 +118,42 @@ type request struct {
 	body   map[string]any
 }
 
-// send asks the handler; a nil ctx is the test's.
-func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder {
-	var in io.Reader
-	if q.body != nil {
-		b, err := json.Marshal(q.body)
+// attached is a value in the body of a request that is sent as a file.
+type attached struct{ name, content string }
+
+// encode gives the body and its type: a form where a file is among the values.
+func (q request) encode() (io.Reader, string) {
+	if q.body == nil {
+		return nil, ""
+	}
+	for key, value := range q.body {
+		file, ok := value.(attached)
+		if !ok {
+			continue
+		}
+		var b bytes.Buffer
+		form := multipart.NewWriter(&b)
+		part, err := form.CreateFormFile(key, file.name)
 		if err != nil {
 			panic(err)
 		}
-		in = bytes.NewReader(b)
+		_, _ = part.Write([]byte(file.content))
+		_ = form.Close()
+		return &b, form.FormDataContentType()
 	}
+	b, err := json.Marshal(q.body)
+	if err != nil {
+		panic(err)
+	}
+	return bytes.NewReader(b), "application/json"
+}
+
+// send asks the handler; a nil ctx is the test's.
+func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder {
+	in, kind := q.encode()
 	r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.path, in)
-	if q.body != nil {
-		r.Header.Set("Content-Type", "application/json")
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
 	}
 	if q.as != "" {
 		r.Header.Set("Private-Token", s.keys[q.as])

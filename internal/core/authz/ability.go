@@ -205,6 +205,10 @@ const (
 	ReadStatistics  Ability = "read_statistics"
 	ReadStorage     Ability = "read_storage"
 
+	UploadFile   Ability = "upload_file"
+	ReadUploads  Ability = "read_uploads"
+	DeleteUpload Ability = "delete_upload"
+
 	ReadProjectTokens  Ability = "read_project_access_tokens"
 	AdminProjectTokens Ability = "admin_project_access_tokens"
 
@@ -345,6 +349,10 @@ var Rules = map[Ability]Rule{
 	AdminDeployKeys: {Min: Maintainer, Write: true},
 	ReadStatistics:  {Min: Developer, Feature: Repository},
 	ReadStorage:     {Min: adminsOnly},
+
+	UploadFile:   {SignedIn: true, Write: true},
+	ReadUploads:  {Min: Maintainer},
+	DeleteUpload: {Min: Maintainer, Write: true},
 
 	ReadProjectTokens:  {Min: Maintainer},
 	AdminProjectTokens: {Min: Maintainer, Write: true},

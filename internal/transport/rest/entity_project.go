@@ -108,7 +108,7 @@ type projectStatistics struct {
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
 	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
-	UploadsSize           int64 `json:"uploads_size" later:"sizes of uploads"`
+	UploadsSize           int64 `json:"uploads_size"`
 	ContainerRegistrySize int64 `json:"container_registry_size" later:"container registry"`
 }
 
@@ -181,8 +181,12 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 		}
 	}
 	var large map[project.ID]int64
+	var uploaded map[namespace.ID]int64
 	if view.statistics {
 		if large, err = s.LFS.Sizes(ctx, ids); err != nil {
+			return nil, err
+		}
+		if uploaded, err = s.Uploads.Sizes(ctx, twins); err != nil {
 			return nil, err
 		}
 	}
@@ -198,8 +202,9 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 		}
 		if view.statistics && (p.Level >= authz.Reporter || as.Admin) {
 			e.Statistics = &projectStatistics{
-				CommitCount: p.CommitCount, StorageSize: p.RepositorySize + large[p.ID], RepositorySize: p.RepositorySize, LFSObjectsSize: large[p.ID],
+				CommitCount: p.CommitCount, RepositorySize: p.RepositorySize, LFSObjectsSize: large[p.ID], UploadsSize: uploaded[p.NamespaceID],
 			}
+			e.Statistics.StorageSize = p.RepositorySize + large[p.ID] + uploaded[p.NamespaceID]
 		}
 		if view.custom && as.Admin {
 			list := attributeEntities(remarks[int64(p.ID)])

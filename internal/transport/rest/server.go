@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/upload"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -39,6 +40,7 @@ type Server struct {
 	Projects   *project.Service
 	Repos      *repo.Service
 	LFS        *lfs.Service
+	Uploads    *upload.Service
 	Labels     *label.Service
 	Badges     *badge.Service
 	Attributes *attribute.Service
@@ -76,6 +78,7 @@ func (s *Server) Routes() []*api.Route {
 		s.transferRoutes(),
 		s.forkRoutes(),
 		s.placeTokenRoutes(),
+		s.uploadRoutes(),
 		s.deployKeyRoutes(),
 		s.deployTokenRoutes(),
 		s.impersonationTokenRoutes(),

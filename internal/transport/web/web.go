@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/upload"
 )
 
 // Deps are what the pages are made from.
@@ -30,6 +31,7 @@ type Deps struct {
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Repos      *repo.Service
+	Uploads    *upload.Service
 	// Authenticate gives the actor of a request, the anonymous one where there is no
 	// good credential.
 	Authenticate func(r *http.Request) authz.Actor

@@ -120,6 +120,9 @@ func (x *exchange) signIn() error {
 		}
 	}
 	limit := x.route.maxBody
+	if x.route.maxBodyNow != nil {
+		limit = x.route.maxBodyNow()
+	}
 	if !ok && limit > DefaultMaxBody {
 		limit = DefaultMaxBody
 	}

@@ -30,6 +30,7 @@ type Route struct {
 	deprecated bool
 	rateClass  string
 	maxBody    int64
+	maxBodyNow func() int64 // goes before maxBody; may be nil
 
 	plan   *plan
 	result reflect.Type
@@ -145,6 +146,9 @@ func (r *Route) Rate(class string) *Route { r.rateClass = class; return r }
 
 // MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
 func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
+
+// MaxBodyNow is MaxBody for a bound that changes while the server runs.
+func (r *Route) MaxBodyNow(bytes func() int64) *Route { r.maxBodyNow = bytes; return r }
 
 // Scoped gives a scope rule, as Route.Scope does, to those of the routes that have
 // none of their own.

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/authz"
+)
+
+// fetch asks for a page or a file, as somebody or as nobody.
+func (s *server) fetch(as, path string) *httptest.ResponseRecorder {
+	s.tb.Helper()
+	r := httptest.NewRequestWithContext(s.tb.Context(), http.MethodGet, "/", nil)
+	r.URL = &url.URL{Path: path}
+	if unescaped, err := url.PathUnescape(path); err == nil && unescaped != path {
+		r.URL = &url.URL{Path: unescaped, RawPath: path}
+	}
+	if as != "" {
+		r.Header.Set("Private-Token", s.keys[as])
+	}
+	w := httptest.NewRecorder()
+	s.http.Handler.ServeHTTP(w, r)
+	return w
+}
+
+// TestUploads attaches files to a project and a group and follows the links to them.
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	for _, name := range []string{"mona", "stan"} {
+		s.user(name, nil)
+		s.token(name, name, authz.ScopeAPI)
+	}
+	group := s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "work"})
+	project := s.do("mona", "POST", "/projects", obj{"name": "Tools", "namespace_id": group["id"]})
+	for place, paths := range map[string][2]string{
+		"/projects/" + number(project, "id"): {"/-/project/" + number(project, "id"), "/work/tools"},
+		"/groups/" + number(group, "id"):     {"/-/group/" + number(group, "id"), "/groups/work/-"},
+	} {
+		const page = "<script>alert(1)</script>"
+		made := s.do("mona", "POST", place+"/uploads", obj{"file": attached{"../my page.html", page}})
+		link := made["url"].(string)
+		secret := strings.Split(link, "/")[2]
+		if made["alt"] != "my_page.html" || made["markdown"] != "[my_page.html]("+link+")" || made["full_path"] != paths[0]+link ||
+			link != "/uploads/"+secret+"/my_page.html" || len(secret) != 32 {
+			t.Errorf("made %v", made)
+		}
+		for _, prefix := range append(paths[:], "/api/v4"+place) {
+			got := s.fetch("mona", prefix+link)
+			h := got.Result().Header
+			if got.Code != http.StatusOK || got.Body.String() != page || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") ||
+				h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: %d %v %s", prefix+link, got.Code, h, got.Body)
+			}
+			for _, as := range []string{"stan", ""} {
+				if got := s.fetch(as, prefix+link); got.Code != http.StatusNotFound && got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "alert") {
+					t.Errorf("%s as %q: %d %s", prefix+link, as, got.Code, got.Body)
+				}
+			}
+			for _, wrong := range []string{
+				strings.Replace(link, "my_page", "another", 1), "/uploads/" + strings.Repeat("0", 32) + "/my_page.html",
+				strings.ToUpper(link), link + "/x",
+			} {
+				if got := s.fetch("mona", prefix+wrong); got.Code != http.StatusNotFound {
+					t.Errorf("%s: %d %s", prefix+wrong, got.Code, got.Body)
+				}
+			}
+		}
+	}
+	if got := s.fetch("mona", "/other/tools"+"/uploads/"+strings.Repeat("a", 32)+"/x"); got.Code != http.StatusNotFound {
+		t.Errorf("of a place that is none: %d", got.Code)
+	}
+
+	if err := s.settings.Set(t.Context(), "max_attachment_size", 1); err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{1 << 20: http.StatusCreated, 1<<20 + 1: http.StatusRequestEntityTooLarge, 3 << 20: http.StatusRequestEntityTooLarge} {
+		got := s.send(t.Context(), request{
+			as: "mona", method: http.MethodPost, path: "/projects/" + number(project, "id") + "/uploads",
+			body: obj{"file": attached{"big.bin", strings.Repeat("x", size)}},
+		})
+		if got.Code != want {
+			t.Errorf("%d bytes: %d %s, want %d", size, got.Code, got.Body, want)
+		}
+	}
+	got := s.send(t.Context(), request{as: "mona", method: http.MethodPost, path: "/projects/" + number(project, "id") + "/uploads", body: obj{}})
+	if got.Code != http.StatusBadRequest || got.Body.String() != `{"error":"file is missing"}` {
+		t.Errorf("without a file: %d %s", got.Code, got.Body)
+	}
+}
+
+// TestUploads_traversal tries to read files of the server through the address of an upload
+// in a project below many groups: the deeper it lies, the higher a path may climb.
+func TestUploads_traversal(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.user("mona", nil)
+	s.token("mona", "mona", authz.ScopeAPI)
+	var parent any
+	path := ""
+	for depth := range 12 {
+		body := obj{"name": fmt.Sprintf("g%d", depth), "path": fmt.Sprintf("g%d", depth), "visibility": "public"}
+		if parent != nil {
+			body["parent_id"] = parent
+		}
+		g := s.do("mona", "POST", "/groups", body)
+		parent, path = g["id"], path+"/"+g["path"].(string)
+		if depth%4 != 3 {
+			continue
+		}
+		p := s.do("mona", "POST", "/projects", obj{"name": "deep", "namespace_id": parent, "visibility": "public"})
+		made := s.do("mona", "POST", "/projects/"+number(p, "id")+"/uploads", obj{"file": attached{"a.txt", "fine"}})
+		secret := strings.Split(made["url"].(string), "/")[2]
+		for _, prefix := range []string{path + "/deep", "/-/project/" + number(p, "id"), "/api/v4/projects/" + number(p, "id")} {
+			if got := s.fetch("mona", prefix+made["url"].(string)); got.Code != http.StatusOK {
+				t.Fatalf("%s: %d", prefix, got.Code)
+			}
+			for _, up := range []string{"../", "..%2f", "..%2F", "%2e%2e/", "%2e%2e%2f", "..%252f", "%252e%252e%252f", `..\`, "..%5c"} {
+				for steps := range 20 {
+					climb := strings.Repeat(up, steps+1)
+					for _, at := range []string{prefix + "/uploads/" + secret + "/" + climb, prefix + "/uploads/" + climb} {
+						for _, file := range []string{"etc/passwd", "etc%2fpasswd", "secret.key"} {
+							if got := s.fetch("mona", at+file); got.Code == http.StatusOK || got.Code >= 500 {
+								t.Fatalf("%s%s: %d %.100s", at, file, got.Code, got.Body)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package upload
+
+import (
+	"mime"
+	"net/http" //nolint:depguard // for telling what content is, no protocol
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxName bounds the names of files, in bytes.
+const maxName = 200
+
+// CleanName makes the name of a file fit for addresses, texts and headers: the part after
+// the last slash of either kind, with an underscore for whatever is no letter or digit and
+// none of "._-+".
+func CleanName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError:
+			return '_'
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r), strings.ContainsRune("._-+", r):
+			return r
+		}
+		return '_'
+	}, name)
+	if len(name) > maxName {
+		end := path.Ext(name)
+		if len(end) > 20 {
+			end = ""
+		}
+		name = strings.ToValidUTF8(name[:maxName-len(end)], "") + end
+	}
+	switch {
+	case name == "":
+		return "unnamed"
+	case strings.Trim(name, ".") == "":
+		return "_" + name
+	}
+	return name
+}
+
+// MediaKind says how a text shows a file.
+type MediaKind int
+
+// The kinds. What is NoMedia is linked to, everything else is shown in the text.
+const (
+	NoMedia MediaKind = iota
+	Image
+	Video
+	Audio
+)
+
+// Media gives the kind of a file by its name.
+func Media(name string) MediaKind {
+	switch strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) {
+	case "png", "jpg", "jpeg", "gif", "bmp", "tiff", "ico", "webp", "svg":
+		return Image
+	case "mp4", "m4v", "mov", "webm", "ogv":
+		return Video
+	case "mp3", "oga", "ogg", "spx", "wav":
+		return Audio
+	}
+	return NoMedia
+}
+
+// Alt is the text that stands for the file.
+func (u *Upload) Alt() string {
+	if Media(u.Name) == NoMedia {
+		return u.Name
+	}
+	return strings.TrimSuffix(u.Name, path.Ext(u.Name))
+}
+
+// Markdown shows the file, or links to it.
+func (u *Upload) Markdown() string {
+	link := "[" + u.Alt() + "](" + u.URL() + ")"
+	if Media(u.Name) == NoMedia {
+		return link
+	}
+	return "!" + link
+}
+
+// URL is the file's address within its place.
+func (u *Upload) URL() string { return "/uploads/" + u.Secret + "/" + u.Name }
+
+// shown are the types of content that a browser may show in its place. All of them are
+// told by the content itself, and none can hold a script.
+var shown = []string{
+	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "video/mp4", "video/webm", "audio/mpeg", "audio/wave",
+	"application/ogg",
+}
+
+// active are the types that browsers run; a file of such a type is sent as mere bytes.
+var active = []string{"text/html", "image/svg+xml", "text/xml", "application/xml", "application/xhtml+xml", "text/javascript", "text/css"}
+
+// sniffed is how much of a file tells what it is, in bytes.
+const sniffed = 512
+
+// contentType says as what a file with this beginning and name is sent, and whether a
+// browser may show it; everything else is to be saved.
+func contentType(name string, head []byte) (kind string, inline bool) {
+	if told := http.DetectContentType(head); slices.Contains(shown, told) {
+		return told, true
+	}
+	kind = mime.TypeByExtension(strings.ToLower(path.Ext(name)))
+	plain, _, err := mime.ParseMediaType(kind)
+	if err != nil || slices.Contains(active, plain) || strings.HasSuffix(plain, "+xml") || slices.Contains(shown, plain) {
+		return "application/octet-stream", false
+	}
+	return kind, false
+}

@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/upload"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) uploadRoutes() []*api.Route {
+	var out []*api.Route
+	for _, kind := range []struct {
+		prefix, noun string
+		source       memberSource
+		see          authz.Ability
+	}{
+		{"/groups/:id/uploads", "a group", memberSource{s, true}, authz.ReadGroup},
+		{"/projects/:id/uploads", "a project", memberSource{s, false}, authz.ReadProject},
+	} {
+		m := kind.source
+		out = append(out,
+			api.Post(kind.prefix, m.upload).Doc("Attach a file to the texts of "+kind.noun).Needs(authz.UploadFile).MaxBodyNow(s.maxUpload),
+			api.Get(kind.prefix, m.listUploads).Doc("List the files attached in "+kind.noun).Needs(authz.ReadUploads),
+			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Give a file attached in "+kind.noun).Needs(authz.ReadUploads),
+			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Doc("Delete a file attached in "+kind.noun).Needs(authz.DeleteUpload),
+			api.Get(kind.prefix+"/:secret/:filename", m.getUploadByLink).Doc("Give a file attached in "+kind.noun+", by its link").Needs(kind.see),
+			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Doc("Delete a file attached in "+kind.noun+", by its link").
+				Needs(authz.DeleteUpload),
+		)
+	}
+	return api.Scoped(nil, out...)
+}
+
+// maxUpload bounds the body of an upload: the file, and what is around it.
+func (s *Server) maxUpload() int64 { return s.Uploads.MaxSize() + 1<<20 }
+
+// uploadedEntity is what one who uploads puts into a text.
+type uploadedEntity struct {
+	ID       upload.ID `json:"id"`
+	Alt      string    `json:"alt"`
+	URL      string    `json:"url"`
+	FullPath string    `json:"full_path"`
+	Markdown string    `json:"markdown"`
+}
+
+type uploadEntity struct {
+	ID         upload.ID   `json:"id"`
+	Size       int64       `json:"size"`
+	Filename   string      `json:"filename"`
+	CreatedAt  api.Time    `json:"created_at"`
+	UploadedBy *userMinute `json:"uploaded_by"`
+}
+
+// userMinute is the least that stands for a user.
+type userMinute struct {
+	ID       authz.UserID `json:"id"`
+	Name     string       `json:"name"`
+	Username string       `json:"username"`
+}
+
+type uploadParams struct {
+	ID   string   `param:"id" doc:"Number or full path"`
+	File api.File `param:"file,required" doc:"The file"`
+}
+
+func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams) (_ uploadedEntity, err error) {
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return uploadedEntity{}, err
+	}
+	from, err := p.File.Open()
+	if err != nil {
+		return uploadedEntity{}, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	u, err := m.s.Uploads.Create(ctx, as, at, p.File.Name, from)
+	if err != nil {
+		return uploadedEntity{}, err
+	}
+	kind := "project"
+	if m.group {
+		kind = "group"
+	}
+	return uploadedEntity{u.ID, u.Alt(), u.URL(), fmt.Sprintf("/-/%s/%d%s", kind, at.ID, u.URL()), u.Markdown()}, nil
+}
+
+type listUploadsParams struct {
+	ID string `param:"id" doc:"Number or full path"`
+	api.Page
+}
+
+func (m memberSource) listUploads(ctx context.Context, as authz.Actor, p listUploadsParams) (api.List[uploadEntity], error) {
+	none := api.List[uploadEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	at, err := m.place(ctx, as, p.ID)
+	if err != nil {
+		return none, err
+	}
+	list, total, err := m.s.Uploads.List(ctx, as, at, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	var ids []authz.UserID
+	for _, u := range list {
+		if u.UserID != nil {
+			ids = append(ids, *u.UserID)
+		}
+	}
+	users, err := m.s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return none, err
+	}
+	items := make([]uploadEntity, len(list))
+	for i, u := range list {
+		items[i] = uploadEntity{ID: u.ID, Size: u.Size, Filename: u.Name, CreatedAt: api.Time(u.CreatedAt.Time)}
+		if u.UserID != nil {
+			items[i].UploadedBy = minute(users[*u.UserID])
+		}
+	}
+	return api.Paged(items, total), nil
+}
+
+func minute(u *account.User) *userMinute {
+	if u == nil {
+		return nil
+	}
+	return &userMinute{u.ID, u.Name, u.Username}
+}
+
+type uploadPath struct {
+	ID       string `param:"id" doc:"Number or full path"`
+	UploadID string `param:"upload_id" doc:"Number of the file"`
+}
+
+// address reads the number; what is none leads nowhere.
+func (p uploadPath) address() upload.Address {
+	n, err := strconv.ParseInt(p.UploadID, 10, 64)
+	if err != nil || n <= 0 {
+		n = -1
+	}
+	return upload.Address{ID: upload.ID(n)}
+}
+
+type uploadLink struct {
+	ID       string `param:"id" doc:"Number or full path"`
+	Secret   string `param:"secret" doc:"32 digits of the link"`
+	Filename string `param:"filename" doc:"Name of the file"`
+}
+
+func (p uploadLink) address() upload.Address {
+	return upload.Address{Secret: p.Secret, Name: p.Filename}
+}
+
+func (m memberSource) getUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.Content, error) {
+	return m.uploadContent(ctx, as, p.ID, p.address())
+}
+
+func (m memberSource) getUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.Content, error) {
+	if p.Secret == "" {
+		return api.Content{}, errs.Missing("")
+	}
+	return m.uploadContent(ctx, as, p.ID, p.address())
+}
+
+func (m memberSource) uploadContent(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.Content, error) {
+	at, err := m.place(ctx, as, ref)
+	if err != nil {
+		return api.Content{}, err
+	}
+	u, err := m.s.Uploads.Open(ctx, as, at, a)
+	if err != nil {
+		return api.Content{}, err
+	}
+	h := http.Header{}
+	for name, value := range u.Headers() {
+		h.Set(name, value)
+	}
+	kind := h.Get("Content-Type")
+	h.Del("Content-Type")
+	return api.Content{Type: kind, Header: h, ETag: `"` + u.Secret + `"`, From: u}, nil
+}
+
+func (m memberSource) deleteUpload(ctx context.Context, as authz.Actor, p uploadPath) (api.None, error) {
+	return m.removeUpload(ctx, as, p.ID, p.address())
+}
+
+func (m memberSource) deleteUploadByLink(ctx context.Context, as authz.Actor, p uploadLink) (api.None, error) {
+	return m.removeUpload(ctx, as, p.ID, p.address())
+}
+
+func (m memberSource) removeUpload(ctx context.Context, as authz.Actor, ref string, a upload.Address) (api.None, error) {
+	at, err := m.place(ctx, as, ref)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, m.s.Uploads.Delete(ctx, as, at, a)
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/upload"
+)
+
+// The addresses of files: of an upload in a place that is named by number or by path.
+var (
+	byNumber = regexp.MustCompile(`^/-/(project|group)/([0-9]{1,18})/uploads/([0-9a-f]{32})/([^/]+)$`)
+	byPath   = regexp.MustCompile(`^/(groups/)?([^/].*?)(/-)?/uploads/([0-9a-f]{32})/([^/]+)$`)
+)
+
+// MatchFile reports whether a path is that of a file that somebody uploaded.
+func MatchFile(path string) bool {
+	return byNumber.MatchString(path) || byPath.MatchString(path)
+}
+
+// fileAddress is what the path of a file names.
+type fileAddress struct {
+	group bool
+	ref   string // number or full path of the place
+	upload.Address
+}
+
+func parseFile(path string) (fileAddress, bool) {
+	if m := byNumber.FindStringSubmatch(path); m != nil {
+		return fileAddress{m[1] == "group", m[2], upload.Address{Secret: m[3], Name: m[4]}}, true
+	}
+	if m := byPath.FindStringSubmatch(path); m != nil {
+		return fileAddress{m[1] != "", m[2], upload.Address{Secret: m[4], Name: m[5]}}, true
+	}
+	return fileAddress{}, false
+}
+
+// names reports whether the address leads to a project.
+func (a fileAddress) names(p *project.Project) bool {
+	return !a.group && (a.ref == strconv.FormatInt(int64(p.ID), 10) || strings.EqualFold(a.ref, p.FullPath))
+}
+
+// ServeFile answers with a file that somebody uploaded.
+func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	a, ok := parseFile(r.URL.Path)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	c, err := h.openFile(r.Context(), h.Authenticate(r), a)
+	switch {
+	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
+		http.NotFound(w, r) // hidden and absent look alike
+		return
+	case err != nil:
+		h.Log.Error("file failed", "path", r.URL.Path, "error", err)
+		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		return
+	}
+	defer c.Close()
+	for name, value := range c.Headers() {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Etag", `"`+c.Secret+`"`)
+	serveContent(w, r, c)
+}
+
+// serveContent honours Range, but not for many parts: they are work for nothing.
+func serveContent(w http.ResponseWriter, r *http.Request, c io.ReadSeeker) {
+	if strings.Contains(r.Header.Get("Range"), ",") {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
+	http.ServeContent(w, r, "", time.Time{}, c)
+}
+
+// openFile opens a file for whoever sees its place, or knows its link where that is enough.
+func (h *Handler) openFile(ctx context.Context, as authz.Actor, a fileAddress) (*upload.Content, error) {
+	at, err := h.placeOf(ctx, as, a)
+	if err == nil {
+		return h.Uploads.Open(ctx, as, at, a.Address)
+	}
+	if a.group || errs.KindOf(err) == errs.Internal {
+		return nil, err
+	}
+	return h.Uploads.OpenByLink(ctx, a.Address, a.names)
+}
+
+func (h *Handler) placeOf(ctx context.Context, as authz.Actor, a fileAddress) (namespace.Place, error) {
+	if a.group {
+		g, err := h.Namespaces.Find(ctx, as, a.ref)
+		if err != nil {
+			return namespace.Place{}, err
+		}
+		return g.Place(), nil
+	}
+	p, err := h.Projects.Find(ctx, as, a.ref)
+	if err != nil {
+		return namespace.Place{}, err
+	}
+	return p.Place(), nil
+}
