@@ -134,6 +134,29 @@ CREATE INDEX ssh_keys_md5 ON ssh_keys (fingerprint_md5);
 CREATE INDEX ssh_keys_user ON ssh_keys (user_id, id);
 CREATE INDEX ssh_keys_maker ON ssh_keys (created_by_id);
 
+-- Public OpenPGP keys, with the ids and fingerprints (upper-case hex) of their primary keys.
+CREATE TABLE gpg_keys (
+    id          {{id}},
+    user_id     BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    public_key  {{text}} NOT NULL, -- armoured
+    key_id      {{text}} NOT NULL, -- 16 digits
+    fingerprint {{text}} NOT NULL,
+    created_at  {{time}} NOT NULL,
+    updated_at  {{time}} NOT NULL
+);
+CREATE UNIQUE INDEX gpg_keys_fingerprint ON gpg_keys (fingerprint);
+CREATE UNIQUE INDEX gpg_keys_key_id ON gpg_keys (key_id);
+CREATE INDEX gpg_keys_user ON gpg_keys (user_id, id);
+
+CREATE TABLE gpg_subkeys (
+    id          {{id}},
+    gpg_key_id  BIGINT NOT NULL REFERENCES gpg_keys (id) ON DELETE CASCADE,
+    key_id      {{text}} NOT NULL,
+    fingerprint {{text}} NOT NULL
+);
+CREATE INDEX gpg_subkeys_key ON gpg_subkeys (gpg_key_id);
+CREATE INDEX gpg_subkeys_key_id ON gpg_subkeys (key_id);
+
 -- Places ------------------------------------------------------------------------
 
 CREATE TABLE namespaces (

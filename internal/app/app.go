@@ -34,6 +34,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
@@ -43,6 +44,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/upload"
@@ -81,6 +83,8 @@ type App struct {
 	settings   *setting.Store
 	accounts   *account.Service
 	keys       *sshkey.Service
+	gpgKeys    *gpgkey.Service
+	signatures *signature.Service
 	namespaces *namespace.Service
 	botTokens  *accesstoken.Service
 	projects   *project.Service

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
@@ -30,6 +31,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/upload"
@@ -56,6 +58,7 @@ func (a *App) core() error {
 	a.keys = sshkey.New(sshkey.Config{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Accounts: a.accounts, Now: a.now, Log: a.log,
 	})
+	a.gpgKeys = gpgkey.New(gpgkey.Config{DB: a.db, Policy: a.policy, Bus: a.bus, Accounts: a.accounts, Now: a.now})
 	a.botTokens = &accesstoken.Service{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Accounts: a.accounts, Namespaces: a.namespaces, Now: a.now,
 	}
@@ -86,6 +89,7 @@ func (a *App) core() error {
 	); err != nil {
 		return fmt.Errorf("count fetches: %w", err)
 	}
+	a.signatures = signature.New(signature.Deps{Accounts: a.accounts, Repos: a.repos, SSHKeys: a.keys, PGPKeys: a.gpgKeys, Now: a.now})
 	a.projects.Repositories, a.projects.Heads = a.repos, a.repos
 	a.badges = &badge.Service{DB: a.db, Policy: a.policy, Now: a.now, Host: host, Tip: a.repos.Tip}
 	a.labels = label.New(a.db, a.policy, a.bus, a.now)

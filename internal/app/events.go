@@ -33,6 +33,8 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.TokenRevoked)
 	event.On(b, "audit", a.audit.KeyAdded)
 	event.On(b, "audit", a.audit.KeyRemoved)
+	event.On(b, "audit", a.audit.GPGKeyAdded)
+	event.On(b, "audit", a.audit.GPGKeyRemoved)
 
 	event.On(b, "audit", a.audit.DeployTokenCreated)
 	event.On(b, "audit", a.audit.DeployTokenDestroyed)

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"strconv"
@@ -11,6 +13,10 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -83,6 +89,9 @@ func newWorld(s *server) *world {
 		common[k.name] = number(s.do(k.as, "POST", "/user/keys", map[string]any{"title": "laptop", "key": k.key}), "id")
 	}
 	common["keys/:key_id"] = common["keys/:id"]
+	for _, k := range []struct{ as, name string }{{"admin", "own gpg key"}, {"mate", "gpg_keys/:key_id"}} {
+		common[k.name] = number(s.do(k.as, "POST", "/user/gpg_keys", map[string]any{"key": newGPGKey()}), "id")
+	}
 	common["public key"] = number(s.do("admin", "POST", "/deploy_keys", map[string]any{"title": "public", "key": deployKey()}), "id")
 	s.do("admin", "POST", "/projects/"+common["own"]+"/deploy_keys/"+common["public key"]+"/enable", nil)
 	for _, e := range []struct{ as, name string }{{"admin", "own email"}, {"mate", "emails/:email_id"}} {
@@ -240,6 +249,20 @@ func deployKey() string {
 		panic(err)
 	}
 	return string(ssh.MarshalAuthorizedKey(key))
+}
+
+// newGPGKey makes a public OpenPGP key.
+func newGPGKey() string {
+	e, err := openpgp.NewEntity("Somebody", "", "somebody@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
+	if err != nil {
+		panic(err)
+	}
+	var b bytes.Buffer
+	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
+	if err = errors.Join(err, e.Serialize(w), w.Close()); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 func get(as, path string) request { return request{as: as, method: http.MethodGet, path: path} }

@@ -32,7 +32,8 @@ func (a *App) transports() error {
 	a.closing(func(context.Context) error { return a.hooks.Close() })
 
 	server := &rest.Server{
-		Accounts: a.accounts, Keys: a.keys, Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
+		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
+		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
 		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,

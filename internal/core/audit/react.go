@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -101,6 +102,22 @@ func aboutKey(by authz.Actor, user authz.UserID, key sshkey.ID, fingerprint stri
 	return Entry{
 		By: by, EntityType: User, EntityID: int64(user), TargetType: "Key", TargetID: int64(key), TargetDetails: fingerprint,
 	}
+}
+
+// GPGKeyAdded records a new OpenPGP key of a user.
+func (r *Recorder) GPGKeyAdded(ctx context.Context, e gpgkey.Added) error {
+	return r.Record(ctx, Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), Event: "add_gpg_key", Message: "Added GPG key",
+		TargetType: "GpgKey", TargetID: int64(e.KeyID), TargetDetails: e.Fingerprint,
+	})
+}
+
+// GPGKeyRemoved records that a user's OpenPGP key is gone.
+func (r *Recorder) GPGKeyRemoved(ctx context.Context, e gpgkey.Removed) error {
+	return r.Record(ctx, Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), Event: "remove_gpg_key", Message: "Removed GPG key",
+		TargetType: "GpgKey", TargetID: int64(e.KeyID), TargetDetails: e.Fingerprint,
+	})
 }
 
 func at(p namespace.Place) Entry {

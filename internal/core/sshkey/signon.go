@@ -51,3 +51,10 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	s.used.Note(id, now)
 	return as, nil
 }
+
+// ForSigning gives the user's key with a fingerprint (SHA256:base64) that is good for
+// signing commits, expired or not; otherwise it is NotFound. It asks for no permission:
+// whoever reads a signature may know whose it is.
+func (s *Service) ForSigning(ctx context.Context, fingerprint string) (*Key, error) {
+	return s.load(ctx, "k.fingerprint_sha256 = ? AND k.kind = ? AND k.usage_type <> ?", fingerprint, UserKey, Auth)
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
@@ -20,10 +19,8 @@ func (s *Server) commitHistoryRoutes() []*api.Route {
 		api.Get(path+"/refs", s.commitRefs).Doc("List the branches and tags that hold a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/sequence", s.commitSequence).Doc("Count the commits up to a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/merge_requests", s.commitRequests).Doc("List the merge requests that brought a commit").Needs(authz.ReadCode, authz.ReadMergeRequest),
-		api.Get(path+"/signature", s.commitSignature).Doc("Show the signature of a commit").Public().Needs(authz.ReadCode),
 		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Make the change of a commit again on a branch").Needs(authz.PushCode),
 		api.Post(path+"/revert", s.revert).Doc("Undo the change of a commit on a branch").Needs(authz.PushCode),
-		api.Get("/projects/:id/repository/tags/:tag_name/signature", s.tagSignature).Doc("Show the signature of a tag").Public().Needs(authz.ReadCode),
 	)
 }
 
@@ -107,28 +104,6 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 		return api.List[any]{}, err
 	}
 	return s.requestPage(ctx, requestFilterParams{}, p.FullPath, page)
-}
-
-// signatureEntity is a verified signature, of which there is none: signatures are kept
-// with their objects and not checked.
-type signatureEntity struct{}
-
-func (s *Server) commitSignature(ctx context.Context, as authz.Actor, in commitParams) (signatureEntity, error) {
-	if _, _, err := s.findCommit(ctx, as, in); err != nil {
-		return signatureEntity{}, err
-	}
-	return signatureEntity{}, errs.Missing("Signature")
-}
-
-func (s *Server) tagSignature(ctx context.Context, as authz.Actor, in tagParams) (signatureEntity, error) {
-	p, err := s.Projects.Find(ctx, as, in.ID)
-	if err != nil {
-		return signatureEntity{}, err
-	}
-	if _, err := s.Repos.FindTag(ctx, as, p, in.TagName); err != nil {
-		return signatureEntity{}, err
-	}
-	return signatureEntity{}, errs.Missing("Signature")
 }
 
 type pickParams struct {

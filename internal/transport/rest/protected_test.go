@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/signature"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -27,6 +28,7 @@ func newCode(t *testing.T, d *db.DB) *planning {
 
 // routes makes a kit of every route of the repository and of more.
 func (p *planning) routes(more ...*api.Route) {
+	p.Signatures = signature.New(signature.Deps{Accounts: p.Accounts, Repos: p.Repos, Now: p.Server.Now})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
 		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
@@ -37,7 +39,7 @@ func (p *planning) routes(more ...*api.Route) {
 			return as, nil
 		},
 	}, slices.Concat(p.branchRoutes(), p.tagRoutes(), p.protectedRoutes(), p.pushRuleRoutes(), p.commitRoutes(), p.commitHistoryRoutes(), p.commitCommentRoutes(), p.commitStatusRoutes(), p.fileRoutes(),
-		p.repositoryRoutes(), p.mergeRequestRoutes(), more))
+		p.repositoryRoutes(), p.mergeRequestRoutes(), p.signatureRoutes(), more))
 }
 
 // row is a request and its answer; "" of answer compares the status only.

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
@@ -24,6 +25,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/upload"
 	"tenon/internal/transport/rest/api"
@@ -36,6 +38,8 @@ const Level = "16.0.0"
 type Server struct {
 	Accounts   *account.Service
 	Keys       *sshkey.Service
+	GPGKeys    *gpgkey.Service
+	Signatures *signature.Service
 	Namespaces *namespace.Service
 	Projects   *project.Service
 	Repos      *repo.Service
@@ -68,6 +72,8 @@ func (s *Server) Routes() []*api.Route {
 		s.userRoutes(),
 		s.tokenRoutes(),
 		s.keyRoutes(),
+		s.gpgKeyRoutes(),
+		s.signatureRoutes(),
 		s.groupRoutes(),
 		s.namespaceRoutes(),
 		s.memberRoutes(),

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
@@ -52,10 +53,11 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	}
 	p.Server = &Server{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
 	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
+	p.GPGKeys = gpgkey.New(gpgkey.Config{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes()))
+	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
 	return p
 }
 

@@ -1,0 +1,121 @@
+package gpgkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// load reads one key or answers that there is none.
+func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key, error) {
+	k, err := db.Get[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+" FROM gpg_keys k WHERE "+condition, args...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("GPG Key")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read OpenPGP key: %w", err)
+	}
+	return &k, nil
+}
+
+// known asks for the right to a user's keys and answers NotFound where there is no such user.
+func (s *Service) known(ctx context.Context, as authz.Actor, user authz.UserID) error {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return err
+	}
+	known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
+	if err != nil {
+		return fmt.Errorf("look for user: %w", err)
+	}
+	if !known {
+		return errs.Missing("User")
+	}
+	return nil
+}
+
+// Page is a part of a list of keys.
+type Page struct {
+	Keys  []Key
+	Total int
+}
+
+// ListOwn gives the actor's own keys, oldest first; a limit of zero is 20.
+func (s *Service) ListOwn(ctx context.Context, as authz.Actor, limit, offset int) (*Page, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.list(ctx, as.UserID, limit, offset)
+}
+
+// FindOwn gives one of the actor's own keys.
+func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, as.UserID)
+}
+
+// List gives the keys of the user with this number or username, to anybody.
+func (s *Service) List(ctx context.Context, as authz.Actor, user string, limit, offset int) (*Page, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	owner, err := s.Accounts.ActorFor(ctx, user)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says that there is no such user
+	}
+	return s.list(ctx, owner.UserID, limit, offset)
+}
+
+// Find gives one of the keys of the user with this number or username, to anybody.
+func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
+	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	owner, err := s.Accounts.ActorFor(ctx, user)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says that there is no such user
+	}
+	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, owner.UserID)
+}
+
+func (s *Service) list(ctx context.Context, user authz.UserID, limit, offset int) (*Page, error) {
+	if limit <= 0 {
+		limit = 20
+	}
+	page := &Page{}
+	var err error
+	if page.Total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM gpg_keys WHERE user_id = ?", user); err != nil {
+		return nil, fmt.Errorf("count OpenPGP keys: %w", err)
+	}
+	page.Keys, err = db.Select[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+
+		" FROM gpg_keys k WHERE k.user_id = ? ORDER BY k.id LIMIT ? OFFSET ?", user, limit, offset)
+	if err != nil {
+		return nil, fmt.Errorf("list OpenPGP keys: %w", err)
+	}
+	return page, nil
+}
+
+// Signer is a key together with the part of it that signed.
+type Signer struct {
+	Key
+	SubkeyID *int64 `db:"subkey_id"` // nil where the primary key signed
+}
+
+// ByKeyID gives the keys with an id of sixteen digits, as the primary one or as a subkey.
+// There is hardly ever more than one; whoever verifies tries all. It asks for no
+// permission: whoever reads a signature may know whose it is.
+func (s *Service) ByKeyID(ctx context.Context, keyID string) ([]Signer, error) {
+	list, err := db.Select[Signer](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+`, p.id AS subkey_id FROM gpg_keys k
+		LEFT JOIN gpg_subkeys p ON p.gpg_key_id = k.id AND p.key_id = ?
+		WHERE k.key_id = ? OR k.id IN (SELECT o.gpg_key_id FROM gpg_subkeys o WHERE o.key_id = ?) ORDER BY k.id LIMIT 10`,
+		keyID, keyID, keyID)
+	if err != nil {
+		return nil, fmt.Errorf("look for OpenPGP key: %w", err)
+	}
+	return list, nil
+}

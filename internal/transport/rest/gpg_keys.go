@@ -1,0 +1,152 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/gpgkey"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) gpgKeyRoutes() []*api.Route {
+	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List one's own GPG keys").Needs(authz.ManageOwnKey),
+		api.Get("/user/gpg_keys/:key_id", s.getOwnGPGKey).Doc("Get one of one's own GPG keys").Needs(authz.ManageOwnKey),
+		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public(),
+		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public(),
+	), api.Scoped(nil,
+		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.ManageOwnKey),
+		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
+		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke one of one's own GPG keys").Needs(authz.ManageOwnKey).
+			Status(http.StatusAccepted),
+		api.Post("/users/:id/gpg_keys", s.createGPGKey).Doc("Add a GPG key to a user's account").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/gpg_keys/:key_id", s.deleteGPGKey).Doc("Delete a GPG key of a user").Needs(authz.AdminUsers),
+		api.Post("/users/:id/gpg_keys/:key_id/revoke", s.revokeGPGKey).Doc("Revoke a GPG key of a user").Needs(authz.AdminUsers).
+			Status(http.StatusAccepted),
+	)...)
+}
+
+type gpgKeyEntity struct {
+	ID        gpgkey.ID `json:"id"`
+	Key       string    `json:"key"`
+	CreatedAt api.Time  `json:"created_at"`
+}
+
+func gpgKeyOf(k *gpgkey.Key) gpgKeyEntity {
+	return gpgKeyEntity{ID: k.ID, Key: k.PublicKey, CreatedAt: api.Time(k.CreatedAt.Time)}
+}
+
+func gpgKeys(page *gpgkey.Page) api.List[gpgKeyEntity] {
+	items := make([]gpgKeyEntity, len(page.Keys))
+	for i := range page.Keys {
+		items[i] = gpgKeyOf(&page.Keys[i])
+	}
+	return api.Paged(items, page.Total)
+}
+
+func (s *Server) listOwnGPGKeys(ctx context.Context, as authz.Actor, p listOwnKeysParams) (api.List[gpgKeyEntity], error) {
+	none := api.List[gpgKeyEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	page, err := s.GPGKeys.ListOwn(ctx, as, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	return gpgKeys(page), nil
+}
+
+type ownGPGKeyPath struct {
+	KeyID gpgkey.ID `param:"key_id" doc:"Number of the key"`
+}
+
+func (s *Server) getOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (gpgKeyEntity, error) {
+	k, err := s.GPGKeys.FindOwn(ctx, as, p.KeyID)
+	if err != nil {
+		return gpgKeyEntity{}, err
+	}
+	return gpgKeyOf(k), nil
+}
+
+type gpgKeyParams struct {
+	Key string `param:"key,required" doc:"The armoured public key"`
+}
+
+func (s *Server) createOwnGPGKey(ctx context.Context, as authz.Actor, p gpgKeyParams) (gpgKeyEntity, error) {
+	k, err := s.GPGKeys.Create(ctx, as, p.Key)
+	if err != nil {
+		return gpgKeyEntity{}, err
+	}
+	return gpgKeyOf(k), nil
+}
+
+func (s *Server) deleteOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (api.None, error) {
+	return api.None{}, s.GPGKeys.Delete(ctx, as, p.KeyID)
+}
+
+// revokeOwnGPGKey does what deleting does, because signatures are verified whenever they
+// are asked for. The body is the status, as the reference has it.
+func (s *Server) revokeOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (int, error) {
+	return http.StatusAccepted, s.GPGKeys.Delete(ctx, as, p.KeyID)
+}
+
+func (s *Server) listGPGKeys(ctx context.Context, as authz.Actor, p listKeysParams) (api.List[gpgKeyEntity], error) {
+	none := api.List[gpgKeyEntity]{}
+	if p.Keyset() {
+		return none, api.NoKeyset()
+	}
+	page, err := s.GPGKeys.List(ctx, as, p.User, p.Limit(), p.Offset())
+	if err != nil {
+		return none, err
+	}
+	return gpgKeys(page), nil
+}
+
+type gpgKeyPath struct {
+	User  string    `param:"id" doc:"Number or username of the user"`
+	KeyID gpgkey.ID `param:"key_id" doc:"Number of the key"`
+}
+
+func (s *Server) getGPGKey(ctx context.Context, as authz.Actor, p gpgKeyPath) (gpgKeyEntity, error) {
+	k, err := s.GPGKeys.Find(ctx, as, p.User, p.KeyID)
+	if err != nil {
+		return gpgKeyEntity{}, err
+	}
+	return gpgKeyOf(k), nil
+}
+
+type createGPGKeyParams struct {
+	userPath
+	gpgKeyParams
+}
+
+func (s *Server) createGPGKey(ctx context.Context, as authz.Actor, p createGPGKeyParams) (gpgKeyEntity, error) {
+	user, err := p.id()
+	if err != nil {
+		return gpgKeyEntity{}, err
+	}
+	k, err := s.GPGKeys.CreateFor(ctx, as, user, p.Key)
+	if err != nil {
+		return gpgKeyEntity{}, err
+	}
+	return gpgKeyOf(k), nil
+}
+
+type deleteGPGKeyParams struct {
+	userPath
+	ownGPGKeyPath
+}
+
+func (s *Server) deleteGPGKey(ctx context.Context, as authz.Actor, p deleteGPGKeyParams) (api.None, error) {
+	user, err := p.id()
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, s.GPGKeys.DeleteFor(ctx, as, user, p.KeyID)
+}
+
+func (s *Server) revokeGPGKey(ctx context.Context, as authz.Actor, p deleteGPGKeyParams) (int, error) {
+	_, err := s.deleteGPGKey(ctx, as, p)
+	return http.StatusAccepted, err
+}
