@@ -104,7 +104,7 @@ func (a *App) core() error {
 	a.repos.Enqueue = func(ctx context.Context, args job.Args, options ...job.Option) error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
-	a.repos.Hint = a.requests.PushHint
+	a.repos.Hint, a.repos.Collaborates, a.repos.Options = a.requests.PushHint, a.requests.Collaborations, a.requests.PushOptions
 	a.checks = &ci.Service{DB: a.db, Policy: a.policy, Bus: a.bus, Repos: a.repos, Now: a.now}
 	a.changelogs = changelog.New(changelog.Deps{
 		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Repos: a.repos, Requests: a.requests, Now: a.now,

@@ -88,7 +88,7 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 		return false, nil
 	}
 	access, err := s.repos.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
-	return access.Push && !access.Protected, err
+	return access.Delete && !access.Protected, err
 }
 
 // signatures gives names and commit addresses of users, with the present time.

@@ -98,8 +98,8 @@ func (s *Service) checkCreate(ctx context.Context, source, target *project.Proje
 	if source.ID == target.ID && in.SourceBranch == in.TargetBranch {
 		return errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")
 	}
-	if !project.Related(source, target) {
-		return errs.Sentences(errs.Unprocessable, "Source project is not a fork of the target project")
+	if err := requireRelated(source, target); err != nil {
+		return err
 	}
 	if err := s.checkTwin(ctx, source.ID, in.SourceBranch, target.ID, in.TargetBranch); err != nil {
 		return err
@@ -153,7 +153,12 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 	if least := target.ApprovalsBeforeMerge; in.ApprovalsBeforeMerge != nil && least > 0 && *in.ApprovalsBeforeMerge > least {
 		m.ApprovalsBeforeMerge = in.ApprovalsBeforeMerge
 	}
-	m.AllowCollaboration = in.AllowCollaboration && m.Fork() && source.Visibility > authz.Private
+	if in.AllowCollaboration {
+		var err error
+		if m.AllowCollaboration, err = s.collaborates(ctx, as, source, target, m.SourceBranch); err != nil {
+			return nil, nil, err
+		}
+	}
 	if in.RemoveSource != nil {
 		may, err := s.policy.Can(ctx, as, authz.PushCode, source.Subject())
 		if err != nil {

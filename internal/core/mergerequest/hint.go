@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -23,22 +24,26 @@ func (s *Service) PushHint(ctx context.Context, as authz.Actor, p *project.Proje
 	type row struct {
 		Branch string `db:"source_branch"`
 		IID    IID    `db:"iid"`
+		Path   string `db:"path"` // of the target, which may be another project of the network
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT source_branch, iid FROM merge_requests
-		WHERE source_project_id = ? AND target_project_id = ? AND state = 'opened' AND source_branch IN (`+marks+`)
-		ORDER BY id`, append([]any{p.ID, p.ID}, args...)...)
+	seen, more := s.policy.VisibleProjectsSQL(as, "n")
+	rows, err := db.Select[row](ctx, s.db, `SELECT m.source_branch, m.iid, r.path FROM merge_requests m
+		JOIN projects p ON p.id = m.target_project_id JOIN namespaces n ON n.id = p.namespace_id
+		JOIN routes r ON r.namespace_id = p.namespace_id
+		WHERE m.source_project_id = ? AND m.state = 'opened' AND m.source_branch IN (`+marks+`) AND `+seen+`
+		ORDER BY m.id`, slices.Concat([]any{p.ID}, args, more)...)
 	if err != nil {
 		return "", fmt.Errorf("requests of pushed branches: %w", err)
 	}
-	open := make(map[string]IID, len(rows))
+	open := make(map[string]row, len(rows))
 	for _, r := range rows {
-		open[r.Branch] = r.IID
+		open[r.Branch] = r
 	}
 	var out strings.Builder
 	base := s.baseURL + "/" + p.FullPath + "/-/merge_requests/"
 	for _, branch := range branches {
-		if iid, ok := open[branch]; ok {
-			fmt.Fprintf(&out, "\nView merge request for %s:\n  %s%d\n", branch, base, iid)
+		if r, ok := open[branch]; ok {
+			fmt.Fprintf(&out, "\nView merge request for %s:\n  %s/%s/-/merge_requests/%d\n", branch, s.baseURL, r.Path, r.IID)
 			continue
 		}
 		query := url.Values{"merge_request[source_branch]": {branch}}

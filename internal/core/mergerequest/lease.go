@@ -69,7 +69,10 @@ func (s *Service) finish(ctx context.Context, a *attempt) error {
 	if !a.remove || !a.m.Fork() {
 		return nil
 	}
-	return s.removeForkBranch(ctx, a)
+	if err := s.removeForkBranch(ctx, a); err != nil { // it is merged all the same
+		s.log.Warn("source branch in a fork stays", "merge_request_id", a.m.ID, "error", err)
+	}
+	return nil
 }
 
 // record writes that the lease's merge has happened, ends the lease and publishes Merged.

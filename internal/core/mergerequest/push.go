@@ -146,13 +146,7 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open merge requests: %w", err)
 	}
-	var ids []project.ID
-	for _, m := range rows {
-		if !slices.Contains(ids, m.ProjectID) {
-			ids = append(ids, m.ProjectID)
-		}
-	}
-	projects, err := s.projects.ByIDs(ctx, ids)
+	projects, err := s.projects.ByIDs(ctx, projectsOf(rows))
 	return rows, projects, err
 }
 

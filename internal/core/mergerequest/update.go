@@ -54,6 +54,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.checkUpdate(ctx, p, m, &c); err != nil {
 		return nil, err
 	}
+	if err := s.checkFork(ctx, as, p, m, &c); err != nil {
+		return nil, err
+	}
 	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, p.Subject())
 	if err != nil {
 		return nil, err
@@ -101,6 +104,34 @@ func (s *Service) checkUpdate(ctx context.Context, p *project.Project, m *MergeR
 	reopens := c.Event == Reopen && m.State == StateClosed
 	if reopens || (m.State == StateOpened && target != m.TargetBranch) {
 		return s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, target)
+	}
+	return nil
+}
+
+// checkFork keeps a request whose fork is gone from being opened again, and lets only who
+// may push to a fork's branch open it to others.
+func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c *Changes) error {
+	reopens, opens := c.Event == Reopen && m.State == StateClosed, c.AllowCollaboration != nil && *c.AllowCollaboration
+	if !reopens && !opens {
+		return nil
+	}
+	source, err := s.source(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	if reopens {
+		if err := requireRelated(source, p); err != nil {
+			return err
+		}
+	}
+	if opens {
+		may, err := s.collaborates(ctx, as, source, p, m.SourceBranch)
+		if err != nil {
+			return err
+		}
+		if !may {
+			c.AllowCollaboration = nil
+		}
 	}
 	return nil
 }

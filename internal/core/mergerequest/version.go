@@ -66,8 +66,7 @@ type look struct {
 	source, target gitcmd.ObjectID // tips, zero where there is no such branch
 }
 
-// look reads both tips. A tip of a fork counts once its commits are in the target's
-// repository.
+// look reads both tips. The commits of a fork's come into the target's repository.
 func (s *Service) look(ctx context.Context, p, source *project.Project, m *MergeRequest) (look, error) {
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
@@ -86,15 +85,29 @@ func (s *Service) look(ctx context.Context, p, source *project.Project, m *Merge
 	if source.ID == p.ID || l.source.IsZero() {
 		return l, nil
 	}
-	_, err = r.Info(ctx, l.source)
+	return l, s.bring(ctx, &l, source)
+}
+
+// bring has the commits of a fork's branch in the target's repository. A branch that was
+// moved and swept meanwhile counts as gone.
+func (s *Service) bring(ctx context.Context, l *look, source *project.Project) error {
+	_, err := l.repo.Info(ctx, l.source)
+	if err == nil || !errors.Is(err, gitcmd.ErrNotFound) {
+		return err
+	}
+	fork, err := s.repos.Open(ctx, source)
+	if err != nil {
+		return err
+	}
+	_, err = l.repo.Copy(ctx, fork, []gitcmd.ObjectID{l.source})
 	if errors.Is(err, gitcmd.ErrNotFound) {
 		l.source = gitcmd.ObjectID{}
-		return l, nil
+		return nil
 	}
 	if err != nil {
-		return look{}, fmt.Errorf("look for the fork's commits: %w", err)
+		return fmt.Errorf("bring the fork's commits: %w", err)
 	}
-	return l, nil
+	return nil
 }
 
 // compare fills version and trial of a request that is not stored yet.

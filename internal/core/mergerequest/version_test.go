@@ -7,9 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/repo"
 )
 
 // ref gives what a reference names, "" where there is none.
@@ -180,33 +178,5 @@ func TestService_MergeRef(t *testing.T) {
 		check(t, err)
 		_, err = ref(m.IID)
 		wantError(t, err, errs.Invalid, "Merge request is not mergeable")
-	})
-}
-
-// A request from a fork waits until the fork's commits are there; nothing fails.
-func TestService_Create_fork(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		fork := w.Project("group/fork", authz.Private, w.groupID())
-		w.exec("UPDATE projects SET forked_from_id = ? WHERE id = ?", w.id, fork)
-		w.Join(fork, w.developer, authz.Developer)
-		p := w.Find(w.developer, fork)
-		r, err := w.repos.Open(t.Context(), p)
-		check(t, err)
-		tree, err := r.BuildTree(t.Context(), gitcmd.ObjectID{}, nil)
-		check(t, err)
-		id, err := r.CommitTree(t.Context(), gitcmd.CommitInput{Tree: tree, Message: "Elsewhere"})
-		check(t, err)
-		check(t, w.repos.MoveRefs(t.Context(), w.developer, p, repo.ByPush, []repo.RefChange{{Ref: "refs/heads/topic", New: id}}))
-		m, target, err := w.requests.Create(t.Context(), w.developer, p, mergerequest.Input{
-			Target: w.id, SourceBranch: "topic", TargetBranch: "main", Title: "From afar",
-		})
-		check(t, err)
-		equal(t, "target", target.ID, w.id)
-		equal(t, "fork", m.Fork(), true)
-		equal(t, "head", m.HeadSHA, "")
-		equal(t, "status", m.Status, mergerequest.CannotBeMerged)
-		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
-		wantError(t, err, errs.NotAllowed, "does not exist")
 	})
 }

@@ -85,10 +85,7 @@ func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gi
 
 // MayCommit requires the right to push to the branch.
 func (s *Service) MayCommit(ctx context.Context, as authz.Actor, p *project.Project, branch string) error {
-	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
-		if errs.Is(err, errs.Forbidden) {
-			return errs.Denied(textBranchPush)
-		}
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil && !errs.Is(err, errs.Forbidden) {
 		return err
 	}
 	access, err := s.BranchAccess(ctx, as, p, branch)

@@ -64,9 +64,6 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.requirePush(ctx, as, p); err != nil {
 		return err
 	}
-	if p.Filling() {
-		return refuse("", textNotReady)
-	}
 	j := judge{service: s, as: as, project: p, source: source, repo: r}
 	for _, c := range changes {
 		var err error
@@ -76,7 +73,7 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 		case c.Ref.IsTag():
 			err = j.tag(ctx, c)
 		default:
-			err = judgeOther(c)
+			err = j.other(ctx, c)
 		}
 		if err != nil {
 			return err
@@ -112,6 +109,9 @@ func (j *judge) branch(ctx context.Context, c RefChange) error {
 	}
 	name := c.Ref.Short()
 	access := j.branches.access(name)
+	if !j.branches.push && (c.Created() || c.Deleted() || !access.Push) { // a guest in one branch moves it and does nothing else
+		return refuse(c.Ref, textNoPush)
+	}
 	isDefault := j.project.DefaultBranch != nil && *j.project.DefaultBranch == name
 	switch {
 	case c.Deleted() && isDefault:
@@ -222,6 +222,9 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 			return err
 		}
 	}
+	if !j.tags.push {
+		return refuse(c.Ref, textNoPush)
+	}
 	name := c.Ref.Short()
 	protected, may := j.tags.mayCreateTag(name)
 	maintainer := j.tags.level >= authz.Maintainer
@@ -252,7 +255,14 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 	return nil
 }
 
-func judgeOther(c RefChange) error {
+func (j *judge) other(ctx context.Context, c RefChange) error {
+	may, err := j.service.policy.Can(ctx, j.as, authz.PushCode, j.project.Subject())
+	if err != nil {
+		return err
+	}
+	if !may {
+		return refuse(c.Ref, textNoPush)
+	}
 	for _, prefix := range hiddenRefs {
 		if strings.HasPrefix(string(c.Ref), prefix) {
 			return refuse(c.Ref, textHiddenPrefix+prefix)

@@ -159,7 +159,8 @@ func (s *Service) BranchAccess(ctx context.Context, as authz.Actor, p *project.P
 type standing struct {
 	rules []*Rule
 	admin bool
-	push  bool // may push at all
+	push  bool            // may push at all
+	with  map[string]bool // branches that those may move who may not push at all
 	level authz.Level
 	user  authz.UserID
 	key   int64                      // a deploy key, which has no role and is let in by name only
@@ -174,6 +175,11 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	if st.level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
+	}
+	if !st.push && s.Collaborates != nil {
+		if st.with, err = s.Collaborates(ctx, as, p); err != nil {
+			return nil, fmt.Errorf("read access: %w", err)
+		}
 	}
 	for _, rule := range rules {
 		for _, l := range rule.Levels {
@@ -215,7 +221,8 @@ func (s *standing) access(branch string) Access {
 		}
 	}
 	if !out.Protected {
-		return Access{Push: s.push, Merge: s.push, ForcePush: s.push, Delete: s.push}
+		push := s.push || s.with[branch]
+		return Access{Push: push, Merge: s.push, ForcePush: push, Delete: s.push}
 	}
 	out.Push = out.Push && s.push
 	out.Merge = (out.Merge || out.Push) && s.push

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -42,9 +44,6 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return nil, err
 	}
-	if p.Filling() {
-		return nil, refuse("", textNotReady)
-	}
 	r, err := s.Open(ctx, p)
 	if err != nil {
 		return nil, err
@@ -52,10 +51,13 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 	return &Push{service: s, repo: r, as: as, by: by, project: p}, nil
 }
 
-// requirePush asks for the right to push at all and refuses with what people read.
+// requirePush asks for the right to push anything and refuses with what people read.
+// While the repository is being filled nobody pushes.
 func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Project) error {
 	err := s.policy.Require(ctx, as, authz.PushCode, p.Subject())
 	switch {
+	case err == nil && p.Filling():
+		return refuse("", textNotReady)
 	case !errs.Is(err, errs.Forbidden):
 		return err
 	case p.Archived:
@@ -63,7 +65,14 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 	case as.Deploy.KeyID != 0:
 		return refuse("", textNoWriteKey)
 	}
-	return refuse("", textNoPush)
+	st, err := s.standing(ctx, as, p, nil)
+	if err != nil {
+		return err
+	}
+	if len(st.with) == 0 || p.Filling() {
+		return refuse("", textNoPush)
+	}
+	return nil
 }
 
 // pusher gives the user in whose name the actor pushes: itself, or the maker of a deploy
@@ -146,7 +155,57 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	if wasEmpty {
 		return results, "", nil
 	}
-	return results, p.hint(ctx, changes), nil
+	warnings := p.obey(ctx, changes)
+	return results, warnings + p.hint(ctx, changes), nil
+}
+
+// obey does what the options of the push ask for and gives the warnings that come of it.
+func (p *Push) obey(ctx context.Context, changes []RefChange) string {
+	p.mu.Lock()
+	options := p.options
+	p.mu.Unlock()
+	if p.service.Options == nil || len(options) == 0 {
+		return ""
+	}
+	text, err := p.service.Options(ctx, p.by, p.project, changes, options)
+	if err != nil {
+		// The references have moved: the push itself has not failed.
+		p.service.log.Error("options of a push", "project_id", p.project.ID, "error", err)
+		text = "The options of this push could not be followed."
+	}
+	if text == "" {
+		return ""
+	}
+	return warning(text)
+}
+
+// Width of a block of warnings.
+const bannerWidth = 72
+
+// warning writes a text as a block between rules, its lines in the middle.
+func warning(text string) string {
+	rule := strings.Repeat("=", bannerWidth)
+	var out strings.Builder
+	out.WriteString("\n" + rule + "\n\n")
+	line := "WARNINGS:"
+	put := func() {
+		fmt.Fprintf(&out, "%s%s\n", strings.Repeat(" ", max(0, (bannerWidth-utf8.RuneCountInString(line))/2)), line)
+	}
+	put()
+	line = ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > bannerWidth-4 {
+			put()
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	put()
+	out.WriteString("\n" + rule + "\n")
+	return out.String()
 }
 
 // hint gives what people read after pushing branches (facts-3 §31.2).

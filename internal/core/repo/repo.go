@@ -79,6 +79,14 @@ type Service struct {
 	// PushRules keep what pushed commits must look like.
 	PushRules *pushrule.Service
 
+	// Options, where set, does what the options of a push ask for after its references
+	// have moved, and gives what the person who pushed is warned of.
+	Options func(ctx context.Context, as authz.Actor, p *project.Project, changes []RefChange, options []string) (string, error)
+
+	// Collaborates, where set, gives the branches of a project that a signed-in actor may
+	// move although not a member.
+	Collaborates func(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
+
 	made   sync.Map // project.ID of repositories known to exist on disk
 	locks  locks    // one commit through the API at a time on a branch
 	pushes pushes   // which repositories are due for housekeeping

@@ -1,0 +1,311 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// maxOptionBranches is how many branches of one push may use options for requests.
+const maxOptionBranches = 10
+
+// pushOptions are what a push says about the requests of its branches (facts-3 §31.3).
+type pushOptions struct {
+	given  []string // as they were typed
+	create bool
+	target string // branch
+	into   string // project, by path or number
+
+	title, description string
+	draft              bool
+	removeSource       *bool
+	squash             *bool
+	labels, unlabels   []string
+	assign, unassign   []string
+}
+
+// parsePushOptions picks those that are about requests; all others are for somebody else.
+func parsePushOptions(options []string) *pushOptions {
+	o := &pushOptions{}
+	for _, option := range options {
+		rest, ok := strings.CutPrefix(option, "merge_request.")
+		if !ok {
+			if rest, ok = strings.CutPrefix(option, "mr."); !ok {
+				continue
+			}
+		}
+		name, value, _ := strings.Cut(rest, "=")
+		yes := value != "false"
+		switch name {
+		case "create":
+			o.create = true
+		case "target":
+			o.target = value
+		case "target_project":
+			o.into = value
+		case "title":
+			o.title = value
+		case "description":
+			o.description = strings.ReplaceAll(value, `\n`, "\n")
+		case "draft":
+			o.draft = yes
+		case "remove_source_branch":
+			o.removeSource = &yes
+		case "squash":
+			o.squash = &yes
+		case "label":
+			o.labels = append(o.labels, value)
+		case "unlabel":
+			o.unlabels = append(o.unlabels, value)
+		case "assign":
+			o.assign = append(o.assign, value)
+		case "unassign":
+			o.unassign = append(o.unassign, value)
+		default:
+			continue
+		}
+		o.given = append(o.given, option)
+	}
+	return o
+}
+
+// PushOptions opens or changes the requests of pushed branches as the options of the push
+// ask for, and gives what the person who pushed is warned of, "" for nothing. The push is
+// done by then, whatever comes of this.
+func (s *Service) PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []repo.RefChange, options []string) (string, error) {
+	o := parsePushOptions(options)
+	if len(o.given) == 0 {
+		return "", nil
+	}
+	target, err := s.optionTarget(ctx, as, p, o)
+	if err == nil {
+		err = s.applyOptions(ctx, as, p, target, changes, o)
+	}
+	refused, ok := errors.AsType[*errs.Error](err)
+	switch {
+	case err == nil:
+		return "", nil
+	case !ok:
+		return "", err
+	}
+	quoted := make([]string, len(o.given))
+	for i, option := range o.given {
+		quoted[i] = "'" + option + "'"
+	}
+	return "Error encountered with push options " + strings.Join(quoted, " ") + ": " + refused.Error(), nil
+}
+
+// optionTarget finds the project that the requests go to.
+func (s *Service) optionTarget(ctx context.Context, as authz.Actor, p *project.Project, o *pushOptions) (*project.Project, error) {
+	if o.into != "" {
+		target, err := s.projects.Find(ctx, as, o.into)
+		if errs.Is(err, errs.NotFound) {
+			return nil, errs.Plain("Target project " + o.into + " does not exist")
+		}
+		if err == nil && !project.Related(p, target) {
+			err = errs.Plain("Projects " + p.FullPath + " and " + target.FullPath + " are not in the same network")
+		}
+		return target, err
+	}
+	if p.ForkedFromID == nil || p.Settings().MRDefaultTargetSelf {
+		return p, nil
+	}
+	target, err := s.projects.FindByID(ctx, as, *p.ForkedFromID)
+	if errs.Is(err, errs.NotFound) {
+		return p, nil
+	}
+	return target, err
+}
+
+func (s *Service) applyOptions(ctx context.Context, as authz.Actor, p, target *project.Project, changes []repo.RefChange, o *pushOptions) error {
+	if o.target == "" && target.DefaultBranch != nil {
+		o.target = *target.DefaultBranch
+	}
+	var branches []repo.RefChange
+	for _, c := range changes {
+		if c.Ref.IsBranch() && !c.Deleted() && (p.ID != target.ID || c.Ref.Short() != o.target) {
+			branches = append(branches, c)
+		}
+	}
+	if len(branches) > maxOptionBranches {
+		return errs.Plain(fmt.Sprintf("Too many branches pushed (%d were pushed, limit is %d)", len(branches), maxOptionBranches))
+	}
+	tip, err := s.tip(ctx, target, o.target)
+	if err != nil {
+		return err
+	}
+	if tip.IsZero() {
+		return errs.Plain("Branch " + o.target + " does not exist")
+	}
+	var refused []error
+	for _, c := range branches {
+		err := s.optionRequest(ctx, as, p, target, c, o)
+		if _, known := errors.AsType[*errs.Error](err); err != nil && !known {
+			return err
+		}
+		refused = append(refused, err)
+	}
+	var texts []string
+	for _, err := range refused {
+		if err != nil {
+			texts = append(texts, err.Error())
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return errs.Plain(strings.Join(texts, ", "))
+}
+
+// optionRequest opens the request of one branch, or changes the one there is.
+func (s *Service) optionRequest(ctx context.Context, as authz.Actor, p, target *project.Project, c repo.RefChange, o *pushOptions) error {
+	branch := c.Ref.Short()
+	rows, err := s.rows(ctx, ` WHERE m.source_project_id = ? AND m.source_branch = ? AND m.target_project_id = ? AND m.state = 'opened'
+		ORDER BY m.id`, p.ID, branch, target.ID)
+	if err != nil {
+		return fmt.Errorf("look for request of branch: %w", err)
+	}
+	people, err := s.optionPeople(ctx, o.assign)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		return s.optionUpdate(ctx, as, target, rows[0], o, people)
+	}
+	if !o.create {
+		return errs.Plain("A merge_request.create push option is required to create a merge request for branch " + branch)
+	}
+	in := Input{
+		Target: target.ID, SourceBranch: branch, TargetBranch: o.target, Title: o.title, Labels: o.labels,
+		RemoveSource: o.removeSource, Squash: o.squash, Assignees: append(people, as.UserID),
+	}
+	title, text, err := s.optionText(ctx, p, target, c, o.target)
+	if err != nil {
+		return err
+	}
+	if in.Title == "" {
+		in.Title = title
+	}
+	if o.description != "" {
+		text = o.description
+	}
+	if text != "" {
+		in.Description = &text
+	}
+	if o.draft && !IsDraft(in.Title) {
+		in.Title = "Draft: " + in.Title
+	}
+	_, _, err = s.Create(ctx, as, p, in)
+	return err
+}
+
+func (s *Service) optionUpdate(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, o *pushOptions, people []authz.UserID) error {
+	c := Changes{RemoveSource: o.removeSource, Squash: o.squash, Labels: label.Assignment{Add: o.labels, Remove: o.unlabels}}
+	if o.target != m.TargetBranch && slices.ContainsFunc(o.given, func(g string) bool { return strings.Contains(g, ".target=") }) {
+		c.TargetBranch = &o.target
+	}
+	title := m.Title
+	if o.title != "" {
+		title = o.title
+	}
+	if o.draft && !IsDraft(title) {
+		title = "Draft: " + title
+	}
+	if title != m.Title {
+		c.Title = &title
+	}
+	if o.description != "" {
+		c.Description = &o.description
+	}
+	if len(o.assign)+len(o.unassign) > 0 {
+		if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+			return err
+		}
+		gone, err := s.optionPeople(ctx, o.unassign)
+		if err != nil {
+			return err
+		}
+		all := without(append(slices.Clone(m.Assignees), people...), gone)
+		c.Assignees = &all
+	}
+	_, err := s.Update(ctx, as, p, m.IID, c)
+	return err
+}
+
+// optionPeople finds users by name or number; unknown ones are left out.
+func (s *Service) optionPeople(ctx context.Context, names []string) ([]authz.UserID, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var numbers []int64
+	var folded []string
+	for _, name := range names {
+		if n, err := strconv.ParseInt(name, 10, 64); err == nil {
+			numbers = append(numbers, n)
+			continue
+		}
+		folded = append(folded, db.Fold(strings.TrimPrefix(name, "@")))
+	}
+	var out []authz.UserID
+	for _, q := range []struct {
+		column string
+		where  func(w *db.Where)
+		n      int
+	}{
+		{"id", func(w *db.Where) { w.In("id", numbers) }, len(numbers)},
+		{"username_fold", func(w *db.Where) { w.In("username_fold", folded) }, len(folded)},
+	} {
+		if q.n == 0 {
+			continue
+		}
+		var w db.Where
+		q.where(&w)
+		found, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("find users to assign: %w", err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// optionText gives title and description of a new request: those of its only commit, or a
+// title made of the branch's name.
+func (s *Service) optionText(ctx context.Context, p, target *project.Project, c repo.RefChange, into string) (title, text string, err error) {
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return "", "", err
+	}
+	base, err := s.tip(ctx, target, into)
+	if err != nil {
+		return "", "", err
+	}
+	if _, err := r.Info(ctx, base); errors.Is(err, gitcmd.ErrNotFound) && p.DefaultBranch != nil {
+		if base, err = s.tip(ctx, p, *p.DefaultBranch); err != nil { // the fork has not caught up with its source
+			return "", "", err
+		}
+	}
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{base}, Limit: 2})
+	if err != nil {
+		return "", "", fmt.Errorf("read pushed commits: %w", err)
+	}
+	if len(commits) == 1 {
+		_, body, _ := strings.Cut(commits[0].Message, "\n")
+		return commits[0].Title(), strings.TrimSpace(body), nil
+	}
+	name := []rune(strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(c.Ref.Short())))
+	name[0] = unicode.ToUpper(name[0])
+	return string(name), "", nil
+}
