@@ -84,6 +84,9 @@ func (a *App) react() {
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
 		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID, Branch: e.Branch})
 	})
+	event.On(b, "large objects of forks", func(ctx context.Context, e repo.ForkCopied) error {
+		return a.lfs.LinkAll(ctx, e.SourceID, e.ProjectID)
+	})
 	event.On(b, "merge requests between forks", a.requests.OnUnforked)
 	event.On(b, "objects of its own", func(ctx context.Context, e project.Unforked) error {
 		if e.Deleted {

@@ -75,8 +75,8 @@ const maxHaves = 10_000
 
 // Copy brings everything that can be reached from the wanted objects of another
 // repository into r, but for what the references of r, or of the pool it is linked to,
-// reach already. It moves no reference and gives the bytes that were copied. What from
-// does not have is ErrNotFound.
+// reach already. It moves no reference and gives the bytes that were copied; into a
+// quarantine where r is one's view. What from does not have is ErrNotFound.
 func (r *Repo) Copy(ctx context.Context, from *Repo, want []ObjectID) (int64, error) {
 	have, err := r.haves(ctx, from)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Repo) Copy(ctx context.Context, from *Repo, want []ObjectID) (int64, er
 	if err != nil {
 		return 0, fmt.Errorf("copy objects: %w", err)
 	}
-	n, err := r.main().receive(ctx, pack)
+	n, err := r.receive(ctx, pack)
 	if err = errors.Join(err, pack.Close()); err != nil {
 		return 0, missing(fmt.Errorf("copy objects: %w", err))
 	}

@@ -85,21 +85,18 @@ func (s *Service) look(ctx context.Context, p, source *project.Project, m *Merge
 	if source.ID == p.ID || l.source.IsZero() {
 		return l, nil
 	}
-	return l, s.bring(ctx, &l, source)
+	err = s.bring(ctx, &l, source, p)
+	return l, err
 }
 
 // bring has the commits of a fork's branch in the target's repository. A branch that was
 // moved and swept meanwhile counts as gone.
-func (s *Service) bring(ctx context.Context, l *look, source *project.Project) error {
+func (s *Service) bring(ctx context.Context, l *look, source, p *project.Project) error {
 	_, err := l.repo.Info(ctx, l.source)
 	if err == nil || !errors.Is(err, gitcmd.ErrNotFound) {
 		return err
 	}
-	fork, err := s.repos.Open(ctx, source)
-	if err != nil {
-		return err
-	}
-	_, err = l.repo.Copy(ctx, fork, []gitcmd.ObjectID{l.source})
+	err = s.repos.Bring(ctx, source, p, l.source)
 	if errors.Is(err, gitcmd.ErrNotFound) {
 		l.source = gitcmd.ObjectID{}
 		return nil

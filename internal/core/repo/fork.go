@@ -163,6 +163,42 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 	})
 }
 
+// Bring copies a commit of one project, with all that it needs, into the repository of
+// another one. It moves no reference and asks for no permission. A commit that is not
+// there is gitcmd.ErrNotFound.
+func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit gitcmd.ObjectID) error {
+	source, err := s.Open(ctx, from)
+	if err != nil {
+		return err
+	}
+	target, err := s.Open(ctx, to)
+	if err != nil {
+		return err
+	}
+	quarantine, err := target.Quarantine(ctx)
+	if err != nil {
+		return fmt.Errorf("bring commits: %w", err)
+	}
+	defer func() { _ = quarantine.Discard() }()
+	copied, err := quarantine.Copy(ctx, source, []gitcmd.ObjectID{commit})
+	if err != nil {
+		return fmt.Errorf("bring commits: %w", err)
+	}
+	if s.lfs != nil && copied > 0 {
+		oids, err := arrivedPointers(ctx, quarantine.Repo)
+		if err != nil {
+			return err
+		}
+		if err := s.lfs.Link(ctx, from.ID, to.ID, oids); err != nil {
+			return err //nolint:wrapcheck // it says what failed
+		}
+	}
+	if err := quarantine.Commit(ctx); err != nil {
+		return fmt.Errorf("bring commits: %w", err)
+	}
+	return nil
+}
+
 // fillLock keeps the filling of a repository, the end of its link to a pool and its
 // removal from happening at the same time.
 func fillLock(id project.ID) lockKey { return lockKey{id, "\x00fill"} }

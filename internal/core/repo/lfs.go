@@ -33,16 +33,7 @@ func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside 
 	if !s.lfs.Enabled(p) {
 		return nil
 	}
-	seen := map[string]bool{}
-	var oids []string
-	err := inside.ArrivedBlobs(ctx, leastPointer, mostPointer, func(content []byte) error {
-		pointer, ok := lfs.ParsePointer(content)
-		if ok && !seen[pointer.OID] {
-			seen[pointer.OID] = true
-			oids = append(oids, pointer.OID)
-		}
-		return nil
-	})
+	oids, err := arrivedPointers(ctx, inside)
 	if err != nil {
 		return err
 	}
@@ -57,6 +48,21 @@ func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside 
 		return refuse("", textLFSMissing)
 	}
 	return nil
+}
+
+// arrivedPointers names the large objects that new files in a quarantine stand for.
+func arrivedPointers(ctx context.Context, inside *gitcmd.Repo) ([]string, error) {
+	seen := map[string]bool{}
+	var oids []string
+	err := inside.ArrivedBlobs(ctx, leastPointer, mostPointer, func(content []byte) error {
+		pointer, ok := lfs.ParsePointer(content)
+		if ok && !seen[pointer.OID] {
+			seen[pointer.OID] = true
+			oids = append(oids, pointer.OID)
+		}
+		return nil
+	})
+	return oids, err
 }
 
 // judgeLocks refuses changes of paths that others have locked.
