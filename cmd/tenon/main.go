@@ -73,7 +73,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	k.BindTo(ctx, (*context.Context)(nil))
-	return report(k.Run(&c.flags))
+	return report(k.Run(&c.flags, &c))
 }
 
 func report(err error) int {

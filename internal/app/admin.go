@@ -2,33 +2,276 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
 
+	"tenon/internal/base/config"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/transport/admin"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
 )
 
-// CreateToken makes a personal access token for a user, by name or id, and gives its
-// secret. The day of expiry may be "".
-func (a *App) CreateToken(ctx context.Context, user, name string, scopes []string, expires string) (string, error) {
-	owner, err := a.accounts.ActorFor(ctx, user)
+// The commands of "tenon admin".
+const (
+	AdminUserCreate   = "user create"
+	AdminUserPassword = "user password"
+	AdminUserPromote  = "user promote"
+	AdminUserDemote   = "user demote"
+	AdminUserList     = "user list"
+	AdminTokenCreate  = "token create"
+	AdminCheck        = "check"
+	AdminRepoCheck    = "repo check"
+)
+
+// Administer has a command carried out, by the server that runs on the data of c or, where
+// none does, right here. result is decoded into; tell gets lines of progress.
+func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build Build, o Order) (err error) {
+	err = admin.Call(ctx, filepath.Join(c.Data, "run"), o.Command, o.Args, o.Result, o.Tell)
+	if !errors.Is(err, admin.ErrNotRunning) {
+		return err //nolint:wrapcheck // it says what is wrong
+	}
+	a := &App{config: c, build: build, log: log, now: time.Now}
+	defer func() { err = errors.Join(err, a.Close(context.WithoutCancel(ctx))) }()
+	if err := a.alone(ctx); err != nil {
+		return err
+	}
+	args, err := json.Marshal(o.Args)
 	if err != nil {
-		return "", fmt.Errorf("find user %q: %w", user, err)
+		return fmt.Errorf("encode command: %w", err)
 	}
-	in := account.TokenInput{Name: name}
-	for _, s := range scopes {
-		in.Scopes = append(in.Scopes, authz.Scope(s))
-	}
-	if expires != "" {
-		in.ExpiresOn = &expires
-	}
-	_, key, err := a.accounts.CreateToken(ctx, authz.System(), owner.UserID, in)
+	out, err := a.adminCommands()[o.Command](ctx, args, o.Tell)
 	if err != nil {
-		return "", fmt.Errorf("create token: %w", err)
+		return err
 	}
-	return key, nil
+	text, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	return json.Unmarshal(text, o.Result) //nolint:wrapcheck // our own encoding
+}
+
+// Order is a command with what it needs and where its result goes.
+type Order struct {
+	Command string
+	Args    any
+	Result  any // a pointer
+	Tell    func(line string)
+}
+
+// alone opens the data without serving anybody, and keeps servers from starting meanwhile.
+func (a *App) alone(ctx context.Context) error {
+	a.baseURL = "http://" + a.config.HTTP
+	if a.config.ExternalURL != nil {
+		a.baseURL = a.config.ExternalURL.String()
+	}
+	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
+	}
+	unlock, err := a.lock(ctx, lockPatience)
+	if err != nil {
+		return err
+	}
+	a.closing(func(context.Context) error { return unlock() })
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	if err := a.core(); err != nil {
+		return err
+	}
+	a.react()
+	if err := a.work(); err != nil {
+		return err
+	}
+	if err := a.settings.Load(ctx); err != nil {
+		return err //nolint:wrapcheck // it says what it loads
+	}
+	return a.firstStart(ctx)
+}
+
+// adminCommands says what each command does. Whoever may reach the data or the socket is
+// the operator: nobody's permission is asked for.
+func (a *App) adminCommands() map[string]admin.Handler {
+	return map[string]admin.Handler{
+		AdminUserCreate:   handle(a.adminUserCreate),
+		AdminUserPassword: handle(a.adminUserPassword),
+		AdminUserPromote: handle(func(ctx context.Context, in UserRef, _ func(string)) (AdminUser, error) {
+			return a.setAdmin(ctx, in, true)
+		}),
+		AdminUserDemote: handle(func(ctx context.Context, in UserRef, _ func(string)) (AdminUser, error) {
+			return a.setAdmin(ctx, in, false)
+		}),
+		AdminUserList:    handle(a.adminUserList),
+		AdminTokenCreate: handle(a.adminTokenCreate),
+		AdminCheck:       handle(a.adminCheck),
+		AdminRepoCheck:   handle(a.adminRepoCheck),
+	}
+}
+
+func handle[A, R any](fn func(ctx context.Context, args A, tell func(string)) (R, error)) admin.Handler {
+	return func(ctx context.Context, text json.RawMessage, tell func(string)) (any, error) {
+		var args A
+		if err := json.Unmarshal(text, &args); err != nil {
+			return nil, fmt.Errorf("read arguments: %w", err)
+		}
+		return fn(ctx, args, tell)
+	}
+}
+
+// UserRef names a user by username or number.
+type UserRef struct {
+	User string `json:"user"`
+}
+
+// AdminUser is a user as "tenon admin" shows it.
+type AdminUser struct {
+	ID       authz.UserID `json:"id"`
+	Username string       `json:"username"`
+	Name     string       `json:"name"`
+	Email    string       `json:"email"`
+	State    string       `json:"state"`
+	Admin    bool         `json:"admin"`
+	Auditor  bool         `json:"auditor"`
+	Password string       `json:"password,omitempty"` // that was made, where none was given
+}
+
+func shown(u *account.User) AdminUser {
+	return AdminUser{
+		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Admin: u.Admin, Auditor: u.Auditor,
+	}
+}
+
+// UserInput is what a user is made of.
+type UserInput struct {
+	Username string `json:"username"`
+	Email    string `json:"email"`
+	Name     string `json:"name"`
+	Password string `json:"password"` // "" has one made
+	Admin    bool   `json:"admin"`
+	Auditor  bool   `json:"auditor"`
+	External bool   `json:"external"`
+}
+
+func (a *App) adminUserCreate(ctx context.Context, in UserInput, _ func(string)) (AdminUser, error) {
+	made := ""
+	if in.Password == "" {
+		made = rand.Text()
+		in.Password = made
+	}
+	if in.Name == "" {
+		in.Name = in.Username
+	}
+	u, err := a.accounts.Create(ctx, authz.System(), account.Input{
+		Username: in.Username, Email: in.Email, Name: in.Name, Password: in.Password, Admin: in.Admin, Auditor: in.Auditor,
+		External: &in.External, SkipConfirmation: true,
+	})
+	if err != nil {
+		return AdminUser{}, fmt.Errorf("create user %q: %w", in.Username, err)
+	}
+	out := shown(u)
+	out.Password = made
+	return out, nil
+}
+
+// PasswordInput is a user's new password.
+type PasswordInput struct {
+	UserRef
+	Password string `json:"password"` // "" has one made
+}
+
+func (a *App) adminUserPassword(ctx context.Context, in PasswordInput, _ func(string)) (AdminUser, error) {
+	made := ""
+	if in.Password == "" {
+		made = rand.Text()
+		in.Password = made
+	}
+	out, err := a.change(ctx, in.UserRef, account.Changes{Password: &in.Password, KeepPassword: true})
+	out.Password = made
+	return out, err
+}
+
+func (a *App) setAdmin(ctx context.Context, in UserRef, admin bool) (AdminUser, error) {
+	return a.change(ctx, in, account.Changes{Admin: &admin})
+}
+
+func (a *App) change(ctx context.Context, in UserRef, c account.Changes) (AdminUser, error) {
+	who, err := a.accounts.ActorFor(ctx, in.User)
+	if err != nil {
+		return AdminUser{}, fmt.Errorf("find user %q: %w", in.User, err)
+	}
+	if who.Bot {
+		return AdminUser{}, fmt.Errorf("%q is a bot", in.User)
+	}
+	u, err := a.accounts.Update(ctx, authz.System(), who.UserID, c)
+	if err != nil {
+		return AdminUser{}, fmt.Errorf("change user %q: %w", in.User, err)
+	}
+	return shown(u), nil
+}
+
+// UserListInput selects users.
+type UserListInput struct {
+	Admins  bool `json:"admins"`
+	Blocked bool `json:"blocked"`
+	Bots    bool `json:"bots"` // too
+}
+
+func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string)) ([]AdminUser, error) {
+	out := []AdminUser{}
+	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Ascending: true, Limit: 100, CountNothing: true}
+	for {
+		page, err := a.accounts.List(ctx, authz.System(), f)
+		if err != nil {
+			return nil, fmt.Errorf("list users: %w", err)
+		}
+		for _, u := range page.Users {
+			out = append(out, shown(u))
+		}
+		if f.Offset += len(page.Users); len(page.Users) < f.Limit {
+			return out, nil
+		}
+	}
+}
+
+// TokenInput is what an access token is made of.
+type TokenInput struct {
+	User    string   `json:"user"`
+	Name    string   `json:"name"`
+	Scopes  []string `json:"scopes"`
+	Expires string   `json:"expires"` // YYYY-MM-DD, "" is a year from now
+}
+
+// MadeToken is a new access token.
+type MadeToken struct {
+	ID        account.TokenID `json:"id"`
+	Token     string          `json:"token"`
+	ExpiresAt *string         `json:"expires_at"`
+}
+
+func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string)) (MadeToken, error) {
+	owner, err := a.accounts.ActorFor(ctx, in.User)
+	if err != nil {
+		return MadeToken{}, fmt.Errorf("find user %q: %w", in.User, err)
+	}
+	token := account.TokenInput{Name: in.Name}
+	for _, s := range in.Scopes {
+		token.Scopes = append(token.Scopes, authz.Scope(s))
+	}
+	if in.Expires != "" {
+		token.ExpiresOn = &in.Expires
+	}
+	t, key, err := a.accounts.CreateToken(ctx, authz.System(), owner.UserID, token)
+	if err != nil {
+		return MadeToken{}, fmt.Errorf("create token: %w", err)
+	}
+	return MadeToken{ID: t.ID, Token: key, ExpiresAt: t.ExpiresOn}, nil
 }
 
 // OpenAPI gives the description of the REST interface, which comes from the routes alone.

@@ -48,6 +48,7 @@ import (
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/upload"
+	"tenon/internal/transport/admin"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/hook"
 	"tenon/migrations"
@@ -249,6 +250,11 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.log)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	defer func() { err = errors.Join(err, commands.Close()) }()
 	if err := a.hooks.Sweep(filepath.Join(a.config.Data, "run")); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
@@ -264,10 +270,11 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	a.accounts.Start()
 	a.keys.Start()
 	a.repos.Start()
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	// The loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
 	go func() { failed <- a.http.Serve(a.listener) }()
+	go func() { failed <- commands.Serve(context.WithoutCancel(ctx)) }()
 	if a.ssh != nil {
 		go func() { failed <- a.ssh.Serve(context.WithoutCancel(ctx), a.sshAt) }()
 	}

@@ -37,6 +37,12 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(s.Data, filepath.Join(dir, "tenon-data")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(servertest.Binary(t), filepath.Join(dir, "bin", "tenon")); err != nil {
+		t.Fatal(err)
+	}
 	address := strings.TrimPrefix(s.URL, "http://")
 	here := strings.NewReplacer("127.0.0.1:8080", address)
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", here.Replace(strings.Join(commands, "\n")))

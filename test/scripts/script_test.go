@@ -37,6 +37,7 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 //	deploykey WHO PROJECT FILE [JSON]
 //	                     the same for a deploy key of a project
 //	eventually COMMAND   run a program until it succeeds; with "!" until it fails
+//	exec $TENON ...      run the program on the server's data
 //	crash, restart       end the server as a power cut would; start it again
 func TestScripts(t *testing.T) {
 	for _, program := range []string{"git", "curl"} {
@@ -64,6 +65,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("URL", s.server.URL)
 			e.Setenv("HOST", strings.TrimPrefix(s.server.URL, "http://"))
 			e.Setenv("DATA", s.server.Data)
+			e.Setenv("TENON", servertest.Binary(e.T().(testing.TB))) //nolint:forcetypeassert // as above
+			e.Setenv("TENON_DATA", s.server.Data)
 			e.Setenv("root", servertest.RootToken)
 			e.Setenv("HOME", e.WorkDir)
 			if s.server.SSH != "" {

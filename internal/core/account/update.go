@@ -18,7 +18,8 @@ type Changes struct {
 	SkipReconfirmation bool
 	Username           *string
 	Name               *string
-	Password           *string // somebody else's must be changed at the next sign-on
+	Password           *string // somebody else's must be changed at the next sign-on, unless KeepPassword
+	KeepPassword       bool
 	PublicEmail        *string // an address of the user's own that is confirmed, or ""
 	CommitEmail        *string // the same, or PrivateCommitEmail
 
@@ -75,7 +76,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 			return nil, fmt.Errorf("hash password: %w", err)
 		}
 		set.Put("password_hash", hash)
-		set.Put("password_expired", as.UserID != id)
+		set.Put("password_expired", as.UserID != id && !c.KeepPassword)
 	}
 	if set.Empty() && email == "" && c.Provider == "" {
 		return u, nil

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/repo"
+)
+
+// CheckInput says what is checked.
+type CheckInput struct {
+	Project string `json:"project"` // number or full path; "" is all
+	Fsck    bool   `json:"fsck"`    // read every object
+}
+
+// Checked is what a check found.
+type Checked struct {
+	Rows         []string       `json:"rows"` // problems in the database
+	Repositories []repo.Problem `json:"repositories"`
+	Looked       int            `json:"repositories_checked"`
+}
+
+// Problems counts what was found.
+func (c *Checked) Problems() int { return len(c.Rows) + len(c.Repositories) }
+
+// adminCheck looks at rows and repositories.
+func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
+	tell("checking the database")
+	rows := []string{}
+	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.namespaces.Check} {
+		found, err := check(ctx)
+		if err != nil {
+			return Checked{}, err
+		}
+		rows = append(rows, found...)
+	}
+	in.Project = ""
+	out, err := a.adminRepoCheck(ctx, in, tell)
+	out.Rows = rows
+	return out, err
+}
+
+// adminRepoCheck looks at one repository or at all.
+func (a *App) adminRepoCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
+	out := Checked{Rows: []string{}, Repositories: []repo.Problem{}}
+	options := repo.CheckOptions{Fsck: in.Fsck}
+	if in.Project != "" {
+		p, err := a.projects.Find(ctx, authz.System(), in.Project)
+		if err != nil {
+			return out, fmt.Errorf("find project %q: %w", in.Project, err)
+		}
+		options.Project = p.ID
+	}
+	found, err := a.repos.Check(ctx, options, func(done, all int, path string) {
+		out.Looked = done
+		if in.Fsck || done%100 == 0 || done == all {
+			tell(fmt.Sprintf("repositories: %d of %d (%s)", done, all, path))
+		}
+	})
+	if err != nil {
+		return out, fmt.Errorf("check repositories: %w", err)
+	}
+	out.Repositories = append(out.Repositories, found...)
+	return out, nil
+}

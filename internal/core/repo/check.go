@@ -1,0 +1,140 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/project"
+)
+
+// CheckOptions say what is checked.
+type CheckOptions struct {
+	Project project.ID // zero checks all projects, and looks for repositories of none
+	Fsck    bool       // reads every object, which takes long
+}
+
+// Problem is one thing that is wrong with a repository.
+type Problem struct {
+	ProjectID project.ID `json:"project_id,omitempty"` // zero where the repository is no project's
+	Path      string     `json:"path"`                 // full path of the project, or the folder
+	Text      string     `json:"problem"`
+}
+
+// Check looks at repositories and tells after each how many are done. It changes nothing
+// and asks for no permission.
+func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all int, path string)) ([]Problem, error) {
+	type row struct {
+		ID     project.ID `db:"id"`
+		Path   string     `db:"path"`
+		Branch *string    `db:"default_branch"`
+	}
+	var w db.Where
+	w.And("NOT p.pending_delete")
+	if o.Project != 0 {
+		w.And("p.id = ?", o.Project)
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT p.id, r.path, p.default_branch FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id"+
+		w.SQL()+" ORDER BY p.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("list projects: %w", err)
+	}
+	var out []Problem
+	for i, p := range rows {
+		r := s.git.Repo(diskPath(p.ID))
+		found, err := r.Inspect(ctx, s.now())
+		if err != nil {
+			return nil, fmt.Errorf("check %s: %w", p.Path, err)
+		}
+		if p.Branch != nil && r.Exists() {
+			if _, err := r.Branch(ctx, *p.Branch); errors.Is(err, gitcmd.ErrNotFound) {
+				found = append(found, fmt.Sprintf("the default branch %q is not there", *p.Branch))
+			}
+		}
+		if o.Fsck && r.Exists() {
+			err := r.Fsck(ctx)
+			if e, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
+				found = append(found, "fsck: "+strings.Join(strings.Fields(e.Stderr), " "))
+			} else if err != nil {
+				return nil, fmt.Errorf("check %s: %w", p.Path, err)
+			}
+		}
+		for _, text := range found {
+			out = append(out, Problem{p.ID, p.Path, text})
+		}
+		tell(i+1, len(rows), p.Path)
+	}
+	stuck, err := s.stuck(ctx, o.Project)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, stuck...)
+	if o.Project != 0 {
+		return out, nil
+	}
+	strays, err := s.strays(ctx)
+	return append(out, strays...), err
+}
+
+// stuck lists pushes that were recorded long ago and never settled.
+func (s *Service) stuck(ctx context.Context, id project.ID) ([]Problem, error) {
+	type row struct {
+		ID   project.ID `db:"id"`
+		Path string     `db:"path"`
+		At   db.Time    `db:"created_at"`
+	}
+	var w db.Where
+	w.And("i.created_at < ?", s.now().Add(-2*time.Hour))
+	if id != 0 {
+		w.And("i.project_id = ?", id)
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT p.id, r.path, i.created_at FROM ref_intents i JOIN projects p ON p.id = i.project_id
+		JOIN routes r ON r.namespace_id = p.namespace_id`+w.SQL()+" ORDER BY i.id LIMIT 100", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("list pushes that are not settled: %w", err)
+	}
+	var out []Problem
+	for _, r := range rows {
+		out = append(out, Problem{r.ID, r.Path, "a push of " + r.At.Format(time.RFC3339) + " is not settled"})
+	}
+	return out, nil
+}
+
+// strays lists repositories on disk that belong to no project. Those of projects that
+// are being deleted are still somebody's.
+func (s *Service) strays(ctx context.Context) ([]Problem, error) {
+	ids, err := db.Select[project.ID](ctx, s.db, "SELECT id FROM projects")
+	if err != nil {
+		return nil, fmt.Errorf("list projects: %w", err)
+	}
+	known := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		known[s.git.Repo(diskPath(id)).Path()] = true
+	}
+	var out []Problem
+	root := s.git.Repo("@hashed").Path()
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !d.IsDir() || !strings.HasSuffix(path, ".git"):
+			return nil
+		case !known[path]:
+			out = append(out, Problem{Path: path, Text: "the repository belongs to no project"})
+		}
+		return fs.SkipDir
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for stray repositories: %w", err)
+	}
+	return out, ctx.Err()
+}
