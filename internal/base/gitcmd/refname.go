@@ -37,16 +37,27 @@ func BranchRef(name string) (RefName, error) { return shortRef(Branches, name) }
 func TagRef(name string) (RefName, error) { return shortRef(Tags, name) }
 
 // ValidBranchName reports whether a branch of this short name may be made. Names
-// that look like an object id are refused, because they would shadow one.
+// that look like an object id or a full name are refused, because they would shadow one.
 func ValidBranchName(name string) bool {
 	_, err := BranchRef(name)
-	return err == nil && name != "HEAD" && !looksLikeID(name)
+	return err == nil && name != "HEAD" && !looksLikeID(name) && !looksLikeRef(name)
 }
 
 // ValidTagName reports whether a tag of this short name may be made.
 func ValidTagName(name string) bool {
 	_, err := TagRef(name)
-	return err == nil && name != "HEAD" && !looksLikeID(name)
+	return err == nil && name != "HEAD" && !looksLikeID(name) && !looksLikeRef(name)
+}
+
+// looksLikeRef reports whether a short name could be taken for a full one, so that a
+// rule for "main" would be asked about "refs/heads/main".
+func looksLikeRef(name string) bool {
+	for _, prefix := range []string{Branches, Tags, "refs/remotes/"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func shortRef(prefix, name string) (RefName, error) {

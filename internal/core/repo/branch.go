@@ -39,7 +39,7 @@ type BranchFilter struct {
 	Search string // part of the name; ^ anchors it at the start, $ at the end, * stands for anything
 	Regex  string // RE2, instead of Search
 	Sort   string // one of the orders
-	After  string // with ByNameAsc: names after this one
+	After  string // only what comes after the branch of this name
 	Offset int
 	Limit  int // zero is no limit
 }
@@ -66,13 +66,10 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	total := len(refs)
 	if f.After != "" {
-		at, found := slices.BinarySearchFunc(refs, f.After, func(ref gitcmd.Ref, name string) int {
-			return strings.Compare(ref.Name.Short(), name)
-		})
-		if found {
-			at++
+		inOrder := f.Sort == "" || f.Sort == ByNameAsc
+		if refs, err = following(refs, func(ref gitcmd.Ref) string { return ref.Name.Short() }, f.After, inOrder); err != nil {
+			return nil, 0, err
 		}
-		refs = refs[at:]
 	}
 	refs = window(refs, f.Offset, f.Limit)
 	st, err := s.branchStanding(ctx, as, p)
@@ -92,6 +89,23 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 		out = append(out, b)
 	}
 	return out, total, nil
+}
+
+// following gives what comes after the element of a name. In a list by name it need not
+// be there any more; elsewhere nobody could say where it stood.
+func following[T any](list []T, name func(T) string, after string, inOrder bool) ([]T, error) {
+	for i, e := range list {
+		switch {
+		case name(e) == after:
+			return list[i+1:], nil
+		case inOrder && name(e) > after:
+			return list[i:], nil
+		}
+	}
+	if inOrder {
+		return nil, nil
+	}
+	return nil, errs.Plain("page_token is invalid")
 }
 
 // window cuts a page out of a list; a limit of zero is none.
@@ -252,7 +266,7 @@ func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.P
 		return nil, errs.Plain("Branch already exists")
 	}
 	rev, err := resolve(ctx, r, p, from, "Ref")
-	if errs.Is(err, errs.NotFound) {
+	if errs.Is(err, errs.NotFound) || from == "" {
 		return nil, errs.Plain(fmt.Sprintf("Failed to create branch '%s': invalid reference name '%s'", name, from))
 	}
 	if err != nil {

@@ -36,8 +36,9 @@ type Action struct {
 // CommitInput describes a commit made through the API (facts-3 §13.3).
 type CommitInput struct {
 	Branch      string
-	StartBranch string // where a new branch begins; "" for the branch itself
-	StartSHA    string // the same by commit; excludes StartBranch
+	StartBranch string           // where a new branch begins; "" for the branch itself
+	StartSHA    string           // the same by commit; excludes StartBranch
+	StartIn     *project.Project // where the start is looked for; nil is the project itself
 	Message     string
 	AuthorName  string // "" is the actor
 	AuthorEmail string
@@ -54,6 +55,9 @@ const textBranchPush = "You are not allowed to push into this branch"
 // it; either everything happens or nothing. The commit is on the branch when it returns.
 func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
+		return nil, err
+	}
+	if err := s.mayStart(ctx, as, p, &in); err != nil {
 		return nil, err
 	}
 	if err := in.validate(); err != nil {
@@ -230,8 +234,12 @@ func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.
 	if start == "" {
 		start = in.StartSHA
 	}
+	elsewhere := in.StartIn != nil && in.StartIn.ID != p.ID
+	if elsewhere && start == "" {
+		start = in.Branch
+	}
 	switch {
-	case start == "" || start == in.Branch && !tip.IsZero():
+	case !elsewhere && (start == "" || start == in.Branch && !tip.IsZero()):
 		if !tip.IsZero() {
 			return tip, nil
 		}
@@ -247,18 +255,47 @@ func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.
 		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf(
 			"A branch called '%s' already exists. Switch to that branch in order to make changes", in.Branch))
 	}
-	rev, err := resolve(ctx, r, p, start, "Ref")
+	there, source := r, p
+	if elsewhere {
+		var err error
+		if there, err = s.Open(ctx, in.StartIn); err != nil {
+			return gitcmd.ObjectID{}, err
+		}
+		source = in.StartIn
+	}
+	rev, err := resolve(ctx, there, source, start, "Ref")
 	if errs.Is(err, errs.NotFound) {
 		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf("Cannot find %s: %s", startWord(in), start))
 	}
-	return rev.Commit, err
+	if err != nil || !elsewhere {
+		return rev.Commit, err
+	}
+	if _, err := r.Copy(ctx, there, []gitcmd.ObjectID{rev.Commit}); err != nil {
+		return gitcmd.ObjectID{}, fmt.Errorf("start in another project: %w", err)
+	}
+	return rev.Commit, nil
+}
+
+// mayStart requires the right to read what a commit starts from in another project, which
+// must be a relative.
+func (s *Service) mayStart(ctx context.Context, as authz.Actor, p *project.Project, in *CommitInput) error {
+	if in.StartIn == nil || in.StartIn.ID == p.ID {
+		return nil
+	}
+	if err := s.policy.Require(ctx, as, authz.ReadCode, in.StartIn.Subject()); err != nil {
+		return err
+	}
+	if !project.Related(p, in.StartIn) {
+		return errs.Denied("Project is not included in the fork network for " + p.FullName)
+	}
+	return nil
 }
 
 func startWord(in *CommitInput) string {
-	if in.StartBranch != "" {
-		return "start_branch"
+	if in.StartSHA != "" {
+		return "start_sha"
 	}
-	return "start_sha"
+	return "start_branch"
 }
 
 // signature names the actor as author of a commit made now.

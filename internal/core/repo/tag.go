@@ -36,6 +36,7 @@ type TagFilter struct {
 	Search  string // as in BranchFilter
 	OrderBy string
 	Asc     bool
+	After   string // only what comes after the tag of this name
 	Offset  int
 	Limit   int
 }
@@ -74,6 +75,11 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 		slices.Reverse(all)
 	}
 	total := len(all)
+	if f.After != "" {
+		if all, err = following(all, func(t *Tag) string { return t.Name }, f.After, f.OrderBy == TagsByName && f.Asc); err != nil {
+			return nil, 0, err
+		}
+	}
 	all = window(all, f.Offset, f.Limit)
 	return all, total, s.markProtected(ctx, p, all)
 }

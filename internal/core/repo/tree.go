@@ -157,6 +157,9 @@ func (s *Service) File(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasSuffix(path, "/") {
+		return nil, errs.Missing("File") // a folder at best
+	}
 	entry, err := r.Entry(ctx, rev.Commit, path)
 	if err != nil {
 		return nil, missing(err, "File")

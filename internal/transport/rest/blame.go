@@ -45,6 +45,9 @@ type blameEntity struct {
 // of the file.
 func (s *Server) blame(ctx context.Context, as authz.Actor, in blameParams) (api.Reply[[]blameEntity], error) {
 	var none api.Reply[[]blameEntity]
+	if err := in.check(); err != nil {
+		return none, err
+	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return none, err

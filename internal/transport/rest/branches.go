@@ -68,21 +68,14 @@ func (s *Server) branches(ctx context.Context, as authz.Actor, in listBranchesPa
 	if err != nil {
 		return none, err
 	}
-	more := in.Keyset() && len(list) > in.Limit()
-	if more {
-		list = list[:in.Limit()]
-	}
 	out := make([]branchEntity, len(list))
 	for i, b := range list {
 		out[i] = s.branchEntity(p, b)
 	}
-	switch {
-	case !in.Keyset():
-		return api.Paged(out, total), nil
-	case more:
-		return api.Keyset(out, map[string]string{"page_token": out[len(out)-1].Name}), nil
+	if in.Keyset() {
+		return keysetByName(out, in.Limit(), func(b branchEntity) string { return b.Name }), nil
 	}
-	return api.Keyset(out, nil), nil
+	return api.Paged(out, total), nil
 }
 
 type branchParams struct {

@@ -155,6 +155,7 @@ type createCommitParams struct {
 	Branch        string         `param:"branch" doc:"Branch to commit to"`
 	CommitMessage string         `param:"commit_message" doc:"Message"`
 	StartBranch   string         `param:"start_branch" doc:"Branch that a new branch starts from"`
+	StartProject  string         `param:"start_project" doc:"Number or full path of the project that a new branch starts from"`
 	StartSHA      string         `param:"start_sha" doc:"Commit that a new branch starts from"`
 	Actions       []commitAction `param:"actions" doc:"What to do with which files"`
 	AuthorName    string         `param:"author_name" doc:"Name of the author, the caller if absent"`
@@ -172,6 +173,11 @@ func (s *Server) createCommit(ctx context.Context, as authz.Actor, in createComm
 	input := repo.CommitInput{
 		Branch: in.Branch, Message: in.CommitMessage, StartBranch: in.StartBranch, StartSHA: in.StartSHA,
 		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail, Force: in.Force, AllowEmpty: in.AllowEmpty,
+	}
+	if in.StartProject != "" {
+		if input.StartIn, err = s.Projects.Find(ctx, as, in.StartProject); err != nil {
+			return commitDetailEntity{}, err
+		}
 	}
 	for _, a := range in.Actions {
 		input.Actions = append(input.Actions, repo.Action{

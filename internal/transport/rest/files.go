@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
@@ -38,6 +40,14 @@ type filePath struct {
 	FilePath string `param:"file_path,required,free" doc:"Path of the file, with %2F for slashes"`
 }
 
+// check refuses a path that leaves the repository, whatever is asked of it.
+func (p filePath) check() error {
+	if strings.HasPrefix(p.FilePath, "/") || slices.Contains(strings.FieldsFunc(p.FilePath, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
+		return api.BadParam("file_path should be a valid file path")
+	}
+	return nil
+}
+
 type fileParams struct {
 	filePath
 	Ref string `param:"ref,required,nonempty" doc:"Branch, tag or commit; HEAD is the default branch"`
@@ -63,6 +73,9 @@ const maxShownFile = 200 << 20
 // file answers HEAD as well: the headers say all but the content.
 func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.Reply[fileEntity], error) {
 	var none api.Reply[fileEntity]
+	if err := in.check(); err != nil {
+		return none, err
+	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return none, err
@@ -128,6 +141,9 @@ type rawFileParams struct {
 }
 
 func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) (api.Content, error) {
+	if err := in.check(); err != nil {
+		return api.Content{}, err
+	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return api.Content{}, err
@@ -269,6 +285,9 @@ func (s *Server) updateFile(ctx context.Context, as authz.Actor, in updateFilePa
 }
 
 func (s *Server) writeFile(ctx context.Context, as authz.Actor, in writeFileParams, a repo.Action) (fileInfoEntity, error) {
+	if err := in.check(); err != nil {
+		return fileInfoEntity{}, err
+	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return fileInfoEntity{}, err
@@ -286,6 +305,9 @@ func (s *Server) writeFile(ctx context.Context, as authz.Actor, in writeFilePara
 }
 
 func (s *Server) deleteFile(ctx context.Context, as authz.Actor, in deleteFileParams) (api.None, error) {
+	if err := in.check(); err != nil {
+		return api.None{}, err
+	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return api.None{}, err

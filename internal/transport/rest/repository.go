@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -49,6 +50,9 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return none, err
+	}
+	if !slices.Contains([]string{"", "legacy", "keyset", "none"}, in.Mode) {
+		return none, api.BadParam("pagination does not have a valid value")
 	}
 	whole := in.Mode == "none"
 	if whole && !in.Recursive {

@@ -47,6 +47,7 @@ type listTagsParams struct {
 	OrderBy string `param:"order_by" values:"updated,name,version" default:"updated" doc:"What to order by"`
 	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
 	Search  string `param:"search" doc:"Part of the name; ^ and $ anchor it, * stands for anything"`
+	After   string `param:"page_token" doc:"Name of the tag after which the page starts, with pagination=keyset"`
 	api.Page
 }
 
@@ -55,9 +56,11 @@ func (s *Server) tags(ctx context.Context, as authz.Actor, in listTagsParams) (a
 	if err != nil {
 		return api.List[tagEntity]{}, err
 	}
-	list, total, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{
-		Search: in.Search, OrderBy: in.OrderBy, Asc: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit(),
-	})
+	f := repo.TagFilter{Search: in.Search, OrderBy: in.OrderBy, Asc: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit()}
+	if in.Keyset() {
+		f.Offset, f.Limit, f.After = 0, in.Limit()+1, in.After
+	}
+	list, total, err := s.Repos.Tags(ctx, as, p, f)
 	if err != nil {
 		return api.List[tagEntity]{}, err
 	}
@@ -65,7 +68,18 @@ func (s *Server) tags(ctx context.Context, as authz.Actor, in listTagsParams) (a
 	for i, t := range list {
 		out[i] = s.tagEntity(p, t)
 	}
+	if in.Keyset() {
+		return keysetByName(out, in.Limit(), func(t tagEntity) string { return t.Name }), nil
+	}
 	return api.Paged(out, total), nil
+}
+
+// keysetByName makes a page of a list that was read with one element more than fits.
+func keysetByName[T any](list []T, limit int, name func(T) string) api.List[T] {
+	if len(list) <= limit {
+		return api.Keyset(list, nil)
+	}
+	return api.Keyset(list[:limit], map[string]string{"page_token": name(list[limit-1])})
 }
 
 type tagParams struct {

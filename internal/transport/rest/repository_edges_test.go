@@ -1,0 +1,126 @@
+package rest
+
+import (
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/authz"
+)
+
+// What the reference answers at the edges of the repository's interface, a row for each
+// difference that was once there.
+func TestRepository_edges(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		const invalidPath = `{"error":"file_path should be a valid file path"}`
+		const write = `{"branch":"main","commit_message":"m","content":"x"}`
+		p.rows(appPath+"/repository", []codeRow{
+			// A name that looks like a full one would slip past the rules for the short one.
+			{"dev", "POST", "/branches", `{"branch":"refs/heads/main","ref":"main"}`, 400, `{"message":"Branch name is invalid"}`},
+			{"dev", "POST", "/branches", `{"branch":"refs/tags/x","ref":"main"}`, 400, `{"message":"Branch name is invalid"}`},
+			{"dev", "POST", "/tags", `{"tag_name":"refs/tags/v1","ref":"main"}`, 400, `{"message":"Tag name invalid"}`},
+			{"dev", "POST", "/tags", `{"tag_name":"refs/remotes/v1","ref":"main"}`, 400, `{"message":"Tag name invalid"}`},
+			{"dev", "POST", "/branches", `{"branch":"refs","ref":"main"}`, 201, ""},
+			{"dev", "POST", "/branches", `{"branch":"x","ref":""}`, 400, `{"message":"Failed to create branch 'x': invalid reference name ''"}`},
+
+			{"", "GET", "/tree?pagination=offset", "", 400, `{"error":"pagination does not have a valid value"}`},
+			{"", "GET", "/tree?pagination=legacy", "", 200, ""},
+
+			{"", "GET", "/files/..%2Fa.txt?ref=main", "", 400, invalidPath},
+			{"", "GET", "/files/x%2F..%2Fa.txt?ref=main", "", 400, invalidPath},
+			{"", "GET", "/files/%2Fa.txt?ref=main", "", 400, invalidPath},
+			{"", "GET", "/files/x%5C..%5Ca.txt/raw", "", 400, invalidPath},
+			{"", "GET", "/files/..%2Fa.txt/blame?ref=main", "", 400, invalidPath},
+			{"maint", "POST", "/files/..%2Fb", write, 400, invalidPath},
+			{"maint", "PUT", "/files/%2Fb", write, 400, invalidPath},
+			{"maint", "DELETE", "/files/..%2Fb", write, 400, invalidPath},
+			{"", "GET", "/files/a.txt%2F?ref=main", "", 404, `{"message":"404 File Not Found"}`},
+			{"", "GET", "/files/a..b?ref=main", "", 404, `{"message":"404 File Not Found"}`},
+
+			{"maint", "POST", "/commits", `{"branch":"s","commit_message":"m","start_project":"none","actions":[{"action":"create","file_path":"n","content":"n"}]}`, 404, `{"message":"404 Project Not Found"}`},
+		})
+	})
+}
+
+// Pages by token go through the whole list once, in every order.
+func TestRepository_tokens(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		for _, name := range []string{"v1.10", "v1.9", "a", "z/1"} {
+			p.do("dev", "POST", appPath+"/repository/tags", `{"tag_name":"`+name+`","ref":"main"}`)
+			p.do("dev", "POST", appPath+"/repository/branches", `{"branch":"`+name+`","ref":"main"}`)
+		}
+		for _, tt := range []struct{ list, want string }{
+			{"tags?order_by=name&sort=asc", "a v1.10 v1.9 z/1"},
+			{"tags?order_by=name&sort=desc", "z/1 v1.9 v1.10 a"},
+			{"tags?order_by=version&sort=asc", "a v1.9 v1.10 z/1"},
+			{"tags?order_by=updated", "z/1 v1.9 v1.10 a"},
+			{"branches?sort=name_asc", "a main v1.10 v1.9 z/1"},
+			{"branches?sort=updated_desc", ""},
+		} {
+			path := appPath + "/repository/" + tt.list
+			if tt.want == "" {
+				tt.want = p.pick("dev", path, "name")
+			}
+			var got []string
+			for next := path + "&pagination=keyset&per_page=2"; next != "" && len(got) < 20; {
+				w := p.send("dev", "GET", next, "")
+				got = append(got, strings.Fields(p.pick("dev", next, "name"))...)
+				link := w.Header().Get("Link")
+				if w.Header().Get("X-Total") != "" || strings.Contains(link, `rel="first"`) {
+					t.Errorf("%s: not a page of a keyset: %v", next, w.Header())
+				}
+				next = ""
+				if _, rest, ok := strings.Cut(link, "/api/v4"); ok {
+					next, _, _ = strings.Cut(rest, ">")
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%s\n got %s\nwant %s", tt.list, strings.Join(got, " "), tt.want)
+			}
+		}
+		p.rows(appPath+"/repository", []codeRow{
+			{"dev", "GET", "/tags?pagination=keyset&page_token=gone", "", 400, `{"message":"page_token is invalid"}`},
+			{"dev", "GET", "/branches?pagination=keyset&page_token=gone&sort=updated_asc", "", 400, `{"message":"page_token is invalid"}`},
+		})
+		if got := p.pick("dev", appPath+"/repository/branches?pagination=keyset&page_token=gone", "name"); got != "main v1.10 v1.9 z/1" {
+			t.Errorf("after a branch that is gone: %s", got)
+		}
+	})
+}
+
+// A commit may start from a branch of another project of the network of forks, and of no other.
+func TestCreateCommit_startProject(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		p.commit("maint", "main", "", "create", "origin.txt", "1\n")
+		other := p.World.Project("team/fork", authz.Public, p.World.Group("forks", authz.Public, 0))
+		p.World.Join(other, p.users["dev"], authz.Maintainer)
+		commit := func(branch, from, more string) (string, string) {
+			return "/projects/team%2Ffork/repository/commits", `{"branch":"` + branch + `","commit_message":"m","start_project":"` + from + `"` + more +
+				`,"actions":[{"action":"create","file_path":"n.txt","content":"n"}]}`
+		}
+		path, body := commit("topic", "team/app", `,"start_branch":"main"`)
+		p.want("dev", "POST", path, body, 403, `{"message":"403 Forbidden - Project is not included in the fork network for team / fork"}`)
+		if _, err := d.Exec(t.Context(), "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", p.id, p.id, other); err != nil {
+			t.Fatal(err)
+		}
+		made := p.do("dev", "POST", path, body)
+		if from := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"]; made["parent_ids"].([]any)[0] != from {
+			t.Errorf("starts from %v, want %v", made["parent_ids"], from)
+		}
+		p.want("dev", "GET", "/projects/team%2Ffork/repository/files/origin.txt?ref=topic", "", 200, "")
+		// The branch of the same name is where a commit starts that names none; one that is there already stays.
+		path, body = commit("main", "team/app", "")
+		p.want("dev", "POST", path, body, 201, "")
+		path, body = commit("main", "team/app", "")
+		p.want("dev", "POST", path, body, 400, `{"message":"A branch called 'main' already exists. Switch to that branch in order to make changes"}`)
+		path, body = commit("other", "team/app", `,"start_sha":"none"`)
+		p.want("dev", "POST", path, body, 400, `{"message":"Cannot find start_sha: none"}`)
+	})
+}
