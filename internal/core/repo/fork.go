@@ -152,7 +152,7 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 			return err
 		}
 		if branch != "" {
-			if err := s.protectDefault(ctx, fork.ID, branch); err != nil {
+			if err := s.protectFirst(ctx, fork.ID, branch); err != nil {
 				return err
 			}
 		}

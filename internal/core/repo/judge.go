@@ -185,13 +185,9 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	if p.DefaultBranch != nil {
 		return nil
 	}
-	protection, err := s.defaultProtection(ctx, p.ID)
+	protection, err := s.firstProtection(ctx, p.ID)
 	if err != nil {
 		return err
-	}
-	switch protection {
-	case 0, 1, 4:
-		return nil
 	}
 	subject := p.Subject()
 	if as.Deploys() {
@@ -204,7 +200,7 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	if err != nil {
 		return err
 	}
-	if level >= authz.Maintainer {
+	if protection.first(level) {
 		return nil
 	}
 	return refuse(c.Ref, fmt.Sprintf("A default branch (e.g. %s) does not yet exist for %s\n"+

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -302,7 +303,7 @@ func TestService_defaultProtection(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		for want, set := range map[string]any{
-			"": 0, "push:30 merge:30": 1, "push:40 merge:40": nil, "push:40 merge:30": 3,
+			"": 0, "push:30 merge:40": 1, "push:40 merge:40": nil, "push:40 merge:30": 3,
 		} {
 			w.id = w.Project("group/p"+strings.NewReplacer(":", "-", " ", "-").Replace(want), authz.Private, w.as(w.owner).ParentID)
 			w.Join(w.id, w.owner, authz.Owner)
@@ -317,6 +318,52 @@ func TestService_defaultProtection(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("protection %v: got %q, want %q", set, got, want)
+			}
+		}
+	})
+}
+
+// What a group says in detail goes before its number.
+func TestService_defaultProtection_words(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		group := w.as(w.owner).ParentID
+		content := "a"
+		for i, tt := range []struct {
+			words, want string
+			developer   bool // may push first
+			force       bool
+		}{
+			{`{}`, "push:40 merge:40", false, false},
+			{`{"allowed_to_push":[{"access_level":30}],"allow_force_push":true,"allowed_to_merge":[{"access_level":30}]}`, "", true, false},
+			{`{"allowed_to_push":[{"access_level":30}],"allow_force_push":true,"allowed_to_merge":[{"access_level":40}]}`, "push:30 merge:40", true, true},
+			{`{"allowed_to_push":[{"access_level":0}],"allowed_to_merge":[{"access_level":30},{"access_level":60}]}`, "push:0 merge:30 merge:60", false, false},
+			{`{"allowed_to_push":[],"developer_can_initial_push":true}`, "push:0 merge:0", true, false},
+		} {
+			w.id = w.Project(fmt.Sprintf("group/words-%d", i), authz.Private, group)
+			w.Join(w.id, w.owner, authz.Owner)
+			w.Join(w.id, w.developer, authz.Developer)
+			_, err := w.DB.Exec(ctx, "UPDATE groups SET default_branch_protection = NULL, settings = ? WHERE namespace_id = ?",
+				`{"default_branch_protection_defaults":`+tt.words+`}`, group)
+			check(t, err)
+			_, err = w.repos.Commit(ctx, w.developer, w.as(w.developer), repo.CommitInput{
+				Branch: "main", Message: "First", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "a", Content: &content}},
+			})
+			if (err == nil) != tt.developer {
+				t.Errorf("%s: a developer's first commit: %v", tt.words, err)
+			}
+			if err != nil {
+				w.put("main", "a", "a")
+			}
+			rules, err := w.repos.Rules(ctx, w.id)
+			check(t, err)
+			got, force := "", false
+			if len(rules) == 1 {
+				got, force = shape(rules[0]), rules[0].AllowForcePush
+			}
+			if got != tt.want || force != tt.force {
+				t.Errorf("%s: got %q, force %t, want %q, %t", tt.words, got, force, tt.want, tt.force)
 			}
 		}
 	})

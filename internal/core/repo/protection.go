@@ -246,48 +246,6 @@ func (s *standing) granted(l RuleLevel) bool {
 	return s.admin || s.level >= *l.Level
 }
 
-// protectDefault gives the project's first branch the protection that its group, or
-// else the instance, asks for (facts-3 §7.6). It runs inside the caller's transaction.
-func (s *Service) protectDefault(ctx context.Context, id project.ID, branch string) error {
-	protection, err := s.defaultProtection(ctx, id)
-	if err != nil {
-		return err
-	}
-	push, merge := authz.Maintainer, authz.Maintainer
-	switch protection {
-	case 0:
-		return nil
-	case 1:
-		push, merge = authz.Developer, authz.Developer
-	case 3:
-		merge = authz.Developer
-	}
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
-	if err != nil {
-		return fmt.Errorf("look for protection: %w", err)
-	}
-	if taken {
-		return nil
-	}
-	_, err = s.insertRule(ctx, branchTables, id, &Rule{Name: branch, Levels: []RuleLevel{
-		{Action: ActionPush, Level: &push}, {Action: ActionMerge, Level: &merge},
-	}})
-	return err
-}
-
-// defaultProtection gives the number that says how first branches are protected.
-func (s *Service) defaultProtection(ctx context.Context, id project.ID) (int64, error) {
-	own, err := db.Get[*int64](ctx, s.db, `SELECT g.default_branch_protection FROM projects p
-		LEFT JOIN groups g ON g.namespace_id = p.parent_id WHERE p.id = ?`, id)
-	if err != nil {
-		return 0, fmt.Errorf("read default protection: %w", err)
-	}
-	if own != nil {
-		return *own, nil
-	}
-	return int64(s.settings.Current().DefaultBranchProtection), nil
-}
-
 // Protected reports whether a rule speaks of the name.
 func Protected(rules []*Rule, name string) bool {
 	return slices.ContainsFunc(rules, func(r *Rule) bool { return r.Matches(name) })

@@ -190,7 +190,7 @@ type branchProtection struct {
 }
 
 type protectionLevel struct {
-	Level int64 `param:"access_level" json:"access_level" doc:"Least access level"`
+	Level int64 `param:"access_level" values:"0,30,40,60" json:"access_level" doc:"Least access level"`
 }
 
 func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
@@ -215,6 +215,9 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 	}
 	if admin {
 		c.Settings.SharedRunnersMinutesLimit, c.Settings.ExtraSharedRunnersMinutesLimit = p.RunnersMinutes, p.ExtraRunnersMinutes
+	}
+	if p.DefaultBranchProtection != nil {
+		c.Settings.DefaultBranchProtectionDefaults = json.RawMessage(protections[*p.DefaultBranchProtection])
 	}
 	if p.Protections != nil {
 		text, err := json.Marshal(p.Protections)
