@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -127,4 +128,36 @@ template: |
 			`{"message":"Failed to generate the changelog: Failed to parse the template: \"{%\" without \"%}\""}`)
 		p.want("dev", "GET", path+"&config_file=none.yml&from="+ids["request"], "", 200, "")
 	})
+}
+
+// A range of 15,000 commits is the longest that is told of.
+func TestChangelog_limit(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t, false)
+	p, _ := newChangelog(t, d)
+	r, err := p.Repos.Open(t.Context(), p.Find(p.users["dev"], p.id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stream strings.Builder
+	const n = 15_001
+	for i := range n {
+		message := fmt.Sprintf("Change %d\n\nChangelog: added", i)
+		fmt.Fprintf(&stream, "commit refs/heads/many\ncommitter C <c@example.org> %d +0000\ndata %d\n%s\n", 1_700_000_000+i, len(message), message)
+		if i == 0 {
+			stream.WriteString("from refs/heads/main^0\n")
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "-C", r.Path(), "fast-import", "--quiet") //nolint:gosec // of this test
+	cmd.Stdin = strings.NewReader(stream.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	const path = appPath + "/repository/changelog?version=9.0.0&date=2023-05-22&to=many&trailer=None&from="
+	p.want("dev", "GET", path+"main", "", 422, `{"message":"Failed to generate the changelog: The commits range exceeds 15000 elements."}`)
+	first := strings.Fields(p.pick("dev", appPath+"/repository/commits?ref_name=main..many&per_page=1&page=15001", "id"))
+	if len(first) != 1 {
+		t.Fatalf("first of the many: %v", first)
+	}
+	p.want("dev", "GET", path+first[0], "", 200, `{"notes":"## 9.0.0 (2023-05-22)\n\nNo changes.\n"}`)
 }
