@@ -170,6 +170,10 @@ type response struct {
 // in version 2 of the protocol.
 func begin(w http.ResponseWriter, r *http.Request, t target, service string) *response {
 	out := &response{w: w, flush: http.NewResponseController(w), kind: "application/x-" + service + "-result"}
+	// git may have something to say, such as a warning about an object, while the pack is
+	// still coming in. Without this the rest of the body would be thrown away then.
+	// HTTP/2 needs no asking and refuses it.
+	_ = out.flush.EnableFullDuplex()
 	if t.service == "info/refs" {
 		out.kind = "application/x-" + service + "-advertisement"
 		if service == receivePack || !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") {
