@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // writeFileSync writes a whole new file and makes it durable.
@@ -24,6 +26,18 @@ func syncDir(dir string) error {
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return fmt.Errorf("sync folder: %w", err)
+	}
+	return nil
+}
+
+// syncFS makes durable whatever was written to the file system of a folder.
+func syncFS(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync file system: %w", err)
+	}
+	if err := errors.Join(unix.Syncfs(int(d.Fd())), d.Close()); err != nil {
+		return fmt.Errorf("sync file system: %w", err)
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ func (r *Repo) ReceivePack(ctx context.Context, s Service) error {
 	if s.Decide {
 		config = append(config, "receive.procReceiveRefs=refs")
 	}
+	// A delta of a few bytes can stand for gigabytes; files that are sent whole are not
+	// held in memory.
+	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "GIT_ALLOC_LIMIT=1g")
 	return r.service(ctx, "receive-pack", nil, config, s)
 }
 

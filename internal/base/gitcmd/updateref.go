@@ -1,9 +1,11 @@
 package gitcmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,19 +46,76 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 			fmt.Fprintf(&in, "update %s %s %s\n", u.Ref, u.New, u.Old)
 		}
 	}
-	in.WriteString("prepare\ncommit\n")
+	in.WriteString("prepare\n")
+	run := r.updateRef
+	if len(updates) >= manyRefs {
+		run = r.updateManyRefs
+	}
 	// References never move towards objects that only a quarantine holds.
-	err := r.updateRef(ctx, in.String())
+	err := run(ctx, in.String())
 	if errors.Is(err, errLocked) && r.dropStaleLocks(updates) {
-		err = r.updateRef(ctx, in.String())
+		err = run(ctx, in.String())
 	}
 	return err
 }
 
 func (r *Repo) updateRef(ctx context.Context, commands string) error {
 	return refError(r.git.run(ctx, call{
-		repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(commands),
+		repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(commands + "commit\n"),
 	}))
+}
+
+// manyRefs is from how many references on the disk is waited for twice for all of them
+// rather than for each one.
+const manyRefs = 64
+
+// updateManyRefs makes the new values durable when all of them are written and locked, and
+// the references when all have moved.
+func (r *Repo) updateManyRefs(ctx context.Context, commands string) error {
+	in, out := io.Pipe()
+	defer func() { _ = in.Close() }() // ends the writer below in any case
+	go func() { _, _ = io.WriteString(out, commands) }()
+	locked := &awaiting{line: "prepare: ok\n", then: func() error {
+		err := syncFS(r.path)
+		if err == nil {
+			go func() {
+				_, err := io.WriteString(out, "commit\n")
+				_ = out.CloseWithError(err)
+			}()
+		}
+		return err
+	}}
+	err := r.git.run(ctx, call{
+		repo: r.main(), config: []string{"core.fsync=committed"}, args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: in, stdout: locked,
+	})
+	if err = refError(err); err != nil {
+		return err
+	}
+	return syncFS(r.path)
+}
+
+// awaiting reads output until a line has come, and does something then. An error of it
+// ends the process, which finds nobody to write to.
+type awaiting struct {
+	line string
+	then func() error
+	said []byte
+	done bool
+}
+
+// Write looks for the line.
+func (a *awaiting) Write(p []byte) (int, error) {
+	if a.done {
+		return len(p), nil
+	}
+	a.said = append(a.said, p...)
+	if bytes.Contains(a.said, []byte(a.line)) {
+		a.done = true
+		if err := a.then(); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
 }
 
 // errLocked is beside ErrRefMoved where another process holds a reference, or held it

@@ -208,6 +208,9 @@ func warning(text string) string {
 	return out.String()
 }
 
+// hinted is for how many branches of a push people read something.
+const hinted = 10
+
 // hint gives what people read after pushing branches (facts-3 §31.2).
 func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if p.service.Hint == nil || !p.project.PrintingMergeRequestLinkEnabled {
@@ -219,7 +222,7 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 			branches = append(branches, c.Ref.Short())
 		}
 	}
-	if len(branches) == 0 {
+	if len(branches) == 0 || len(branches) > hinted {
 		return ""
 	}
 	text, err := p.service.Hint(ctx, p.by, p.project, branches)

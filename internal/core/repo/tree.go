@@ -80,6 +80,9 @@ func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f Tree
 	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
 		return nil, nil
 	}
+	if errors.Is(err, gitcmd.ErrTooLarge) {
+		return nil, errs.Bad("the tree is nested too deeply to be listed whole")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list tree: %w", err)
 	}
