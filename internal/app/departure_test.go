@@ -76,7 +76,7 @@ func userColumns(t *testing.T) []userColumn {
 			}
 			if m := column.FindStringSubmatch(line); m != nil {
 				out = append(out, userColumn{table, m[1], m[2]})
-			} else if m := named.FindStringSubmatch(line); m != nil {
+			} else if m := named.FindStringSubmatch(line); m != nil && !strings.Contains(line, " REFERENCES ") {
 				out = append(out, userColumn{table, m[1], ""})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/bcrypt"
@@ -43,11 +44,19 @@ var (
 	errLongPassword = fmt.Errorf("password is longer than %d bytes", MaxPassword)
 )
 
+// maxWaiting is how many may wait to have a password verified: about half a second.
+const maxWaiting = 32
+
+// ErrBusy is the answer where too many wait already.
+var ErrBusy = errors.New("too many passwords are waiting to be verified")
+
 // Hasher hashes and verifies passwords, at most two at a time, so that a burst of
-// sign-ins cannot take all memory and both cores. It is safe for concurrent use.
+// sign-ins cannot take all memory and both cores; beyond a short queue verification is
+// refused at once. It is safe for concurrent use.
 type Hasher struct {
-	slots *semaphore.Weighted
-	dummy string
+	slots   *semaphore.Weighted
+	waiting atomic.Int64
+	dummy   string
 }
 
 // NewHasher makes a hasher.
@@ -76,7 +85,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 
 // Verify reports whether a password fits a stored hash: argon2id in PHC format, or bcrypt
 // as other servers store it. An empty hash fits no password but costs as much as a real one.
-// An error means that nothing was decided: ctx ended, or the hash is damaged.
+// An error means that nothing was decided: ErrBusy, ctx ended, or the hash is damaged.
 func (h *Hasher) Verify(ctx context.Context, hash, password string) (bool, error) {
 	if hash == "" || len(password) > MaxPassword {
 		return false, h.VerifyNobody(ctx, password)
@@ -92,7 +101,7 @@ func (h *Hasher) VerifyNobody(ctx context.Context, password string) error {
 }
 
 func (h *Hasher) verify(ctx context.Context, hash, password string) (bool, error) {
-	if err := h.slots.Acquire(ctx, 1); err != nil {
+	if err := h.queue(ctx); err != nil {
 		return false, fmt.Errorf("wait to verify a password: %w", err)
 	}
 	defer h.slots.Release(1)
@@ -105,6 +114,18 @@ func (h *Hasher) verify(ctx context.Context, hash, password string) (bool, error
 	}
 	got := argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1, nil
+}
+
+// queue waits for a slot where not too many do.
+func (h *Hasher) queue(ctx context.Context) error {
+	if h.slots.TryAcquire(1) {
+		return nil
+	}
+	defer h.waiting.Add(-1)
+	if h.waiting.Add(1) > maxWaiting {
+		return ErrBusy
+	}
+	return h.slots.Acquire(ctx, 1)
 }
 
 func verifyBcrypt(hash, password string) (bool, error) {

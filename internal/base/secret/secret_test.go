@@ -312,6 +312,37 @@ func TestHasher_limits(t *testing.T) {
 	}
 }
 
+// A flood of sign-ons is refused at once beyond a short queue; those in it are served.
+func TestHasher_Verify_flood(t *testing.T) {
+	t.Parallel()
+	h := NewHasher()
+	if err := h.slots.Acquire(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	const flood = 3 * maxWaiting
+	results := make(chan error, flood)
+	for range flood {
+		go func() { _, err := h.Verify(t.Context(), "", "guess"); results <- err }()
+	}
+	for range flood - maxWaiting { // nobody in the queue comes back before there is a slot
+		if err := <-results; !errors.Is(err, ErrBusy) {
+			t.Errorf("got %v, want busy", err)
+		}
+	}
+	if n := h.waiting.Load(); n != maxWaiting {
+		t.Errorf("%d wait, want %d", n, maxWaiting)
+	}
+	h.slots.Release(2)
+	for range maxWaiting {
+		if err := <-results; err != nil {
+			t.Errorf("in the queue: got %v", err)
+		}
+	}
+	if n := h.waiting.Load(); n != 0 {
+		t.Errorf("%d wait in the end, want none", n)
+	}
+}
+
 func BenchmarkHasher_Hash(b *testing.B) {
 	h := NewHasher()
 	for b.Loop() {

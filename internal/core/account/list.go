@@ -67,7 +67,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 		return nil, err
 	}
 	switch {
-	case !as.SignedIn() && !as.Admin && f.Username == nil:
+	case s.Hidden(as), !as.SignedIn() && !as.Admin && f.Username == nil:
 		return nil, errs.Denied("Not authorized to access /api/v4/users")
 	case !as.Admin && (f.Provider != "" || f.ExternUID != ""):
 		return nil, errs.Denied("")

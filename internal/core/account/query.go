@@ -34,6 +34,12 @@ func (s *Service) mayRead(ctx context.Context, as authz.Actor) error {
 	return err
 }
 
+// Hidden reports whether users do not exist for the actor: nobody who is not signed in may
+// find out who there is where the settings forbid public things.
+func (s *Service) Hidden(as authz.Actor) bool {
+	return !as.SignedIn() && !as.Admin && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, authz.Public.String())
+}
+
 // load reads one user or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*User, error) {
 	u, err := db.Get[User](ctx, s.DB, "SELECT "+userColumns()+fromUsers+" WHERE "+condition, args...)

@@ -21,7 +21,7 @@ type GitAccess struct {
 
 // AuthenticatePassword gives the person with this username or primary address and
 // password. Whatever does not fit is Unauthorized, in the same time; who fits but may
-// not act is Forbidden with the reason.
+// not act is Forbidden with the reason. Where too many sign on at once it is Unavailable.
 func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
 	type row struct {
 		ID authz.UserID `db:"id"`
@@ -36,7 +36,7 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 		" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
 	if errors.Is(err, db.ErrNotFound) {
 		if err := s.Hasher.VerifyNobody(ctx, password); err != nil {
-			return authz.Actor{}, fmt.Errorf("verify password: %w", err)
+			return authz.Actor{}, undecided(err)
 		}
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
@@ -45,7 +45,7 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 	}
 	fits, err := s.Hasher.Verify(ctx, r.PasswordHash, password)
 	if err != nil {
-		return authz.Actor{}, fmt.Errorf("verify password: %w", err)
+		return authz.Actor{}, undecided(err)
 	}
 	if !fits {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
@@ -56,6 +56,14 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 	return authz.Actor{
 		UserID: r.ID, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External,
 	}, nil
+}
+
+// undecided says why a password was not looked at.
+func undecided(err error) error {
+	if errors.Is(err, secret.ErrBusy) {
+		return &errs.Error{Kind: errs.Unavailable, Message: "Too many sign-ons at once. Please try again later.", Err: err}
+	}
+	return fmt.Errorf("verify password: %w", err)
 }
 
 // AuthenticateGit judges name and password of HTTP Basic: any name with an access token
@@ -136,7 +144,7 @@ func (s *Service) Admit(ctx context.Context, id authz.UserID) (authz.Actor, erro
 }
 
 // ActorFor gives the actor that a user is, with every right of the account: ref is an id
-// or a username. It asks for no permission; sudo and the server's own commands use it.
+// or a username. It asks for no permission; the server's own commands use it.
 // NotFound is the answer where there is no such user.
 func (s *Service) ActorFor(ctx context.Context, ref string) (authz.Actor, error) {
 	condition, arg := "u.username_fold = ?", any(db.Fold(ref))
@@ -152,4 +160,24 @@ func (s *Service) ActorFor(ctx context.Context, ref string) (authz.Actor, error)
 		return authz.Actor{}, err
 	}
 	return u.Actor(), nil
+}
+
+// StandIn is ActorFor for whoever wants to act as somebody else: who may not act at all is
+// Forbidden with the reason.
+func (s *Service) StandIn(ctx context.Context, ref string) (authz.Actor, error) {
+	as, err := s.ActorFor(ctx, ref)
+	if err != nil {
+		return authz.Actor{}, err
+	}
+	r, err := db.Get[standing](ctx, s.DB, "SELECT "+standingColumns+fromUsers+" WHERE u.id = ?", as.UserID)
+	if errors.Is(err, db.ErrNotFound) {
+		return authz.Actor{}, errs.Missing("User")
+	}
+	if err != nil {
+		return authz.Actor{}, fmt.Errorf("read user: %w", err)
+	}
+	if err := s.barred(&r); err != nil {
+		return authz.Actor{}, err
+	}
+	return as, nil
 }

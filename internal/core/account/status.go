@@ -60,6 +60,9 @@ func (s *Service) StatusOf(ctx context.Context, as authz.Actor, ref string) (Sta
 	if err := s.Policy.Require(ctx, as, authz.ReadUserStatus, authz.Subject{}); err != nil {
 		return Status{}, err
 	}
+	if s.Hidden(as) {
+		return Status{}, errs.Missing("User")
+	}
 	condition, arg := "username_fold = ?", any(db.Fold(ref))
 	if ref != "" && strings.Trim(ref, "0123456789") == "" {
 		n, err := strconv.ParseInt(ref, 10, 64)

@@ -64,6 +64,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, limit, 
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
 	}
+	if s.Accounts.Hidden(as) {
+		return nil, errs.Missing("User")
+	}
 	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says that there is no such user
@@ -75,6 +78,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, limit, 
 func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
 		return nil, err
+	}
+	if s.Accounts.Hidden(as) {
+		return nil, errs.Missing("User")
 	}
 	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {

@@ -179,6 +179,9 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 		h.challenge(w)
 	case errs.Is(err, errs.Forbidden):
 		plain(w, http.StatusForbidden, err.Error())
+	case errs.Is(err, errs.Unavailable):
+		w.Header().Set("Retry-After", "1")
+		plain(w, http.StatusServiceUnavailable, err.Error())
 	default:
 		h.fail(w, r, err)
 	}

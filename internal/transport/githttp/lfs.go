@@ -246,6 +246,9 @@ func (x *lfsExchange) fault(err error) {
 		lfsRefuse(x.w, http.StatusNotFound, "Not found.")
 	case kind == errs.Forbidden:
 		lfsRefuse(x.w, http.StatusForbidden, err.Error())
+	case kind == errs.Unavailable:
+		x.w.Header().Set("Retry-After", "1")
+		lfsRefuse(x.w, http.StatusServiceUnavailable, err.Error())
 	case kind == errs.Unprocessable:
 		lfsRefuse(x.w, http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, lfs.ErrOff):

@@ -35,5 +35,5 @@ func (s *Server) Authenticate(ctx context.Context, c api.Credential) (authz.Acto
 
 // FindUser finds whom an administrator wants to act for, by number or username.
 func (s *Server) FindUser(ctx context.Context, idOrName string) (authz.Actor, error) {
-	return s.Accounts.ActorFor(ctx, idOrName)
+	return s.Accounts.StandIn(ctx, idOrName)
 }

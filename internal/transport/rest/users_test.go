@@ -366,3 +366,60 @@ func TestUsers_counts(t *testing.T) {
 		`"review_requested_merge_requests":0,"todos":0}`)
 	p.want("", "GET", "/user_counts", "", 401, `{"message":"401 Unauthorized"}`)
 }
+
+// Whoever may not act cannot be acted for either: sudo is no way around a block.
+func TestUsers_sudoBarred(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t, dbtest.Open(t, false))
+	p.signUp("mona")
+	_, sudo := p.signUp("boss", authz.ScopeAPI, authz.ScopeSudo)
+	if _, err := p.d.Exec(t.Context(), "UPDATE users SET admin = true WHERE username = 'boss'"); err != nil {
+		t.Fatal(err)
+	}
+	p.now = p.now.Add(time.Minute) // what is remembered of the token is old
+	if w, body := p.call(sudo, "GET", "/user?sudo=MONA", ""); w.Code != http.StatusOK || !strings.Contains(body, `"username":"mona"`) {
+		t.Fatalf("sudo: got %d %s", w.Code, body)
+	}
+	for state, want := range map[account.State]string{
+		account.Blocked:         "403 Forbidden - Your account has been blocked.",
+		account.Banned:          "403 Forbidden - Your account has been blocked.",
+		account.PendingApproval: "403 Forbidden - Your account is pending approval from your administrator and hence blocked.",
+		account.Deactivated: "403 Forbidden - Your account has been deactivated by your administrator. " +
+			"Please log back in from a web browser to reactivate your account at https://tenon.example",
+	} {
+		if _, err := p.d.Exec(t.Context(), "UPDATE users SET state = ? WHERE username = 'mona'", state); err != nil {
+			t.Fatal(err)
+		}
+		p.want(sudo, "GET", "/user?sudo=mona", "", 403, `{"message":"`+want+`"}`)
+		p.want(sudo, "POST", "/user/emails?sudo=2", "email=x@example.com", 403, `{"message":"`+want+`"}`)
+	}
+	p.want(sudo, "GET", "/user?sudo=nobody", "", 404, `{"message":"404 User with ID or username 'nobody' Not Found"}`)
+}
+
+// Where nothing public is allowed, who is not signed in cannot find out who there is
+// (CVE-2021-4191).
+func TestUsers_enumeration(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t, dbtest.Open(t, false))
+	_, mona := p.signUp("mona")
+	paths := []string{"/users/mona/keys", "/users/2/gpg_keys", "/users/mona/status"}
+	for _, path := range append(paths, "/users?username=mona") {
+		if w, body := p.call("", "GET", path, ""); w.Code != http.StatusOK {
+			t.Errorf("%s, public things allowed: got %d %s", path, w.Code, body)
+		}
+	}
+	if err := p.Settings.Set(t.Context(), "restricted_visibility_levels", []string{"public"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, username := range []string{"mona", "nobody"} {
+		p.want("", "GET", "/users?username="+username, "", 403, `{"message":"403 Forbidden - Not authorized to access /api/v4/users"}`)
+	}
+	for _, path := range append(paths, "/users/nobody/keys", "/users/9/gpg_keys", "/users/2/keys/1", "/users/9/status") {
+		p.want("", "GET", path, "", 404, `{"message":"404 User Not Found"}`)
+	}
+	for _, path := range append(paths, "/users?username=mona") {
+		if w, body := p.call(mona, "GET", path, ""); w.Code != http.StatusOK {
+			t.Errorf("%s, signed in: got %d %s", path, w.Code, body)
+		}
+	}
+}

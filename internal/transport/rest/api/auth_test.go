@@ -94,7 +94,7 @@ func TestKit_logKeepsSecretsOut(t *testing.T) {
 	s := &toy{}
 	k := s.kit()
 	secret := "hunter2secret"
-	call(t, k, "GET /user?private_token="+secret+"&password="+secret+"&a[secret]="+secret+"&sort=up&KEY="+secret)
+	call(t, k, "GET /user?private_token="+secret+"&password="+secret+"&a[secret]="+secret+"&sort=up&sudo="+secret+"&KEY="+secret)
 	call(t, k, "POST /user\nPRIVATE-TOKEN: "+secret+"\nAuthorization: Bearer "+secret)
 	call(t, k, "POST /things\nPRIVATE-TOKEN: ann\nContent-Type: application/json\n\n"+
 		`{"name":"x","new_password":"`+secret+`","list":[{"value":"`+secret+`"}],"body":"`+secret+`"}`)

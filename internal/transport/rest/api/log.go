@@ -13,7 +13,7 @@ const maxLogged = 100
 // secrets, and what people wrote.
 var hidden = []string{
 	"token", "password", "secret", "key", "credential", "authorization", "certificate", "signature", "private", "cursor",
-	"content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
+	"sudo", "content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
 }
 
 // log writes the line of the request.
