@@ -29,6 +29,7 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
@@ -92,6 +93,7 @@ type App struct {
 	deployKeys *deploykey.Service
 	lfs        *lfs.Service
 	uploads    *upload.Service
+	avatars    *avatar.Service
 	repos      *repo.Service
 	badges     *badge.Service
 	attributes *attribute.Service

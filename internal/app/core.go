@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
@@ -72,6 +73,10 @@ func (a *App) core() error {
 	a.lfs = lfs.New(lfs.Deps{
 		DB: a.db, Policy: a.policy, Settings: a.settings, Accounts: a.accounts, Objects: a.objects, Signer: a.box.Signer(),
 		Log: a.log, Now: a.now,
+	})
+	a.avatars = avatar.New(avatar.Deps{
+		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Objects: a.objects, Log: a.log,
+		Now: a.now,
 	})
 	a.uploads = upload.New(upload.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Projects: a.projects, Objects: a.objects, Log: a.log, Now: a.now,

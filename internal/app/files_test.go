@@ -134,3 +134,91 @@ func TestUploads_traversal(t *testing.T) {
 		}
 	}
 }
+
+// TestAvatars gives users, groups and projects pictures and follows the addresses.
+func TestAvatars(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	for _, name := range []string{"mona", "stan"} {
+		s.user(name, nil)
+		s.token(name, name, authz.ScopeAPI)
+	}
+	logo := attached{"logo.png", onePixel()}
+	group := s.do("mona", "POST", "/groups", obj{"avatar": logo, "name": "Workshop", "path": "work"})
+	project := s.do("mona", "POST", "/projects", obj{"avatar": logo, "name": "Tools", "namespace_id": fmt.Sprint(group["id"])})
+	own := s.do("mona", "PUT", "/user/avatar", obj{"avatar": logo})
+	user := s.do("admin", "POST", "/users", obj{
+		"avatar": logo, "name": "Nora", "username": "nora", "email": "nora@example.com", "force_random_password": "true",
+	})
+	issue := s.do("mona", "POST", "/projects/"+number(project, "id")+"/issues", obj{"title": "Who?"})
+	if got := issue["author"].(obj)["avatar_url"]; got != own["avatar_url"] {
+		t.Errorf("the author of an issue has the picture %v, want %v", got, own["avatar_url"])
+	}
+	for name, row := range map[string]struct {
+		made obj
+		open bool // to everybody
+	}{"group": {group, false}, "project": {project, false}, "own": {own, true}, "user": {user, true}} {
+		address, _ := row.made["avatar_url"].(string)
+		path, ok := strings.CutPrefix(address, s.baseURL+"/uploads/-/system/")
+		if !ok {
+			t.Fatalf("%s: avatar_url is %q", name, address)
+		}
+		path = "/uploads/-/system/" + path
+		got := s.fetch("mona", path)
+		h := got.Result().Header
+		if got.Code != http.StatusOK || h.Get("Content-Type") != "image/png" || !strings.HasPrefix(got.Body.String(), "\x89PNG") ||
+			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Cache-Control"), "max-age=86400") {
+			t.Errorf("%s: %d %v", name, got.Code, h)
+		}
+		for _, as := range []string{"", "stan"} {
+			if got := s.fetch(as, path); (got.Code == http.StatusOK) != row.open {
+				t.Errorf("%s as %q: %d", name, as, got.Code)
+			}
+		}
+		for _, wrong := range []string{path + "x", strings.Replace(path, ".png", ".jpg", 1), strings.Replace(path, "/avatar/", "/avatar/9", 1)} {
+			if got := s.fetch("mona", wrong); got.Code != http.StatusNotFound {
+				t.Errorf("%s: %d", wrong, got.Code)
+			}
+		}
+	}
+	for _, place := range []string{"/groups/" + number(group, "id"), "/projects/" + number(project, "id")} {
+		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); got.Code != http.StatusOK || got.Header().Get("Content-Type") != "image/png" {
+			t.Errorf("%s: %d %v", place, got.Code, got.Header())
+		}
+		for name, bad := range map[string]attached{
+			"is too big":                   {"big.png", onePixel() + strings.Repeat("x", 200<<10)},
+			"file format is not supported": {"a.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`},
+		} {
+			got := s.send(t.Context(), request{as: "mona", method: http.MethodPut, path: place, body: obj{"avatar": bad, "description": "changed"}})
+			if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), `"avatar":["`+name) {
+				t.Errorf("%s with a picture that %s: %d %s", place, name, got.Code, got.Body)
+			}
+		}
+		if now := s.do("mona", "GET", place, nil); now["description"] == "changed" || now["avatar_url"] == nil {
+			t.Errorf("%s was changed: %v", place, now)
+		}
+		if now := s.do("mona", "PUT", place, obj{"avatar": ""}); now["avatar_url"] != nil {
+			t.Errorf("%s: taken away and still %v", place, now["avatar_url"])
+		}
+		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); got.Code != http.StatusNotFound || got.Body.String() != `{"message":"404 Avatar Not Found"}` {
+			t.Errorf("%s without a picture: %d %s", place, got.Code, got.Body)
+		}
+	}
+	if got := s.fetch("mona", strings.TrimPrefix(project["avatar_url"].(string), s.baseURL)); got.Code != http.StatusNotFound {
+		t.Errorf("a picture that was taken away: %d", got.Code)
+	}
+	if now := s.do("mona", "PUT", "/user/avatar", obj{"avatar": nil}); !strings.HasPrefix(now["avatar_url"].(string), "https://www.gravatar.com/avatar/") {
+		t.Errorf("without a picture: %v", now)
+	}
+	got := s.fetch("", "/api/v4/avatar")
+	if got.Code != http.StatusBadRequest {
+		t.Errorf("without an address: %d %s", got.Code, got.Body)
+	}
+	if err := s.settings.Set(t.Context(), "gravatar_enabled", false); err != nil {
+		t.Fatal(err)
+	}
+	none := s.do("stan", "GET", "/avatar?email=nobody@example.org", nil)
+	if none["avatar_url"] != nil {
+		t.Errorf("with Gravatar off: %v", none)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"image"
+	"image/png"
 	"maps"
 	"net/http"
 	"strconv"
@@ -135,6 +137,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
+	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
 	file := w.do("owner", "POST", path+"/uploads", obj{"file": attached{visibility + ".txt", "attached to the " + path}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
@@ -182,6 +185,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["reporter"], "access_level": authz.Reporter})
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
+	w.do("owner", "PUT", path, obj{"avatar": attached{"project.png", onePixel()}})
 	attachment := w.do("owner", "POST", path+"/uploads", obj{"file": attached{name + " of a project.txt", "attached to the " + name}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}, "expires_at": nextMonth()})
@@ -236,6 +240,15 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 
 func aBadge() map[string]any {
 	return map[string]any{"link_url": "https://ci.example/%{project_path}", "image_url": "https://ci.example/badge.svg"}
+}
+
+// onePixel is a picture.
+func onePixel() string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 // deployKey is the public half of a new key.

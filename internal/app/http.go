@@ -35,7 +35,7 @@ func (a *App) transports() error {
 		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
 		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Badges: a.badges, Attributes: a.attributes,
+		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Avatars: a.avatars, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
@@ -52,7 +52,7 @@ func (a *App) transports() error {
 	}
 	pages := web.New(web.Deps{
 		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
-		Repos: a.repos, Uploads: a.uploads, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
+		Repos: a.repos, Uploads: a.uploads, Avatars: a.avatars, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
 	})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},

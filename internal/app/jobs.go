@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -48,6 +49,8 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
 	job.Register(&r, a.lfs.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, lfs.Sweep{})
+	job.Register(&r, a.avatars.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, avatar.Sweep{})
 	job.Register(&r, a.uploads.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
 	a.requests.RegisterJobs(&r)

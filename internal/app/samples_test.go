@@ -45,6 +45,10 @@ func samples() map[string][]sample {
 		"POST /users/:id/reject":                   {{status: http.StatusConflict}}, // waits for nothing
 		"POST /users/:id/follow":                   {{}},
 		"POST /users/:id/unfollow":                 {{status: http.StatusNotModified}},
+		"PUT /user/avatar":                         {{body: obj{"avatar": attached{"me.png", onePixel()}}}},
+		"GET /avatar":                              {{query: "email=nobody@example.org"}},
+		"GET /groups/:id/avatar":                   {{}},
+		"GET /projects/:id/avatar":                 {{}},
 		"PUT /user/preferences":                    {{body: obj{"view_diffs_file_by_file": true}}},
 		"POST /users/:id/block":                    {{}},
 		"POST /users/:id/unblock":                  {{first: "POST /users/=users/:id/block"}},

@@ -138,6 +138,11 @@ func (q request) encode() (io.Reader, string) {
 			panic(err)
 		}
 		_, _ = part.Write([]byte(file.content))
+		for other, value := range q.body {
+			if text, ok := value.(string); ok {
+				_ = form.WriteField(other, text)
+			}
+		}
 		_ = form.Close()
 		return &b, form.FormDataContentType()
 	}

@@ -2,10 +2,6 @@ package rest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"strconv"
-	"strings"
 	"time"
 
 	"tenon/internal/core/account"
@@ -140,17 +136,10 @@ func (s *Server) basic(u *account.User) userBasic {
 // avatar gives the address of a user's picture: the one uploaded, the one that Gravatar
 // has for the primary address, or none where the settings say so.
 func (s *Server) avatar(u *account.User) *string {
-	var address string
-	switch {
-	case u.Avatar != "":
-		address = s.BaseURL + "/uploads/-/system/user/avatar/" + strconv.FormatInt(int64(u.ID), 10) + "/" + u.Avatar
-	case u.Email == "" || !s.Settings.Current().GravatarEnabled:
-		return nil
-	default:
-		sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(u.Email))))
-		address = "https://www.gravatar.com/avatar/" + hex.EncodeToString(sum[:]) + "?s=80&d=identicon"
+	if u.Avatar == "" {
+		return s.gravatar(u.Email, 80)
 	}
-	return &address
+	return s.upload("user", int64(u.ID), u.Avatar)
 }
 
 // profileOf gives what the signed-in see of a user.

@@ -147,6 +147,7 @@ func (s *Server) listDescendants(ctx context.Context, as authz.Actor, p listSubg
 
 // groupParams are what both creating and changing a group take.
 type groupParams struct {
+	avatarParam
 	Description             *string           `param:"description" doc:"Description, 2000 characters at most"`
 	Visibility              *string           `param:"visibility" values:"private,internal,public" doc:"Who sees the group"`
 	ShareWithGroupLock      *bool             `param:"share_with_group_lock" doc:"Do not share its projects with other groups"`
@@ -237,6 +238,10 @@ type createGroupParams struct {
 }
 
 func (s *Server) createGroup(ctx context.Context, as authz.Actor, p createGroupParams) (*groupDetails, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return nil, err
+	}
 	c, err := p.changes(as.Admin)
 	if err != nil {
 		return nil, err
@@ -244,6 +249,9 @@ func (s *Server) createGroup(ctx context.Context, as authz.Actor, p createGroupP
 	c.Name, c.Path = &p.Name, &p.Path
 	g, err := s.Namespaces.Create(ctx, as, namespace.GroupInput{ParentID: p.ParentID, GroupChanges: c})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.groupPortrayed(ctx, as, g, sent); err != nil {
 		return nil, err
 	}
 	return s.groupDetails(ctx, as, g, groupView{projects: true})
@@ -271,6 +279,10 @@ type updateGroupParams struct {
 }
 
 func (s *Server) updateGroup(ctx context.Context, as authz.Actor, p updateGroupParams) (*groupDetails, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return nil, err
+	}
 	c, err := p.changes(as.Admin)
 	if err != nil {
 		return nil, err
@@ -278,6 +290,9 @@ func (s *Server) updateGroup(ctx context.Context, as authz.Actor, p updateGroupP
 	c.Name, c.Path = p.Name, p.Path
 	g, err := s.Namespaces.Update(ctx, as, p.ID, c)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.groupPortrayed(ctx, as, g, sent); err != nil {
 		return nil, err
 	}
 	return s.groupDetails(ctx, as, g, groupView{projects: true})

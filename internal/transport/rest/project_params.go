@@ -10,6 +10,7 @@ import (
 
 // projectParams are what both creating and changing a project take.
 type projectParams struct {
+	avatarParam
 	Name          *string     `param:"name" doc:"Name of the project"`
 	Path          *string     `param:"path" doc:"Last part of its path"`
 	DefaultBranch *string     `param:"default_branch" doc:"Name of the default branch"`

@@ -190,7 +190,7 @@ func (p *newProject) input(c project.Changes) project.Input {
 func (s *Server) createProject(ctx context.Context, as authz.Actor, p createProjectParams) (any, error) {
 	in := p.input(p.changes())
 	in.NamespaceID = p.NamespaceID
-	return s.makeProject(ctx, as, in)
+	return s.makeProject(ctx, as, in, p.avatarParam)
 }
 
 type createProjectForParams struct {
@@ -210,16 +210,24 @@ func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createP
 	}
 	in := p.input(p.changes())
 	in.Owner, in.NamespaceID = owner, p.NamespaceID
-	return s.makeProject(ctx, as, in)
+	return s.makeProject(ctx, as, in, p.avatarParam)
 }
 
-func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Input) (any, error) {
+func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Input, avatar avatarParam) (any, error) {
+	sent, err := s.picture(avatar)
+	if err != nil {
+		return nil, err
+	}
 	made, err := s.Projects.Create(ctx, as, in)
 	var e *errs.Error
 	if errors.As(err, &e) && e.Kind == errs.Forbidden && len(e.List) > 0 {
 		return nil, &api.Answer{Status: http.StatusForbidden, Body: map[string][]string{"error": e.List}}
 	}
 	if err != nil {
+		return nil, err
+	}
+	// Whoever makes a project may give it a picture, also where the role allows no more.
+	if err := s.projectPortrayed(ctx, authz.System(), made, sent); err != nil {
 		return nil, err
 	}
 	return s.project(ctx, as, made, projectView{})
@@ -236,8 +244,15 @@ type changedProject struct {
 }
 
 func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (any, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return nil, err
+	}
 	changed, err := s.Projects.Update(ctx, as, p.ID, p.changes())
 	if err != nil {
+		return nil, err
+	}
+	if err := s.projectPortrayed(ctx, as, changed, sent); err != nil {
 		return nil, err
 	}
 	return s.project(ctx, as, changed, projectView{})

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/changelog"
@@ -45,6 +46,7 @@ type Server struct {
 	Repos      *repo.Service
 	LFS        *lfs.Service
 	Uploads    *upload.Service
+	Avatars    *avatar.Service
 	Labels     *label.Service
 	Badges     *badge.Service
 	Attributes *attribute.Service
@@ -85,6 +87,7 @@ func (s *Server) Routes() []*api.Route {
 		s.forkRoutes(),
 		s.placeTokenRoutes(),
 		s.uploadRoutes(),
+		s.avatarRoutes(),
 		s.deployKeyRoutes(),
 		s.deployTokenRoutes(),
 		s.impersonationTokenRoutes(),

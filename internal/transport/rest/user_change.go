@@ -42,10 +42,15 @@ type updateUserParams struct {
 	Provider      string         `param:"provider" doc:"Provider of an account elsewhere"`
 	ExternUID     string         `param:"extern_uid" doc:"Id of the account elsewhere"`
 	_             struct{}       `allornone:"extern_uid,provider"`
+	avatarParam
 }
 
 func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserParams) (userEntity, error) {
 	id, err := p.id()
+	if err != nil {
+		return userEntity{}, err
+	}
+	sent, err := s.picture(p.avatarParam)
 	if err != nil {
 		return userEntity{}, err
 	}
@@ -61,6 +66,9 @@ func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserPar
 		Provider: p.Provider, ExternUID: p.ExternUID,
 	})
 	if err != nil {
+		return userEntity{}, err
+	}
+	if err := s.portrayed(ctx, as, u, sent); err != nil {
 		return userEntity{}, err
 	}
 	return s.adminForm(ctx, as, u)

@@ -144,9 +144,14 @@ type createUserParams struct {
 	Provider      string   `param:"provider" doc:"Provider of an account elsewhere"`
 	ExternUID     string   `param:"extern_uid" doc:"Id of the account elsewhere"`
 	_             struct{} `allornone:"extern_uid,provider"`
+	avatarParam
 }
 
 func (s *Server) createUser(ctx context.Context, as authz.Actor, p createUserParams) (userEntity, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return userEntity{}, err
+	}
 	u, err := s.Accounts.Create(ctx, as, account.Input{
 		Email: p.Email, Username: p.Username, Name: p.Name, Password: p.Password, ResetPassword: p.ResetPassword,
 		ForceRandomPassword: p.ForceRandomPassword, Admin: isTrue(p.Admin), Auditor: isTrue(p.Auditor), External: p.External,
@@ -160,6 +165,9 @@ func (s *Server) createUser(ctx context.Context, as authz.Actor, p createUserPar
 		},
 	})
 	if err != nil {
+		return userEntity{}, err
+	}
+	if err := s.portrayed(ctx, as, u, sent); err != nil {
 		return userEntity{}, err
 	}
 	return s.adminForm(ctx, as, u)

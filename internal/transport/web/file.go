@@ -24,7 +24,7 @@ var (
 
 // MatchFile reports whether a path is that of a file that somebody uploaded.
 func MatchFile(path string) bool {
-	return byNumber.MatchString(path) || byPath.MatchString(path)
+	return byNumber.MatchString(path) || byPath.MatchString(path) || avatarPath.MatchString(path)
 }
 
 // fileAddress is what the path of a file names.
@@ -54,6 +54,10 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	if m := avatarPath.FindStringSubmatch(r.URL.Path); m != nil {
+		h.serveAvatar(w, r, m)
 		return
 	}
 	a, ok := parseFile(r.URL.Path)

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
@@ -32,6 +33,7 @@ type Deps struct {
 	Requests   *mergerequest.Service
 	Repos      *repo.Service
 	Uploads    *upload.Service
+	Avatars    *avatar.Service
 	// Authenticate gives the actor of a request, the anonymous one where there is no
 	// good credential.
 	Authenticate func(r *http.Request) authz.Actor

@@ -1,0 +1,259 @@
+// Package avatar keeps the pictures of users, groups and projects. Each is drawn anew
+// when it comes in and named by its content, so that its address never shows another one.
+package avatar
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/picture"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// What is bound: the file as it comes, and the sides of what is kept, in pixels.
+const (
+	maxFile = 200 << 10
+	maxSide = 1024
+)
+
+// Kind says whose picture one is, as addresses have it.
+type Kind string
+
+// The kinds.
+const (
+	User    Kind = "user"
+	Group   Kind = "group"
+	Project Kind = "project"
+)
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB         *db.DB
+	Policy     *authz.Policy
+	Accounts   *account.Service
+	Namespaces *namespace.Service
+	Projects   *project.Service
+	Objects    *blob.Store
+	Log        *slog.Logger
+	Now        func() time.Time
+}
+
+// Service keeps the pictures. It is safe for concurrent use.
+type Service struct {
+	Deps
+	cleaner *picture.Cleaner
+}
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{Deps: d, cleaner: picture.NewCleaner(maxSide)} }
+
+// Picture is one that was read and not given to anybody yet; nil is none, which takes
+// away the one that is there.
+type Picture struct {
+	content []byte
+	name    string
+}
+
+// Read reads a picture from a file. What is wrong with it is Invalid with a map.
+func (s *Service) Read(from io.Reader) (*Picture, error) {
+	clean, err := s.cleaner.Clean(from, maxFile)
+	var f errs.Fields
+	switch {
+	case errors.Is(err, picture.ErrTooBig):
+		f.Add("avatar", "is too big (should be at most 200 KiB)")
+		return nil, f.Err()
+	case errors.Is(err, picture.ErrFormat):
+		f.Add("avatar", "file format is not supported. Please try one of the following supported formats: "+strings.Join(picture.Formats, ", "))
+		return nil, f.Err()
+	case err != nil:
+		return nil, err
+	}
+	sum := sha256.Sum256(clean.Content)
+	return &Picture{content: clean.Content, name: hex.EncodeToString(sum[:16]) + "." + clean.Ext}, nil
+}
+
+// SetUser gives a user another picture: their own, or anybody's as an administrator.
+func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, p *Picture) (*account.User, error) {
+	ability := authz.AdminUsers
+	if as.UserID == id {
+		ability = authz.UpdateOwnUser
+	}
+	if err := s.Policy.Require(ctx, as, ability, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	u, err := s.Accounts.Find(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.set(ctx, key{User, int64(id)}, u.Avatar, p, func(ctx context.Context, name string) error {
+		u.Avatar = name
+		return s.Accounts.SetAvatar(ctx, id, name)
+	})
+	return u, err
+}
+
+// SetGroup gives a group another picture. Its owners may.
+func (s *Service) SetGroup(ctx context.Context, as authz.Actor, id namespace.ID, p *Picture) (*namespace.Group, error) {
+	g, err := s.Namespaces.FindByID(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Policy.Require(ctx, as, authz.AdminGroup, g.Subject()); err != nil {
+		return nil, err
+	}
+	err = s.set(ctx, key{Group, int64(id)}, g.Avatar, p, func(ctx context.Context, name string) error {
+		g.Avatar = name
+		return s.Namespaces.SetAvatar(ctx, id, name)
+	})
+	return g, err
+}
+
+// SetProject gives a project another picture. Its maintainers may.
+func (s *Service) SetProject(ctx context.Context, as authz.Actor, id project.ID, p *Picture) (*project.Project, error) {
+	found, err := s.Projects.FindByID(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Policy.Require(ctx, as, authz.AdminProject, found.Subject()); err != nil {
+		return nil, err
+	}
+	err = s.set(ctx, key{Project, int64(id)}, found.Avatar, p, func(ctx context.Context, name string) error {
+		found.Avatar = name
+		return s.Projects.SetAvatar(ctx, id, name)
+	})
+	return found, err
+}
+
+// key says whose picture an object is.
+type key struct {
+	kind Kind
+	id   int64
+}
+
+func (k key) object(name string) string { return fmt.Sprintf("avatar/%s/%d/%s", k.kind, k.id, name) }
+
+// set keeps a picture and writes down its name; the one that was there goes.
+func (s *Service) set(ctx context.Context, of key, was string, p *Picture, write func(ctx context.Context, name string) error) error {
+	name := ""
+	if p != nil {
+		name = p.name
+		size := int64(len(p.content))
+		if _, err := s.Objects.Put(ctx, of.object(name), strings.NewReader(string(p.content)), blob.Wanted{Size: &size}); err != nil {
+			return err
+		}
+	}
+	if err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if was != "" && was != name {
+			s.DB.AfterCommit(ctx, func() {
+				if err := s.Objects.Delete(context.WithoutCancel(ctx), of.object(was)); err != nil {
+					s.Log.Warn("remove avatar", "kind", of.kind, "id", of.id, "error", err)
+				}
+			})
+		}
+		return write(ctx, name)
+	}); err != nil {
+		return fmt.Errorf("set avatar: %w", err)
+	}
+	return nil
+}
+
+// Open opens the picture of a user, a group or a project; file is its name, "" is whatever
+// there is. Pictures of users are anybody's to see, those of places belong to whoever
+// sees the place. Where there is none the answer is NotFound.
+func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64, file string) (*blob.Object, error) {
+	var name string
+	switch kind {
+	case User:
+		users, err := s.Accounts.ByIDs(ctx, []authz.UserID{authz.UserID(id)})
+		if err != nil {
+			return nil, err
+		}
+		if u := users[authz.UserID(id)]; u != nil {
+			name = u.Avatar
+		}
+	case Group:
+		g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(id))
+		if err != nil {
+			return nil, err
+		}
+		name = g.Avatar
+	case Project:
+		p, err := s.Projects.FindByID(ctx, as, project.ID(id))
+		if err != nil {
+			return nil, err
+		}
+		name = p.Avatar
+	}
+	if name == "" || file != "" && file != name {
+		return nil, errs.Missing("Avatar")
+	}
+	o, err := s.Objects.Open(ctx, key{kind, id}.object(name))
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, errs.Missing("Avatar")
+	}
+	return o, err
+}
+
+// Sweep is the periodic job that removes pictures which nobody has any more.
+type Sweep struct{}
+
+// Kind names the job.
+func (Sweep) Kind() string { return "avatar_sweep" }
+
+// owners are the tables that say who has which picture.
+var owners = map[Kind]string{
+	User: "SELECT avatar FROM users WHERE id = ?", Group: "SELECT avatar FROM groups WHERE namespace_id = ?", Project: "SELECT avatar FROM projects WHERE id = ?",
+}
+
+// Sweep removes the pictures of those who are gone, and what a crash left. Doing it twice
+// is harmless.
+func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
+	before := s.Now().Add(-24 * time.Hour)
+	for info, err := range s.Objects.List(ctx, "avatar") {
+		if err != nil {
+			return err
+		}
+		parts := strings.Split(info.Key, "/")
+		if len(parts) != 4 || !info.Modified.Before(before) {
+			continue
+		}
+		id, err := strconv.ParseInt(parts[2], 10, 64)
+		query, known := owners[Kind(parts[1])]
+		if err != nil || !known {
+			continue
+		}
+		name, err := db.Get[string](ctx, s.DB, query, id)
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return fmt.Errorf("look for avatar: %w", err)
+		}
+		if name == parts[3] {
+			continue
+		}
+		if err := s.Objects.Delete(ctx, info.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ContentType is the media type of the picture with this name.
+func ContentType(name string) string {
+	if strings.HasSuffix(name, ".jpg") {
+		return "image/jpeg"
+	}
+	return "image/png"
+}

@@ -1,0 +1,163 @@
+package rest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) avatarRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/avatar", s.avatarOf).Doc("Get the address of somebody's picture").Needs(authz.ListUsers).Public(),
+		api.Put("/user/avatar", s.setOwnAvatar).Doc("Give oneself another picture").Needs(authz.UpdateOwnUser, authz.ReadUser),
+		api.Get("/groups/:id/avatar", s.groupAvatar).Doc("Give the picture of a group").Needs(authz.ReadGroup).Public(),
+		api.Get("/projects/:id/avatar", s.projectAvatar).Doc("Give the picture of a project").Needs(authz.ReadProject).Public(),
+	)
+}
+
+// avatarParam is the picture of a user, group or project; an empty one takes it away.
+type avatarParam struct {
+	Avatar api.Opt[api.File] `param:"avatar" doc:"Picture, a file of 200 KiB at most; empty for none"`
+}
+
+// newPicture is a picture that was sent, or the wish to have none; Set says that there was one of
+// the two.
+type newPicture struct {
+	*avatar.Picture
+	Set bool
+}
+
+// picture reads what was sent, so that a bad one is refused before anything is changed.
+func (s *Server) picture(p avatarParam) (out newPicture, err error) {
+	if !p.Avatar.Set || p.Avatar.Null {
+		return newPicture{Set: p.Avatar.Set}, nil
+	}
+	from, err := p.Avatar.Value.Open()
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	made, err := s.Avatars.Read(from)
+	return newPicture{made, true}, err
+}
+
+// portrayed gives a user that was just made or changed the picture that came with it.
+func (s *Server) portrayed(ctx context.Context, as authz.Actor, u *account.User, p newPicture) error {
+	if !p.Set {
+		return nil
+	}
+	changed, err := s.Avatars.SetUser(ctx, as, u.ID, p.Picture)
+	if err == nil {
+		u.Avatar = changed.Avatar
+	}
+	return err
+}
+
+func (s *Server) groupPortrayed(ctx context.Context, as authz.Actor, g *namespace.Group, p newPicture) error {
+	if !p.Set {
+		return nil
+	}
+	changed, err := s.Avatars.SetGroup(ctx, as, g.ID, p.Picture)
+	if err == nil {
+		g.Avatar = changed.Avatar
+	}
+	return err
+}
+
+func (s *Server) projectPortrayed(ctx context.Context, as authz.Actor, at *project.Project, p newPicture) error {
+	if !p.Set {
+		return nil
+	}
+	changed, err := s.Avatars.SetProject(ctx, as, at.ID, p.Picture)
+	if err == nil {
+		at.Avatar = changed.Avatar
+	}
+	return err
+}
+
+type avatarOfParams struct {
+	Email string `param:"email,required,nonempty" doc:"Address that the user shows to everybody"`
+	Size  int    `param:"size" default:"80" min:"1" max:"2048" doc:"Side in pixels, of pictures from elsewhere"`
+}
+
+type avatarEntity struct {
+	AvatarURL *string `json:"avatar_url"`
+}
+
+// avatarOf gives the picture of the user with a public address; nobody learns whose other
+// addresses are.
+func (s *Server) avatarOf(ctx context.Context, as authz.Actor, p avatarOfParams) (avatarEntity, error) {
+	u, err := s.Accounts.WithPublicEmail(ctx, as, p.Email)
+	if err != nil {
+		return avatarEntity{}, err
+	}
+	if u != nil && u.Avatar != "" {
+		return avatarEntity{s.avatar(u)}, nil
+	}
+	return avatarEntity{s.gravatar(p.Email, p.Size)}, nil
+}
+
+// gravatar is the address that Gravatar has for an e-mail address, nil where the settings
+// do not want it.
+func (s *Server) gravatar(email string, size int) *string {
+	if email == "" || !s.Settings.Current().GravatarEnabled {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
+	address := "https://www.gravatar.com/avatar/" + hex.EncodeToString(sum[:]) + "?s=" + strconv.Itoa(size) + "&d=identicon"
+	return &address
+}
+
+type ownAvatarParams struct {
+	Avatar api.Opt[api.File] `param:"avatar,required" doc:"Picture, a file of 200 KiB at most; empty for none"`
+}
+
+func (s *Server) setOwnAvatar(ctx context.Context, as authz.Actor, p ownAvatarParams) (avatarEntity, error) {
+	sent, err := s.picture(avatarParam(p))
+	if err != nil {
+		return avatarEntity{}, err
+	}
+	u, err := s.Avatars.SetUser(ctx, as, as.UserID, sent.Picture)
+	if err != nil {
+		return avatarEntity{}, err
+	}
+	return avatarEntity{s.avatar(u)}, nil
+}
+
+func (s *Server) groupAvatar(ctx context.Context, as authz.Actor, p groupPath) (api.Content, error) {
+	g, err := s.Namespaces.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.Content{}, err
+	}
+	return s.avatarContent(ctx, as, avatar.Group, int64(g.ID), g.Avatar)
+}
+
+func (s *Server) projectAvatar(ctx context.Context, as authz.Actor, in projectPath) (api.Content, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return api.Content{}, err
+	}
+	return s.avatarContent(ctx, as, avatar.Project, int64(p.ID), p.Avatar)
+}
+
+func (s *Server) avatarContent(ctx context.Context, as authz.Actor, kind avatar.Kind, id int64, name string) (api.Content, error) {
+	o, err := s.Avatars.Open(ctx, as, kind, id, "")
+	if err != nil {
+		return api.Content{}, err
+	}
+	h := http.Header{}
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("X-Content-Type-Options", "nosniff")
+	return api.Content{Type: avatar.ContentType(name), Header: h, ETag: `"` + name + `"`, From: o}, nil
+}

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/avatar"
+)
+
+// avatarPath is the address of the picture of a user, a group or a project.
+var avatarPath = regexp.MustCompile(`^/uploads/-/system/(user|group|project)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
+
+// serveAvatar answers with a picture, whose address never shows another one.
+func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, m []string) {
+	id, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	kind := avatar.Kind(m[1])
+	o, err := h.Avatars.Open(r.Context(), h.Authenticate(r), kind, id, m[3])
+	switch {
+	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
+		http.NotFound(w, r)
+		return
+	case err != nil:
+		h.Log.Error("avatar failed", "path", r.URL.Path, "error", err)
+		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		return
+	}
+	defer o.Close()
+	header := w.Header()
+	header.Set("Content-Type", avatar.ContentType(m[3]))
+	header.Set("Content-Disposition", "inline")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Etag", `"`+m[3]+`"`)
+	header.Set("Cache-Control", "private, max-age=86400")
+	if kind == avatar.User {
+		header.Set("Cache-Control", "public, max-age=86400")
+	}
+	serveContent(w, r, o)
+}
