@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
@@ -110,6 +111,12 @@ func (a *App) core() error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
 	a.repos.Hint, a.repos.Collaborates, a.repos.Options = a.requests.PushHint, a.requests.Collaborations, a.requests.PushOptions
+	outbound := &safehttp.Dialer{Rules: func() safehttp.Rules {
+		set := a.settings.Current()
+		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
+	}}
+	a.projects.Outbound, a.projects.Box = outbound, a.box
+	a.repos.Outbound, a.repos.Box = outbound, a.box
 	a.checks = &ci.Service{DB: a.db, Policy: a.policy, Bus: a.bus, Repos: a.repos, Now: a.now}
 	a.changelogs = changelog.New(changelog.Deps{
 		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Repos: a.repos, Requests: a.requests, Now: a.now,

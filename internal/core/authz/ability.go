@@ -204,6 +204,7 @@ const (
 	AdminDeployKeys Ability = "admin_deploy_keys"
 	ReadStatistics  Ability = "read_statistics"
 	ReadStorage     Ability = "read_storage"
+	ReadImport      Ability = "read_import"
 
 	UploadFile   Ability = "upload_file"
 	ReadUploads  Ability = "read_uploads"
@@ -349,6 +350,7 @@ var Rules = map[Ability]Rule{
 	AdminDeployKeys: {Min: Maintainer, Write: true},
 	ReadStatistics:  {Min: Developer, Feature: Repository},
 	ReadStorage:     {Min: adminsOnly},
+	ReadImport:      {Min: Guest},
 
 	UploadFile:   {SignedIn: true, Write: true},
 	ReadUploads:  {Min: Maintainer},

@@ -92,9 +92,17 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err != nil {
 		return nil, err
 	}
+	from, err := s.checkImport(in.ImportURL)
+	if err != nil {
+		return nil, err
+	}
+	in.ImportURL = from.address
 	p, err := s.build(as, in, parent)
 	if err != nil {
 		return nil, err
+	}
+	if from.address != "" {
+		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
 	fields := check(p, nil)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
@@ -107,7 +115,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err := fields.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.insert(ctx, as, p, func(context.Context) error { return nil }); err != nil {
+	if err := s.insert(ctx, as, p, func(ctx context.Context) error { return s.scheduleImport(ctx, p, from) }); err != nil {
 		return nil, err
 	}
 	return s.makeRepository(ctx, as, p, in)

@@ -234,7 +234,7 @@ func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
 		w.And("p.namespace_id IN ("+reach+")", args...)
 	}
 	if f.Imported {
-		w.Raw("1 = 0") // nothing is imported yet
+		w.And("p.settings LIKE ? AND p.creator_id = ?", `%"import_url":"%`, as.UserID)
 	}
 	if f.Language != "" {
 		w.And("p.id IN (SELECT project_id FROM project_languages WHERE name_fold = ?)", db.Fold(f.Language))

@@ -8,6 +8,8 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
@@ -67,6 +69,11 @@ type Service struct {
 	// Repositories and Heads are set once by the application before the first call.
 	Repositories Repositories
 	Heads        Heads
+
+	// Outbound checks addresses to import from, and Box seals credentials until then; set
+	// like the others. Without Outbound nothing is imported.
+	Outbound *safehttp.Dialer
+	Box      *secret.Box
 }
 
 // New builds the service.

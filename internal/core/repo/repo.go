@@ -21,6 +21,8 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -86,6 +88,10 @@ type Service struct {
 	// Collaborates, where set, gives the branches of a project that a signed-in actor may
 	// move although not a member.
 	Collaborates func(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
+
+	// Outbound and Box are what imports need; the application sets them.
+	Outbound *safehttp.Dialer
+	Box      *secret.Box
 
 	made   sync.Map // project.ID of repositories known to exist on disk
 	locks  locks    // one commit through the API at a time on a branch

@@ -18,20 +18,25 @@ import (
 // those that something reads are here; each default is the contract's.
 type Settings struct {
 	// Names, places and people.
-	CanCreateGroup               bool     `setting:"can_create_group" default:"true"`
-	CommitEmailHostname          *string  `setting:"commit_email_hostname" default:"null"` // nil is users.noreply.HOST
-	DefaultBranchName            *string  `setting:"default_branch_name" default:"null"`   // nil is main
-	DefaultBranchProtection      int      `setting:"default_branch_protection" default:"2"`
-	DefaultGroupVisibility       string   `setting:"default_group_visibility" default:"\"private\""`
-	DefaultProjectCreation       int      `setting:"default_project_creation" default:"2"`
-	DefaultProjectVisibility     string   `setting:"default_project_visibility" default:"\"private\""`
-	DefaultProjectsLimit         int      `setting:"default_projects_limit" default:"100000"`
-	DefaultSnippetVisibility     string   `setting:"default_snippet_visibility" default:"\"private\""`
-	DelayedGroupDeletion         bool     `setting:"delayed_group_deletion" default:"true"`
-	DelayedProjectDeletion       bool     `setting:"delayed_project_deletion" default:"false"` // needs the one before
-	DeletionAdjournedPeriod      int      `setting:"deletion_adjourned_period" default:"7"`    // days
-	EmailConfirmationSetting     string   `setting:"email_confirmation_setting" default:"\"off\""`
-	GravatarEnabled              bool     `setting:"gravatar_enabled" default:"true"`
+	CanCreateGroup           bool    `setting:"can_create_group" default:"true"`
+	CommitEmailHostname      *string `setting:"commit_email_hostname" default:"null"` // nil is users.noreply.HOST
+	DefaultBranchName        *string `setting:"default_branch_name" default:"null"`   // nil is main
+	DefaultBranchProtection  int     `setting:"default_branch_protection" default:"2"`
+	DefaultGroupVisibility   string  `setting:"default_group_visibility" default:"\"private\""`
+	DefaultProjectCreation   int     `setting:"default_project_creation" default:"2"`
+	DefaultProjectVisibility string  `setting:"default_project_visibility" default:"\"private\""`
+	DefaultProjectsLimit     int     `setting:"default_projects_limit" default:"100000"`
+	DefaultSnippetVisibility string  `setting:"default_snippet_visibility" default:"\"private\""`
+	DelayedGroupDeletion     bool    `setting:"delayed_group_deletion" default:"true"`
+	DelayedProjectDeletion   bool    `setting:"delayed_project_deletion" default:"false"` // needs the one before
+	DeletionAdjournedPeriod  int     `setting:"deletion_adjourned_period" default:"7"`    // days
+	EmailConfirmationSetting string  `setting:"email_confirmation_setting" default:"\"off\""`
+	GravatarEnabled          bool    `setting:"gravatar_enabled" default:"true"`
+	// The contract allows no source of imports, and nothing here could change that yet.
+	ImportSources                             []string `setting:"import_sources" default:"[\"git\"]"`
+	AllowLocalRequestsFromWebHooksAndServices bool     `setting:"allow_local_requests_from_web_hooks_and_services" default:"false"`
+	OutboundLocalRequestsWhitelist            []string `setting:"outbound_local_requests_whitelist" default:"[]"`
+
 	MaxAttachmentSize            int      `setting:"max_attachment_size" default:"100"` // MB
 	MinimumPasswordLength        int      `setting:"minimum_password_length" default:"8"`
 	PasswordLowercaseRequired    bool     `setting:"password_lowercase_required" default:"false"`

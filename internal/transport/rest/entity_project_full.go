@@ -64,8 +64,8 @@ type projectEntity struct {
 	LFSEnabled                        bool             `json:"lfs_enabled"`
 	CreatorID                         *authz.UserID    `json:"creator_id"`
 	MRDefaultTargetSelf               *bool            `json:"mr_default_target_self,omitempty"` // for forks
-	ImportURL                         *string          `json:"import_url" later:"imports"`
-	ImportType                        *string          `json:"import_type" later:"imports"`
+	ImportURL                         *string          `json:"import_url"`                       // this and import_error for those who may administer the project
+	ImportType                        *string          `json:"import_type"`
 	ImportStatus                      string           `json:"import_status"`
 	ImportError                       *string          `json:"import_error"`
 	OpenIssuesCount                   *int64           `json:"open_issues_count,omitempty"`
@@ -214,6 +214,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		PipelineTriggerApproves: set.AllowPipelineTriggerApproveDeploy, PreventWithoutJira: set.PreventMergeWithoutJiraIssue,
 	}
 	e.accessLevels(p)
+	e.ImportType = importType(p)
 	if parent != nil && parent.OwnerID != nil {
 		e.Owner = s.user(owners[*parent.OwnerID])
 	}
@@ -226,6 +227,9 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	if p.Level >= authz.Maintainer || as.Admin {
 		e.projectAdmin = adminEntity(set)
 		e.ImportError = p.ImportError
+		if set.ImportURL != "" {
+			e.ImportURL = &set.ImportURL
+		}
 	}
 	return e
 }

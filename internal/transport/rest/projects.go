@@ -24,6 +24,7 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
 		api.Post("/projects/:id/restore", s.restoreProject).Doc("Take back the deletion of a project").Needs(authz.DeleteProject),
+		api.Get("/projects/:id/import", s.getImport).Doc("Say how far the import of a project has come").Needs(authz.ReadImport),
 		api.Post("/projects/:id/archive", s.archiveProject).Doc("Make a project read-only").Needs(authz.ArchiveProject),
 		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Make a project writable again").Needs(authz.ArchiveProject),
 	)

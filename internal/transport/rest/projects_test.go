@@ -34,7 +34,10 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Now: p.Now})
 	p.Projects = project.New(project.Deps{
 		DB: d, Policy: p.Policy, Bus: bus, Namespaces: p.Namespaces, Settings: p.Settings, Now: p.Now,
-		Enqueue: func(context.Context, job.Args) error { return nil },
+		Enqueue: func(_ context.Context, args job.Args) error {
+			p.enqueued = append(p.enqueued, args)
+			return nil
+		},
 	})
 	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
 	p.DeployKeys = &deploykey.Service{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now}

@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -35,6 +36,8 @@ type people struct {
 	d   *db.DB
 	kit *api.Kit
 	now time.Time
+
+	enqueued []job.Args // by projects
 }
 
 func newPeople(t *testing.T, d *db.DB) *people {

@@ -1,0 +1,221 @@
+package safehttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/safehttp"
+)
+
+func dialer(r safehttp.Rules) *safehttp.Dialer {
+	return &safehttp.Dialer{Rules: func() safehttp.Rules { return r }}
+}
+
+func blocked(err error) bool {
+	_, ok := errors.AsType[*safehttp.BlockedError](err)
+	return ok
+}
+
+func TestRules_Check(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string][2]bool{ // reachable without and with local requests
+		"93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true},
+		"127.0.0.1": {false, true}, "127.9.9.9": {false, true}, "::1": {false, true}, "::ffff:127.0.0.1": {false, true},
+		"10.1.2.3": {false, true}, "172.16.0.1": {false, true}, "172.32.0.1": {true, true}, "192.168.1.1": {false, true},
+		"100.64.0.1": {false, true}, "100.128.0.1": {true, true}, "fd00::1": {false, true}, "::ffff:10.0.0.1": {false, true},
+		"169.254.169.254": {false, false}, "::ffff:169.254.169.254": {false, false}, "fe80::1": {false, false}, "fd00:ec2::254": {false, false},
+		"0.0.0.0": {false, false}, "192.0.0.192": {false, false}, "198.18.0.1": {false, false}, "224.0.0.1": {false, false},
+		"255.255.255.255": {false, false}, "::": {false, false}, "::127.0.0.1": {false, false}, "64:ff9b::7f00:1": {false, false},
+		"2002:7f00:1::": {false, false}, "2001:0:7f00:1::": {false, false}, "ff02::1": {false, false}, "100::1": {false, false},
+	} {
+		ip := netip.MustParseAddr(address)
+		for i, rules := range []safehttp.Rules{{}, {Local: true}} {
+			err := rules.Check(ip, address, 80)
+			if (err == nil) != want[i] || err != nil && !blocked(err) {
+				t.Errorf("%s, local %t: got %v, want reachable %t", address, rules.Local, err, want[i])
+			}
+		}
+	}
+	for entry, want := range map[string]bool{
+		"127.0.0.1": true, "127.0.0.0/8": true, "Git.Example": true, "git.example:8080": true, "127.0.0.1:8080": true,
+		"git.example:80": false, "127.0.0.1:80": false, "10.0.0.0/8": false, "": false, "example": false,
+	} {
+		err := safehttp.Rules{Allowed: []string{entry}}.Check(netip.MustParseAddr("127.0.0.1"), "git.example", 8080)
+		if (err == nil) != want {
+			t.Errorf("allowed %q: got %v, want reachable %t", entry, err, want)
+		}
+	}
+}
+
+func TestDialer_CheckURL(t *testing.T) {
+	t.Parallel()
+	d := dialer(safehttp.Rules{})
+	for address, want := range map[string]string{
+		"https://git.example/a.git":       "",
+		"http://user:word@git.example:81": "",
+		"ssh://git.example/a":             "is blocked: Only allowed schemes are http, https",
+		"file:///etc/passwd":              "is blocked: Only allowed schemes are http, https",
+		"ext::sh -c id":                   "is blocked: URI is invalid",
+		"ext::id":                         "is blocked: Only allowed schemes are http, https",
+		"git.example:a.git":               "is blocked: Only allowed schemes are http, https",
+		"":                                "is blocked: Only allowed schemes are http, https",
+		"http://":                         "is blocked: URI is invalid",
+		"http:git.example":                "is blocked: URI is invalid",
+		"http://git.example:0/":           "is blocked: URI is invalid",
+		"http://git.example:99999/":       "is blocked: URI is invalid",
+		"http://git.example/a b":          "is blocked: URI is invalid",
+		"http://git.example/a\nb":         "is blocked: URI is invalid",
+		"http://localhost/":               "is blocked: Requests to localhost are not allowed",
+		"http://LOCALHOST.:8080/":         "is blocked: Requests to localhost are not allowed",
+		"http://a.localhost/":             "is blocked: Requests to localhost are not allowed",
+		"http://127.0.0.1/":               "is blocked: Requests to loopback addresses are not allowed",
+		"http://[::1]/":                   "is blocked: Requests to loopback addresses are not allowed",
+		"http://[::ffff:10.0.0.1]/":       "is blocked: Requests to the local network are not allowed",
+		"http://169.254.169.254/latest":   "is blocked: Requests to the link local network are not allowed",
+		"http://2130706433/":              "is blocked: Hostname or IP address invalid",
+		"http://0x7f000001/":              "is blocked: Hostname or IP address invalid",
+		"http://127.1/":                   "is blocked: Hostname or IP address invalid",
+		"http://0177.0.0.01/":             "is blocked: Hostname or IP address invalid",
+	} {
+		_, err := d.CheckURL(address)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+// names is a resolver with answers of its own, one after the other.
+type names struct{ answers [][]netip.Addr }
+
+func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	next := n.answers[0]
+	if len(n.answers) > 1 {
+		n.answers = n.answers[1:]
+	}
+	return next, nil
+}
+
+func TestDialer_checks_what_a_name_leads_to(t *testing.T) {
+	t.Parallel()
+	local, public := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("93.184.216.34")
+	for name, answers := range map[string][][]netip.Addr{
+		"a local one": {{local}}, "a local one behind a public one": {{public, local}}, "none": {{}},
+	} {
+		d := dialer(safehttp.Rules{})
+		d.Resolver = &names{answers}
+		if _, err := d.DialContext(t.Context(), "tcp", "rebind.example:80"); !blocked(err) {
+			t.Errorf("%s: got %v, want it blocked", name, err)
+		}
+	}
+}
+
+func TestDialer_Client_checks_redirects(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // proxies of the environment do not count
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "inside") }))
+	defer inner.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		outer := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data", status))
+		_, err := dialer(safehttp.Rules{Local: true}).Client(5 * time.Second).Get(outer.URL)
+		if !blocked(err) {
+			t.Errorf("%d to a metadata service: got %v, want it blocked", status, err)
+		}
+		outer.Close()
+	}
+	client := dialer(safehttp.Rules{Allowed: []string{strings.TrimPrefix(inner.URL, "http://")}}).Client(5 * time.Second)
+	answer, err := client.Get(inner.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if _, err := dialer(safehttp.Rules{}).Client(time.Second).Get(inner.URL); !blocked(err) {
+		t.Errorf("the machine itself: got %v, want it blocked", err)
+	}
+}
+
+// through asks for a page with curl through a tunnel.
+func through(t *testing.T, tunnel *safehttp.Tunnel, address string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "curl", "-sSk", "--fail", "--noproxy", "", "-x", tunnel.Address(), address).CombinedOutput()
+	return string(out), err
+}
+
+func TestTunnel(t *testing.T) {
+	t.Parallel()
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Proxy-Authorization") != "" {
+			t.Error("the tunnel's secret was sent on")
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
+	})
+	plain, encrypted, other := httptest.NewServer(page), httptest.NewTLSServer(page), httptest.NewServer(page)
+	defer plain.Close()
+	defer encrypted.Close()
+	defer other.Close()
+	for _, server := range []*httptest.Server{plain, encrypted} {
+		to, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name  string
+			rules safehttp.Rules
+			limit int64
+			ask   string
+			want  error // what the tunnel says
+			ok    bool
+		}{
+			{"allowed", safehttp.Rules{Local: true}, 1 << 20, server.URL, nil, true},
+			{"elsewhere", safehttp.Rules{Local: true}, 1 << 20, other.URL, nil, false},
+			{"blocked", safehttp.Rules{}, 1 << 20, server.URL, &safehttp.BlockedError{}, false},
+			{"too much", safehttp.Rules{Local: true}, 500, server.URL, safehttp.ErrTooMuch, false},
+		} {
+			tunnel, err := dialer(tt.rules).Open(to, tt.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := through(t, tunnel, tt.ask)
+			if (err == nil) != tt.ok {
+				t.Errorf("%s, %s: got %v, %q", to.Scheme, tt.name, err, out)
+			}
+			got := tunnel.Blocked()
+			if _, want := tt.want.(*safehttp.BlockedError); want != blocked(got) || !want && !errors.Is(got, tt.want) {
+				t.Errorf("%s, %s: the tunnel says %v, want %v", to.Scheme, tt.name, got, tt.want)
+			}
+			if err := tunnel.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		tunnel, err := dialer(safehttp.Rules{Local: true}).Open(to, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := url.Parse(tunnel.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "curl", "-sSk", "--fail", "--noproxy", "", "-x", "http://"+at.Host, server.URL).CombinedOutput(); err == nil {
+			t.Errorf("somebody without the secret gets through: %q", out)
+		}
+		if err := tunnel.Close(); err != nil {
+			t.Error(err)
+		}
+		if conn, err := net.Dial("tcp", at.Host); err == nil {
+			_ = conn.Close()
+			t.Error("the tunnel is still open")
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/core/authz"
+)
+
+// Import is the job that fills the repository of a new project from another server.
+type Import struct {
+	ProjectID ID     `json:"project_id"`
+	URL       string `json:"url"`              // without credentials
+	Sealed    string `json:"sealed,omitempty"` // user name and password in the form of a URL, see ImportSecret
+}
+
+// Kind names the job.
+func (Import) Kind() string { return "project_import" }
+
+// ImportSecret is the place that the credentials of an import are sealed for.
+func ImportSecret(id ID) string { return fmt.Sprintf("projects.import:%d", id) }
+
+// ImportOf finds a project whose import the actor may follow.
+func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
+	p, err := s.Find(ctx, as, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.ReadImport, p.Subject()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// origin is where a new project comes from.
+type origin struct {
+	address string // without credentials, "" for nowhere
+	user    *url.Userinfo
+}
+
+// checkImport looks at the address that a project is to be imported from. Where the
+// instance imports nothing, that is Forbidden; an address that is none, or that may not
+// be reached, is Unprocessable.
+func (s *Service) checkImport(address string) (origin, error) {
+	if address == "" {
+		return origin{}, nil
+	}
+	if s.Outbound == nil || !slices.Contains(s.settings.Current().ImportSources, "git") {
+		return origin{}, errs.Denied("")
+	}
+	u, err := s.Outbound.CheckURL(address)
+	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
+		return origin{}, errs.New(errs.Unprocessable, "Import url "+blocked.Error())
+	}
+	if err != nil {
+		return origin{}, fmt.Errorf("check import: %w", err)
+	}
+	clean := *u
+	clean.User, clean.Fragment, clean.RawFragment = nil, "", ""
+	return origin{address: clean.String(), user: u.User}, nil
+}
+
+// scheduleImport enqueues the import in the transaction that makes the project.
+func (s *Service) scheduleImport(ctx context.Context, p *Project, from origin) error {
+	if from.address == "" {
+		return nil
+	}
+	args := Import{ProjectID: p.ID, URL: from.address}
+	if from.user != nil {
+		args.Sealed = s.Box.Seal(ImportSecret(p.ID), from.user.String())
+	}
+	return s.enqueue(ctx, args)
+}
+
+// ImportedFrom is the address that the project was imported from, without credentials;
+// "" for none.
+func (p *Project) ImportedFrom() string { return p.Settings().ImportURL }

@@ -1,0 +1,77 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/project"
+)
+
+func TestProjects_import(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		_, bob := p.signUp("bob")
+		p.want(ann, "POST", "/projects", "name=a&import_url=https://git.example/a.git", 403, `{"message":"403 Forbidden"}`)
+		box, err := secret.NewBox(secret.NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Projects.Outbound, p.Projects.Box = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, box
+
+		for address, want := range map[string]string{
+			"ssh://git.example/a.git": "Import url is blocked: Only allowed schemes are http, https",
+			"file:///etc":             "Import url is blocked: Only allowed schemes are http, https",
+			"ext::id":                 "Import url is blocked: Only allowed schemes are http, https",
+			"http://localhost/a.git":  "Import url is blocked: Requests to localhost are not allowed",
+			"http://10.0.0.1/a.git":   "Import url is blocked: Requests to the local network are not allowed",
+		} {
+			p.want(ann, "POST", "/projects", "name=a&import_url="+address, 422, fmt.Sprintf(`{"message":%q}`, want))
+		}
+		p.want(ann, "POST", "/projects", "name=a&import_url=https://git.example/a.git&template_name=x", 400,
+			`{"error":"import_url, template_name are mutually exclusive"}`)
+		if got := get[[]gitlab.Project](p, ann, "GET", "/projects", "", 200); len(got) != 0 {
+			t.Errorf("half made: %+v", got)
+		}
+
+		made := get[gitlab.Project](p, ann, "POST", "/projects", "name=a&visibility=public&import_url=https://sam:s3cret@git.example/a.git", 201)
+		if made.ImportStatus != "scheduled" || made.ImportURL != "https://git.example/a.git" || made.ImportType != "git" {
+			t.Errorf("import: %q from %q, %q", made.ImportStatus, made.ImportURL, made.ImportType)
+		}
+		at := fmt.Sprintf("/projects/%d", made.ID)
+		if err := p.Projects.RecordImport(t.Context(), project.ID(made.ID), project.ImportFailed, "Words"); err != nil {
+			t.Fatal(err)
+		}
+		status := get[gitlab.ImportStatus](p, ann, "GET", at+"/import", "", 200)
+		if status.ImportStatus != "failed" || status.ImportType != "git" || status.ImportError != "Words" {
+			t.Errorf("status: %+v", status)
+		}
+		p.want(bob, "GET", at+"/import", "", 403, `{"message":"403 Forbidden"}`)
+		if _, seen := p.call(bob, "GET", at, ""); strings.Contains(seen, "git.example") || strings.Contains(seen, "Words") {
+			t.Errorf("a stranger sees %s", seen)
+		}
+		if mine := get[[]gitlab.Project](p, ann, "GET", "/projects?imported=true", "", 200); len(mine) != 1 {
+			t.Errorf("imported: %+v", mine)
+		}
+		if others := get[[]gitlab.Project](p, bob, "GET", "/projects?imported=true", "", 200); len(others) != 0 {
+			t.Errorf("imported by another: %+v", others)
+		}
+		for _, args := range p.enqueued {
+			if text, err := json.Marshal(args); err != nil || strings.Contains(string(text), "s3cret") {
+				t.Errorf("job: %s, %v", text, err)
+			}
+		}
+		if len(p.enqueued) != 1 {
+			t.Errorf("jobs: %v", p.enqueued)
+		}
+	})
+}
