@@ -111,6 +111,8 @@ func newWorld(s *server) *world {
 		w.projects = append(w.projects, w.project(visibility, group, map[string]any{"visibility": visibility}))
 	}
 	private, public := w.groups[0], w.groups[2]
+	w.placeToken("group token", "/groups/"+private.values["groups/:id"])
+	w.placeToken("project token", "/projects/"+w.projects[0].values["projects/:id"])
 	personal := w.project("personal", nil, map[string]any{"visibility": "private"})
 	archived := w.project("archived", public, map[string]any{"visibility": "public"})
 	s.do("owner", "POST", "/projects/"+archived.values["projects/:id"]+"/archive", nil)
@@ -127,6 +129,25 @@ func newWorld(s *server) *world {
 		SELECT id, CAST(? AS BIGINT), created_at FROM namespaces WHERE kind <> 'user'`, s.ids["requester"])
 	s.do("admin", "POST", "/users/"+strconv.FormatInt(int64(s.ids["blocked"]), 10)+"/block", nil)
 	return w
+}
+
+// placeToken makes a maintainer's token of a group or project under a name of its own,
+// and a deploy token.
+func (w *world) placeToken(name, path string) {
+	t := w.do("owner", "POST", path+"/access_tokens", map[string]any{
+		"name": name, "scopes": []string{"api"}, "access_level": authz.Maintainer, "expires_at": nextMonth(),
+	})
+	w.keep(name, t)
+	w.keep("deploy token", w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": name, "scopes": []string{"read_repository"}}))
+}
+
+// keep notes the secret of an answer under a name.
+func (w *world) keep(name string, answer map[string]any) {
+	key, ok := answer["token"].(string)
+	if !ok {
+		w.tb.Fatalf("%s: no token in %v", name, answer)
+	}
+	w.keys[name] = key
 }
 
 // group makes a group with everybody in it, and a label.

@@ -24,7 +24,8 @@ type column struct {
 	title string // five letters at most
 	as    string // name of a token
 	sudo  string
-	token bool // a kind of token: asked in private places and in the instance only
+	way   string // to present the token
+	token bool   // a kind of token: asked in private places and in the instance only
 }
 
 func columns() []column {
@@ -48,6 +49,13 @@ func columns() []column {
 		{title: "w_rep", as: "write_repository", token: true},
 		{title: "s_rot", as: "self_rotate", token: true},
 		{title: "imper", as: "impersonation", token: true},
+		{title: "prj_t", as: "project token", token: true},
+		{title: "grp_t", as: "group token", token: true},
+		{title: "beare", as: "owner", way: bearer, token: true},
+		{title: "query", as: "owner", way: "private_token", token: true},
+		{title: "acc_t", as: "owner", way: "access_token", token: true},
+		{title: "deplo", as: "deploy token", token: true},
+		{title: "dep_h", as: "deploy token", way: deployToken, token: true},
 		{title: "expir", as: "expired", token: true},
 		{title: "revok", as: "revoked", token: true},
 		{title: "unkno", as: "unknown", token: true},
@@ -178,7 +186,7 @@ func (w *world) line(t *testing.T, r row) string {
 		if !c.asked(r) {
 			continue
 		}
-		q.as, q.sudo = c.as, c.sudo
+		q.as, q.sudo, q.way = c.as, c.sudo, c.way
 		a := w.undone(q, r.before())
 		got[c.title] = a.Code
 		fmt.Fprintf(&text, "%-6d", a.Code)
@@ -206,7 +214,7 @@ func breaches(r row, got map[string]int) []string {
 			out = append(out, fmt.Sprintf("%s got %d, want one of %v", column, s, status))
 		}
 	}
-	for _, c := range []string{"expir", "revok", "unkno"} {
+	for _, c := range []string{"expir", "revok", "unkno", "deplo", "dep_h"} { // deploy tokens are for git
 		want(c, http.StatusUnauthorized)
 	}
 	want("block", http.StatusForbidden)
@@ -216,6 +224,16 @@ func breaches(r row, got map[string]int) []string {
 	}
 	if got["imper"] != 0 && got["imper"] != got["owner"] {
 		out = append(out, fmt.Sprintf("an impersonation token got %d, its owner %d", got["imper"], got["owner"]))
+	}
+	for _, way := range []string{"beare", "query", "acc_t"} {
+		if got[way] != 0 && got[way] != got["owner"] {
+			out = append(out, fmt.Sprintf("the owner's token presented as %s got %d, in its header %d", way, got[way], got["owner"]))
+		}
+	}
+	for _, bot := range []string{"prj_t", "grp_t"} {
+		if good(got[bot]) && !good(got["maint"]) && r.place.name != "instance" && !strings.HasSuffix(r.route.Path, "/self/rotate") {
+			out = append(out, fmt.Sprintf("the token %s got %d, a maintainer %d", bot, got[bot], got["maint"]))
+		}
 	}
 	reads := reads(r.route)
 	if !r.route.Public {

@@ -11,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -113,6 +114,7 @@ func eachEngine(t *testing.T, fn func(t *testing.T, s *server)) {
 type request struct {
 	as     string // name of a token, "" for nobody
 	sudo   string
+	way    string // how the token is presented: a header of its own where empty, else bearer, deployToken or a parameter
 	method string
 	path   string // below /api/v4
 	body   map[string]any
@@ -153,15 +155,39 @@ func (q request) encode() (io.Reader, string) {
 	return bytes.NewReader(b), "application/json"
 }
 
+// bearer and deployToken are ways to present a token; the others are names of parameters.
+const (
+	bearer      = "bearer"
+	deployToken = "deploy token"
+)
+
+// address gives the path, with the token where it is presented as a parameter.
+func (q request) address(token string) string {
+	if q.way == "" || q.way == bearer || q.way == deployToken {
+		return q.path
+	}
+	mark := "?"
+	if strings.Contains(q.path, mark) {
+		mark = "&"
+	}
+	return q.path + mark + q.way + "=" + url.QueryEscape(token)
+}
+
 // send asks the handler; a nil ctx is the test's.
 func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder {
 	in, kind := q.encode()
-	r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.path, in)
+	r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.address(s.keys[q.as]), in)
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)
 	}
-	if q.as != "" {
+	switch {
+	case q.as == "":
+	case q.way == "":
 		r.Header.Set("Private-Token", s.keys[q.as])
+	case q.way == bearer:
+		r.Header.Set("Authorization", "Bearer "+s.keys[q.as])
+	case q.way == deployToken:
+		r.Header.Set("Deploy-Token", s.keys[q.as])
 	}
 	if q.sudo != "" {
 		r.Header.Set("Sudo", q.sudo)
