@@ -37,6 +37,8 @@ func TestStory(t *testing.T) {
 			{"compare", s.compare},
 			{"branches", s.branches},
 			{"tags", s.tags},
+			{"comments and statuses of commits", s.aboutCommits},
+			{"push rules", s.pushRules},
 			{"write files", s.writeFiles},
 			{"labels", s.labels},
 			{"issues", s.issues},
