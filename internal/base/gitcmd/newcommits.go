@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -75,7 +76,7 @@ func readCommitFiles(in *bufio.Reader, fn func(CommitFile) error) error {
 	var at ObjectID
 	for {
 		word, err := field(in)
-		if err == io.EOF && word == "" {
+		if errors.Is(err, io.EOF) && word == "" {
 			return nil
 		}
 		if err != nil {
@@ -107,7 +108,7 @@ func readCommitFiles(in *bufio.Reader, fn func(CommitFile) error) error {
 // field reads up to a NUL.
 func field(in *bufio.Reader) (string, error) {
 	b, err := in.ReadSlice(0)
-	if err == bufio.ErrBufferFull {
+	if errors.Is(err, bufio.ErrBufferFull) {
 		return "", fmt.Errorf("git diff-tree: a name of more than %d bytes: %w", maxFileLine, ErrTooLarge)
 	}
 	return string(bytes.TrimSuffix(b, []byte{0})), err //nolint:wrapcheck // io.EOF is looked for

@@ -21,11 +21,11 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// PipelineID and StatusID identify a pipeline and a status.
-type (
-	PipelineID int64
-	StatusID   int64
-)
+// PipelineID identifies a pipeline.
+type PipelineID int64
+
+// StatusID identifies a status.
+type StatusID int64
 
 // Pipeline is what runs for a commit on a branch or tag.
 type Pipeline struct {
@@ -185,25 +185,25 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // validate holds the texts against their limits.
-func (in *Input) validate() error {
+func (i *Input) validate() error {
 	var fields []errs.Field
 	long := func(name, value string) {
 		if utf8.RuneCountInString(value) > maxText {
 			fields = append(fields, errs.Field{Name: name, Messages: []string{"is too long (maximum is 255 characters)"}})
 		}
 	}
-	if in.TargetURL != nil && *in.TargetURL != "" {
-		u, err := url.Parse(*in.TargetURL)
+	if i.TargetURL != nil && *i.TargetURL != "" {
+		u, err := url.Parse(*i.TargetURL)
 		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme) {
 			fields = append(fields, errs.Field{Name: "target_url", Messages: []string{"is blocked: Only allowed schemes are http, https"}})
 		}
-		long("target_url", *in.TargetURL)
+		long("target_url", *i.TargetURL)
 	}
-	if in.Description != nil {
-		long("description", *in.Description)
+	if i.Description != nil {
+		long("description", *i.Description)
 	}
-	long("name", in.Name)
-	long("ref", in.Ref)
+	long("name", i.Name)
+	long("ref", i.Ref)
 	if len(fields) > 0 {
 		return &errs.Error{Kind: errs.Invalid, Fields: fields}
 	}

@@ -80,7 +80,9 @@ func TestChecks(t *testing.T) {
 		{"a committer of elsewhere", Terms{EmailRegex: "@x.org$"}, commit("a@x.org", "c@y.org", ""), who, "Committer's email 'c@y.org' does not follow the pattern '@x.org$'"},
 		{"an own address in other letters", Terms{CommitterCheck: true}, plain, who, ""},
 		{
-			"an address of somebody else", Terms{CommitterCheck: true}, commit("a@x.org", "d@x.org", ""), who,
+			"an address of somebody else",
+			Terms{CommitterCheck: true},
+			commit("a@x.org", "d@x.org", ""), who,
 			"You cannot push commits for 'd@x.org'. You can only push commits if the committer email is one of your own verified emails.",
 		},
 		{"the own name in other letters", Terms{CommitterName: true}, plain, who, ""},

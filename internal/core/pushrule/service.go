@@ -48,12 +48,14 @@ type Fact struct {
 	Rule  Rule
 }
 
-// Created, Updated and Deleted are published when a rule is made, changed or taken away.
-type (
-	Created struct{ Fact }
-	Updated struct{ Fact }
-	Deleted struct{ Fact }
-)
+// Created is published when a rule is made.
+type Created struct{ Fact }
+
+// Updated is published when a rule changes.
+type Updated struct{ Fact }
+
+// Deleted is published when a rule is taken away.
+type Deleted struct{ Fact }
 
 func (s *Service) mayRead(ctx context.Context, as authz.Actor, at Place) error {
 	if at.Group != 0 {

@@ -98,7 +98,9 @@ func TestService_Judge_content(t *testing.T) {
 			{"not signed off", pushrule.Changes{RejectWithoutDCO: &yes}, tip, "Commit message must contain a DCO signoff"},
 			{"nobody's address", pushrule.Changes{MemberCheck: &yes}, tip, "Author 'a@x.org' is not a member of team"},
 			{
-				"not the own address", pushrule.Changes{CommitterCheck: &yes}, tip,
+				"not the own address",
+				pushrule.Changes{CommitterCheck: &yes},
+				tip,
 				"You cannot push commits for 'c@x.org'. You can only push commits if the committer email is one of your own verified emails.",
 			},
 			{"not the own name", pushrule.Changes{CommitterName: &yes}, tip, "Your git username is inconsistent with GitLab account name"},
@@ -174,7 +176,7 @@ func TestService_Judge_processes(t *testing.T) {
 		before := w.git.Started()
 		check(t, w.repos.Judge(t.Context(), w.developer, w.as(w.developer), repo.ByPush, w.open(),
 			[]repo.RefChange{{Ref: "refs/heads/many", New: tip}, {Ref: "refs/heads/more", New: tip}}))
-		started[n] = int64(w.git.Started() - before)
+		started[n] = w.git.Started() - before
 	}
 	if started[10_000] > 5 || started[10] > 5 { // two and those that read objects
 		t.Errorf("processes for 10 and for 10,000 commits: %v", started)

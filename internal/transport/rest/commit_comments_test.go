@@ -12,7 +12,6 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/note"
-	"tenon/internal/core/project"
 )
 
 func TestCommitComments(t *testing.T) {
@@ -111,7 +110,7 @@ func TestCommitComments_elsewhere(t *testing.T) {
 		if got := p.pick("dev", appPath+"/repository/commits/"+sha+"/comments", "note"); got != "" {
 			t.Errorf("comments of another project: %s", got)
 		}
-		if _, err := d.Exec(t.Context(), `UPDATE notes SET project_id = ? WHERE body = 'here'`, project.ID(p.id)); err != nil {
+		if _, err := d.Exec(t.Context(), `UPDATE notes SET project_id = ? WHERE body = 'here'`, p.id); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.pick("dev", appPath+"/repository/commits/"+sha+"/comments", "note"); got != "here" {
