@@ -206,6 +206,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/protected_tags":                                        {{body: obj{"name": "w*"}}},
 		"DELETE /projects/:id/protected_tags/:name":                                {{}},
 		"POST /projects/:id/repository/commits":                                    {commits("spare"), commits("main")},
+		"PUT /projects/:id/repository/submodules/:submodule":                       {{note: "none there", values: with{"submodule": "lib"}, body: obj{"branch": "spare", "commit_sha": strings.Repeat("1a", 20)}, status: http.StatusBadRequest}},
 		"GET /projects/:id/repository/files/:file_path":                            {{query: "ref=main"}},
 		"GET /projects/:id/repository/files/:file_path/raw":                        {{query: "ref=main"}},
 		"POST /projects/:id/repository/files/:file_path":                           {file("spare", "new.md"), file("main", "new.md")},

@@ -31,6 +31,8 @@ type Action struct {
 	Encoding     string  // text (also "") or base64
 	LastCommitID string  // refuse when another commit touched the file last; "" asks nothing
 	Executable   *bool   // of chmod
+
+	submodule gitcmd.ObjectID // that a submodule shall name
 }
 
 // CommitInput describes a commit made through the API (facts-3 §13.3).

@@ -75,6 +75,9 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 			return err
 		}
 	}
+	if a.Kind == actionSubmodule {
+		return t.moveSubmodule(a, old, exists)
+	}
 	if a.Kind == ActionCreate {
 		if exists {
 			return errs.Plain(textFileExists)

@@ -105,6 +105,7 @@ func (s *Server) Routes() []*api.Route {
 		s.commitCommentRoutes(),
 		s.commitStatusRoutes(),
 		s.fileRoutes(),
+		s.submoduleRoutes(),
 		s.repositoryRoutes(),
 		s.changelogRoutes(),
 		s.labelRoutes(),
