@@ -27,7 +27,7 @@ func decoded() map[string]any {
 		"/groups/{id}/issues": &[]*gitlab.Issue{}, "/groups/{id}/issues_statistics": &gitlab.IssuesStatistics{},
 		"/groups/{id}/merge_requests": &[]*gitlab.BasicMergeRequest{},
 		"/groups/{id}/labels":         &[]*gitlab.GroupLabel{}, "/groups/{id}/labels/{name}": &gitlab.GroupLabel{},
-		"/projects": &[]*gitlab.Project{}, "/projects/{id}": &gitlab.Project{},
+		"/projects": &[]*gitlab.Project{}, "/projects/{id}": &gitlab.Project{}, "/projects/{id}/forks": &[]*gitlab.Project{},
 		"/projects/{id}/members": &[]*gitlab.ProjectMember{}, "/projects/{id}/members/all": &[]*gitlab.ProjectMember{},
 		"/projects/{id}/members/{user_id}": &gitlab.ProjectMember{}, "/projects/{id}/members/all/{user_id}": &gitlab.ProjectMember{},
 		"/projects/{id}/labels": &[]*gitlab.Label{}, "/projects/{id}/labels/{name}": &gitlab.Label{},
