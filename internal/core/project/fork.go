@@ -172,31 +172,31 @@ func conflicting(err error) error {
 }
 
 // changes gives what a fork takes over from its source.
-func (in *ForkInput) changes(source *Project) Changes {
+func (f *ForkInput) changes(source *Project) Changes {
 	set := source.Settings()
 	c := Changes{
 		Name: &source.Name, Path: &source.Path, Description: source.Description, DefaultBranch: source.DefaultBranch,
 		MergeCommitTemplate: source.MergeCommitTemplate, SquashCommitTemplate: source.SquashCommitTemplate,
 		SuggestionCommitMessage: source.SuggestionCommitMessage, LFSEnabled: &source.LFSEnabled, Features: map[string]string{},
 	}
-	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath, c.Settings.RunnersEnabled = in.DefaultTargetSelf, set.CIConfigPath, &set.RunnersEnabled
+	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath, c.Settings.RunnersEnabled = f.DefaultTargetSelf, set.CIConfigPath, &set.RunnersEnabled
 	for feature := range columnFeatures {
 		c.Features[feature] = source.Access(feature)
 	}
 	for feature := range otherDefaults {
 		c.Features[feature] = source.Access(feature)
 	}
-	if in.Name != nil {
-		c.Name = in.Name
+	if f.Name != nil {
+		c.Name = f.Name
 	}
-	if in.Path != nil {
-		c.Path = in.Path
+	if f.Path != nil {
+		c.Path = f.Path
 	}
-	if in.Description != nil {
-		c.Description = in.Description
+	if f.Description != nil {
+		c.Description = f.Description
 	}
-	if in.Branch != "" {
-		c.DefaultBranch = &in.Branch
+	if f.Branch != "" {
+		c.DefaultBranch = &f.Branch
 	}
 	return c
 }
