@@ -157,6 +157,10 @@ func (k *killed) checkRemains(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	packs, err := filepath.Glob(filepath.Join(k.repository(), "objects", "pack", "*.pack"))
+	if err != nil || len(packs) == 0 && len(k.commits) > 100 {
+		t.Errorf("packs: got %v (%v), want some: housekeeping has not run", packs, err)
+	}
 	t.Logf("unfinished objects and quarantines left over: %d", unfinished)
 	d := k.open()
 	for _, table := range []string{"merge_leases", "ref_intents"} {

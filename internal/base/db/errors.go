@@ -3,6 +3,7 @@ package db
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -31,6 +32,9 @@ func translate(err error) error {
 		case 787, 1811: // foreign key, at once or by ON DELETE RESTRICT
 			return fmt.Errorf("%w: %w", ErrReference, err)
 		}
+		if lite.Code()&0xff == 13 {
+			return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+		}
 		return err
 	}
 	var pg *pgconn.PgError
@@ -40,6 +44,8 @@ func translate(err error) error {
 			return fmt.Errorf("%w: %w", ErrDuplicate, err)
 		case "23503", "23001":
 			return fmt.Errorf("%w: %w", ErrReference, err)
+		case "53100":
+			return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 		}
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 )
 
 // What can be wrong; compare with errors.Is.
@@ -49,3 +50,8 @@ func (e *Error) Error() string {
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether git met a full disk, where that is asked.
+func (e *Error) Is(target error) bool {
+	return target == syscall.ENOSPC && strings.Contains(e.Stderr, "No space left on device")
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tenon/internal/base/errs"
@@ -135,6 +136,9 @@ func (x *exchange) fail(err error) {
 		x.known(err, known)
 	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
+	case errors.Is(err, syscall.ENOSPC):
+		x.kit.config.Log.ErrorContext(x.r.Context(), "disk full", "request_id", x.id, "error", err.Error())
+		x.object(http.StatusInsufficientStorage, "message", `"507 Insufficient Storage - the server's disk is full"`)
 	default:
 		x.internal(err)
 	}
