@@ -68,8 +68,13 @@ func TestCleaner_Clean(t *testing.T) {
 		w, h        int
 		nw, nh      int
 	}{
-		{"png", "png", 40, 30, 40, 30}, {"gif", "png", 40, 30, 40, 30}, {"jpeg", "jpg", 40, 30, 40, 30}, {"webp", "png", 1, 1, 1, 1},
-		{"png", "png", 640, 320, 64, 32}, {"jpeg", "jpg", 320, 640, 32, 64}, {"png", "png", 4000, 1, 64, 1},
+		{"png", "png", 40, 30, 40, 30},
+		{"gif", "png", 40, 30, 40, 30},
+		{"jpeg", "jpg", 40, 30, 40, 30},
+		{"webp", "png", 1, 1, 1, 1},
+		{"png", "png", 640, 320, 64, 32},
+		{"jpeg", "jpg", 320, 640, 32, 64},
+		{"png", "png", 4000, 1, 64, 1},
 	} {
 		p, err := c.Clean(bytes.NewReader(encoded(t, row.format, row.w, row.h)), limit)
 		if err != nil {
