@@ -152,11 +152,12 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 		}
 		return results, "", nil
 	}
+	note := p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.now())
 	if wasEmpty {
-		return results, "", nil
+		return results, note, nil
 	}
 	warnings := p.obey(ctx, changes)
-	return results, warnings + p.hint(ctx, changes), nil
+	return results, note + warnings + p.hint(ctx, changes), nil
 }
 
 // obey does what the options of the push ask for and gives the warnings that come of it.

@@ -93,9 +93,10 @@ type Service struct {
 	Outbound *safehttp.Dialer
 	Box      *secret.Box
 
-	made   sync.Map // project.ID of repositories known to exist on disk
-	locks  locks    // one commit through the API at a time on a branch
-	pushes pushes   // which repositories are due for housekeeping
+	made    sync.Map // project.ID of repositories known to exist on disk
+	locks   locks    // one commit through the API at a time on a branch
+	notices notices  // what those who push read besides
+	pushes  pushes   // which repositories are due for housekeeping
 
 	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
 

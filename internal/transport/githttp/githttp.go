@@ -120,7 +120,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p, err := h.Projects.Find(r.Context(), as, t.project)
+	p, err := h.find(r, t, service, as, access)
 	if err != nil {
 		h.refuseProject(w, r, t, as, err)
 		return
@@ -138,6 +138,31 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.challenge(w)
 	}
 }
+
+// find finds the project. One that is not there is made for whoever is about to push to
+// it and may make it.
+func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access account.GitAccess) (*project.Project, error) {
+	ctx := r.Context()
+	p, err := h.Projects.Find(ctx, as, t.project)
+	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet ||
+		h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
+		return p, err //nolint:wrapcheck // the sentence stands
+	}
+	if moved, was := errors.AsType[*project.Moved](err); was {
+		if p, found := h.Projects.FindByID(ctx, as, project.ID(moved.MovedTo())); found == nil {
+			h.Repos.Notify(as, p, repo.MovedNotice(t.project, p, h.remote(p)))
+		}
+		return nil, err //nolint:wrapcheck // as above
+	}
+	if p, err = h.Projects.CreateByPush(ctx, as, t.project); err != nil {
+		return nil, err //nolint:wrapcheck // as above
+	}
+	h.Repos.Notify(as, p, h.Repos.CreatedNotice(p, h.remote(p)))
+	return p, nil
+}
+
+// remote is where a project is reached over HTTP.
+func (h *Handler) remote(p *project.Project) string { return h.BaseURL + "/" + p.FullPath + ".git" }
 
 // wanted gives the service that a request is about and refuses what is not git's smart
 // protocol.
@@ -213,6 +238,8 @@ func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target
 	switch {
 	case was:
 		h.redirect(w, r, "/"+moved.Path+".git/"+t.service)
+	case errs.Is(err, errs.Forbidden):
+		h.refuse(w, r, as, err)
 	case !errs.Is(err, errs.NotFound):
 		h.fail(w, r, err)
 	case !as.Known():

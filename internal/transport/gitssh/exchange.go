@@ -39,6 +39,8 @@ const (
 
 const textNoRead = "You are not allowed to download code from this project."
 
+const textClosed = "Git access over SSH is not allowed"
+
 const textHidden = "The project you were looking for could not be found or you don't have permission to view it."
 
 // exchange is one command of a client.
@@ -95,6 +97,9 @@ func (x *exchange) run(ctx context.Context, text string) int {
 // git serves one of git's commands on the project at a path.
 func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string) int {
 	p, err := x.find(ctx, as, path)
+	if errs.Is(err, errs.NotFound) && command == receivePack {
+		p, err = x.create(ctx, as, path)
+	}
 	if err != nil {
 		return x.explain(err, textHidden)
 	}
@@ -118,13 +123,25 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 	if p, err = x.Projects.FindByID(ctx, as, moved.ID); err != nil {
 		return nil, err //nolint:wrapcheck // the sentence stands
 	}
-	x.tell("", fmt.Sprintf("Project '%s' was moved to '%s'.", at, p.FullPath), "", "Please update your Git remote:", "",
-		"  git remote set-url origin "+repo.SSHURL(x.Address, p.FullPath), "")
+	x.tell(repo.MovedNotice(at, p, repo.SSHURL(x.Address, p.FullPath))...)
 	return p, nil
 }
 
 // maxRequest bounds one request of a fetch, in bytes.
 const maxRequest = 16 << 20
+
+// create makes the project that somebody pushes to, where they may.
+func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*project.Project, error) {
+	if x.Settings.Current().EnabledGitAccessProtocol == "http" {
+		return nil, errs.Denied(textClosed)
+	}
+	p, err := x.Projects.CreateByPush(ctx, as, place(path))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the sentence stands
+	}
+	x.tell(x.Repos.CreatedNotice(p, repo.SSHURL(x.Address, p.FullPath))...)
+	return p, nil
+}
 
 func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project, command string) int {
 	if !x.open() {
@@ -187,7 +204,7 @@ func (x *exchange) open() bool {
 	if x.Settings.Current().EnabledGitAccessProtocol != "http" {
 		return true
 	}
-	x.refuse("Git access over SSH is not allowed")
+	x.refuse(textClosed)
 	return false
 }
 
