@@ -58,6 +58,7 @@ type Settings struct {
 	EnabledGitAccessProtocol            string   `setting:"enabled_git_access_protocol" default:"\"\""`
 	LFSEnabled                          bool     `setting:"lfs_enabled" default:"true"`                        // ours: Git LFS at all
 	MaxPersonalAccessTokenLifetime      *int     `setting:"max_personal_access_token_lifetime" default:"null"` // days
+	MaxSSHKeyLifetime                   *int     `setting:"max_ssh_key_lifetime" default:"null"`               // days
 	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`
 	PersonalAccessTokenPrefix           string   `setting:"personal_access_token_prefix" default:"\"glpat-\""`
 	ReceiveMaxInputSize                 *int     `setting:"receive_max_input_size" default:"null"` // MB

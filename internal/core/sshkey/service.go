@@ -138,6 +138,9 @@ func (s *Service) fill(k *Key, text string) error {
 	var f errs.Fields
 	checkTitle(&f, k.Title)
 	f.Check(!k.Expired(s.Now()), "key", "has expired")
+	if k.Kind == UserKey {
+		s.checkLifetime(&f, k)
+	}
 	switch p, err := parse(text); {
 	case strings.TrimSpace(text) == "":
 		f.Add("key", "can't be blank")
@@ -159,6 +162,21 @@ func (s *Service) fill(k *Key, text string) error {
 func checkTitle(f *errs.Fields, title string) {
 	f.Check(title != "", "title", "can't be blank")
 	f.Check(utf8.RuneCountInString(title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
+}
+
+// checkLifetime holds a key of a user against the longest life that the settings allow.
+func (s *Service) checkLifetime(f *errs.Fields, k *Key) {
+	days := s.Settings.Current().MaxSSHKeyLifetime
+	if days == nil || *days <= 0 {
+		return
+	}
+	last := s.Now().AddDate(0, 0, *days)
+	switch {
+	case k.ExpiresAt == nil:
+		f.Add("key", "has no expiration date but an expiration date is required for SSH keys on this instance. Contact the instance administrator.")
+	case k.ExpiresAt.After(last):
+		f.Add("key", "must expire before "+last.AddDate(0, 0, 1).UTC().Format(time.DateOnly))
+	}
 }
 
 // Delete removes one of the actor's own keys.

@@ -81,7 +81,19 @@ func (s *Server) createOwnGPGKey(ctx context.Context, as authz.Actor, p gpgKeyPa
 	return gpgKeyOf(k), nil
 }
 
-func (s *Server) deleteOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (api.None, error) {
+type deleteOwnGPGKeyParams struct {
+	ownGPGKeyPath
+	api.Unmodified
+}
+
+func (s *Server) deleteOwnGPGKey(ctx context.Context, as authz.Actor, p deleteOwnGPGKeyParams) (api.None, error) {
+	k, err := s.GPGKeys.FindOwn(ctx, as, p.KeyID)
+	if err != nil {
+		return api.None{}, err
+	}
+	if err := p.Check(k.UpdatedAt.Time); err != nil {
+		return api.None{}, err
+	}
 	return api.None{}, s.GPGKeys.Delete(ctx, as, p.KeyID)
 }
 

@@ -121,7 +121,19 @@ func (s *Server) createOwnKey(ctx context.Context, as authz.Actor, p keyParams) 
 	return s.key(k), nil
 }
 
-func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (api.None, error) {
+type deleteOwnKeyParams struct {
+	ownKeyPath
+	api.Unmodified
+}
+
+func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p deleteOwnKeyParams) (api.None, error) {
+	k, err := s.Keys.FindOwn(ctx, as, p.KeyID)
+	if err != nil {
+		return api.None{}, err
+	}
+	if err := p.Check(k.UpdatedAt.Time); err != nil {
+		return api.None{}, err
+	}
 	return api.None{}, s.Keys.Delete(ctx, as, p.KeyID)
 }
 

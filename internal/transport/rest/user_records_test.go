@@ -3,12 +3,14 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/transport/rest/api"
 )
 
 func TestUsers_follow(t *testing.T) {
@@ -125,6 +127,37 @@ func TestUsers_keyset(t *testing.T) {
 		w, body := p.call(mona, "GET", "/users?pagination=keyset&cursor="+bad, "")
 		if w.Code != http.StatusBadRequest || !strings.Contains(body, "cursor is invalid") {
 			t.Errorf("cursor %s: got %s", bad, fmt.Sprint(w.Code, body))
+		}
+	}
+}
+
+// Deletions honour If-Unmodified-Since: what changed since somebody looked stays.
+func TestUsers_deleteUnmodified(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t, dbtest.Open(t, false))
+	_, mona := p.signUp("mona")
+	key := newGPGKey(t)
+	p.call(mona, "POST", "/user/gpg_keys", "key="+url.QueryEscape(key))
+	p.call(mona, "POST", "/user/keys", "title=t&key="+url.QueryEscape("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHGD8qKFgbP42oiLQ/X5Syah+qxI1XmUfRQ7i2zxpEZ"))
+	for _, c := range []struct{ token, path string }{{mona, "/user/gpg_keys/1"}, {mona, "/user/keys/1"}, {adminToken, "/users/2"}} {
+		for _, row := range []struct {
+			since string
+			want  int
+		}{
+			{"Mon, 01 Jan 2001 00:00:00 GMT", http.StatusPreconditionFailed},
+			{"Mon, 04 May 2026 15:38:00 GMT", http.StatusNoContent},
+		} {
+			since, want := row.since, row.want
+			if want == http.StatusNoContent && c.token == adminToken {
+				continue // this server has no queue
+			}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, api.Prefix+c.path, nil)
+			r.Header.Set("Private-Token", c.token)
+			r.Header.Set("If-Unmodified-Since", since)
+			w := httptest.NewRecorder()
+			if p.kit.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("DELETE %s, unchanged since %s: got %d %s, want %d", c.path, since, w.Code, w.Body, want)
+			}
 		}
 	}
 }
