@@ -144,7 +144,8 @@ func (f *TokenFilter) where(now time.Time) *db.Where {
 }
 
 // FindToken gives a token, revoked ones too, to its user and to administrators. Others
-// are Unauthorized, whether it exists or not.
+// are Unauthorized, whether it exists or not, and so are users about the tokens with which
+// administrators act for them.
 func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*Token, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*T
 	switch {
 	case err != nil && !missing:
 		return nil, err
-	case !as.Admin && (missing || t.UserID != as.UserID):
+	case !as.Admin && (missing || t.UserID != as.UserID || t.Kind == ImpersonationToken):
 		return nil, errs.New(errs.Unauthorized, "")
 	case missing:
 		return nil, errNoToken

@@ -101,6 +101,38 @@ func TestService_FindToken(t *testing.T) {
 	})
 }
 
+// The attack: who guesses the number of a token with which administrators act for them
+// rotates it, and holds its secret instead of them.
+func TestService_FindToken_impersonation(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		mona, asMona := h.user("mona")
+		tok, key, err := h.CreateImpersonation(t.Context(), h.root, mona.ID, account.TokenInput{Name: "support", Scopes: authz.Scopes{authz.ScopeAPI}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = h.FindToken(t.Context(), asMona, tok.ID)
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		_, _, err = h.RotateToken(t.Context(), asMona, tok.ID, nil)
+		wantErr(t, err, errs.Unauthorized, "unauthorized")
+		err = h.RevokeToken(t.Context(), asMona, tok.ID)
+		wantErr(t, err, errs.BadRequest, "bad request")
+		as, _, err := h.Authenticate(t.Context(), key)
+		if err != nil {
+			t.Fatalf("after all that it is of no use: %v", err)
+		}
+		for name, of := range map[string]func() (*account.Token, error){
+			"an administrator": func() (*account.Token, error) { return h.FindToken(t.Context(), h.root, tok.ID) },
+			"its holder":       func() (*account.Token, error) { return h.OwnToken(t.Context(), as) },
+		} {
+			if got, err := of(); err != nil || got.Name != "support" {
+				t.Errorf("%s: got %+v, %v", name, got, err)
+			}
+		}
+	})
+}
+
 func TestService_RotateToken(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
