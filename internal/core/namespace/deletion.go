@@ -170,6 +170,16 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 	return g, nil
 }
 
+// Marked reports whether there is this group and it is marked for deletion. It asks for
+// no permission.
+func (s *Service) Marked(ctx context.Context, id ID) (bool, error) {
+	marked, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM groups WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL)", id)
+	if err != nil {
+		return false, fmt.Errorf("look for mark of group: %w", err)
+	}
+	return marked, nil
+}
+
 // Due lists the groups whose grace period is over, outermost ones only.
 func (s *Service) Due(ctx context.Context) ([]ID, error) {
 	day := s.Grace().Over

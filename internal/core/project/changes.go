@@ -2,6 +2,7 @@ package project
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -126,14 +128,31 @@ func setTemplate(changed *[]string, name string, field **string, value *string) 
 	setText(changed, name, field, value)
 }
 
+// cleanTopics drops what is blank or said before.
 func cleanTopics(topics []string) []string {
 	out := make([]string, 0, len(topics))
+	seen := make(map[string]bool, len(topics))
 	for _, t := range topics {
-		if t = strings.TrimSpace(t); t != "" && !slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, t) }) {
-			out = append(out, t)
+		fold := db.Fold(strings.TrimSpace(t))
+		if fold != "" && !seen[fold] {
+			seen[fold] = true
+			out = append(out, strings.TrimSpace(t))
 		}
 	}
 	return out
+}
+
+// maxTopics is how many topics a project may have: each costs a few statements.
+const maxTopics = 100
+
+func checkTopics(f *errs.Fields, topics []string) {
+	f.Check(len(topics) <= maxTopics, "topics", fmt.Sprintf("are too many (maximum is %d)", maxTopics))
+	for _, t := range topics {
+		if utf8.RuneCountInString(t) > namespace.MaxName {
+			f.Add("topics", namespace.MessageLongName)
+			return
+		}
+	}
 }
 
 const (
@@ -170,6 +189,9 @@ func check(p, old *Project) errs.Fields {
 	set := p.Settings()
 	if path := set.CIConfigPath; path != nil {
 		f.Check(!strings.HasPrefix(*path, "/") && !slices.Contains(strings.Split(*path, "/"), ".."), "ci_config_path", messageConfigPath)
+	}
+	if old == nil || p.TopicsJSON != old.TopicsJSON {
+		checkTopics(&f, p.Topics())
 	}
 	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
 	return f

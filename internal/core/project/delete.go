@@ -33,6 +33,7 @@ func (Purge) Kind() string { return "project_purge" }
 type PurgeGroup struct {
 	GroupID namespace.ID `json:"group_id"`
 	By      authz.UserID `json:"by"`
+	Marked  bool         `json:"marked,omitempty"` // only while it is marked for deletion: it may be restored before the job runs
 }
 
 // Kind names the job.
@@ -64,7 +65,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 }
 
 // remove makes a project disappear at once and frees its path; the rest happens in the
-// background.
+// background. One that was marked for deletion or restored since p was read stays.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
 	path, name := p.Path, p.Name
 	if p.MarkedForDeletionOn == nil {
@@ -72,7 +73,8 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		marked, err := s.db.Exec(ctx, `UPDATE projects SET pending_delete = ?, name = ?, name_fold = ?, path = ?, updated_at = ?
-			WHERE id = ? AND NOT pending_delete`, true, name, db.Fold(name), path, db.At(s.now()), p.ID)
+			WHERE id = ? AND NOT pending_delete AND COALESCE(marked_for_deletion_on, '') = ?`,
+			true, name, db.Fold(name), path, db.At(s.now()), p.ID, deref(p.MarkedForDeletionOn))
 		if err != nil || marked == 0 {
 			return err
 		}
@@ -141,13 +143,19 @@ func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath
 
 func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID})
+		return s.enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
 	})
 }
 
 // PurgeGroup deletes a group, its subgroups and its projects. Doing it twice is
 // harmless.
 func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
+	if args.Marked {
+		marked, err := s.namespaces.Marked(ctx, args.GroupID)
+		if err != nil || !marked {
+			return err
+		}
+	}
 	by := authz.Actor{UserID: args.By, Admin: true}
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
 		` JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ? ORDER BY p.id`, args.GroupID)
@@ -181,7 +189,7 @@ func (s *Service) PurgeMarked(ctx context.Context, _ PurgeMarked) error {
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		for _, id := range due {
-			if err := s.enqueue(ctx, PurgeGroup{GroupID: id}); err != nil {
+			if err := s.enqueue(ctx, PurgeGroup{GroupID: id, Marked: true}); err != nil {
 				return err
 			}
 		}

@@ -1,11 +1,14 @@
 package project_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -87,6 +90,81 @@ func TestService_Mark_waits_where_the_instance_says_so(t *testing.T) {
 		}
 		_, err = f.FindByID(ctx, ann, next.ID)
 		wantError(t, err, errs.NotFound, "Project not found")
+	})
+}
+
+// What somebody restores at the last moment stays: a job finds out when it runs, not when
+// it was enqueued or began.
+func TestService_PurgeMarked_leaves_what_was_restored(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann := t.Context(), f.user("ann", 10)
+		if err := f.settings.Set(ctx, "delayed_project_deletion", true); err != nil {
+			t.Fatal(err)
+		}
+		g := f.group(ann, "team", authz.Internal)
+		first, second := f.project(ann, "First", nil, authz.Internal), f.project(ann, "Second", nil, authz.Internal)
+		inside := f.project(ann, "Inside", g, authz.Internal)
+		for _, p := range []*project.Project{first, second} {
+			if err := f.Mark(ctx, ann, fmt.Sprint(p.ID)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
+			t.Fatal(err)
+		}
+		event.On(f.bus, "test", func(ctx context.Context, e project.Deleted) error {
+			_, err := f.Restore(ctx, ann, fmt.Sprint(second.ID))
+			return err
+		})
+		f.jobs, f.today = nil, f.today.AddDate(0, 0, 8)
+		if err := f.PurgeMarked(ctx, project.PurgeMarked{}); err != nil {
+			t.Fatal(err)
+		}
+		purge := project.PurgeGroup{GroupID: g.ID, Marked: true}
+		if !slices.Equal(f.jobs, []job.Args{project.Purge{ProjectID: first.ID}, purge}) {
+			t.Errorf("jobs: got %v", f.jobs)
+		}
+		if _, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.PurgeGroup(ctx, purge); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []project.ID{second.ID, inside.ID} {
+			if p, err := f.FindByID(ctx, ann, id); err != nil || p.MarkedForDeletionOn != nil {
+				t.Errorf("restored: %+v, %v", p, err)
+			}
+		}
+	})
+}
+
+// The attack: one call with more topics than the database takes in a minute, while nobody
+// else can write.
+func TestService_Update_topics(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ann := f.user("ann", 10)
+		p := f.project(ann, "App", nil, authz.Private)
+		many := make([]string, 200_000)
+		for i := range many {
+			many[i] = fmt.Sprint("t", i)
+		}
+		for _, tt := range []struct {
+			topics []string
+			want   string
+		}{
+			{many, "topics are too many (maximum is 100)"},
+			{[]string{strings.Repeat("x", 256)}, "topics is too long (maximum is 255 characters)"},
+		} {
+			_, err := f.Update(t.Context(), ann, fmt.Sprint(p.ID), project.Changes{Topics: &tt.topics})
+			wantError(t, err, errs.Invalid, tt.want)
+		}
+		topics := append(slices.Clone(many[:98]), "T1", " ", "\ufb01x", "fix") // some of them are the same
+		got, err := f.Update(t.Context(), ann, fmt.Sprint(p.ID), project.Changes{Topics: &topics})
+		if err != nil || len(got.Topics()) != 99 {
+			t.Errorf("got %v, %v", got, err)
+		}
 	})
 }
 

@@ -423,11 +423,11 @@ func TestService_Delete(t *testing.T) {
 		if err := f.PurgeMarked(ctx, project.PurgeMarked{}); err != nil {
 			t.Fatal(err)
 		}
-		if last := f.jobs[len(f.jobs)-1]; last != (project.PurgeGroup{GroupID: g.ID}) {
+		if last := f.jobs[len(f.jobs)-1]; last != (project.PurgeGroup{GroupID: g.ID, Marked: true}) {
 			t.Fatalf("last job: got %v", last)
 		}
 		for range 2 {
-			if err := f.PurgeGroup(ctx, project.PurgeGroup{GroupID: g.ID}); err != nil {
+			if err := f.PurgeGroup(ctx, project.PurgeGroup{GroupID: g.ID, Marked: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
