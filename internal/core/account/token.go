@@ -84,3 +84,14 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string)
 	err = s.Bus.Publish(ctx, TokenCreated{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, By: as})
 	return t, err
 }
+
+// Good reports whether a token of any kind, deploy tokens too, is there and neither
+// revoked nor past its last day. It asks for no permission.
+func (s *Service) Good(ctx context.Context, id TokenID) (bool, error) {
+	good, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM access_tokens WHERE id = ? AND NOT revoked AND (expires_on IS NULL OR expires_on > ?))",
+		id, s.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		return false, fmt.Errorf("look at token: %w", err)
+	}
+	return good, nil
+}

@@ -2,6 +2,7 @@ package lfs_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -298,6 +299,48 @@ func TestService_Redeem(t *testing.T) {
 		w.exec("UPDATE users SET admin = ? WHERE id = ?", false, w.admin.UserID)
 		if g, err = w.Redeem(t.Context(), token); err != nil || g.Actor.Admin {
 			t.Errorf("an administrator of the past: %+v, %v", g.Actor, err)
+		}
+	})
+}
+
+// The attack: a token is revoked because it leaked, and what it was changed into before
+// goes on for half an hour.
+func TestService_Redeem_revoked(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		accounts := w.Service.Accounts
+		tok, _, err := accounts.CreateToken(t.Context(), w.admin, w.dave.UserID, account.TokenInput{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deploy := account.DeployToken{NamespaceID: w.of(w.admin, w.shop).NamespaceID, Name: "mirror", ScopeText: string(authz.ScopeReadRepository)}
+		if err := w.World.DB.InTx(t.Context(), func(ctx context.Context) error {
+			_, err := accounts.KeepDeployToken(ctx, &deploy)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		own := w.dave
+		own.TokenID = int64(tok.ID)
+		for name, tt := range map[string]struct {
+			as  authz.Actor
+			end string
+			id  account.TokenID
+		}{
+			"revoked": {own, "UPDATE access_tokens SET revoked = true WHERE id = ?", tok.ID},
+			"deleted deploy token": {
+				authz.Actor{Deploy: authz.Deploy{TokenID: int64(deploy.ID), Place: deploy.NamespaceID}}, "DELETE FROM access_tokens WHERE id = ?", deploy.ID,
+			},
+		} {
+			token, err := w.Token(lfs.Grant{Actor: tt.as, ProjectID: w.shop, Operation: lfs.Download})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, err := w.Redeem(t.Context(), token); err != nil || g.Actor.Deploy != tt.as.Deploy || g.Actor.UserID != tt.as.UserID {
+				t.Errorf("%s, before: %+v, %v", name, g.Actor, err)
+			}
+			w.exec(tt.end, tt.id)
+			_, err = w.Redeem(t.Context(), token)
+			wants(t, err, errs.Unauthorized)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -37,7 +38,8 @@ func (s *Service) Token(g Grant) (string, error) {
 
 // Redeem gives the grant of a token, with the actor as it is now: a user who was blocked
 // since is Forbidden, and one who lost rights has them no more. Whatever is no token, or
-// an old one, is Unauthorized.
+// an old one, is Unauthorized, and so is one that was given for an access or deploy token
+// which is of no use any more.
 func (s *Service) Redeem(ctx context.Context, token string) (Grant, error) {
 	text, err := s.Signer.Open(tokenPurpose, token, s.Now())
 	if err != nil {
@@ -46,6 +48,16 @@ func (s *Service) Redeem(ctx context.Context, token string) (Grant, error) {
 	var g Grant
 	if err := json.Unmarshal([]byte(text), &g); err != nil {
 		return Grant{}, fmt.Errorf("decode grant: %w", err)
+	}
+	for _, id := range []int64{g.Actor.TokenID, g.Actor.Deploy.TokenID} {
+		if id == 0 {
+			continue
+		}
+		if good, err := s.Accounts.Good(ctx, account.TokenID(id)); err != nil {
+			return Grant{}, err
+		} else if !good {
+			return Grant{}, errs.New(errs.Unauthorized, "")
+		}
 	}
 	if !g.Actor.SignedIn() {
 		return g, nil

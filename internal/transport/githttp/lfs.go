@@ -126,7 +126,7 @@ func (x *lfsExchange) signOn() bool {
 			return false
 		}
 		x.as, x.grant, x.write = g.Actor, &g, g.Operation == lfs.Upload
-		x.as.Address = x.r.RemoteAddr
+		x.as.Address = address(x.r)
 		return true
 	}
 	if x.Settings.Current().EnabledGitAccessProtocol == "ssh" {
@@ -146,7 +146,7 @@ func (x *lfsExchange) signOn() bool {
 		return false
 	}
 	x.as, x.write = as, access.Write
-	x.as.Address = x.r.RemoteAddr
+	x.as.Address = address(x.r)
 	return true
 }
 
