@@ -86,10 +86,11 @@ func looseBlob(dir string, id ObjectID, least, most int64, fn func(content []byt
 	return fn(content)
 }
 
-// arrivedPacked lists the blobs of these sizes in the packs of the quarantine alone.
+// arrivedPacked lists the blobs of these sizes in the packs of the quarantine alone. It is
+// brief work: the pushes that wait for it must not be what it waits for.
 func (r *Repo) arrivedPacked(ctx context.Context, least, most int64) ([]ObjectID, error) {
 	list, err := r.git.stream(ctx, call{
-		repo: r.main(), env: []string{"GIT_OBJECT_DIRECTORY=" + r.objects}, service: true,
+		repo: r.main(), env: []string{"GIT_OBJECT_DIRECTORY=" + r.objects},
 		args: []string{"cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch-check=%(objecttype) %(objectsize) %(objectname)"},
 	})
 	if err != nil {

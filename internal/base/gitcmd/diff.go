@@ -139,7 +139,7 @@ func (r *Repo) RawDiff(ctx context.Context, a, b ObjectID, out io.Writer) error 
 		return err
 	}
 	args := []string{"diff-tree", "-r", "-p", "-M", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", from.String(), to.String()}
-	return r.git.run(ctx, call{repo: r, args: args, stdout: out, service: true})
+	return r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading})
 }
 
 // FormatPatch streams the commits of to that are not in from as mails, oldest first, as a .patch file has them.
@@ -148,7 +148,7 @@ func (r *Repo) FormatPatch(ctx context.Context, from, to ObjectID, out io.Writer
 		"format-patch", "--stdout", "--no-signature", "--no-color", "--no-ext-diff", "--no-textconv", "-M",
 		"--end-of-options", from.String() + ".." + to.String(),
 	}
-	return missing(r.git.run(ctx, call{repo: r, args: args, stdout: out, service: true}))
+	return missing(r.git.run(ctx, call{repo: r, args: args, stdout: out, load: reading}))
 }
 
 // errFlood means that the rest of an answer is not worth reading.

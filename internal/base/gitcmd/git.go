@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Root         string        // folder of all repositories, absolute
 	MaxProcesses int           // short commands at a time; default 16
-	MaxServices  int           // upload-pack, receive-pack, archive and large blobs at a time; default 64
+	MaxServices  int           // processes of each kind of long work at a time, see load; default 64
 	KeptOpen     int           // processes kept open for reading, in all; default 32
 	IdleAfter    time.Duration // a kept-open process closes after this long without a request; default 60 s
 	CacheBytes   int           // for commits, trees, small blobs and results, in all; default 16 MiB
@@ -30,18 +30,17 @@ type Config struct {
 // Git runs git for every repository below one folder. It is safe for concurrent
 // use. Close ends what it keeps open.
 type Git struct {
-	config   Config
-	env      []string
-	pool     *pool
-	short    chan struct{}
-	services chan struct{}
-	objects  *cache    // commits, trees, tags, object headers
-	blobs    *cache    // contents of small blobs
-	results  *cache    // packed references, walks, merge bases, diffs
-	since    time.Time // locks older than this are of processes before ours
-	started  atomic.Int64
-	running  atomic.Int64
-	serial   atomic.Int64 // makes names of temporary folders differ
+	config  Config
+	env     []string
+	pool    *pool
+	permits [loads]chan struct{}
+	objects *cache    // commits, trees, tags, object headers
+	blobs   *cache    // contents of small blobs
+	results *cache    // packed references, walks, merge bases, diffs
+	since   time.Time // locks older than this are of processes before ours
+	started atomic.Int64
+	running atomic.Int64
+	serial  atomic.Int64 // makes names of temporary folders differ
 
 	deflaters sync.Pool         // of *zlib.Writer, most of a megabyte each
 	tending   [64]chan struct{} // see Repo.tend; repositories may share one
@@ -70,15 +69,17 @@ func New(ctx context.Context, c Config) (*Git, error) {
 	}
 	c.Root = filepath.Clean(c.Root)
 	g := &Git{
-		config:   c,
-		env:      environment(),
-		since:    time.Now().Add(-50 * time.Millisecond), // a file's time may lag behind the clock
-		short:    make(chan struct{}, c.MaxProcesses),
-		services: make(chan struct{}, c.MaxServices),
-		objects:  newCache(c.CacheBytes / 2),
-		blobs:    newCache(c.CacheBytes / 4),
-		results:  newCache(c.CacheBytes / 4),
+		config:  c,
+		env:     environment(),
+		since:   time.Now().Add(-50 * time.Millisecond), // a file's time may lag behind the clock
+		objects: newCache(c.CacheBytes / 2),
+		blobs:   newCache(c.CacheBytes / 4),
+		results: newCache(c.CacheBytes / 4),
 	}
+	for l := range g.permits {
+		g.permits[l] = make(chan struct{}, c.MaxServices)
+	}
+	g.permits[brief] = make(chan struct{}, c.MaxProcesses)
 	for i := range g.tending {
 		g.tending[i] = make(chan struct{}, 1)
 	}
@@ -196,12 +197,12 @@ func environment() []string {
 // call is one git process: args are fixed words, typed names, or values joined to
 // their flag with "=".
 type call struct {
-	repo    *Repo // nil outside any repository
-	config  []string
-	args    []string
-	env     []string
-	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer // besides the kept tail
-	service bool      // counts against MaxServices
+	repo   *Repo // nil outside any repository
+	config []string
+	args   []string
+	env    []string
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer // besides the kept tail
+	load   load      // what it counts against
 }

@@ -48,7 +48,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		{"commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"},
 	}
 	for _, args := range commands {
-		if err := r.git.run(ctx, call{repo: r.main(), config: modest(), args: args, service: true}); err != nil {
+		if err := r.git.run(ctx, call{repo: r.main(), config: modest(), args: args, load: long}); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func modest() []string { return []string{"pack.threads=1", "pack.windowMemory=64
 func (r *Repo) Fsck(ctx context.Context) error {
 	var said tail
 	args := []string{"fsck", "--strict", "--full", "--no-dangling", "--no-progress"}
-	err := r.git.run(ctx, call{repo: r.main(), args: args, stdout: &said, service: true})
+	err := r.git.run(ctx, call{repo: r.main(), args: args, stdout: &said, load: long})
 	var e *Error
 	if errors.As(err, &e) {
 		e.Stderr = said.String() + e.Stderr

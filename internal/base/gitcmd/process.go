@@ -80,12 +80,24 @@ func (g *Git) wait(ctx context.Context, cmd *exec.Cmd, name string, said *tail) 
 	return e
 }
 
+// load is a kind of work, of which only so much is done at a time. One kind does not wait
+// for another where clients hold it up: whoever sends a pack slowly, or reads a large file
+// slowly, keeps nobody from a clone. What a push makes necessary while it waits is long
+// or brief, never a push.
+type load int
+
+const (
+	brief    load = iota
+	long          // archives, copies between repositories, housekeeping
+	fetching      // upload-pack
+	pushing       // receive-pack
+	reading       // large files and diffs, as fast as a client takes them
+	loads
+)
+
 // permit waits for one of the processes that may run at a time; give it back by calling the function.
-func (g *Git) permit(ctx context.Context, service bool) (func(), error) {
-	gate := g.short
-	if service {
-		gate = g.services
-	}
+func (g *Git) permit(ctx context.Context, l load) (func(), error) {
+	gate := g.permits[l]
 	select {
 	case gate <- struct{}{}:
 		return func() { <-gate }, nil
@@ -96,7 +108,7 @@ func (g *Git) permit(ctx context.Context, service bool) (func(), error) {
 
 // run runs a process to its end.
 func (g *Git) run(ctx context.Context, c call) error {
-	done, err := g.permit(ctx, c.service)
+	done, err := g.permit(ctx, c.load)
 	if err != nil {
 		return err
 	}

@@ -265,7 +265,7 @@ func (r *Repo) OpenBlob(ctx context.Context, id ObjectID) (*BlobReader, error) {
 		}
 		return &BlobReader{Reader: bytes.NewReader(b), ID: id, Size: info.Size}, nil
 	}
-	out, err := r.git.stream(ctx, call{repo: r, args: []string{"cat-file", "blob", id.String()}, service: true})
+	out, err := r.git.stream(ctx, call{repo: r, args: []string{"cat-file", "blob", id.String()}, load: reading})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ const maxHead = 64 << 10
 // RemoteHead gives the branch that HEAD of a remote names, "" where it names none.
 func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 	out, err := r.git.output(ctx, call{
-		repo: r, service: true, env: r.git.configured(remoteConfig(m)), args: []string{"ls-remote", "--symref", "--", m.URL, "HEAD"},
+		repo: r, load: long, env: r.git.configured(remoteConfig(m)), args: []string{"ls-remote", "--symref", "--", m.URL, "HEAD"},
 	}, maxHead)
 	if err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 func (r *Repo) FetchAll(ctx context.Context, m Remote) error {
 	defer r.Recycle()
 	return r.git.run(ctx, call{
-		repo: r, service: true, env: r.git.configured(remoteConfig(m)),
+		repo: r, load: long, env: r.git.configured(remoteConfig(m)),
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
 			"--", m.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",

@@ -33,7 +33,7 @@ func (r *Repo) UploadPack(ctx context.Context, s Service) error {
 		"uploadpack.advertiseBundleURIs=false",
 		"uploadpackfilter.allow=true",
 	}
-	return r.service(ctx, "upload-pack", []string{"--strict"}, config, s)
+	return r.service(ctx, fetching, []string{"upload-pack", "--strict"}, config, s)
 }
 
 // ReceivePack serves a push. Objects go to git's own quarantine, which pre-receive finds
@@ -62,19 +62,18 @@ func (r *Repo) ReceivePack(ctx context.Context, s Service) error {
 	// A delta of a few bytes can stand for gigabytes; files that are sent whole are not
 	// held in memory.
 	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "GIT_ALLOC_LIMIT=1g")
-	return r.service(ctx, "receive-pack", nil, config, s)
+	return r.service(ctx, pushing, []string{"receive-pack"}, config, s)
 }
 
 // UploadArchive serves git archive --remote.
 func (r *Repo) UploadArchive(ctx context.Context, s Service) error {
-	return r.service(ctx, "upload-archive", nil, nil, s)
+	return r.service(ctx, fetching, []string{"upload-archive"}, nil, s)
 }
 
-func (r *Repo) service(ctx context.Context, name string, flags, config []string, s Service) error {
+func (r *Repo) service(ctx context.Context, l load, args, config []string, s Service) error {
 	if !r.Exists() {
 		return fmt.Errorf("repository: %w", ErrNotFound)
 	}
-	args := append([]string{name}, flags...)
 	if s.Stateless || s.Advertise {
 		args = append(args, "--stateless-rpc")
 	}
@@ -87,7 +86,7 @@ func (r *Repo) service(ctx context.Context, name string, flags, config []string,
 	}
 	return r.git.run(ctx, call{
 		repo: r, config: append(config, s.Config...), args: append(args, r.path), env: env,
-		stdin: s.Stdin, stdout: s.Stdout, stderr: s.Stderr, service: true,
+		stdin: s.Stdin, stdout: s.Stdout, stderr: s.Stderr, load: l,
 	})
 }
 
@@ -128,7 +127,7 @@ func (r *Repo) Archive(ctx context.Context, commit ObjectID, format ArchiveForma
 	if strings.ContainsAny(prefix, "\x00\n\\") || strings.HasPrefix(prefix, "/") || strings.Contains("/"+prefix+"/", "/../") {
 		return fmt.Errorf("archive prefix %q: %w", clip(prefix), ErrBadName)
 	}
-	c := call{repo: r, stdout: out, service: true, args: []string{"archive", "--format=" + string(format)}}
+	c := call{repo: r, stdout: out, load: long, args: []string{"archive", "--format=" + string(format)}}
 	switch format {
 	case ArchiveZip, ArchiveTar, ArchiveTarGzip:
 	case ArchiveTarBzip2:
@@ -151,7 +150,7 @@ func (r *Repo) Archive(ctx context.Context, commit ObjectID, format ArchiveForma
 
 // Bzip2 compresses with the program of that name, as git does for archives.
 func (g *Git) Bzip2(ctx context.Context, in io.Reader, out io.Writer) error {
-	done, err := g.permit(ctx, true)
+	done, err := g.permit(ctx, long)
 	if err != nil {
 		return err
 	}

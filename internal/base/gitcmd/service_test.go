@@ -229,6 +229,52 @@ func TestRepo_ReceivePack_cancelled(t *testing.T) {
 	}
 }
 
+// The attack: clients take every place there is for pushes, or for large files, and say or
+// read nothing. Whoever fetches, and what a push waits for itself, goes on.
+func TestGit_held_up(t *testing.T) {
+	t.Parallel()
+	g := newGit(t, func(c *gitcmd.Config) { c.MaxServices, c.MaxProcesses = 1, 1 })
+	r := newRepo(t, g)
+	id := commit(t, r, 1700000000, map[string]string{"large": strings.Repeat("x", 2<<20)})
+	point(t, r, "refs/heads/main", id)
+	ctx, cancel := context.WithCancel(t.Context())
+	in, hold := io.Pipe()
+	out, first := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- r.ReceivePack(ctx, gitcmd.Service{Stdin: in, Stdout: first}) }()
+	if _, err := io.ReadFull(out, make([]byte, 4)); err != nil { // it waits for commands
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	entry := must[gitcmd.TreeEntry](t)(r.Entry(ctx, id, "large"))
+	file := must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, entry.ID))
+
+	if err := r.UploadPack(ctx, gitcmd.Service{Advertise: true, Stdout: io.Discard}); err != nil {
+		t.Errorf("fetch: %v", err)
+	}
+	if err := r.Archive(ctx, id, gitcmd.ArchiveTar, "a", "", io.Discard); err != nil {
+		t.Errorf("archive: %v", err)
+	}
+	objects := filepath.Join(r.Path(), "objects", "tmp_objdir-incoming-1")
+	if err := os.MkdirAll(filepath.Join(objects, "pack"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	runGitIn(t, r.Path(), "", "pack-objects", "--all", filepath.Join(objects, "pack", "pack"))
+	v := must[*gitcmd.Repo](t)(r.View(objects))
+	found := 0
+	if err := v.ArrivedBlobs(ctx, 0, 4<<20, func([]byte) error { found++; return nil }); err != nil || found != 1 {
+		t.Errorf("look at what is pushed: %d, %v", found, err)
+	}
+	v.CloseView()
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	_ = hold.Close()
+	<-ended
+	_ = first.Close()
+}
+
 func TestRepo_Archive(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -98,7 +98,7 @@ func (r *Repo) Copy(ctx context.Context, from *Repo, want []ObjectID) (int64, er
 		in.WriteString(id.String() + "\n")
 	}
 	pack, err := r.git.stream(ctx, call{
-		repo: from.main(), config: modest(), service: true, stdin: strings.NewReader(in.String()),
+		repo: from.main(), config: modest(), load: long, stdin: strings.NewReader(in.String()),
 		args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "--quiet"},
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ type stream struct {
 
 // stream starts a process and gives its output; Close ends it.
 func (g *Git) stream(ctx context.Context, c call) (*stream, error) {
-	done, err := g.permit(ctx, c.service)
+	done, err := g.permit(ctx, c.load)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 type FetchLimits struct {
 	Running    int // in all; 0 is 32. Three quarters of them may be for nobody signed in.
 	PerAddress int // for nobody signed in from one address, those that wait included; 0 is 16
+	PerActor   int // for one user, deploy key or deploy token; more of them wait, and let others by; 0 is half of Running
 }
 
 // turn is how long somebody who is not signed in waits.
@@ -26,8 +27,9 @@ const RetryAfter = 5 * time.Second
 // errBusy is told to anonymous callers while there is too much to do.
 var errBusy = &errs.Error{Kind: errs.Unavailable, Message: "The server is busy with other fetches. Please try again in a few seconds, or sign in: signed-in users wait their turn."}
 
-// gate lets in so many fetches at a time. Those who are signed in wait for their turn and
-// go first; the others wait for a short time, and not too many of them.
+// gate lets in so many fetches at a time. Those who are known wait for their turn and go
+// first, though nobody takes every place; the others wait for a short time, and not too
+// many of them.
 type gate struct {
 	limits FetchLimits
 
@@ -35,11 +37,19 @@ type gate struct {
 	running   int
 	anonymous int                  // of those that run
 	from      map[netip.Prefix]int // anonymous ones, waiting or running, by address
-	signedIn  []*waiter
+	inside    map[who]int          // known ones that run
+	known     []*waiter
 	others    []*waiter
 }
 
+// who tells known actors apart.
+type who struct {
+	user   authz.UserID
+	deploy authz.Deploy
+}
+
 type waiter struct {
+	who  who
 	turn chan struct{} // closed when it is
 }
 
@@ -50,7 +60,10 @@ func newGate(l FetchLimits) *gate {
 	if l.PerAddress <= 0 {
 		l.PerAddress = 16
 	}
-	return &gate{limits: l, from: map[netip.Prefix]int{}}
+	if l.PerActor <= 0 {
+		l.PerActor = max(l.Running/2, 1)
+	}
+	return &gate{limits: l, from: map[netip.Prefix]int{}, inside: map[who]int{}}
 }
 
 // full reports whether an anonymous caller would be refused.
@@ -61,21 +74,21 @@ func (g *gate) full(as authz.Actor) bool {
 }
 
 func (g *gate) refuses(as authz.Actor, from netip.Prefix) bool {
-	return !as.SignedIn() && (g.from[from] >= g.limits.PerAddress || len(g.others) >= 2*g.limits.Running)
+	return !as.Known() && (g.from[from] >= g.limits.PerAddress || len(g.others) >= 2*g.limits.Running)
 }
 
 // enter waits for a turn and gives the function that ends it. Anonymous callers are
 // refused with errBusy where it would be long.
 func (g *gate) enter(ctx context.Context, as authz.Actor) (leave func(), err error) {
 	from := origin(as.Address)
-	w := &waiter{turn: make(chan struct{})}
+	w := &waiter{who: who{as.UserID, as.Deploy}, turn: make(chan struct{})}
 	g.mu.Lock()
 	if g.refuses(as, from) {
 		g.mu.Unlock()
 		return nil, errBusy
 	}
-	queue, patience := &g.signedIn, (<-chan time.Time)(nil)
-	if !as.SignedIn() {
+	queue, patience := &g.known, (<-chan time.Time)(nil)
+	if !as.Known() {
 		queue = &g.others
 		g.from[from]++
 		timer := time.NewTimer(turn)
@@ -89,7 +102,11 @@ func (g *gate) enter(ctx context.Context, as authz.Actor) (leave func(), err err
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.running--
-		if !as.SignedIn() {
+		if as.Known() {
+			if g.inside[w.who]--; g.inside[w.who] == 0 {
+				delete(g.inside, w.who)
+			}
+		} else {
 			g.anonymous--
 			g.forget(from)
 		}
@@ -108,7 +125,7 @@ func (g *gate) enter(ctx context.Context, as authz.Actor) (leave func(), err err
 	for i, other := range *queue {
 		if other == w {
 			*queue = append((*queue)[:i:i], (*queue)[i+1:]...)
-			if !as.SignedIn() {
+			if !as.Known() {
 				g.forget(from)
 			}
 			return nil, err
@@ -126,11 +143,18 @@ func (g *gate) forget(from netip.Prefix) {
 
 // admit lets in whose turn it is; g.mu is held.
 func (g *gate) admit() {
-	for g.running < g.limits.Running && len(g.signedIn) > 0 {
-		close(g.signedIn[0].turn)
-		g.signedIn = g.signedIn[1:]
+	waiting := g.known[:0]
+	for _, w := range g.known {
+		if g.running == g.limits.Running || g.inside[w.who] >= g.limits.PerActor {
+			waiting = append(waiting, w)
+			continue
+		}
+		close(w.turn)
 		g.running++
+		g.inside[w.who]++
 	}
+	clear(g.known[len(waiting):])
+	g.known = waiting
 	for g.running < g.limits.Running && g.anonymous < max(g.limits.Running*3/4, 1) && len(g.others) > 0 {
 		close(g.others[0].turn)
 		g.others = g.others[1:]

@@ -91,3 +91,42 @@ func TestGate(t *testing.T) {
 		}
 	})
 }
+
+// The attack: one user holds more connections open than there are places, and says nothing.
+func TestGate_one_actor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(FetchLimits{Running: 4, PerActor: 2})
+		eve := authz.Actor{UserID: 1}
+		gone, cancel := context.WithCancel(t.Context())
+		var held, waiting sync.WaitGroup
+		for range 10 {
+			waiting.Add(1)
+			held.Go(func() {
+				leave, err := g.enter(gone, eve)
+				waiting.Done()
+				if err == nil {
+					<-gone.Done()
+					leave()
+				}
+			})
+		}
+		synctest.Wait()
+		for _, as := range []authz.Actor{{UserID: 2}, {Deploy: authz.Deploy{KeyID: 1}}} {
+			leave, err := g.enter(t.Context(), as)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+		}
+		if g.running != 2 || g.full(authz.Actor{Deploy: authz.Deploy{TokenID: 1}, Address: "10.0.0.1"}) {
+			t.Errorf("running %d", g.running)
+		}
+		cancel()
+		waiting.Wait()
+		held.Wait()
+		if g.running != 0 || len(g.inside) != 0 || len(g.known) != 0 {
+			t.Errorf("left over: %+v", g)
+		}
+	})
+}

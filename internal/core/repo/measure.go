@@ -44,7 +44,9 @@ func (s *Service) Measure(ctx context.Context, args Measuring) error {
 	return s.measure(ctx, p)
 }
 
+// measure does it once however many ask for it: the others wait and find it done.
 func (s *Service) measure(ctx context.Context, p *project.Project) error {
+	defer s.locks.lock(lockKey{p.ID, "\x00measure"})()
 	r, err := s.Open(ctx, p)
 	if err != nil {
 		return err

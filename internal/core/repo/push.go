@@ -88,8 +88,19 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 	return by, err //nolint:wrapcheck // it says what failed
 }
 
-// Repo is the repository that is pushed to.
-func (p *Push) Repo() *gitcmd.Repo { return p.repo }
+// pushLimits bound the pushes that git takes at a time. A client decides how long one lasts.
+var pushLimits = FetchLimits{Running: 64, PerActor: 16}
+
+// Receive lets git take the push. Where one actor has many under way at once, the rest
+// wait for their turn.
+func (p *Push) Receive(ctx context.Context, service gitcmd.Service) error {
+	leave, err := p.service.receives.enter(ctx, p.as)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return p.repo.ReceivePack(ctx, service) //nolint:wrapcheck // git's own error
+}
 
 // Check judges the whole push while its objects are in quarantine, the folder objects; it
 // is "" where there are none. A refusal is text for the person who pushes; err is a failure of the server.

@@ -66,6 +66,7 @@ type Service struct {
 	archives *spool.Cache
 	packs    *spool.Cache
 	fetches  *gate
+	receives *gate
 	log      *slog.Logger
 	now      func() time.Time
 	baseURL  string
@@ -109,7 +110,7 @@ func New(d Deps) *Service {
 	return &Service{
 		PushRules: &pushrule.Service{DB: d.DB, Policy: d.Policy, Bus: d.Bus, Now: d.Now},
 		db:        d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches),
+		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches), receives: newGate(pushLimits),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL,
 	}
 }

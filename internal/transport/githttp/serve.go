@@ -116,7 +116,7 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 	if settings.ReceiveMaxInputSize != nil {
 		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*settings.ReceiveMaxInputSize<<20))
 	}
-	if err := push.Repo().ReceivePack(r.Context(), service); err != nil {
+	if err := push.Receive(r.Context(), service); err != nil {
 		h.ended(w, r, out, err)
 	}
 }

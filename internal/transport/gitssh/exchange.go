@@ -196,7 +196,7 @@ func (x *exchange) push(ctx context.Context, as authz.Actor, p *project.Project)
 	if most := x.Settings.Current().ReceiveMaxInputSize; most != nil {
 		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*most<<20))
 	}
-	return x.ended(push.Repo().ReceivePack(ctx, service))
+	return x.ended(push.Receive(ctx, service))
 }
 
 // open asks the settings whether git is served over SSH, and tells the client if not.
