@@ -88,6 +88,9 @@ func (a *App) react() {
 		return a.lfs.LinkAll(ctx, e.SourceID, e.ProjectID)
 	})
 	event.On(b, "merge requests between forks", a.requests.OnUnforked)
+	event.On(b, "copy of the repository", func(ctx context.Context, e project.Templated) error {
+		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
+	})
 	event.On(b, "objects of its own", func(ctx context.Context, e project.Unforked) error {
 		if e.Deleted {
 			return nil // its repository goes as a whole

@@ -20,6 +20,8 @@ type Input struct {
 	Readme       bool
 	ObjectFormat string // sha1 or sha256, "" is sha1
 	ImportURL    string
+	Template     string // name of a built-in template; there is none
+	TemplateID   *ID    // project whose branches and tags the new one starts with
 	Storage      string // administrators only, "" is the instance's
 	Changes
 }
@@ -97,11 +99,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 		return nil, err
 	}
 	in.ImportURL = from.address
+	if from.template, err = s.template(ctx, as, in); err != nil {
+		return nil, err
+	}
 	p, err := s.build(as, in, parent)
 	if err != nil {
 		return nil, err
 	}
-	if from.address != "" {
+	if from.address != "" || from.template != nil {
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
 	fields := check(p, nil)

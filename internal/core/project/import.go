@@ -41,6 +41,38 @@ func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Pr
 type origin struct {
 	address string // without credentials, "" for nowhere
 	user    *url.Userinfo
+
+	template *Project
+}
+
+// Templated says that a new project is to start with what another one holds.
+type Templated struct {
+	ProjectID ID
+	SourceID  ID
+}
+
+// template finds the project that a new one starts with, nil for none. One whose code
+// the actor may not read is as unknown as one that is not there.
+func (s *Service) template(ctx context.Context, as authz.Actor, in Input) (*Project, error) {
+	unknown := func(what string) error {
+		var f errs.Fields
+		f.Add("template", fmt.Sprintf("'%s' is unknown or invalid", what))
+		return f.Err()
+	}
+	if in.Template != "" {
+		return nil, unknown(in.Template)
+	}
+	if in.TemplateID == nil {
+		return nil, nil
+	}
+	p, err := s.FindByID(ctx, as, *in.TemplateID)
+	if err == nil {
+		err = s.policy.Require(ctx, as, authz.ReadCode, p.Subject())
+	}
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
+		return nil, unknown(fmt.Sprint(*in.TemplateID))
+	}
+	return p, err
 }
 
 // checkImport looks at the address that a project is to be imported from. Where the
@@ -67,6 +99,9 @@ func (s *Service) checkImport(address string) (origin, error) {
 
 // scheduleImport enqueues the import in the transaction that makes the project.
 func (s *Service) scheduleImport(ctx context.Context, p *Project, from origin) error {
+	if from.template != nil {
+		return s.bus.Publish(ctx, Templated{ProjectID: p.ID, SourceID: from.template.ID})
+	}
 	if from.address == "" {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 func (s *Server) projectRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public(),
-		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject),
-		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject),
+		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject, authz.ReadCode),
+		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject, authz.ReadCode),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject, authz.ChangeVisibility),
@@ -173,18 +173,19 @@ type createProjectParams struct {
 
 // newProject are the parameters that count only when a project is made.
 type newProject struct {
-	Readme            bool     `param:"initialize_with_readme" doc:"Start with a README.md"`
-	ObjectFormat      string   `param:"repository_object_format" values:"sha1,sha256" doc:"Hash of git's objects"`
-	ImportURL         string   `param:"import_url" doc:"Address to import from"`
-	TemplateName      string   `param:"template_name" doc:"Template to start with"`
-	TemplateProjectID *int64   `param:"template_project_id" doc:"Project to take as a template"`
-	RepositoryStorage string   `param:"repository_storage" doc:"Storage of the repository; for administrators"`
-	_                 struct{} `exclusive:"import_url,template_name,template_project_id"`
+	Readme            bool        `param:"initialize_with_readme" doc:"Start with a README.md"`
+	ObjectFormat      string      `param:"repository_object_format" values:"sha1,sha256" doc:"Hash of git's objects"`
+	ImportURL         string      `param:"import_url" doc:"Address to import from"`
+	TemplateName      string      `param:"template_name" doc:"Template to start with"`
+	TemplateProjectID *project.ID `param:"template_project_id" doc:"Project to take as a template"`
+	UseCustomTemplate bool        `param:"use_custom_template" doc:"Given with template_project_id"`
+	RepositoryStorage string      `param:"repository_storage" doc:"Storage of the repository; for administrators"`
+	_                 struct{}    `exclusive:"import_url,template_name,template_project_id"`
 }
 
 func (p *newProject) input(c project.Changes) project.Input {
 	return project.Input{
-		Readme: p.Readme, ObjectFormat: p.ObjectFormat, ImportURL: p.ImportURL, Storage: p.RepositoryStorage, Changes: c,
+		Readme: p.Readme, ObjectFormat: p.ObjectFormat, ImportURL: p.ImportURL, Template: p.TemplateName, TemplateID: p.TemplateProjectID, Storage: p.RepositoryStorage, Changes: c,
 	}
 }
 

@@ -94,6 +94,7 @@ func (s *Server) Routes() []*api.Route {
 		s.projectRoutes(),
 		s.statisticsRoutes(),
 		s.topicRoutes(),
+		s.templateRoutes(),
 		s.badgeRoutes(),
 		s.attributeRoutes(),
 		s.branchRoutes(),
