@@ -140,6 +140,9 @@ func who(r authz.Rule) string {
 	if r.Deploy {
 		out = append(out, "deploy keys and tokens")
 	}
+	if r.Person {
+		out = append(out, "no bots")
+	}
 	return strings.Join(out, "; ")
 }
 

@@ -141,6 +141,7 @@ const (
 	ReadNamespace  Ability = "read_namespace"
 	ManageOwnToken Ability = "manage_own_token"
 	ManageOwnKey   Ability = "manage_own_key"
+	AddOwnKey      Ability = "add_own_key"
 	UpdateOwnUser  Ability = "update_own_user"
 	ReadUserStatus Ability = "read_user_status"
 	ReadUserKeys   Ability = "read_user_keys"
@@ -270,6 +271,7 @@ type Rule struct {
 	Anyone   bool    // whoever sees the subject, signed in or not
 	SignedIn bool    // whoever sees the subject and is signed in
 	Own      bool    // the author or an assignee of the item
+	Person   bool    // refused to bots
 	Feature  Feature // refused to those whom the feature is closed to
 	Code     bool    // guests of a private project do not see code
 	Write    bool    // refused in an archived project, and to auditors for being auditors
@@ -293,6 +295,7 @@ var Rules = map[Ability]Rule{
 	ReadNamespace:  {SignedIn: true},
 	ManageOwnToken: {SignedIn: true},
 	ManageOwnKey:   {SignedIn: true},
+	AddOwnKey:      {SignedIn: true, Person: true}, // a bot is worth as long as its token
 	UpdateOwnUser:  {SignedIn: true},
 	ReadUserStatus: {Anyone: true},
 	ReadUserKeys:   {Anyone: true},

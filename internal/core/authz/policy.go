@@ -102,7 +102,7 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 
 // allows applies a row of the table to an actor that sees the subject.
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
-	if r.Write && s.Archived || as.Deploys() && !r.Deploy {
+	if r.Write && s.Archived || as.Deploys() && !r.Deploy || as.Bot && r.Person {
 		return false
 	}
 	if r.Feature == NoFeature {

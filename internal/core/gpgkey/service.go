@@ -29,10 +29,10 @@ type Service struct{ Config }
 // New builds the service.
 func New(c Config) *Service { return &Service{c} }
 
-// Create adds a key to the actor's own account. Whatever is wrong with it is Invalid
-// with a map.
+// Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
+// it is Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, text string) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, as.UserID, text)

@@ -56,10 +56,10 @@ type Input struct {
 
 const maxTitle = 255
 
-// Create adds a key to the actor's own account. Whatever is wrong with it is Invalid
-// with a map.
+// Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
+// it is Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.Policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, as.UserID, in)

@@ -16,7 +16,7 @@ func (s *Server) gpgKeyRoutes() []*api.Route {
 		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public(),
 		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public(),
 	), api.Scoped(nil,
-		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.ManageOwnKey),
+		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke one of one's own GPG keys").Needs(authz.ManageOwnKey).
 			Status(http.StatusAccepted),

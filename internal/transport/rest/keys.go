@@ -17,7 +17,7 @@ func (s *Server) keyRoutes() []*api.Route {
 		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public(),
 		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public(),
 	), api.Scoped(nil,
-		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.ManageOwnKey),
+		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key to a user's account").Needs(authz.AdminUsers),
 		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
