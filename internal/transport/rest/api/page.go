@@ -149,6 +149,10 @@ func (l List[T]) span(page Page) span {
 		s.pages = max(1, (l.total+page.PerPage-1)/page.PerPage)
 		s.follows = page.Number < s.pages
 		s.leads = s.leads && page.Number <= s.pages
+		if !s.counted { // the total may have been counted no further than that
+			s.follows = s.follows || len(l.Items) == page.PerPage
+			s.leads = s.leads || page.Number > 1 && len(l.Items) > 0
+		}
 	}
 	return s
 }
