@@ -17,8 +17,8 @@ import (
 func (s *Server) projectRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public(),
-		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject, authz.ReadCode),
-		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject, authz.ReadCode),
+		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject),
+		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject, authz.ChangeVisibility),
