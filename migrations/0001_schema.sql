@@ -540,6 +540,7 @@ CREATE TABLE pipelines (
     created_at  {{time}} NOT NULL,
     updated_at  {{time}} NOT NULL
 );
+CREATE INDEX pipelines_user ON pipelines (user_id);
 CREATE UNIQUE INDEX pipelines_iid ON pipelines (project_id, iid);
 CREATE INDEX pipelines_sha ON pipelines (project_id, sha, id);
 
@@ -560,6 +561,7 @@ CREATE TABLE commit_statuses (
     started_at  {{time}},
     finished_at {{time}}
 );
+CREATE INDEX commit_statuses_author ON commit_statuses (author_id);
 CREATE INDEX commit_statuses_pipeline ON commit_statuses (pipeline_id, id);
 
 -- What pushed commits must look like. A project gets a copy of its nearest group's when
@@ -700,6 +702,7 @@ CREATE TABLE issues (
     created_at        {{time}} NOT NULL,
     updated_at        {{time}} NOT NULL
 );
+CREATE INDEX issues_closed_by ON issues (closed_by_id) WHERE closed_by_id IS NOT NULL;
 CREATE UNIQUE INDEX issues_iid ON issues (project_id, iid);
 CREATE INDEX issues_project ON issues (project_id, id);
 CREATE INDEX issues_created ON issues (project_id, created_at, id);
@@ -734,6 +737,8 @@ CREATE TABLE notes (
     created_at     {{time}} NOT NULL,
     updated_at     {{time}} NOT NULL
 );
+CREATE INDEX notes_resolved_by ON notes (resolved_by_id) WHERE resolved_by_id IS NOT NULL;
+CREATE INDEX notes_group ON notes (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX notes_noteable ON notes (noteable_type, noteable_id, id, internal, system);
 CREATE INDEX notes_project ON notes (project_id, id);
 CREATE INDEX notes_commit ON notes (project_id, commit_id, id) WHERE commit_id IS NOT NULL;
@@ -798,6 +803,8 @@ CREATE TABLE merge_requests (
     created_at         {{time}} NOT NULL,
     updated_at         {{time}} NOT NULL
 );
+CREATE INDEX merge_requests_merge_user ON merge_requests (merge_user_id) WHERE merge_user_id IS NOT NULL;
+CREATE INDEX merge_requests_closed_by ON merge_requests (closed_by_id) WHERE closed_by_id IS NOT NULL;
 CREATE UNIQUE INDEX merge_requests_iid ON merge_requests (target_project_id, iid);
 CREATE INDEX merge_requests_target ON merge_requests (target_project_id, id);
 CREATE INDEX merge_requests_state ON merge_requests (target_project_id, state, id);
@@ -867,6 +874,7 @@ CREATE TABLE events (
     payload      {{text}}, -- JSON, for pushes
     created_at   {{time}} NOT NULL
 );
+CREATE INDEX events_group ON events (group_id) WHERE group_id IS NOT NULL;
 CREATE INDEX events_project ON events (project_id, id);
 CREATE INDEX events_author ON events (author_id, id);
 

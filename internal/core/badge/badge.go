@@ -267,8 +267,8 @@ func check(b *Badge) error {
 }
 
 // Render fills in the placeholders of addresses for a project. Without one, as for the
-// badge of a group by itself, they stay.
-func (s *Service) Render(ctx context.Context, p *project.Project, addresses ...string) ([]string, error) {
+// badge of a group by itself, they stay. The commit is for those who may read code.
+func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project, addresses ...string) ([]string, error) {
 	out := make([]string, len(addresses))
 	if p == nil {
 		copy(out, addresses)
@@ -276,8 +276,11 @@ func (s *Service) Render(ctx context.Context, p *project.Project, addresses ...s
 	}
 	tip := ""
 	if s.Tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
-		var err error
-		if tip, err = s.Tip(ctx, p); err != nil {
+		reads, err := s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
+		if err == nil && reads {
+			tip, err = s.Tip(ctx, p)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

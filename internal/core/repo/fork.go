@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
@@ -40,6 +41,8 @@ func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch stri
 }
 
 // FillFork fills the repository of a fork. Whatever a crash left undone, another run does.
+// A failure is the end: from then on people may push to the fork. It waits for a source
+// that is being filled itself.
 func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
 	both, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID, args.SourceID})
@@ -48,21 +51,27 @@ func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	}
 	fork, source := both[args.ProjectID], both[args.SourceID]
 	switch {
-	case fork == nil || !fork.Filling() && fork.ImportStatus != project.ImportFailed:
+	case fork == nil || !fork.Filling():
 		return nil
 	case source == nil:
 		err := s.projects.RecordImport(ctx, fork.ID, project.ImportFailed, "The source project is gone.")
 		return errors.Join(err, job.Permanent(errors.New("source of fork is gone")))
 	case source.Filling():
-		return fmt.Errorf("fork project %d: source %d is being filled itself", fork.ID, source.ID)
+		return s.Enqueue(ctx, args, job.At(s.now().Add(15*time.Second)))
 	}
 	if err := s.projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
 	if err := s.fillFork(ctx, fork, source, args.Branch); err != nil {
-		// The next attempt, if there is one, takes it back.
+		err = fmt.Errorf("fill fork: %w", err)
+		if errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
+			return err
+		}
 		noted := s.projects.RecordImport(context.WithoutCancel(ctx), fork.ID, project.ImportFailed, "The repository could not be copied.")
-		return errors.Join(fmt.Errorf("fill fork: %w", err), noted)
+		if noted != nil { // still being filled
+			return errors.Join(err, noted)
+		}
+		return job.Permanent(err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -264,17 +265,17 @@ func TestService_FillFork_crash(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		tip := w.put("main", "a", "a\n")
-		finish := func(name string, job repo.CopyFork) {
+		finish := func(name string, args repo.CopyFork) {
 			t.Helper()
-			check(t, w.repos.FillFork(ctx, job))
-			p := w.Find(authz.System(), job.ProjectID)
+			check(t, w.repos.FillFork(ctx, args))
+			p := w.Find(authz.System(), args.ProjectID)
 			if p.ImportStatus != project.ImportFinished || p.DefaultBranch == nil {
 				t.Errorf("%s: status %q, default branch %v", name, p.ImportStatus, p.DefaultBranch)
 			}
-			w.seen(job.ProjectID, tip.ID, true)
-			check(t, w.at(job.ProjectID).Fsck(ctx))
+			w.seen(args.ProjectID, tip.ID, true)
+			check(t, w.at(args.ProjectID).Fsck(ctx))
 			check(t, w.repos.SweepPools(ctx, repo.PoolSweep{}))
-			check(t, w.at(job.ProjectID).Fsck(ctx))
+			check(t, w.at(args.ProjectID).Fsck(ctx))
 		}
 		started := w.fork("started", w.id, w.developer)
 		w.exec("UPDATE projects SET import_status = 'started' WHERE id = ?", started.ProjectID)
@@ -282,10 +283,25 @@ func TestService_FillFork_crash(t *testing.T) {
 
 		failed := w.fork("failed", w.id, w.developer)
 		w.exec("UPDATE projects SET import_status = 'failed', import_error = 'x' WHERE id = ?", failed.ProjectID)
-		finish("after a failure", failed)
-		if p := w.Find(authz.System(), failed.ProjectID); p.ImportError != nil {
-			t.Errorf("error after success: %q", *p.ImportError)
+		check(t, w.repos.FillFork(ctx, failed))
+		if p := w.Find(authz.System(), failed.ProjectID); p.ImportStatus != project.ImportFailed {
+			t.Errorf("a fork that failed, and that people may have pushed to, was filled again: %q", p.ImportStatus)
 		}
+
+		var later []job.Args
+		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+			later = append(later, args)
+			return nil
+		}
+		early := w.fork("early", w.id, w.developer)
+		w.exec("UPDATE projects SET import_status = 'started' WHERE id = ?", w.id)
+		check(t, w.repos.FillFork(ctx, early))
+		w.exec("UPDATE projects SET import_status = 'none' WHERE id = ?", w.id)
+		if len(later) != 1 || later[0] != job.Args(early) {
+			t.Errorf("jobs %v, want the copy again when the source is there", later)
+		}
+		later = nil
+		finish("after the source was filled", early)
 
 		// The rows of a pool are there, its folder is not.
 		w.exec("UPDATE pools SET source_project_id = NULL")

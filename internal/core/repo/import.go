@@ -18,7 +18,8 @@ import (
 const maxImport = 20 << 30
 
 // Import fills the repository of a new project from another server. What a crash left
-// undone, another run does.
+// undone, another run does. A failure is the end: from then on people may push, and
+// nothing may take their references away.
 func (s *Service) Import(ctx context.Context, args project.Import) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
 	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
@@ -26,7 +27,7 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 		return err
 	}
 	p := all[args.ProjectID]
-	if p == nil || !p.Filling() && p.ImportStatus != project.ImportFailed {
+	if p == nil || !p.Filling() {
 		return nil
 	}
 	if err := s.projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
@@ -36,13 +37,12 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
 		return err
 	}
-	reason, final := importFailure(err)
-	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, reason)
-	err = errors.Join(fmt.Errorf("import: %w", err), noted)
-	if final {
-		return job.Permanent(err)
+	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, importFailure(err))
+	err = fmt.Errorf("import: %w", err)
+	if noted != nil { // still being filled
+		return errors.Join(err, noted)
 	}
-	return err
+	return job.Permanent(err)
 }
 
 func (s *Service) importFrom(ctx context.Context, p *project.Project, args project.Import) (err error) {
@@ -95,6 +95,9 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 
 // finishImport gives the project its default branch, protected like that of any other.
 func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcmd.Repo, head string) error {
+	if err := dropMisleading(ctx, r); err != nil {
+		return err
+	}
 	refs, err := r.Refs(ctx, gitcmd.Branches)
 	if err != nil {
 		return fmt.Errorf("list branches: %w", err)
@@ -130,21 +133,43 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 	})
 }
 
-// importFailure says in words that may be shown why an import failed, and whether
-// another attempt would fail as well.
-func importFailure(err error) (reason string, final bool) {
+// dropMisleading removes what no push may bring: branches and tags whose names look like
+// a commit's or like full names.
+func dropMisleading(ctx context.Context, r *gitcmd.Repo) error {
+	var gone []gitcmd.RefUpdate
+	for prefix, valid := range map[string]func(string) bool{
+		gitcmd.Branches: gitcmd.ValidBranchName, gitcmd.Tags: gitcmd.ValidTagName,
+	} {
+		refs, err := r.Refs(ctx, prefix)
+		if err != nil {
+			return fmt.Errorf("list imported references: %w", err)
+		}
+		for _, ref := range refs {
+			if !valid(ref.Name.Short()) {
+				gone = append(gone, gitcmd.RefUpdate{Ref: ref.Name, AnyOld: true})
+			}
+		}
+	}
+	if err := r.UpdateRefs(ctx, gone); err != nil {
+		return fmt.Errorf("remove misleading references: %w", err)
+	}
+	return nil
+}
+
+// importFailure says in words that may be shown why an import failed.
+func importFailure(err error) string {
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
-		return "Import url " + blocked.Error(), true
+		return "Import url " + blocked.Error()
 	}
 	switch {
 	case errors.Is(err, safehttp.ErrTooMuch):
-		return "The repository is too large.", true
+		return "The repository is too large."
 	case errors.Is(err, context.DeadlineExceeded):
-		return "The import took too long.", true
+		return "The import took too long."
 	}
 	failed, ok := errors.AsType[*gitcmd.Error](err)
 	if !ok {
-		return "The repository could not be imported.", false
+		return "The repository could not be imported."
 	}
 	for _, known := range []struct{ said, reason string }{
 		{"Authentication failed", "The server asks for a user name and a password, or does not accept those given."},
@@ -158,8 +183,8 @@ func importFailure(err error) (reason string, final bool) {
 		{"mismatched algorithms", "The repository has objects of another format."},
 	} {
 		if strings.Contains(failed.Stderr, known.said) {
-			return known.reason, true
+			return known.reason
 		}
 	}
-	return "The repository could not be fetched.", false
+	return "The repository could not be fetched."
 }

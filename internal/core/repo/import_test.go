@@ -36,6 +36,7 @@ func elsewhere(t *testing.T) *httptest.Server {
 	git("-C", "work", "branch", "aside")
 	git("-C", "work", "tag", "-a", "v1", "-m", "One")
 	git("-C", "work", "update-ref", "refs/keep-around/x", "HEAD")
+	git("-C", "work", "update-ref", "refs/heads/"+strings.Repeat("ab", 20), "HEAD") // shadows a commit, which no push may
 	git("clone", "-q", "--mirror", "work", "shop.git")
 	path, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
 	check(t, err)

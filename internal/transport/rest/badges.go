@@ -68,16 +68,16 @@ type badgeHandlers struct {
 	at func(ctx context.Context, as authz.Actor, ref string) (badge.Place, error)
 }
 
-func (h badgeHandlers) preview(ctx context.Context, at badge.Place, b *badge.Badge) (badgePreview, error) {
-	rendered, err := h.Badges.Render(ctx, at.Project, b.LinkURL, b.ImageURL)
+func (h badgeHandlers) preview(ctx context.Context, as authz.Actor, at badge.Place, b *badge.Badge) (badgePreview, error) {
+	rendered, err := h.Badges.Render(ctx, as, at.Project, b.LinkURL, b.ImageURL)
 	if err != nil {
 		return badgePreview{}, err
 	}
 	return badgePreview{b.Name, b.LinkURL, b.ImageURL, rendered[0], rendered[1]}, nil
 }
 
-func (h badgeHandlers) entity(ctx context.Context, at badge.Place, b *badge.Badge) (badgeEntity, error) {
-	shown, err := h.preview(ctx, at, b)
+func (h badgeHandlers) entity(ctx context.Context, as authz.Actor, at badge.Place, b *badge.Badge) (badgeEntity, error) {
+	shown, err := h.preview(ctx, as, at, b)
 	return badgeEntity{badgePreview: shown, ID: b.ID, Kind: b.Kind}, err
 }
 
@@ -111,7 +111,7 @@ func (h badgeHandlers) list(ctx context.Context, as authz.Actor, p listBadgesPar
 	}
 	items := make([]badgeEntity, len(list))
 	for i := range list {
-		if items[i], err = h.entity(ctx, at, &list[i]); err != nil {
+		if items[i], err = h.entity(ctx, as, at, &list[i]); err != nil {
 			return none, err
 		}
 	}
@@ -127,7 +127,7 @@ func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (ba
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	return h.entity(ctx, at, b)
+	return h.entity(ctx, as, at, b)
 }
 
 type newBadge struct {
@@ -154,7 +154,7 @@ func (h badgeHandlers) create(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	return h.entity(ctx, at, b)
+	return h.entity(ctx, as, at, b)
 }
 
 func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadgeParams) (badgePreview, error) {
@@ -166,7 +166,7 @@ func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadge
 	if err != nil {
 		return badgePreview{}, err
 	}
-	return h.preview(ctx, at, b)
+	return h.preview(ctx, as, at, b)
 }
 
 type updateBadgeParams struct {
@@ -185,7 +185,7 @@ func (h badgeHandlers) update(ctx context.Context, as authz.Actor, p updateBadge
 	if err != nil {
 		return badgeEntity{}, err
 	}
-	return h.entity(ctx, at, b)
+	return h.entity(ctx, as, at, b)
 }
 
 func (h badgeHandlers) delete(ctx context.Context, as authz.Actor, p badgePath) (api.None, error) {
