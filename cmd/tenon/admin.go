@@ -37,8 +37,8 @@ type adminCommand struct {
 	} `cmd:"" help:"Repositories."`
 }
 
-// ask has a command carried out and prints its result, in JSON or as print does.
-func ask[R any](ctx context.Context, f *flags, c *commands, command string, args any, print func(w io.Writer, r *R) error) (*R, error) {
+// ask has a command carried out and prints its result, in JSON or as show does.
+func ask[R any](ctx context.Context, f *flags, c *commands, command string, args any, show func(w io.Writer, r *R) error) (*R, error) {
 	config, err := f.load()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func ask[R any](ctx context.Context, f *flags, c *commands, command string, args
 		return nil, err //nolint:wrapcheck // it says what is wrong
 	}
 	if !c.Admin.JSON {
-		return result, print(os.Stdout, result)
+		return result, show(os.Stdout, result)
 	}
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {

@@ -124,8 +124,10 @@ func (a *App) core() error {
 	a.awards = award.New(a.db, a.policy, a.bus, a.now)
 	a.notes = note.New(note.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Awards: a.awards, Now: a.now,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: a.issues, noteable.MergeRequest: a.requests,
-			noteable.Commit: &note.Commits{DB: a.db, Repos: a.repos}},
+		Things: map[noteable.Kind]note.Noteables{
+			noteable.Issue: a.issues, noteable.MergeRequest: a.requests,
+			noteable.Commit: &note.Commits{DB: a.db, Repos: a.repos},
+		},
 	})
 	a.systemNotes = systemnote.New(a.notes, a.accounts, a.now)
 	a.activity = activity.New(a.db, a.now)

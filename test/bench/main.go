@@ -104,11 +104,11 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 	}
 	worlds := []*world{w}
 	if o.repo != "" {
-		real, err := w.push(ctx, o.repo, filepath.Join(folder, "real.git"))
+		public, err := w.push(ctx, o.repo, filepath.Join(folder, "real.git"))
 		if err != nil {
 			return fmt.Errorf("push %s: %w", o.repo, err)
 		}
-		worlds = append(worlds, real)
+		worlds = append(worlds, public)
 	}
 	for i, w := range worlds {
 		ops := operations(w, o)
@@ -134,6 +134,11 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 			if err := measureGit(ctx, o, folder, s, w, out); err != nil {
 				return fmt.Errorf("git: %w", err)
 			}
+		}
+	}
+	if o.only.MatchString("ssh") {
+		if err := measureSSH(ctx, folder, w, out); err != nil {
+			return fmt.Errorf("ssh: %w", err)
 		}
 	}
 	if o.only.MatchString("memory") {

@@ -17,12 +17,20 @@ type Remote struct {
 // remoteConfig is what git may do to read from elsewhere; everything else stays forbidden.
 func remoteConfig(m Remote) [][2]string {
 	config := [][2]string{
-		{"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
-		{"http.proxy", m.Proxy}, {"http.proxyAuthMethod", "basic"}, {"http.followRedirects", "false"},
-		{"http.lowSpeedLimit", "1000"}, {"http.lowSpeedTime", "60"}, {"credential.helper", ""},
+		{"protocol.http.allow", "always"},
+		{"protocol.https.allow", "always"},
+		{"http.proxy", m.Proxy},
+		{"http.proxyAuthMethod", "basic"},
+		{"http.followRedirects", "false"},
+		{"http.lowSpeedLimit", "1000"},
+		{"http.lowSpeedTime", "60"},
+		{"credential.helper", ""},
 		// Old histories have these mistakes, which harm nobody.
-		{"fetch.fsck.zeroPaddedFilemode", "ignore"}, {"fetch.fsck.missingSpaceBeforeDate", "ignore"},
-		{"fetch.fsck.badTimezone", "ignore"}, {"fetch.fsck.missingEmail", "ignore"}, {"fetch.fsck.zeroPaddedDate", "ignore"},
+		{"fetch.fsck.zeroPaddedFilemode", "ignore"},
+		{"fetch.fsck.missingSpaceBeforeDate", "ignore"},
+		{"fetch.fsck.badTimezone", "ignore"},
+		{"fetch.fsck.missingEmail", "ignore"},
+		{"fetch.fsck.zeroPaddedDate", "ignore"},
 	}
 	if m.Authorization != "" {
 		config = append(config, [2]string{"http.extraHeader", "Authorization: " + m.Authorization})

@@ -54,7 +54,9 @@ var known = []License{
 	}},
 	{"apache-2.0", "Apache-2.0", "Apache License 2.0", "", true, Traits{
 		"Everything is allowed as long as notices stay, with a grant of patents from all who contribute.",
-		withPatent, []string{"include-copyright", "document-changes"}, append([]string{"trademark-use"}, asIs...),
+		withPatent,
+		[]string{"include-copyright", "document-changes"},
+		append([]string{"trademark-use"}, asIs...),
 	}},
 	{"bsd-2-clause", "BSD-2-Clause", `BSD 2-Clause "Simplified" License`, "", false, Traits{
 		"Everything is allowed as long as the copyright notice stays.", anyUse, notice, asIs,
@@ -70,7 +72,8 @@ var known = []License{
 	}},
 	{"epl-2.0", "EPL-2.0", "Eclipse Public License 2.0", "", false, Traits{
 		"Changed files stay under the license; works that only use them need not.", withPatent,
-		[]string{"disclose-source", "include-copyright", "same-license"}, asIs,
+		[]string{"disclose-source", "include-copyright", "same-license"},
+		asIs,
 	}},
 	{"gpl-2.0", "GPL-2.0", "GNU General Public License v2.0", "GNU GPLv2", false, Traits{
 		"Whoever passes changed versions on must offer their source under the same license.", anyUse, copyleft, asIs,
@@ -84,14 +87,16 @@ var known = []License{
 	}},
 	{"lgpl-2.1", "LGPL-2.1", "GNU Lesser General Public License v2.1", "GNU LGPLv2.1", false, Traits{
 		"Changed versions stay under the license; works that link with it may have another.", anyUse,
-		[]string{"include-copyright", "disclose-source", "document-changes", "same-license--library"}, asIs,
+		[]string{"include-copyright", "disclose-source", "document-changes", "same-license--library"},
+		asIs,
 	}},
 	{"mit", "MIT", "MIT License", "", true, Traits{
 		"Everything is allowed as long as the copyright notice stays.", anyUse, notice, asIs,
 	}},
 	{"mpl-2.0", "MPL-2.0", "Mozilla Public License 2.0", "", false, Traits{
 		"Changed files stay under the license; works that contain them may have another.", withPatent,
-		[]string{"disclose-source", "include-copyright", "same-license--file"}, append([]string{"trademark-use"}, asIs...),
+		[]string{"disclose-source", "include-copyright", "same-license--file"},
+		append([]string{"trademark-use"}, asIs...),
 	}},
 	{"unlicense", "Unlicense", "The Unlicense", "", false, Traits{
 		"The authors give the work to everybody, without any condition.", anyUse, []string{}, asIs,

@@ -192,7 +192,7 @@ func TestTunnel(t *testing.T) {
 				t.Errorf("%s, %s: got %v, %q", to.Scheme, tt.name, err, out)
 			}
 			got := tunnel.Blocked()
-			if _, want := tt.want.(*safehttp.BlockedError); want != blocked(got) || !want && !errors.Is(got, tt.want) {
+			if _, want := errors.AsType[*safehttp.BlockedError](tt.want); want != blocked(got) || !want && !errors.Is(got, tt.want) {
 				t.Errorf("%s, %s: the tunnel says %v, want %v", to.Scheme, tt.name, got, tt.want)
 			}
 			if err := tunnel.Close(); err != nil {

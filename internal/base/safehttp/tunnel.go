@@ -42,7 +42,7 @@ var ErrTooMuch = errors.New("the answer is too large")
 // Open starts a tunnel to the host of an address that lets limit bytes in. Close it in
 // any case.
 func (d *Dialer) Open(to *url.URL, limit int64) (*Tunnel, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open tunnel: %w", err)
 	}

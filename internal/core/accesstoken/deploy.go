@@ -138,24 +138,24 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 const maxName = 255
 
 // problem says what is wrong with a token, "" for nothing.
-func (in *DeployInput) problem() string {
+func (d *DeployInput) problem() string {
 	other := func(r rune) bool {
 		return r > utf8.RuneSelf || r != '_' && r != '-' && r != '+' && r != '.' &&
 			(r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
 	all := authz.DeployScopes()
 	switch {
-	case in.Name == "":
+	case d.Name == "":
 		return "Name can't be blank"
-	case utf8.RuneCountInString(in.Name) > maxName:
+	case utf8.RuneCountInString(d.Name) > maxName:
 		return "Name is too long (maximum is 255 characters)"
-	case len(in.Username) > maxName:
+	case len(d.Username) > maxName:
 		return "Username is too long (maximum is 255 characters)"
-	case strings.ContainsFunc(in.Username, other):
+	case strings.ContainsFunc(d.Username, other):
 		return "Username can contain only letters, digits, '_', '-', '+', and '.'"
-	case len(in.Scopes) == 0:
+	case len(d.Scopes) == 0:
 		return "Scopes can't be blank"
-	case slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }):
+	case slices.ContainsFunc(d.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }):
 		return "Scopes can only contain available scopes"
 	}
 	return ""

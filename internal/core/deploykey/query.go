@@ -79,7 +79,7 @@ func (s *Service) list(ctx context.Context, w db.Where, limit, offset int) (list
 
 // ListShared gives the keys of the projects that both the actor and a user, by number or
 // username, maintain. Where there is no such project it is Forbidden.
-func (s *Service) ListShared(ctx context.Context, as authz.Actor, user authz.Actor, limit, offset int) (list []Key, total int, err error) {
+func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, limit, offset int) (list []Key, total int, err error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{}); err != nil {
 		return nil, 0, err
 	}

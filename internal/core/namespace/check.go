@@ -23,11 +23,11 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 		Depth    int64 `db:"depth"`
 	}
 	const kept = "SELECT namespace_id, ancestor_id, CAST(depth AS BIGINT) AS depth FROM namespace_ancestors"
-	const real = "SELECT namespace_id, ancestor_id, CAST(depth AS BIGINT) AS depth FROM up"
+	const right = "SELECT namespace_id, ancestor_id, CAST(depth AS BIGINT) AS depth FROM up"
 	var out []string
 	for _, c := range []struct{ query, format string }{
-		{tree + real + " EXCEPT " + kept, "namespace %d: its ancestor %d (%d above) is missing in namespace_ancestors"},
-		{tree + kept + " EXCEPT " + real, "namespace %d: namespace_ancestors names %d (%d above), which is no ancestor"},
+		{tree + right + " EXCEPT " + kept, "namespace %d: its ancestor %d (%d above) is missing in namespace_ancestors"},
+		{tree + kept + " EXCEPT " + right, "namespace %d: namespace_ancestors names %d (%d above), which is no ancestor"},
 	} {
 		rows, err := db.Select[line](ctx, s.db, c.query+" ORDER BY 1, 2 LIMIT 100")
 		if err != nil {
