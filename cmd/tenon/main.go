@@ -40,6 +40,7 @@ type flags struct {
 	ExternalURL string `help:"Address that users reach the server by." placeholder:"http://127.0.0.1:8080"`
 	RateLimits  string `help:"on or off." placeholder:"on"`
 
+	MetricsFrom          string `help:"Ranges of addresses that may read /-/metrics, with commas between them." placeholder:"127.0.0.0/8,::1/128"`
 	GitFetches           string `help:"Clones and fetches that git works on at a time." placeholder:"32"`
 	GitFetchesPerAddress string `help:"Of those, by one address, for people who are not signed in." placeholder:"16"`
 	GitPackCacheMB       string `name:"git-pack-cache-mb" help:"Megabytes of answers kept for whoever asks the same." placeholder:"2048"`
@@ -90,7 +91,7 @@ func (f *flags) load() (*config.Config, error) {
 	for name, value := range map[string]string{
 		"data": f.Data, "http": f.HTTP, "ssh": f.SSH, "database": f.Database, "external-url": f.ExternalURL,
 		"rate-limits": f.RateLimits, "log-level": f.LogLevel, "log-format": f.LogFormat,
-		"git-fetches": f.GitFetches, "git-fetches-per-address": f.GitFetchesPerAddress, "git-pack-cache-mb": f.GitPackCacheMB,
+		"metrics-from": f.MetricsFrom, "git-fetches": f.GitFetches, "git-fetches-per-address": f.GitFetchesPerAddress, "git-pack-cache-mb": f.GitPackCacheMB,
 	} {
 		if value != "" {
 			given[name] = value

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,7 +131,7 @@ func (a *App) service() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("GitLab OK"))
 	})
-	mux.Handle("GET /-/metrics", a.metrics.Handler())
+	mux.Handle("GET /-/metrics", a.nearby(a.metrics.Handler()))
 	return mux
 }
 
@@ -161,4 +163,17 @@ func (a *App) sshAddress() string {
 		return ""
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// nearby shows a page to the addresses that may watch the server, and nothing to others.
+func (a *App) nearby(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		allowed := func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) }
+		if err != nil || !slices.ContainsFunc(a.config.MetricsFrom, allowed) {
+			http.NotFound(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
 }

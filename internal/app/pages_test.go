@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -66,5 +67,37 @@ func TestPages(t *testing.T) {
 	}
 	if got := ask("mona", s.baseURL+"/groups/mona"); got.Code != http.StatusNotFound {
 		t.Errorf("a user under /groups: got %d, want 404", got.Code)
+	}
+}
+
+// Metrics are for those who watch the server; to anybody else the page is not there.
+func TestMetrics_nearby(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	for _, tt := range []struct {
+		ranges, from string
+		want         int
+	}{
+		{"127.0.0.0/8,::1/128", "127.0.0.1:4711", http.StatusOK},
+		{"127.0.0.0/8,::1/128", "[::1]:4711", http.StatusOK},
+		{"127.0.0.0/8", "[::ffff:127.0.0.1]:4711", http.StatusOK},
+		{"127.0.0.0/8,::1/128", "192.0.2.7:4711", http.StatusNotFound},
+		{"192.0.2.0/24", "192.0.2.7:4711", http.StatusOK},
+		{"192.0.2.0/24", "127.0.0.1:4711", http.StatusNotFound},
+		{"", "127.0.0.1:4711", http.StatusNotFound},
+	} {
+		s.config.MetricsFrom = nil
+		for word := range strings.SplitSeq(tt.ranges, ",") {
+			if word != "" {
+				s.config.MetricsFrom = append(s.config.MetricsFrom, netip.MustParsePrefix(word))
+			}
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/-/metrics", nil)
+		r.RemoteAddr = tt.from
+		w := httptest.NewRecorder()
+		s.http.Handler.ServeHTTP(w, r)
+		if w.Code != tt.want {
+			t.Errorf("%s for %q: got %d, want %d", tt.from, tt.ranges, w.Code, tt.want)
+		}
 	}
 }

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -134,6 +136,22 @@ func setNumber(to *int, v string) string {
 		return "write a number from 1 on"
 	}
 	*to = n
+	return ""
+}
+
+func setPrefixes(to *[]netip.Prefix, v string) string {
+	var all []netip.Prefix
+	for word := range strings.SplitSeq(v, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(word)
+		if err != nil {
+			return fmt.Sprintf("%q is no range of addresses; write some like 127.0.0.0/8,::1/128", word)
+		}
+		all = append(all, p.Masked())
+	}
+	*to = all
 	return ""
 }
 

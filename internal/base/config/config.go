@@ -4,9 +4,11 @@ package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"tenon/internal/base/logging"
 )
@@ -51,7 +53,10 @@ type Config struct {
 	Root       Root
 	RateLimits bool // whether the rate limits apply; measurements switch them off
 	Git        Git
-	Log        Log
+
+	MetricsFrom []netip.Prefix // addresses that may read /-/metrics; others learn nothing of it
+
+	Log Log
 
 	sources map[string]string // by key: where the value comes from, for Print
 }
@@ -124,6 +129,16 @@ func settings() []setting {
 					return "on"
 				}
 				return "off"
+			},
+		}, {
+			key: "metrics_from", env: "TENON_METRICS_FROM", flag: "metrics-from", fallback: "127.0.0.0/8,::1/128",
+			set: func(c *Config, v string) string { return setPrefixes(&c.MetricsFrom, v) },
+			get: func(c *Config) string {
+				text := make([]string, len(c.MetricsFrom))
+				for i, p := range c.MetricsFrom {
+					text[i] = p.String()
+				}
+				return strings.Join(text, ",")
 			},
 		}, {
 			key: "root.password", env: "TENON_ROOT_PASSWORD", show: maskAll,

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tenon/internal/base/logging"
 )
@@ -48,10 +50,10 @@ func TestLoad_defaults(t *testing.T) {
 	}
 	want := Config{
 		Data: data, HTTP: "127.0.0.1:8080", SSH: "127.0.0.1:2222", Database: "sqlite:" + data + "/tenon.db",
-		RateLimits: true, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
+		RateLimits: true, MetricsFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
 	}
 	c.sources = nil
-	if diff := cmp.Diff(want, *c, cmp.AllowUnexported(Config{})); diff != "" {
+	if diff := cmp.Diff(want, *c, cmp.AllowUnexported(Config{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -247,6 +249,7 @@ ssh = "off" # --ssh
 database_url = "postgres://tenon:[masked]@db/tenon?sslmode=require&sslpassword=[masked]" # TENON_DATABASE_URL
 external_url = "" # default
 rate_limits = "on" # default
+metrics_from = "127.0.0.0/8,::1/128" # default
 
 [root]
 password = "[masked]" # TENON_ROOT_PASSWORD

@@ -18,6 +18,9 @@ type file struct {
 	cancel  context.CancelFunc
 	readers int // guarded by the cache's mutex
 
+	room func(n int64) bool // asks the cache for so many more bytes of the disk
+	held int64              // bytes it gave; the maker's until it ends
+
 	mu      sync.Mutex
 	size    int64
 	window  []byte // the end of what was made, where the disk does not have it
@@ -29,9 +32,9 @@ type file struct {
 	taken   chan struct{} // closed when a reader has moved on in the window
 }
 
-func newFile(disk *os.File, most int64) *file {
+func newFile(disk *os.File, most int64, room func(n int64) bool) *file {
 	return &file{
-		disk: disk, most: most, live: disk == nil, reading: map[*Reader]struct{}{},
+		disk: disk, most: most, room: room, live: disk == nil, reading: map[*Reader]struct{}{},
 		more: make(chan struct{}), taken: make(chan struct{}),
 	}
 }
@@ -46,7 +49,8 @@ func (f *file) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !f.live && f.size+int64(len(p)) <= f.most { // nobody else changes size and live
+	if !f.live && f.size+int64(len(p)) <= f.most && f.room(int64(len(p))) { // nobody else changes size and live
+		f.held += int64(len(p))
 		if _, err := f.disk.WriteAt(p, f.size); err == nil {
 			f.change(func() { f.size += int64(len(p)) })
 			return len(p), nil

@@ -19,7 +19,7 @@ import (
 // Config bounds a cache.
 type Config struct {
 	Dir     string // made when needed; everything in it belongs to the cache
-	Bytes   int64  // size of all finished files together; the ones least lately used go first
+	Bytes   int64  // size of all finished files together, of which the ones least lately used go first, and of the others
 	Files   int    // number of finished files, likewise
 	Makers  int    // files made at a time; more wait
 	Fresh   bool   // begin empty, which saves waiting for the disk
@@ -35,6 +35,7 @@ type Cache struct {
 	mu      sync.Mutex
 	growing map[string]*file
 	bytes   int64 // of finished files
+	open    int64 // of files that are made or read along, which slow readers may hold for long
 	files   int
 	work    sync.WaitGroup
 	closed  bool
@@ -141,7 +142,7 @@ func (c *Cache) join(ctx context.Context, key string, fill Make) (*Reader, error
 			tmp = nil
 			c.config.OnError(fmt.Errorf("make cached file: %w", err))
 		}
-		f = newFile(tmp, c.config.Bytes/2)
+		f = newFile(tmp, c.config.Bytes/2, c.room)
 		f.making, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		f.join(r)
 		r.first = true
@@ -208,6 +209,18 @@ func (c *Cache) keep(key string, f *file) bool {
 	return true
 }
 
+// room gives a growing file so many more bytes of the disk, as long as all of them have no
+// more than the finished ones may have.
+func (c *Cache) room(n int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open+n > c.config.Bytes {
+		return false
+	}
+	c.open += n
+	return true
+}
+
 // leave counts a user of a growing file off; the last one closes it. The maker, whose
 // reader is nil, is a user.
 func (c *Cache) leave(f *file, r *Reader) {
@@ -220,6 +233,9 @@ func (c *Cache) leave(f *file, r *Reader) {
 				delete(c.growing, key) // whoever comes now begins anew
 			}
 		}
+	}
+	if last {
+		c.open -= f.held
 	}
 	c.mu.Unlock()
 	if r != nil {

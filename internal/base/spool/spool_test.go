@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -367,5 +368,44 @@ func TestCache_files(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// Readers that take nothing hold the disk for as long as they like, but never more of it
+// than the cache may have: what comes after them is handed on without being kept.
+func TestCache_Open_heldByReaders(t *testing.T) {
+	t.Parallel()
+	c, dir := open(t, 2000)
+	text := strings.Repeat("0123456789", 90)
+	var made atomic.Int64
+	idle := make([]*spool.Reader, 2)
+	for i, key := range []string{"a", "b"} {
+		r, err := c.Open(t.Context(), key, write(text, &made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle[i] = r
+	}
+	for range 2 {
+		r, err := c.Open(t.Context(), "c", write(text, &made))
+		if got := read(t, r, err); got != text {
+			t.Errorf("got %d bytes, want %d", len(got), len(text))
+		}
+	}
+	if n := made.Load(); n != 4 {
+		t.Errorf("made %d files, want each reader of the last to have its own", n)
+	}
+	for _, r := range idle {
+		if got := read(t, r, nil); got != text {
+			t.Errorf("the idle reader got %d bytes, want %d", len(got), len(text))
+		}
+	}
+	r, err := c.Open(t.Context(), "d", write(text, &made))
+	read(t, r, err)
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "d")); err != nil {
+		t.Errorf("when there is room again: %v", err)
 	}
 }

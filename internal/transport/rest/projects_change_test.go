@@ -86,7 +86,7 @@ func TestProjects_and_groups_keep_every_field(t *testing.T) {
 		kept(p, ann, "/projects", projectFields)
 		kept(p, ann, "/groups", groupFields)
 		_, body := p.call(ann, "PUT", "/projects/ann%2Fplain", "unknown=1")
-		if !strings.HasPrefix(body, `{"error":"name, path, `) || !strings.HasSuffix(body, ` are missing, at least one parameter must be provided"}`) {
+		if !strings.HasPrefix(body, `{"error":"avatar, name, path, `) || !strings.HasSuffix(body, ` are missing, at least one parameter must be provided"}`) {
 			t.Errorf("a change of nothing: got %s", body)
 		}
 	})

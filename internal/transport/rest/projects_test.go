@@ -21,8 +21,10 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/upload"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -42,6 +44,8 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
 	p.DeployKeys = &deploykey.Service{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now}
 	p.Attributes = &attribute.Service{DB: d, Policy: p.Policy, Now: p.Now}
+	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Now: p.Now})
+	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Badges = &badge.Service{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
