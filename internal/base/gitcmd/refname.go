@@ -40,13 +40,13 @@ func TagRef(name string) (RefName, error) { return shortRef(Tags, name) }
 // that look like an object id or a full name are refused, because they would shadow one.
 func ValidBranchName(name string) bool {
 	_, err := BranchRef(name)
-	return err == nil && name != "HEAD" && !looksLikeID(name) && !looksLikeRef(name)
+	return err == nil && name != "HEAD" && !LooksLikeID(name) && !looksLikeRef(name)
 }
 
 // ValidTagName reports whether a tag of this short name may be made.
 func ValidTagName(name string) bool {
 	_, err := TagRef(name)
-	return err == nil && name != "HEAD" && !looksLikeID(name) && !looksLikeRef(name)
+	return err == nil && name != "HEAD" && !LooksLikeID(name) && !looksLikeRef(name)
 }
 
 // looksLikeRef reports whether a short name could be taken for a full one, so that a
@@ -67,8 +67,8 @@ func shortRef(prefix, name string) (RefName, error) {
 	return ParseRefName(prefix + name)
 }
 
-// looksLikeID reports whether a name could be taken for a full object id.
-func looksLikeID(name string) bool {
+// LooksLikeID reports whether a name could be taken for a full object id.
+func LooksLikeID(name string) bool {
 	return (len(name) == 40 || len(name) == 64) && isHex(name)
 }
 

@@ -55,6 +55,9 @@ func (t *Times[K]) GiveBack(taken map[K]time.Time) {
 	t.at = taken
 }
 
+// WriteEvery is how often what is remembered is written down.
+const WriteEvery = time.Minute
+
 // Loop calls something at intervals between Start and Stop, which its owner calls one
 // after the other.
 type Loop struct {

@@ -12,9 +12,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// flushEvery is how often the use of tokens is written down.
-const flushEvery = time.Minute
-
 // usage remembers when tokens were last used and when their users did something.
 type usage struct {
 	tokens lastuse.Times[TokenID]
@@ -38,7 +35,7 @@ func (u *usage) lastUsed(token TokenID) *db.Time {
 
 // Start begins to write down once a minute when tokens were used. Stop ends it.
 func (s *Service) Start() {
-	s.flushing.Start(flushEvery, func() {
+	s.flushing.Start(lastuse.WriteEvery, func() {
 		if err := s.Flush(context.Background()); err != nil {
 			s.Log.Error("write down the use of tokens", "error", err)
 		}

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/lastuse"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
-
-// flushEvery is how often counts of fetches are written down.
-const flushEvery = time.Minute
 
 // fetchDay is what fetches are counted by.
 type fetchDay struct {
@@ -31,7 +29,7 @@ func (s *Service) CountFetch(id project.ID) {
 // Start begins to write down once a minute how often repositories were fetched. Stop
 // ends it.
 func (s *Service) Start() {
-	s.flushing.Start(flushEvery, func() {
+	s.flushing.Start(lastuse.WriteEvery, func() {
 		if err := s.Flush(context.Background()); err != nil {
 			s.log.Error("write down fetches", "error", err)
 		}

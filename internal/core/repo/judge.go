@@ -122,7 +122,7 @@ func (j *judge) branch(ctx context.Context, c RefChange) error {
 		return refuse(c.Ref, textDeleteByGit)
 	case c.Deleted():
 		return nil
-	case c.Created() && looksLikeID(name):
+	case c.Created() && gitcmd.LooksLikeID(name):
 		return refuse(c.Ref, textBranchIsSHA)
 	case c.Created() && !gitcmd.ValidBranchName(name):
 		return refuse(c.Ref, textBranchName)
@@ -225,7 +225,7 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 	protected, may := j.tags.mayCreateTag(name)
 	maintainer := j.tags.level >= authz.Maintainer
 	switch {
-	case c.Created() && looksLikeID(name):
+	case c.Created() && gitcmd.LooksLikeID(name):
 		return refuse(c.Ref, textTagIsSHA)
 	case c.Created() && !gitcmd.ValidTagName(name):
 		return refuse(c.Ref, textTagName)
@@ -268,9 +268,4 @@ func (j *judge) other(ctx context.Context, c RefChange) error {
 		return refuse(c.Ref, textBranchName)
 	}
 	return nil
-}
-
-// looksLikeID reports whether a name could be taken for a commit.
-func looksLikeID(name string) bool {
-	return (len(name) == 40 || len(name) == 64) && strings.Trim(strings.ToLower(name), "0123456789abcdef") == ""
 }

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/lastuse"
 )
-
-// flushEvery is how often the use of keys is written down.
-const flushEvery = time.Minute
 
 // refreshed puts in a last use that is not written down yet.
 func (s *Service) refreshed(k *Key) *Key {
@@ -32,7 +29,7 @@ func (s *Service) refreshedAll(rows []Key) []*Key {
 
 // Start begins to write down once a minute when keys were used. Stop ends it.
 func (s *Service) Start() {
-	s.flushing.Start(flushEvery, func() {
+	s.flushing.Start(lastuse.WriteEvery, func() {
 		if err := s.Flush(context.Background()); err != nil {
 			s.Log.Error("write down the use of keys", "error", err)
 		}
