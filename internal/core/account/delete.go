@@ -84,7 +84,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			}
 		}
 		if !hard {
-			if sole, err := s.soleOwner(ctx, u.ID); err != nil {
+			if sole, err := s.Places.Indispensable(ctx, u.ID); err != nil {
 				return err
 			} else if sole {
 				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
@@ -111,12 +111,6 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 		return fmt.Errorf("delete user: %w", err)
 	}
 	return nil
-}
-
-// soleOwner reports whether a group has no owner but the user, itself and what it stands in.
-func (s *Service) soleOwner(ctx context.Context, id authz.UserID) (bool, error) {
-	groups, err := s.Places.SoleOwned(ctx, id)
-	return len(groups) > 0, err
 }
 
 // Depart does the job: every executor has its turn until nothing is left, then the

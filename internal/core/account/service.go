@@ -24,8 +24,9 @@ type Places interface {
 	Rename(ctx context.Context, id authz.NamespaceID, path, name string) error
 	// Uproot removes it in the transaction of ctx; everything in it must be gone.
 	Uproot(ctx context.Context, id authz.NamespaceID) error
-	// SoleOwned gives the groups that nobody but the user owns.
-	SoleOwned(ctx context.Context, user authz.UserID) ([]authz.NamespaceID, error)
+	// Indispensable reports, and holds for the transaction of ctx, whether a group has no
+	// owner to stay but the user.
+	Indispensable(ctx context.Context, user authz.UserID) (bool, error)
 }
 
 // Config is what a Service is made of.

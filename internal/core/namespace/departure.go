@@ -26,6 +26,27 @@ func (s *Service) SoleOwned(ctx context.Context, user authz.UserID) ([]ID, error
 	return ids, nil
 }
 
+// Indispensable reports whether a group would be without a lasting owner if the user went.
+// It locks the groups that the user owns directly, in the transaction of ctx, so that two
+// owners cannot go at once.
+func (s *Service) Indispensable(ctx context.Context, user authz.UserID) (bool, error) {
+	groups, err := db.Select[ID](ctx, s.db, `SELECT n.id FROM namespaces n WHERE n.kind = 'group'
+		AND n.id IN (SELECT m.namespace_id FROM members m WHERE m.user_id = ? AND m.access_level >= ?) ORDER BY n.id`+s.db.Dialect().ForUpdate(),
+		user, authz.Owner)
+	if err != nil {
+		return false, fmt.Errorf("lock groups of an owner: %w", err)
+	}
+	var w db.Where
+	w.In("g.id", groups)
+	w.And(`NOT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+		JOIN users u ON u.id = m.user_id WHERE a.namespace_id = g.id AND m.user_id <> ? AND `+lastingOwner+")", user, authz.Owner)
+	bereft, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM namespaces g"+w.SQL()+")", w.Args()...)
+	if err != nil {
+		return false, fmt.Errorf("groups without another owner: %w", err)
+	}
+	return bereft, nil
+}
+
 // Depart is the account.Executor of groups: who made them is forgotten.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	n, err := s.db.Exec(ctx, `UPDATE groups SET creator_id = NULL WHERE namespace_id IN

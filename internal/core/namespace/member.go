@@ -163,13 +163,17 @@ func (s *Service) inheritedLevel(ctx context.Context, p Place, user authz.UserID
 	return got.Level, got.Name, nil
 }
 
-// lastOwner reports whether the group, its ancestors included, has no other owner
-// than the user. Bots do not count.
+// lastingOwner is a condition on a member m and its user u, with the level of owners as its
+// argument: somebody who owns a place today and tomorrow. Bots do not count, nor people who
+// may not act, nor those whose membership has an end.
+const lastingOwner = "m.access_level >= ? AND m.expires_on IS NULL AND u.user_type = 'human' AND u.state = 'active'"
+
+// lastOwner reports whether the group would have no lasting owner, there or above, without
+// the user's membership there.
 func (s *Service) lastOwner(ctx context.Context, p Place, user authz.UserID) (bool, error) {
 	others, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a
 		JOIN members m ON m.namespace_id = a.ancestor_id JOIN users u ON u.id = m.user_id
-		WHERE a.namespace_id = ? AND m.access_level >= ? AND m.user_id <> ? AND u.user_type = 'human'
-			AND (m.expires_on IS NULL OR m.expires_on > ?))`, p.Namespace, authz.Owner, user, s.today())
+		WHERE a.namespace_id = ? AND NOT (m.user_id = ? AND a.depth = 0) AND `+lastingOwner+")", p.Namespace, user, authz.Owner)
 	if err != nil {
 		return false, fmt.Errorf("other owners: %w", err)
 	}

@@ -117,6 +117,9 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 		if err != nil {
 			return fmt.Errorf("new path: %w", err)
 		}
+		if err := s.ensureOwner(ctx, as, g, into); err != nil {
+			return err
+		}
 		return s.bus.Publish(ctx, GroupTransferred{GroupID: g.ID, Name: g.Name, From: g.FullPath, To: path, By: as})
 	})
 	switch {
@@ -128,6 +131,23 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 		return nil, fmt.Errorf("transfer group: %w", err)
 	}
 	return s.FindByID(ctx, as, g.ID)
+}
+
+// ensureOwner makes the actor an owner of a group that came to the top level, where the
+// group had none but those of the groups above it.
+func (s *Service) ensureOwner(ctx context.Context, as authz.Actor, g *Group, into *ID) error {
+	if into != nil || !as.SignedIn() {
+		return nil
+	}
+	p := Place{Namespace: g.ID, Group: true, ID: int64(g.ID), Name: g.Name, Path: g.Path, Subject: g.Subject()}
+	if bereft, err := s.lastOwner(ctx, p, 0); err != nil || !bereft {
+		return err
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", g.ID, as.UserID); err != nil {
+		return fmt.Errorf("lesser membership: %w", err)
+	}
+	_, err := s.join(ctx, as, p, joining{user: as.UserID, level: authz.Owner})
+	return err
 }
 
 func (s *Service) checkTransfer(ctx context.Context, as authz.Actor, g *Group, into *ID) error {

@@ -1,0 +1,145 @@
+package account_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+const lastAdministrator = "The last administrator cannot be removed from office, blocked or deactivated"
+
+// wayOut takes an administrator out of office.
+type wayOut struct {
+	name string
+	take func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error
+}
+
+func waysOut() []wayOut {
+	return []wayOut{
+		{"demote", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error {
+			_, err := h.Update(ctx, as, id, account.Changes{Admin: ptr(false)})
+			return err
+		}},
+		{"block", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error {
+			_, err := h.Block(ctx, as, id)
+			return err
+		}},
+		{"ban", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error { return h.Ban(ctx, as, id) }},
+		{"deactivate", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error {
+			_, err := h.Deactivate(ctx, as, id)
+			return err
+		}},
+		{"delete", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error {
+			return h.Delete(ctx, as, id, account.Removal{})
+		}},
+		{"delete with everything", func(ctx context.Context, h *house, as authz.Actor, id authz.UserID) error {
+			return h.Delete(ctx, as, id, account.Removal{Hard: true})
+		}},
+	}
+}
+
+// The last administrator stays in office whichever way is tried, by the operator too.
+func TestService_lastAdministrator(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		departing(h)
+		// Whoever may not act does not count, nor does who is no administrator any more.
+		for _, name := range []string{"blocked", "demoted"} {
+			u, _ := h.user(name, func(in *account.Input) { in.Admin = true })
+			way := waysOut()[1]
+			if name == "demoted" {
+				way = waysOut()[0]
+			}
+			if err := way.take(t.Context(), h, h.root, u.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.pass(100 * 24 * time.Hour)
+		for _, way := range waysOut() {
+			t.Run(way.name, func(t *testing.T) {
+				wantErr(t, way.take(t.Context(), h, authz.System(), h.root.UserID), errs.Forbidden, lastAdministrator)
+				if u, err := h.Find(t.Context(), h.root, h.root.UserID); err != nil || !u.Admin || u.State != account.Active {
+					t.Errorf("after it: got %+v, %v, want an active administrator", u, err)
+				}
+			})
+		}
+	})
+}
+
+// Two administrators who take each other out of office at once, each in one of the ways:
+// one stays.
+func TestService_lastAdministrator_race(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		departing(h)
+		h.pass(100 * 24 * time.Hour)
+		for i, one := range waysOut() {
+			other := waysOut()[(i+2)%len(waysOut())]
+			t.Run(one.name+" and "+other.name, func(t *testing.T) {
+				zoe, asZoe := h.user("zoe"+string(rune('a'+i)), func(in *account.Input) { in.Admin = true })
+				failed := make(chan error, 2)
+				go func() { failed <- one.take(context.Background(), h, h.root, zoe.ID) }()
+				go func() { failed <- other.take(context.Background(), h, asZoe, h.root.UserID) }()
+				refused := 0
+				for range 2 {
+					if err := <-failed; err != nil {
+						refused++
+						wantErr(t, err, errs.Forbidden, lastAdministrator)
+					}
+				}
+				left, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM users WHERE admin AND state = 'active' AND user_type = 'human'")
+				if err != nil || refused != 1 || left != 1 {
+					t.Errorf("%d refused, %d administrators left, %v; want one and one", refused, left, err)
+				}
+				if _, err := d.Exec(t.Context(), "UPDATE users SET admin = (id = ?), state = 'active'", h.root.UserID); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	})
+}
+
+// Two owners of a group who are deleted at once: the group keeps one of them, who would
+// leave it to nobody.
+func TestService_Delete_owners(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		departing(h)
+		ann, asAnn := h.user("ann")
+		bob, _ := h.user("bob")
+		name, hidden := "team", authz.Private
+		g, err := h.places.Create(t.Context(), asAnn, namespace.GroupInput{
+			GroupChanges: namespace.GroupChanges{Name: &name, Path: &name, Visibility: &hidden},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.places.Add(t.Context(), h.root, g.Place(), namespace.MemberInput{UserID: bob.ID, Level: authz.Owner}); err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 2)
+		for _, id := range []authz.UserID{ann.ID, bob.ID} {
+			go func() { failed <- h.Delete(context.Background(), h.root, id, account.Removal{}) }()
+		}
+		refused := 0
+		for range 2 {
+			if err := <-failed; err != nil {
+				refused++
+				wantErr(t, err, errs.Conflict, "User cannot be removed while is the sole-owner of a group")
+			}
+		}
+		if refused != 1 {
+			t.Errorf("%d of two were refused, want one", refused)
+		}
+	})
+}
