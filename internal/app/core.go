@@ -72,7 +72,7 @@ func (a *App) core() error {
 		DB: a.db, Policy: a.policy, Bus: a.bus, Keys: a.keys, Projects: a.projects, Now: a.now,
 	}
 	a.lfs = lfs.New(lfs.Deps{
-		DB: a.db, Policy: a.policy, Settings: a.settings, Accounts: a.accounts, Objects: a.objects, Signer: a.box.Signer(),
+		DB: a.db, Policy: a.policy, Settings: a.settings, Accounts: a.accounts, Keys: a.keys, Objects: a.objects, Signer: a.box.Signer(),
 		Log: a.log, Now: a.now,
 	})
 	a.avatars = avatar.New(avatar.Deps{

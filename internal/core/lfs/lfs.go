@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 )
 
 // Deps are what the service is built on.
@@ -29,6 +30,7 @@ type Deps struct {
 	Policy   *authz.Policy
 	Settings *setting.Store
 	Accounts *account.Service
+	Keys     *sshkey.Service
 	Objects  *blob.Store
 	Signer   *secret.Signer
 	Log      *slog.Logger

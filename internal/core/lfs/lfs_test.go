@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
 )
 
 // world has two private projects with a developer each, a reader of the first, and
@@ -52,10 +53,12 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w.settings = setting.New(d, w.Now)
+		accounts := account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
+		later := func() time.Time { return w.World.Now().Add(w.later) }
 		w.Service = lfs.New(lfs.Deps{
 			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
-			Accounts: account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now}),
-			Now:      func() time.Time { return w.World.Now().Add(w.later) },
+			Accounts: accounts, Now: later,
+			Keys: sshkey.New(sshkey.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
 		})
 		w.dave, w.dora, w.rita, w.mary, w.stan = w.User("dave"), w.User("dora"), w.User("rita"), w.User("mary"), w.User("stan")
 		w.admin = w.Admin("root")
@@ -341,6 +344,45 @@ func TestService_Redeem_revoked(t *testing.T) {
 			w.exec(tt.end, tt.id)
 			_, err = w.Redeem(t.Context(), token)
 			wants(t, err, errs.Unauthorized)
+		}
+	})
+}
+
+// The attack: a key that was lost is deleted, and whoever found it goes on for half an
+// hour with what it was changed into before. The same with one that expires meanwhile.
+func TestService_Redeem_key(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f lost"
+		ends := w.World.Now().Add(10 * time.Minute)
+		for name, tt := range map[string]struct {
+			in  sshkey.Input
+			end func(*sshkey.Key) error
+		}{
+			"deleted": {sshkey.Input{Title: "lost", Key: line}, func(k *sshkey.Key) error { return w.Service.Keys.Delete(t.Context(), w.dave, k.ID) }},
+			"expired": {sshkey.Input{Title: "short", Key: line, ExpiresAt: &ends}, func(*sshkey.Key) error { w.later = 10 * time.Minute; return nil }},
+		} {
+			key, err := w.Service.Keys.Create(t.Context(), w.dave, tt.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			token, err := w.Token(lfs.Grant{Actor: w.dave, ProjectID: w.shop, Operation: lfs.Download, KeyID: key.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, err := w.Redeem(t.Context(), token); err != nil || g.Actor.UserID != w.dave.UserID || g.KeyID != key.ID {
+				t.Errorf("%s, before: %+v, %v", name, g, err)
+			}
+			if err := tt.end(key); err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Redeem(t.Context(), token)
+			wants(t, err, errs.Unauthorized)
+			if w.later > 0 {
+				w.later = 0
+				if err := w.Service.Keys.Delete(t.Context(), w.dave, key.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	})
 }

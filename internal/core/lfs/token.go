@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/sshkey"
 )
 
 // TokenLife is how long a grant may be used.
@@ -21,7 +22,8 @@ type Grant struct {
 	Actor     authz.Actor
 	ProjectID project.ID
 	Operation Operation
-	OID       string // "" for all of the project's objects
+	OID       string    // "" for all of the project's objects
+	KeyID     sshkey.ID // of a user or project, that the actor signed on with; zero for none
 }
 
 const tokenPurpose = "lfs.grant"
@@ -38,8 +40,8 @@ func (s *Service) Token(g Grant) (string, error) {
 
 // Redeem gives the grant of a token, with the actor as it is now: a user who was blocked
 // since is Forbidden, and one who lost rights has them no more. Whatever is no token, or
-// an old one, is Unauthorized, and so is one that was given for an access or deploy token
-// which is of no use any more.
+// an old one, is Unauthorized, and so is one that was given for an access or deploy token,
+// or for an SSH key, which is of no use any more.
 func (s *Service) Redeem(ctx context.Context, token string) (Grant, error) {
 	text, err := s.Signer.Open(tokenPurpose, token, s.Now())
 	if err != nil {
@@ -55,6 +57,13 @@ func (s *Service) Redeem(ctx context.Context, token string) (Grant, error) {
 		}
 		if good, err := s.Accounts.Good(ctx, account.TokenID(id)); err != nil {
 			return Grant{}, err
+		} else if !good {
+			return Grant{}, errs.New(errs.Unauthorized, "")
+		}
+	}
+	if g.KeyID != 0 {
+		if good, err := s.Keys.Good(ctx, g.KeyID); err != nil {
+			return Grant{}, fmt.Errorf("key of grant: %w", err)
 		} else if !good {
 			return Grant{}, errs.New(errs.Unauthorized, "")
 		}

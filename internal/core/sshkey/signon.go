@@ -52,6 +52,17 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	return as, nil
 }
 
+// Good reports whether a key is there, signs people on and has not expired. It asks for no
+// permission.
+func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
+	good, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM ssh_keys WHERE id = ? AND usage_type <> ? AND (expires_at IS NULL OR expires_at > ?))",
+		id, Signing, s.Now())
+	if err != nil {
+		return false, fmt.Errorf("look at key: %w", err)
+	}
+	return good, nil
+}
+
 // ForSigning gives the user's key with a fingerprint (SHA256:base64) that is good for
 // signing commits, expired or not; otherwise it is NotFound. It asks for no permission:
 // whoever reads a signature may know whose it is.

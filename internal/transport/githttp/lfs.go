@@ -63,24 +63,25 @@ type lfsRoute struct {
 	method    string
 	operation lfs.Operation // least that a token of ours must permit
 	serve     func(x *lfsExchange)
+	body      bool // names its object in the body, so that serve holds a token of ours against it
 }
 
 // lfsRoutes are keyed by the path, with * for a part that varies.
 var lfsRoutes = map[string][]lfsRoute{
-	"objects/batch":  {{http.MethodPost, "", (*lfsExchange).batch}},
-	"objects/verify": {{http.MethodPost, lfs.Upload, (*lfsExchange).verify}},
-	"locks":          {{http.MethodGet, lfs.Download, (*lfsExchange).listLocks}, {http.MethodPost, lfs.Upload, (*lfsExchange).createLock}},
-	"locks/verify":   {{http.MethodPost, lfs.Upload, (*lfsExchange).verifyLocks}},
-	"locks/*/unlock": {{http.MethodPost, lfs.Upload, (*lfsExchange).unlock}},
+	"objects/batch":  {{method: http.MethodPost, serve: (*lfsExchange).batch}},
+	"objects/verify": {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).verify, body: true}},
+	"locks":          {{method: http.MethodGet, operation: lfs.Download, serve: (*lfsExchange).listLocks}, {method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).createLock}},
+	"locks/verify":   {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).verifyLocks}},
+	"locks/*/unlock": {{method: http.MethodPost, operation: lfs.Upload, serve: (*lfsExchange).unlock}},
 }
 
 func (t lfsTarget) routes() []lfsRoute {
 	if t.content {
 		switch len(t.parts) {
 		case 1:
-			return []lfsRoute{{http.MethodGet, lfs.Download, (*lfsExchange).download}}
+			return []lfsRoute{{method: http.MethodGet, operation: lfs.Download, serve: (*lfsExchange).download}}
 		case 2:
-			return []lfsRoute{{http.MethodPut, lfs.Upload, (*lfsExchange).upload}}
+			return []lfsRoute{{method: http.MethodPut, operation: lfs.Upload, serve: (*lfsExchange).upload}}
 		}
 		return nil
 	}
@@ -177,7 +178,7 @@ func (x *lfsExchange) granted(route lfsRoute) bool {
 	switch {
 	case x.grant.ProjectID != x.p.ID,
 		route.operation == lfs.Upload && x.grant.Operation != lfs.Upload,
-		x.grant.OID != "" && x.grant.OID != x.object().OID:
+		x.grant.OID != "" && !route.body && x.grant.OID != x.object().OID:
 		lfsRefuse(x.w, http.StatusForbidden, "Access forbidden. Check your access level.")
 		return false
 	}

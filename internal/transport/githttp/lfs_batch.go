@@ -112,7 +112,12 @@ func (x *lfsExchange) batchObject(op lfs.Operation, o, got lfs.Pointer, there bo
 	case op == lfs.Upload && there:
 		return out, nil
 	}
-	token, err := x.LFS.Token(lfs.Grant{Actor: x.as, ProjectID: x.p.ID, Operation: op, OID: o.OID})
+	// It is good for this object alone, so that nobody makes tokens with it in turn.
+	grant := lfs.Grant{Actor: x.as, ProjectID: x.p.ID, Operation: op, OID: o.OID}
+	if x.grant != nil {
+		grant.KeyID = x.grant.KeyID
+	}
+	token, err := x.LFS.Token(grant)
 	if err != nil {
 		return out, err
 	}
@@ -124,13 +129,9 @@ func (x *lfsExchange) batchObject(op lfs.Operation, o, got lfs.Pointer, there bo
 		return out, nil
 	}
 	sending := map[string]string{"Authorization": header["Authorization"], "Content-Type": "application/octet-stream"}
-	whole, err := x.LFS.Token(lfs.Grant{Actor: x.as, ProjectID: x.p.ID, Operation: op})
-	if err != nil {
-		return out, err
-	}
 	out.Actions = map[string]lfsAction{
 		"upload": {x.href("gitlab-lfs/objects/%s/%d", o.OID, o.Size), sending, expires},
-		"verify": {x.href("info/lfs/objects/verify"), map[string]string{"Authorization": "Bearer " + whole}, expires},
+		"verify": {x.href("info/lfs/objects/verify"), header, expires},
 	}
 	return out, nil
 }
@@ -139,6 +140,10 @@ func (x *lfsExchange) batchObject(op lfs.Operation, o, got lfs.Pointer, there bo
 func (x *lfsExchange) verify() {
 	var in lfsObject
 	if !x.read(&in) || !x.may(lfs.Upload) {
+		return
+	}
+	if x.grant != nil && x.grant.OID != "" && x.grant.OID != in.OID {
+		lfsRefuse(x.w, http.StatusForbidden, "Access forbidden. Check your access level.")
 		return
 	}
 	if err := x.LFS.Verify(x.r.Context(), x.as, x.p, lfs.Pointer(in)); err != nil {

@@ -29,7 +29,7 @@ func (x *exchange) lfs(ctx context.Context, as authz.Actor, path string, op lfs.
 	if !x.open() {
 		return failed
 	}
-	token, err := x.LFS.Token(lfs.Grant{Actor: as, ProjectID: p.ID, Operation: op})
+	token, err := x.LFS.Token(lfs.Grant{Actor: as, ProjectID: p.ID, Operation: op, KeyID: x.key})
 	if err != nil {
 		return x.explain(err, "")
 	}
