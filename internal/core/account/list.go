@@ -94,12 +94,15 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, er
 	if f.After != nil {
 		f.beyond(w)
 	}
-	order, args := f.order(w.Args())
 	limit := f.Limit
 	if limit <= 0 {
 		limit = 20
 	}
-	rows, err := db.Select[User](ctx, s.DB, "SELECT "+columns+fromUsers+w.SQL()+order+" LIMIT ? OFFSET ?", append(args, limit, f.Offset)...)
+	order, args := f.order(w.Args())
+	sorted, last := f.order(nil)
+	// What belongs to a user is read for the page only, not for all that comes before it.
+	rows, err := db.Select[User](ctx, s.DB, "SELECT "+columns+fromUsers+" WHERE u.id IN (SELECT u.id FROM users u"+w.SQL()+order+" LIMIT ? OFFSET ?)"+sorted,
+		slices.Concat(args, []any{limit, f.Offset}, last)...)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}

@@ -95,14 +95,19 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 	if order != "p.id" {
 		sorted += ", p.id" + direction
 	}
-	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	counted := "0"
-	if along {
-		counted = "COUNT(*) OVER ()"
+	page := "SELECT p.id, 0 AS total" + f.from() + w.SQL() + " ORDER BY " + sorted
+	if along { // sorted as a whole: what is sorted up to a limit is sorted one by one in SQLite
+		found, by := "SELECT p.id", "found.id"+direction
+		if order != "p.id" {
+			found, by = found+", "+order+" AS sorted", "found.sorted"+direction+", "+by
+		}
+		page = "WITH found AS MATERIALIZED (" + found + f.from() + w.SQL() + " ORDER BY " + sorted + ")" +
+			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found ORDER BY " + by
 	}
 	// Levels and columns are read for the page only, not for all that is sorted.
+	level, args := s.policy.LevelSQL(as, "p.namespace_id")
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", page.total, "+level+" AS actor_level"+from+
-		" JOIN (SELECT p.id, "+counted+" AS total"+f.from()+w.SQL()+" ORDER BY "+sorted+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
+		" JOIN ("+page+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
 		append(append(args, w.Args()...), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list projects: %w", err)
@@ -184,9 +189,12 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 
 // from joins what the conditions speak of.
 func (f Filter) from() string {
-	const tables = " FROM projects p JOIN namespaces n ON n.id = p.namespace_id"
+	tables := " FROM projects p"
+	if f.least() == authz.NoAccess || f.Visibility != nil {
+		tables += " JOIN namespaces n ON n.id = p.namespace_id"
+	}
 	if f.SearchNamespaces {
-		return tables + " JOIN routes r ON r.namespace_id = p.namespace_id"
+		tables += " JOIN routes r ON r.namespace_id = p.namespace_id"
 	}
 	return tables
 }
