@@ -3,6 +3,7 @@ module tenon
 go 1.26.0
 
 require (
+	github.com/dsnet/compress v0.0.1
 	github.com/ProtonMail/go-crypto v1.5.2
 	github.com/alecthomas/kong v1.17.0
 	github.com/google/go-cmp v0.7.0

@@ -17,10 +17,22 @@ const maxArrived = 100_000
 
 // ArrivedBlobs hands the content of the new blobs in the quarantine of a view to fn, as
 // far as they have from least to most bytes. Of packs that hold more than a hundred
-// thousand such blobs the rest is passed over. It starts no process for loose objects.
+// thousand such blobs the rest is passed over. It starts no process for loose objects and
+// for those that are still in memory.
 func (r *Repo) ArrivedBlobs(ctx context.Context, least, most int64, fn func(content []byte) error) error {
 	if r.objects == "" {
 		return nil
+	}
+	if r.staging != nil {
+		held, made := r.staging.blobs(least, most)
+		for _, content := range held {
+			if err := fn(content); err != nil {
+				return err
+			}
+		}
+		if !made {
+			return nil
+		}
 	}
 	if err := r.arrivedLoose(least, most, fn); err != nil {
 		return fmt.Errorf("look through new objects: %w", err)

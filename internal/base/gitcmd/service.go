@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -104,62 +103,56 @@ func validProtocol(p string) bool {
 	return true
 }
 
-// ArchiveFormat is the format of an archive.
+// ArchiveFormat is the format of an archive, as git makes it.
 type ArchiveFormat string
 
-// The formats. Bzip2 needs the program of that name on the server.
+// The formats.
 const (
-	ArchiveZip      ArchiveFormat = "zip"
-	ArchiveTar      ArchiveFormat = "tar"
-	ArchiveTarGzip  ArchiveFormat = "tar.gz"
-	ArchiveTarBzip2 ArchiveFormat = "tar.bz2"
+	ArchiveZip ArchiveFormat = "zip"
+	ArchiveTar ArchiveFormat = "tar"
 )
 
-// Archive streams an archive of a commit, or of the folder at a path in it, with every
-// name below the folder prefix (no slash at its end). A missing path is ErrNotFound before anything is written.
-func (r *Repo) Archive(ctx context.Context, commit ObjectID, format ArchiveFormat, prefix, path string, out io.Writer) error {
-	path = CleanPath(path)
+// ArchiveInput says what an archive holds.
+type ArchiveInput struct {
+	Commit  ObjectID
+	Format  ArchiveFormat
+	Prefix  string   // folder above every name, without a slash at its end; "" is none
+	Path    string   // the only folder or file to hold; "" is everything
+	Exclude []string // folders and files to leave out, named from the top, without wildcards
+}
+
+// Archive streams an archive of a commit. A missing path is ErrNotFound before anything
+// is written.
+func (r *Repo) Archive(ctx context.Context, in ArchiveInput, out io.Writer) error {
+	path := CleanPath(in.Path)
 	if path != "" {
-		if _, err := r.Entry(ctx, commit, path); err != nil {
+		if _, err := r.Entry(ctx, in.Commit, path); err != nil {
 			return err
 		}
 	}
-	if strings.ContainsAny(prefix, "\x00\n\\") || strings.HasPrefix(prefix, "/") || strings.Contains("/"+prefix+"/", "/../") {
-		return fmt.Errorf("archive prefix %q: %w", clip(prefix), ErrBadName)
+	if strings.ContainsAny(in.Prefix, "\x00\n\\") || strings.HasPrefix(in.Prefix, "/") || strings.Contains("/"+in.Prefix+"/", "/../") {
+		return fmt.Errorf("archive prefix %q: %w", clip(in.Prefix), ErrBadName)
 	}
-	c := call{repo: r, stdout: out, load: long, args: []string{"archive", "--format=" + string(format)}}
-	switch format {
-	case ArchiveZip, ArchiveTar, ArchiveTarGzip:
-	case ArchiveTarBzip2:
-		if _, err := exec.LookPath("bzip2"); err != nil {
-			return fmt.Errorf("archive as tar.bz2: no bzip2 on this machine: %w", ErrNotFound)
+	if in.Format != ArchiveZip && in.Format != ArchiveTar {
+		return fmt.Errorf("archive format %q: %w", clip(string(in.Format)), ErrBadName)
+	}
+	c := call{repo: r, stdout: out, load: long, args: []string{"archive", "--format=" + string(in.Format)}}
+	if in.Prefix != "" {
+		c.args = append(c.args, "--prefix="+in.Prefix+"/")
+	}
+	c.args = append(c.args, in.Commit.String(), "--")
+	if len(in.Exclude) == 0 {
+		if path != "" {
+			c.args = append(c.args, path)
 		}
-		c.config = []string{"tar.tar.bz2.command=bzip2 -c"}
-	default:
-		return fmt.Errorf("archive format %q: %w", clip(string(format)), ErrBadName)
+		return missing(r.git.run(ctx, c))
 	}
-	if prefix != "" {
-		c.args = append(c.args, "--prefix="+prefix+"/")
-	}
-	c.args = append(c.args, commit.String(), "--")
-	if path != "" {
-		c.args = append(c.args, path)
+	c.env = []string{"GIT_LITERAL_PATHSPECS=0"} // each says of itself that it is literal
+	c.args = append(c.args, ":(top,literal)"+path)
+	for _, left := range in.Exclude {
+		if left = CleanPath(left); left != "" {
+			c.args = append(c.args, ":(top,exclude,literal)"+left)
+		}
 	}
 	return missing(r.git.run(ctx, c))
-}
-
-// Bzip2 compresses with the program of that name, as git does for archives.
-func (g *Git) Bzip2(ctx context.Context, in io.Reader, out io.Writer) error {
-	done, err := g.permit(ctx, long)
-	if err != nil {
-		return err
-	}
-	defer done()
-	cmd := exec.CommandContext(ctx, "bzip2", "-c")
-	cmd.Env, cmd.Dir, cmd.WaitDelay = g.env, g.config.Root, waitDelay
-	cmd.Stdin, cmd.Stdout = in, out
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("run bzip2: %w", err)
-	}
-	return nil
 }

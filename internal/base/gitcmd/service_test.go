@@ -252,7 +252,7 @@ func TestGit_held_up(t *testing.T) {
 	if err := r.UploadPack(ctx, gitcmd.Service{Advertise: true, Stdout: io.Discard}); err != nil {
 		t.Errorf("fetch: %v", err)
 	}
-	if err := r.Archive(ctx, id, gitcmd.ArchiveTar, "a", "", io.Discard); err != nil {
+	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: id, Format: gitcmd.ArchiveTar, Prefix: "a"}, io.Discard); err != nil {
 		t.Errorf("archive: %v", err)
 	}
 	objects := filepath.Join(r.Path(), "objects", "tmp_objdir-incoming-1")
@@ -279,22 +279,35 @@ func TestRepo_Archive(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	r := newRepo(t, newGit(t))
-	c := commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2", "-x": "3"})
-	list := func(prefix, path string) (string, error) {
+	c := commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2", "-x": "3", "dir/sub/h": "4", "s*": "5"})
+	list := func(prefix, path string, exclude ...string) (string, error) {
 		var buf bytes.Buffer
-		if err := r.Archive(ctx, c, gitcmd.ArchiveTarGzip, prefix, path, &buf); err != nil {
+		in := gitcmd.ArchiveInput{Commit: c, Format: gitcmd.ArchiveTar, Prefix: prefix, Path: path, Exclude: exclude}
+		if err := r.Archive(ctx, in, &buf); err != nil {
 			return "", err
 		}
-		cmd := exec.Command("tar", "tzf", "-")
+		cmd := exec.Command("tar", "tf", "-")
 		cmd.Stdin = &buf
 		out, err := cmd.Output()
 		return strings.Join(strings.Fields(string(out)), " "), err
 	}
-	if got := must[string](t)(list("p-1", "")); got != "p-1/ p-1/-x p-1/dir/ p-1/dir/g p-1/f" {
-		t.Errorf("got %q", got)
-	}
-	if got := must[string](t)(list("p", "/dir/")); got != "p/ p/dir/ p/dir/g" {
-		t.Errorf("folder: got %q", got)
+	for _, tt := range []struct {
+		name, path string
+		exclude    []string
+		want       string
+	}{
+		{"everything", "", nil, "p/ p/-x p/dir/ p/dir/g p/dir/sub/ p/dir/sub/h p/f p/s*"},
+		{"a folder", "/dir/", nil, "p/ p/dir/ p/dir/g p/dir/sub/ p/dir/sub/h"},
+		{"without a file", "", []string{"f"}, "p/ p/-x p/dir/ p/dir/g p/dir/sub/ p/dir/sub/h p/s*"},
+		{"without a folder and a file", "", []string{"/dir/", "-x"}, "p/ p/f p/s*"},
+		{"a folder without what is in it", "dir", []string{"dir/sub"}, "p/ p/dir/ p/dir/g"},
+		{"a folder without itself", "dir", []string{"dir"}, "p/"},
+		{"without what is not there", "", []string{"none", ""}, "p/ p/-x p/dir/ p/dir/g p/dir/sub/ p/dir/sub/h p/f p/s*"},
+		{"names are no patterns", "", []string{"*", "d*", ":(glob)**", ":!f", "s*"}, "p/ p/-x p/dir/ p/dir/g p/dir/sub/ p/dir/sub/h p/f"},
+	} {
+		if got, err := list("p", tt.path, tt.exclude...); err != nil || got != tt.want {
+			t.Errorf("%s: got %q, %v, want %q", tt.name, got, err, tt.want)
+		}
 	}
 	if _, err := list("p", "nope"); !errors.Is(err, gitcmd.ErrNotFound) {
 		t.Errorf("missing path: %v", err)
@@ -302,13 +315,11 @@ func TestRepo_Archive(t *testing.T) {
 	if _, err := list("../p", ""); !errors.Is(err, gitcmd.ErrBadName) {
 		t.Errorf("climbing prefix: %v", err)
 	}
-	if err := r.Archive(ctx, c, "--exec=x", "p", "", io.Discard); !errors.Is(err, gitcmd.ErrBadName) {
+	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: c, Format: "--exec=x", Prefix: "p"}, io.Discard); !errors.Is(err, gitcmd.ErrBadName) {
 		t.Errorf("format: %v", err)
 	}
-	for _, f := range []gitcmd.ArchiveFormat{gitcmd.ArchiveZip, gitcmd.ArchiveTar} {
-		var buf bytes.Buffer
-		if err := r.Archive(ctx, c, f, "p", "", &buf); err != nil || buf.Len() == 0 {
-			t.Errorf("%s: %d bytes, %v", f, buf.Len(), err)
-		}
+	var zip bytes.Buffer
+	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: c, Format: gitcmd.ArchiveZip, Prefix: "p"}, &zip); err != nil || zip.Len() == 0 {
+		t.Errorf("zip: %d bytes, %v", zip.Len(), err)
 	}
 }

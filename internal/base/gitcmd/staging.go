@@ -67,6 +67,20 @@ func (s *staging) find(id ObjectID) (*looseObject, bool) {
 	}, true
 }
 
+// blobs gives the contents of the blobs of these sizes that are held, which nobody
+// changes, and says whether there are others in the folder.
+func (s *staging) blobs(least, most int64) (contents [][]byte, made bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.order {
+		o := s.objects[id]
+		if n := int64(len(o.content)); o.kind == KindBlob && n >= least && n <= most {
+			contents = append(contents, o.content)
+		}
+	}
+	return contents, s.made
+}
+
 // spill makes the quarantine's folder and writes what is held in memory into it, for git
 // to see. It does nothing for a view that holds nothing in memory.
 func (r *Repo) spill(ctx context.Context) error {

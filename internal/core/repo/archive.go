@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/dsnet/compress/bzip2"
 	"github.com/klauspost/compress/gzip"
 
 	"tenon/internal/base/errs"
@@ -26,21 +28,32 @@ type Archive struct {
 	Reader *spool.Reader
 }
 
-// archiveFormats says which format and which suffix of the file name each suffix of the
-// address asks for (facts-1 §6.3).
-var archiveFormats = map[string]gitcmd.ArchiveFormat{
-	"": gitcmd.ArchiveTarGzip, "tar.gz": gitcmd.ArchiveTarGzip, "tgz": gitcmd.ArchiveTarGzip, "gz": gitcmd.ArchiveTarGzip,
-	"tar.bz2": gitcmd.ArchiveTarBzip2, "tbz": gitcmd.ArchiveTarBzip2, "tbz2": gitcmd.ArchiveTarBzip2,
-	"tb2": gitcmd.ArchiveTarBzip2, "bz2": gitcmd.ArchiveTarBzip2,
-	"tar": gitcmd.ArchiveTar, "zip": gitcmd.ArchiveZip,
+// archiveFormats says with which suffix the file of an archive ends for each suffix of the
+// address (facts-1 §6.3).
+var archiveFormats = map[string]string{
+	"": tarGzip, "tar.gz": tarGzip, "tgz": tarGzip, "gz": tarGzip,
+	"tar.bz2": tarBzip2, "tbz": tarBzip2, "tbz2": tarBzip2, "tb2": tarBzip2, "bz2": tarBzip2,
+	"tar": plainTar, "zip": zipped,
 }
+
+// The formats of archives.
+const (
+	zipped   = "zip"
+	plainTar = "tar"
+	tarGzip  = "tar.gz"
+	tarBzip2 = "tar.bz2"
+)
+
+// maxExcluded bounds how many paths are left out of one archive.
+const maxExcluded = 100
 
 // ArchiveInput says what an archive is made of.
 type ArchiveInput struct {
-	Ref      string // "" is the default branch
-	Path     string // one folder or file; "" is everything
-	Suffix   string // the format, as the address asks for it
-	Pointers bool   // leave the pointers to large objects as they are
+	Ref      string   // "" is the default branch
+	Path     string   // one folder or file; "" is everything
+	Exclude  []string // folders and files to leave out, a hundred at most
+	Suffix   string   // the format, as the address asks for it
+	Pointers bool     // leave the pointers to large objects as they are
 }
 
 // Archive opens the archive of a commit, or of one folder or file in it. It is made while
@@ -55,6 +68,9 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	format, ok := archiveFormats[in.Suffix]
 	if !ok {
 		return nil, errs.Missing("File")
+	}
+	if len(in.Exclude) > maxExcluded {
+		return nil, errs.Plain(fmt.Sprintf("exclude_paths names more than %d paths", maxExcluded))
 	}
 	if ref == "HEAD" {
 		ref = ""
@@ -82,18 +98,18 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 			return nil, err
 		}
 	}
-	parts := []string{strconv.FormatInt(int64(p.ID), 10), rev.Commit.String(), path, folder, string(format)}
+	c := content{commit: rev.Commit, format: format, folder: folder, path: path, exclude: cleanPaths(in.Exclude)}
+	parts := append([]string{strconv.FormatInt(int64(p.ID), 10), rev.Commit.String(), path, folder, format}, c.exclude...)
 	if large {
-		parts = append(parts, "large")
+		parts = append(parts, "", "large") // no path is empty
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	key := hex.EncodeToString(sum[:])
-	out := &Archive{Name: folder + "." + string(format), Type: "application/octet-stream", ETag: `"` + key + `"`}
-	if format == gitcmd.ArchiveZip {
+	out := &Archive{Name: folder + "." + format, Type: "application/octet-stream", ETag: `"` + key + `"`}
+	if format == zipped {
 		out.Type = "application/zip"
 	}
 	out.Reader, err = s.archives.Open(ctx, key, func(ctx context.Context, w io.Writer) error {
-		c := content{commit: rev.Commit, format: format, folder: folder, path: path}
 		if large {
 			return s.writeLarge(ctx, p.ID, c, r, w)
 		}
@@ -113,28 +129,59 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
+// cleanPaths brings paths into one form and order, so that the same archive is kept once.
+func cleanPaths(paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		if p = gitcmd.CleanPath(p); p != "" && !strings.ContainsRune(p, 0) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // content is what an archive holds: the folder at a path of a commit, below a folder.
 type content struct {
 	commit       gitcmd.ObjectID
-	format       gitcmd.ArchiveFormat
+	format       string
 	folder, path string
+	exclude      []string
 }
 
-// write lets git make the archive. It compresses here what git would compress with a
-// slower implementation.
+// make lets git make an archive without compression beyond its own.
+func (c content) make(ctx context.Context, r *gitcmd.Repo, format gitcmd.ArchiveFormat, w io.Writer) error {
+	return r.Archive(ctx, gitcmd.ArchiveInput{Commit: c.commit, Format: format, Prefix: c.folder, Path: c.path, Exclude: c.exclude}, w)
+}
+
+// write lets git make the archive and compresses it.
 func (c content) write(ctx context.Context, r *gitcmd.Repo, w io.Writer) error {
-	if c.format != gitcmd.ArchiveTarGzip {
-		return r.Archive(ctx, c.commit, c.format, c.folder, c.path, w)
+	if c.format == zipped {
+		return c.make(ctx, r, gitcmd.ArchiveZip, w)
 	}
-	z, err := gzip.NewWriterLevel(w, gzip.DefaultCompression)
+	z, err := compress(c.format, w)
 	if err != nil {
-		return fmt.Errorf("compress archive: %w", err)
-	}
-	if err := r.Archive(ctx, c.commit, gitcmd.ArchiveTar, c.folder, c.path, z); err != nil {
 		return err
 	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("compress archive: %w", err)
+	if err := c.make(ctx, r, gitcmd.ArchiveTar, z); err != nil {
+		return err
 	}
-	return nil
+	return z.Close()
 }
+
+// compress gives what makes the file of a format out of a tar.
+func compress(format string, w io.Writer) (io.WriteCloser, error) {
+	switch format {
+	case tarGzip:
+		return gzip.NewWriterLevel(w, gzip.DefaultCompression)
+	case tarBzip2:
+		return bzip2.NewWriter(w, nil)
+	}
+	return plain{w}, nil
+}
+
+// plain compresses nothing.
+type plain struct{ io.Writer }
+
+// Close does nothing: the writer below is the caller's.
+func (plain) Close() error { return nil }

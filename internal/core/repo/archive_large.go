@@ -3,33 +3,56 @@ package repo
 import (
 	"archive/tar"
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
-	"github.com/klauspost/compress/gzip"
-
+	"tenon/internal/base/blob"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/spool"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 )
 
+// larges puts large objects into an archive of a project.
+type larges struct {
+	*Service
+	project project.ID
+	left    int64 // bytes of large objects that may still go in
+	absent  bool  // a pointer stayed, because the project has not what it points to
+}
+
+// An archive holds at most so many times the large objects that the project has, and as
+// much as the latter in any case: a thousand pointers to one object are a small commit
+// and would be a huge archive.
+const (
+	maxRepeated = 4
+	leastLarge  = 1 << 30
+)
+
 // writeLarge is content.write with large objects in the place of the pointers to them:
-// git makes a tar, whose files are taken over one by one.
+// git makes a tar, whose files are taken over one by one. An archive in which a pointer
+// stayed is not kept, because the object may come yet.
 func (s *Service) writeLarge(ctx context.Context, id project.ID, c content, r *gitcmd.Repo, w io.Writer) error {
+	sizes, err := s.lfs.Sizes(ctx, []project.ID{id})
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
 	made := make(chan error, 1)
 	go func() { // ends with git, which ends with ctx or a pipe that is not read
-		err := r.Archive(ctx, c.commit, gitcmd.ArchiveTar, c.folder, c.path, to)
+		err := c.make(ctx, r, gitcmd.ArchiveTar, to)
 		_ = to.CloseWithError(err) // nil is the end of the file
 		made <- err
 	}()
-	err := s.repack(ctx, id, c.format, from, w)
+	l := larges{Service: s, project: id, left: max(leastLarge, maxRepeated*sizes[id])}
+	err = l.repack(ctx, c.format, from, w)
 	if err == nil {
 		_, err = io.Copy(io.Discard, from) // a tar ends with padding
 	}
@@ -40,35 +63,23 @@ func (s *Service) writeLarge(ctx context.Context, id project.ID, c content, r *g
 	if failed := <-made; failed != nil && err == nil {
 		err = failed
 	}
+	if err == nil && l.absent {
+		err = spool.ErrUnkept
+	}
 	return err
 }
 
 // repack writes the files of a tar in another format.
-func (s *Service) repack(ctx context.Context, id project.ID, format gitcmd.ArchiveFormat, from io.Reader, w io.Writer) error {
-	switch format {
-	case gitcmd.ArchiveZip:
-		return s.copyArchive(ctx, id, tar.NewReader(from), &zipArchive{zip.NewWriter(w)})
-	case gitcmd.ArchiveTarGzip:
-		z, err := gzip.NewWriterLevel(w, gzip.DefaultCompression)
-		if err != nil {
-			return fmt.Errorf("compress archive: %w", err)
-		}
-		err = s.copyArchive(ctx, id, tar.NewReader(from), &tarArchive{tar.NewWriter(z)})
-		return errors.Join(err, z.Close())
-	case gitcmd.ArchiveTarBzip2:
-		in, plain := io.Pipe()
-		copied := make(chan error, 1)
-		go func() { // ends with its input, or when nobody reads its output
-			err := s.copyArchive(ctx, id, tar.NewReader(from), &tarArchive{tar.NewWriter(plain)})
-			_ = plain.CloseWithError(err)
-			copied <- err
-		}()
-		err := s.git.Bzip2(ctx, in, w)
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		return errors.Join(err, <-copied)
-	default:
-		return s.copyArchive(ctx, id, tar.NewReader(from), &tarArchive{tar.NewWriter(w)})
+func (l *larges) repack(ctx context.Context, format string, from io.Reader, w io.Writer) error {
+	if format == zipped {
+		return l.copy(ctx, tar.NewReader(from), &zipArchive{zip.NewWriter(w)})
 	}
+	z, err := compress(format, w)
+	if err != nil {
+		return err
+	}
+	err = l.copy(ctx, tar.NewReader(from), &tarArchive{tar.NewWriter(z)})
+	return errors.Join(err, z.Close())
 }
 
 // archiveWriter takes the files of an archive, one after the other.
@@ -78,8 +89,8 @@ type archiveWriter interface {
 	Close() error
 }
 
-// copyArchive copies files, and large objects where there are pointers to them.
-func (s *Service) copyArchive(ctx context.Context, id project.ID, from *tar.Reader, to archiveWriter) error {
+// copy copies files, and large objects where there are pointers to them.
+func (l *larges) copy(ctx context.Context, from *tar.Reader, to archiveWriter) error {
 	for {
 		h, err := from.Next()
 		if errors.Is(err, io.EOF) {
@@ -88,26 +99,28 @@ func (s *Service) copyArchive(ctx context.Context, id project.ID, from *tar.Read
 		if err != nil {
 			return fmt.Errorf("read archive: %w", err)
 		}
-		if err := s.copyFile(ctx, id, h, from, to); err != nil {
+		if err := l.copyFile(ctx, h, from, to); err != nil {
 			return fmt.Errorf("write archive: %w", err)
 		}
 	}
 }
 
-func (s *Service) copyFile(ctx context.Context, id project.ID, h *tar.Header, from io.Reader, to archiveWriter) error {
+func (l *larges) copyFile(ctx context.Context, h *tar.Header, from io.Reader, to archiveWriter) error {
 	if h.Typeflag == tar.TypeReg && h.Size < lfs.MaxPointer {
 		content, err := io.ReadAll(from)
 		if err != nil {
 			return err
 		}
-		from = strings.NewReader(string(content))
-		large, err := s.large(ctx, id, content)
-		if err != nil {
-			return err
-		}
-		if large != nil {
-			defer large.Close()
-			h.Size, from = large.Size, large
+		from = bytes.NewReader(content)
+		if pointer, ok := lfs.ParsePointer(content); ok {
+			large, err := l.open(ctx, pointer)
+			if err != nil {
+				return err
+			}
+			if large != nil {
+				defer large.Close()
+				h.Size, from = large.Size, large
+			}
 		}
 	}
 	w, err := to.Add(h)
@@ -117,6 +130,25 @@ func (s *Service) copyFile(ctx context.Context, id project.ID, h *tar.Header, fr
 	_, err = io.Copy(w, from)
 	return err
 }
+
+// open gives the object of a pointer, nil where the project has it not.
+func (l *larges) open(ctx context.Context, pointer lfs.Pointer) (*blob.Object, error) {
+	large, err := l.lfs.Content(ctx, l.project, pointer.OID)
+	if errs.Is(err, errs.NotFound) {
+		l.absent = true
+		return nil, nil //nolint:nilnil // said above
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.left -= large.Size; l.left < 0 {
+		return nil, errors.Join(errLarges, large.Close())
+	}
+	return large, nil
+}
+
+// errLarges ends an archive in which the same large objects come too often.
+var errLarges = errs.New(errs.TooLarge, "")
 
 type tarArchive struct{ *tar.Writer }
 

@@ -152,6 +152,45 @@ func TestService_Archive_partsAndRefusals(t *testing.T) {
 	})
 }
 
+// Paths that are left out are names, not patterns, and archives without them are kept
+// apart from the whole one.
+func TestService_Archive_excluded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.odd()
+		list := func(suffix string, exclude ...string) string {
+			a, err := w.repos.Archive(t.Context(), w.reporter, w.as(w.reporter), repo.ArchiveInput{Ref: "feature/odd", Suffix: suffix, Exclude: exclude})
+			check(t, err)
+			b, err := io.ReadAll(a.Reader)
+			check(t, errors.Join(err, a.Reader.Close()))
+			var in io.Reader = bytes.NewReader(b)
+			if suffix == "tar.bz2" {
+				in = bzip2.NewReader(in)
+			}
+			return tarListing(t, in)
+		}
+		whole := list("tar")
+		for _, suffix := range []string{"tar", "tar.bz2"} {
+			got := list(suffix, "/docs/deep/", "bin/run", "none")
+			if strings.Contains(got, "deep") || strings.Contains(got, "run") || !strings.Contains(got, "/docs/ä b.md ") || !strings.Contains(got, "README") {
+				t.Errorf("%s holds %s", suffix, got)
+			}
+			if got := list(suffix, "*", ":(glob)**", "d*", "\x00", ".."); got != whole {
+				t.Errorf("%s without patterns holds %s", suffix, got)
+			}
+		}
+		before := w.git.Started()
+		if list("tar", "docs/deep", "none", "bin/run", "bin/run"); w.git.Started() != before {
+			t.Error("the same archive was made again")
+		}
+		if list("tar") != whole {
+			t.Error("the whole archive lacks something")
+		}
+		_, err := w.repos.Archive(t.Context(), w.reporter, w.as(w.reporter), repo.ArchiveInput{Exclude: make([]string, 101)})
+		wants(t, err, errs.Invalid, "exclude_paths names more than 100 paths")
+	})
+}
+
 // Whoever goes away while an archive is made stops the work.
 func TestService_Archive_clientGone(t *testing.T) {
 	t.Parallel()

@@ -272,7 +272,7 @@ func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.
 	if err != nil || !elsewhere {
 		return rev.Commit, err
 	}
-	if _, err := r.Copy(ctx, there, []gitcmd.ObjectID{rev.Commit}); err != nil {
+	if err := s.Bring(ctx, in.StartIn, p, rev.Commit); err != nil {
 		return gitcmd.ObjectID{}, fmt.Errorf("start in another project: %w", err)
 	}
 	return rev.Commit, nil

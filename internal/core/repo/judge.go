@@ -82,7 +82,10 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.judgeLocks(ctx, as, p, r, changes); err != nil {
 		return err
 	}
-	return j.content(ctx, changes)
+	if err := j.content(ctx, changes); err != nil {
+		return err
+	}
+	return s.judgePointers(ctx, p, r)
 }
 
 // judge looks at the references of one change by one actor. The rules of either kind are

@@ -28,7 +28,8 @@ const (
 	mostPointer  = 200
 )
 
-// judgePointers refuses a push of pointers to large objects that the project has not.
+// judgePointers refuses new files in a quarantine that point to large objects which the
+// project has not, whoever brings them.
 func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
 	if !s.lfs.Enabled(p) {
 		return nil

@@ -113,9 +113,6 @@ func (p *Push) Check(ctx context.Context, objects string, changes []RefChange, o
 		defer inside.CloseView()
 	}
 	err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
-	if err == nil && objects != "" {
-		err = p.service.judgePointers(ctx, p.project, inside)
-	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return "GitLab: " + refused.Text, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
@@ -15,6 +16,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -27,6 +29,7 @@ type world struct {
 	git      *gitcmd.Git
 	archives *spool.Cache
 	packs    *spool.Cache
+	large    *lfs.Service
 	settings *setting.Store
 	id       project.ID
 	pushed   []repo.Pushed
@@ -54,11 +57,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, w.packs.Close()) })
 	settings := setting.New(d, w.Now)
 	w.settings = settings
+	accounts := account.New(account.Config{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
+	})
+	objects, err := blob.Open(t.TempDir())
+	check(t, err)
+	w.large = lfs.New(lfs.Deps{
+		DB: d, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+	})
 	w.repos = repo.New(repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects,
-		Accounts: account.New(account.Config{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
-		}),
+		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 	})
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {

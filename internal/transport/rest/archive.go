@@ -14,12 +14,13 @@ import (
 
 type archiveParams struct {
 	projectPath
-	Suffix string `param:"format" values:"zip,tar,tar.gz,tgz,gz,tar.bz2,tbz,tbz2,tb2,bz2" doc:"Format, as a suffix of the address; tar.gz if absent"`
-	SHA    string `param:"sha" doc:"Branch, tag or commit; the default branch if absent"`
-	Path   string `param:"path" doc:"Folder or file; everything if absent"`
-	LFS    bool   `param:"include_lfs_blobs" default:"true" doc:"Put large files of Git LFS in"`
-	Accept string `header:"Accept"`
-	Mode   string `header:"Sec-Fetch-Mode"`
+	Suffix string      `param:"format" values:"zip,tar,tar.gz,tgz,gz,tar.bz2,tbz,tbz2,tb2,bz2" doc:"Format, as a suffix of the address; tar.gz if absent"`
+	SHA    string      `param:"sha" doc:"Branch, tag or commit; the default branch if absent"`
+	Path   string      `param:"path" doc:"Folder or file; everything if absent"`
+	Except api.Strings `param:"exclude_paths" doc:"Folders and files to leave out"`
+	LFS    bool        `param:"include_lfs_blobs" default:"true" doc:"Put large files of Git LFS in"`
+	Accept string      `header:"Accept"`
+	Mode   string      `header:"Sec-Fetch-Mode"`
 }
 
 // hotlinked reports whether the request comes from a page that embeds the archive rather
@@ -51,7 +52,7 @@ func (s *Server) archive(ctx context.Context, as authz.Actor, in archiveParams) 
 	if in.hotlinked() {
 		return out, errs.New(errs.NotAcceptable, "")
 	}
-	a, err := s.Repos.Archive(ctx, as, p, repo.ArchiveInput{Ref: in.SHA, Path: in.Path, Suffix: in.Suffix, Pointers: !in.LFS})
+	a, err := s.Repos.Archive(ctx, as, p, repo.ArchiveInput{Ref: in.SHA, Path: in.Path, Exclude: in.Except, Suffix: in.Suffix, Pointers: !in.LFS})
 	if err != nil {
 		return out, err
 	}
