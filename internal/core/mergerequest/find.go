@@ -189,7 +189,7 @@ func (s *Service) attachLabels(ctx context.Context, byID map[ID]*MergeRequest, i
 
 // readStatus fills Status from the stored trial and the present tips of the target
 // branches, which costs no statement and no process: one look at a reference for each
-// branch.
+// branch. Where pipelines count it reads how they stand.
 func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
 	type branch struct {
 		project project.ID
@@ -213,7 +213,7 @@ func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects
 		}
 		m.Status = m.statusAt(tip)
 	}
-	return nil
+	return s.readPipelines(ctx, page, projects)
 }
 
 // FirstContribution reports whether nothing of the author's was merged into the project

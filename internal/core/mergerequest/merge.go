@@ -103,6 +103,11 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 	if err := s.refresh(ctx, p, m); err != nil {
 		return err
 	}
+	if p.OnlyMergeIfPipelineSucceeds || in.WhenReady {
+		if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil {
+			return err
+		}
+	}
 	if reason := notReady(p, m, in); reason != "" {
 		return notAllowed(reason)
 	}
@@ -174,9 +179,9 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 		return "the source or target branch does not exist"
 	case m.CommitsCount == 0:
 		return "the merge request has no commits"
-	case in.WhenReady:
+	case in.WhenReady && m.Pipeline == "":
 		return "no pipeline is running for the merge request"
-	case p.OnlyMergeIfPipelineSucceeds:
+	case (in.WhenReady || p.OnlyMergeIfPipelineSucceeds) && !m.Pipeline.passed(p):
 		return "the pipeline must succeed"
 	}
 	return ""

@@ -89,6 +89,8 @@ type MergeRequest struct {
 
 	// Status is how the merge would go as far as it is known; see MergeStatus.
 	Status MergeStatus `db:"-"`
+	// Pipeline is filled for requests whose project wants it to have succeeded.
+	Pipeline Pipeline `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 }

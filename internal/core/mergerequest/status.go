@@ -36,7 +36,7 @@ func (m *MergeRequest) statusAt(target string) MergeStatus {
 
 // DetailedStatus gives the first thing that stands in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// ci_must_pass or mergeable.
+// ci_still_running, ci_must_pass or mergeable.
 func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 	switch {
 	case m.State != StateOpened:
@@ -47,7 +47,9 @@ func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 		return "draft_status"
 	case m.Status == CannotBeMerged:
 		return "broken_status"
-	case p.OnlyMergeIfPipelineSucceeds:
+	case p.OnlyMergeIfPipelineSucceeds && m.Pipeline.active():
+		return "ci_still_running"
+	case p.OnlyMergeIfPipelineSucceeds && !m.Pipeline.passed(p):
 		return "ci_must_pass"
 	}
 	return "mergeable"

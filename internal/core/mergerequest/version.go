@@ -143,6 +143,9 @@ func (s *Service) refreshFor(ctx context.Context, by authz.Actor, p *project.Pro
 		if err := s.renew(ctx, by, l, p, m); err != nil {
 			return err
 		}
+		if err := s.readPipelines(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p}); err != nil {
+			return err
+		}
 	}
 	if m.State == StateOpened && !l.tried(m) {
 		if err := l.trial(ctx, m); err != nil {

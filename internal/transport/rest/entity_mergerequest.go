@@ -89,11 +89,11 @@ type mergeRequestFull struct {
 	mergeRequestEntity
 	Subscribed        bool            `json:"subscribed" later:"subscriptions"`
 	ChangesCount      *string         `json:"changes_count"`
-	BuildStartedAt    *api.Time       `json:"latest_build_started_at" later:"ci"`
-	BuildFinishedAt   *api.Time       `json:"latest_build_finished_at" later:"ci"`
+	BuildStartedAt    *api.Time       `json:"latest_build_started_at"`
+	BuildFinishedAt   *api.Time       `json:"latest_build_finished_at"`
 	FirstDeployedAt   *api.Time       `json:"first_deployed_to_production_at" later:"deployments"`
-	Pipeline          *pipelineEntity `json:"pipeline" later:"ci"`
-	HeadPipeline      *pipelineEntity `json:"head_pipeline" later:"ci"`
+	Pipeline          *pipelineEntity `json:"pipeline"`
+	HeadPipeline      *pipelineFull   `json:"head_pipeline"`
 	DiffRefs          *diffRefsEntity `json:"diff_refs"`
 	MergeError        *string         `json:"merge_error"`
 	RebaseInProgress  *bool           `json:"rebase_in_progress,omitempty" later:"rebase"` // where asked for, as the next
@@ -247,6 +247,14 @@ func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Pro
 	}
 	if m.BaseSHA != "" {
 		out.DiffRefs = &diffRefsEntity{BaseSHA: m.BaseSHA, HeadSHA: m.HeadSHA, StartSHA: m.StartSHA}
+	}
+	head, err := s.headPipeline(ctx, as, p, m)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
+	if head != nil {
+		out.Pipeline, out.HeadPipeline = &head.pipelineEntity, head
+		out.BuildStartedAt, out.BuildFinishedAt = head.StartedAt, head.FinishedAt
 	}
 	if n := m.ChangesCount; n != nil {
 		count := filesCount(*n)

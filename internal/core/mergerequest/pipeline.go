@@ -1,0 +1,93 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Pipeline says how the newest pipeline of a request's head stands, in the words of its
+// status; "" where there is none.
+type Pipeline string
+
+// passed reports whether the pipeline lets a merge into p through.
+func (s Pipeline) passed(p *project.Project) bool {
+	return s == "success" || s == "skipped" && p.AllowMergeOnSkippedPipeline != nil && *p.AllowMergeOnSkippedPipeline
+}
+
+// active reports whether the pipeline has still to end.
+func (s Pipeline) active() bool { return s == "created" || s == "pending" || s == "running" }
+
+// readPipelines fills Pipeline of the open requests whose project lets nothing in before
+// its pipeline has succeeded, in one statement.
+func (s *Service) readPipelines(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
+	var asked []*MergeRequest
+	for _, m := range page {
+		m.Pipeline = ""
+		if p := projects[m.ProjectID]; p != nil && p.OnlyMergeIfPipelineSucceeds && m.State == StateOpened && m.HeadSHA != "" {
+			asked = append(asked, m)
+		}
+	}
+	return s.pipelinesOf(ctx, asked)
+}
+
+// pipelinesOf fills Pipeline of requests. The pipeline of a request is the newest that
+// ran on its source branch for the commit at its head.
+func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	ids := make([]ID, len(asked))
+	byID := make(map[ID]*MergeRequest, len(asked))
+	for i, m := range asked {
+		ids[i], byID[m.ID] = m.ID, m
+	}
+	var w db.Where
+	w.In("m.id", ids)
+	type row struct {
+		ID     ID       `db:"id"`
+		Status Pipeline `db:"status"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = (
+		SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch)`+
+		w.SQL()+" ORDER BY m.id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("read pipelines of requests: %w", err)
+	}
+	for _, r := range rows {
+		byID[r.ID].Pipeline = r.Status
+	}
+	return nil
+}
+
+// maxEveryCommit bounds the commits of the newest version that EveryCommit gives.
+const maxEveryCommit = 1000
+
+// EveryCommit gives the ids of the commits that the request brings, and of those at which
+// its source branch stood before.
+func (s *Service) EveryCommit(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) ([]string, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, err
+	}
+	out, err := db.Select[string](ctx, s.db, "SELECT DISTINCT v.head_sha FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.head_sha", m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list heads of versions: %w", err)
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	commits, err := s.commitsOf(ctx, r, m, maxEveryCommit)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commits {
+		out = append(out, c.ID.String())
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}

@@ -1,0 +1,148 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// pipelineFull is a pipeline with all that is told of it.
+type pipelineFull struct {
+	pipelineEntity
+	BeforeSHA      string         `json:"before_sha" later:"ci"`
+	Tag            bool           `json:"tag" later:"ci"`
+	YAMLErrors     *string        `json:"yaml_errors" later:"ci"`
+	User           *userBasic     `json:"user"`
+	StartedAt      *api.Time      `json:"started_at"`
+	FinishedAt     *api.Time      `json:"finished_at"`
+	CommittedAt    *api.Time      `json:"committed_at" later:"ci"`
+	Duration       *int64         `json:"duration"`        // seconds
+	QueuedDuration *int64         `json:"queued_duration"` // the same
+	Coverage       *string        `json:"coverage"`
+	DetailedStatus detailedStatus `json:"detailed_status"`
+}
+
+// detailedStatus is how a state is shown.
+type detailedStatus struct {
+	Icon         string    `json:"icon"`
+	Text         string    `json:"text"`
+	Label        string    `json:"label"`
+	Group        string    `json:"group"`
+	Tooltip      string    `json:"tooltip"`
+	HasDetails   bool      `json:"has_details"`
+	DetailsPath  string    `json:"details_path"`
+	Illustration *struct{} `json:"illustration" later:"ci"`
+	Favicon      *string   `json:"favicon" later:"ci"`
+}
+
+// newDetailedStatus words a state; a pipeline that has passed has succeeded.
+func newDetailedStatus(state ci.State, path string) detailedStatus {
+	word := string(state)
+	if state == ci.Success {
+		word = "passed"
+	}
+	return detailedStatus{
+		Icon: "status_" + string(state), Text: strings.ToUpper(word[:1]) + word[1:], Label: word, Group: string(state), Tooltip: word,
+		HasDetails: true, DetailsPath: path,
+	}
+}
+
+func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline) (*pipelineFull, error) {
+	course, err := s.Checks.Course(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	out := &pipelineFull{
+		pipelineEntity: *s.pipeline(p, of), BeforeSHA: strings.Repeat("0", len(of.SHA)), StartedAt: api.TimePtr(course.StartedAt),
+		FinishedAt:     api.TimePtr(course.FinishedAt),
+		DetailedStatus: newDetailedStatus(of.State, "/"+p.FullPath+"/-/pipelines/"+strconv.FormatInt(int64(of.ID), 10)),
+	}
+	if course.StartedAt != nil {
+		queued := int64(course.StartedAt.Sub(of.CreatedAt.Time).Seconds())
+		out.QueuedDuration = &queued
+		if course.FinishedAt != nil {
+			ran := int64(course.FinishedAt.Sub(*course.StartedAt).Seconds())
+			out.Duration = &ran
+		}
+	}
+	if course.Coverage != nil {
+		text := strconv.FormatFloat(*course.Coverage, 'f', 2, 64)
+		out.Coverage = &text
+	}
+	if of.UserID != nil {
+		people, err := s.Accounts.ByIDs(ctx, []authz.UserID{*of.UserID})
+		if err != nil {
+			return nil, err
+		}
+		out.User = s.user(people[*of.UserID])
+	}
+	return out, nil
+}
+
+// requestPipelines lists the pipelines of a request: those that ran on its source branch
+// for one of the commits that it brings or brought.
+func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in requestListParams) (api.List[pipelineEntity], error) {
+	var none api.List[pipelineEntity]
+	p, m, err := s.readRequest(ctx, as, in.requestPath)
+	if err != nil {
+		return none, err
+	}
+	source, err := s.sourceOf(ctx, as, p, m)
+	if err != nil {
+		return none, err
+	}
+	var list []ci.Pipeline
+	if source != nil {
+		commits, err := s.Requests.EveryCommit(ctx, as, p, m)
+		if err != nil {
+			return none, err
+		}
+		if list, err = s.Checks.OfBranch(ctx, as, source, m.SourceBranch, commits); err != nil {
+			return none, err
+		}
+	}
+	out := []pipelineEntity{}
+	for _, of := range slicePage(in.Page, list) {
+		out = append(out, *s.pipeline(source, &of))
+	}
+	return api.Paged(out, len(list)), nil
+}
+
+// sourceOf gives the project that a request comes from, nil where it is gone or hidden.
+func (s *Server) sourceOf(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*project.Project, error) {
+	if m.SourceProjectID == nil {
+		return nil, nil //nolint:nilnil // said above
+	}
+	if *m.SourceProjectID == p.ID {
+		return p, nil
+	}
+	source, err := s.Projects.FindByID(ctx, as, *m.SourceProjectID)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil //nolint:nilnil // the actor does not see it
+	}
+	return source, err
+}
+
+// headPipeline gives the newest pipeline that ran on a request's branch for its head, nil
+// where there is none or the actor may not see it.
+func (s *Server) headPipeline(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*pipelineFull, error) {
+	if m.HeadSHA == "" {
+		return nil, nil //nolint:nilnil // said above
+	}
+	source, err := s.sourceOf(ctx, as, p, m)
+	if err != nil || source == nil {
+		return nil, err
+	}
+	list, err := s.Checks.OfBranch(ctx, as, source, m.SourceBranch, []string{m.HeadSHA})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return s.pipelineFull(ctx, source, &list[0])
+}

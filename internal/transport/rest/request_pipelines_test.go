@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+)
+
+// What other systems report of a branch shows in its merge request, and decides over the
+// merge where the project says so.
+func TestMergeRequest_pipelines(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		list := func(path string) []map[string]any {
+			p.t.Helper()
+			var out []map[string]any
+			if err := json.Unmarshal(p.send("dev", "GET", path, "").Body.Bytes(), &out); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		exec := func(column string, value any) {
+			p.t.Helper()
+			if _, err := d.Exec(t.Context(), "UPDATE projects SET "+column+" = ?", value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.open("topic")
+		one := requestsPath + "/1"
+		get := func() map[string]any { p.t.Helper(); return p.do("dev", "GET", one, "") }
+		head := get()["sha"].(string)
+		report := func(ref, state string) {
+			p.t.Helper()
+			p.do("dev", "POST", "/projects/team%2Fapp/statuses/"+head, `{"state":"`+state+`","ref":"`+ref+`","coverage":80}`)
+		}
+		status := func(want string) {
+			p.t.Helper()
+			for _, m := range []map[string]any{get(), list(requestsPath)[0]} {
+				if m["detailed_merge_status"] != want {
+					p.t.Errorf("got %v, want %s", m["detailed_merge_status"], want)
+				}
+			}
+		}
+		if m := get(); m["head_pipeline"] != nil || m["pipeline"] != nil {
+			t.Errorf("without a pipeline: %v", m)
+		}
+		report("main", "failed") // the same commit on another branch says nothing of this one
+		if m := get(); m["head_pipeline"] != nil {
+			t.Errorf("of another branch: %v", m["head_pipeline"])
+		}
+		status("mergeable")
+		exec("only_allow_merge_if_pipeline_succeeds", true)
+		status("ci_must_pass")
+		merge := func(status int, body, answer string) {
+			p.t.Helper()
+			p.want("maint", "PUT", one+"/merge", body, status, answer)
+		}
+		const must = `{"message":"405 Method Not Allowed - the pipeline must succeed"}`
+		merge(405, "", must)
+		report("topic", "running")
+		status("ci_still_running")
+		merge(405, "", must)
+		m := get()
+		full, short := m["head_pipeline"].(map[string]any), m["pipeline"].(map[string]any)
+		if full["status"] != "running" || full["ref"] != "topic" || full["sha"] != head || full["source"] != "external" || full["started_at"] == nil ||
+			full["finished_at"] != nil || full["coverage"] != "80.00" || full["user"].(map[string]any)["username"] != "dev" ||
+			full["detailed_status"].(map[string]any)["text"] != "Running" || short["id"] != full["id"] || m["latest_build_started_at"] != full["started_at"] {
+			t.Errorf("running: %v", m)
+		}
+		report("topic", "failed")
+		status("ci_must_pass")
+		merge(405, "", must)
+		report("topic", "skipped")
+		status("ci_must_pass")
+		exec("allow_merge_on_skipped_pipeline", true)
+		status("mergeable")
+		report("topic", "success")
+		status("mergeable")
+		if full := get()["head_pipeline"].(map[string]any); full["finished_at"] == nil || full["detailed_status"].(map[string]any)["label"] != "passed" {
+			t.Errorf("passed: %v", full)
+		}
+
+		// A commit more: the pipeline of the old one no longer counts, and stays in the list.
+		head = p.commit("dev", "topic", "", "create", "more.txt", "x\n")
+		status("ci_must_pass")
+		merge(405, "", must)
+		report("topic", "success")
+		status("mergeable")
+		found := list(one + "/pipelines")
+		if len(found) != 2 || found[0]["sha"] != head || found[1]["sha"] == head || found[0]["status"] != "success" {
+			t.Errorf("pipelines: %v", found)
+		}
+		p.want("", "GET", one+"/pipelines", "", 401, "")
+		exec("builds_access", 0)
+		if found := list(one + "/pipelines"); len(found) != 0 {
+			t.Errorf("without pipelines: %v", found)
+		}
+		if m := get(); m["head_pipeline"] != nil {
+			t.Errorf("without pipelines: %v", m["head_pipeline"])
+		}
+		merge(200, "", "")
+	})
+}
