@@ -53,6 +53,22 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		}
 	}
 	r.Recycle()
+	if m.Full || pool != nil {
+		return r.noteFullRepack()
+	}
+	return nil
+}
+
+// noteFullRepack leaves a file whose time tells Health that everything was repacked.
+func (r *Repo) noteFullRepack() error {
+	name := filepath.Join(r.path, fullRepack)
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		return fmt.Errorf("note full repack: %w", err)
+	}
+	now := time.Now()
+	if err := os.Chtimes(name, now, now); err != nil {
+		return fmt.Errorf("note full repack: %w", err)
+	}
 	return nil
 }
 

@@ -23,6 +23,7 @@ func (s *Server) repositoryRoutes() []*api.Route {
 		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
 		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode).Rate("archive"),
 		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
+		api.Get(path+"/health", s.repositoryHealth).Doc("Tell how the repository is stored").Public().Needs(authz.ReadCode),
 		api.Get(path+"/contributors", s.contributors).Doc("List who wrote commits").Public().Needs(authz.ReadCode),
 		api.Get(path+"/merge_base", s.mergeBase).Doc("Find the common ancestor").Public().Needs(authz.ReadCode),
 	)
