@@ -143,10 +143,17 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return re, plain(err)
 }
 
+// classShare is how many bounds of a class of characters count as one step: a class is
+// one step of a search, and takes memory.
+const classShare = 256
+
 // size estimates the steps of a compiled pattern before it is compiled, so that a
 // pattern of nested repetitions costs nothing.
 func size(re *syntax.Regexp) int {
 	sum := 1 + len(re.Rune)
+	if re.Op == syntax.OpCharClass {
+		sum = 1 + len(re.Rune)/classShare
+	}
 	for _, sub := range re.Sub {
 		sum += size(sub)
 	}
@@ -291,7 +298,8 @@ func (c *Checks) File(path string) string {
 
 // TooLarge gives the refusal of a file of a size in bytes, "" where it may be.
 func (c *Checks) TooLarge(path string, size int64) string {
-	if c.MaxFileSize == 0 || size <= c.MaxFileSize<<20 {
+	const megabyte = 1 << 20
+	if c.MaxFileSize == 0 || (size-1)/megabyte < c.MaxFileSize { // a shift to the left would lose a large limit
 		return ""
 	}
 	return fmt.Sprintf("File \"%s\" is larger than the allowed size of %d MB. Use Git LFS to manage this file.", path, c.MaxFileSize)

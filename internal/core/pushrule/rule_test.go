@@ -1,6 +1,7 @@
 package pushrule
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,9 @@ func TestTerms_validate(t *testing.T) {
 		{"too long", Terms{FileRegex: strings.Repeat("é", 512)}, "file_name_regex is too long (maximum is 511 characters)"},
 		{"long but allowed", Terms{MessageNegative: strings.Repeat("é", 1000)}, ""},
 		{"too many steps", Terms{MessageRegex: "a{1000}b{1000}c{1000}"}, "commit_message_regex not valid RE2 syntax: expression too large"},
+		{"classes of many characters", Terms{MessageRegex: `^(\p{L}|\p{N}){1,200}$`, BranchRegex: `^\p{Lu}\P{L}+(?i)\w*$`}, ""},
+		{"many classes of many characters", Terms{MessageNegative: strings.Repeat(`\pL`, 600)}, "commit_message_negative_regex not valid RE2 syntax: expression too large"},
+		{"classes that are repeated too often", Terms{MessageRegex: `(\p{L}{100}){10}`}, "commit_message_regex not valid RE2 syntax: expression too large"},
 		{"a size below zero", Terms{MaxFileSize: -1}, "max_file_size must be greater than or equal to 0"},
 	} {
 		got := ""
@@ -131,6 +135,17 @@ func TestChecks(t *testing.T) {
 		if got := c.File(name); got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	for _, large := range []int64{1 << 43, 1 << 44, math.MaxInt64} { // whose number of bytes does not fit
+		if got := (&Checks{Terms: Terms{MaxFileSize: large}}).TooLarge("a", 100<<20); got != "" {
+			t.Errorf("100 MB of %d: %q", large, got)
+		}
+	}
+	if got := (&Checks{Terms: Terms{MaxFileSize: 1}}).TooLarge("a", math.MaxInt64); got == "" {
+		t.Error("the largest file is small enough")
+	}
+	if got := c.TooLarge("a", 0); got != "" {
+		t.Errorf("an empty file: %q", got)
 	}
 	if got := c.TooLarge("a", 2<<20); got != "" {
 		t.Errorf("2 MB: %q", got)

@@ -66,6 +66,13 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 				return nil, fmt.Errorf("check %s: %w", p.Path, err)
 			}
 		}
+		if r.Exists() {
+			lost, err := s.unkept(ctx, p.ID, r)
+			if err != nil {
+				return nil, fmt.Errorf("check %s: %w", p.Path, err)
+			}
+			found = append(found, lost...)
+		}
 		for _, text := range found {
 			out = append(out, Problem{p.ID, p.Path, text})
 		}
@@ -81,6 +88,38 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	}
 	strays, err := s.strays(ctx)
 	return append(out, strays...), err
+}
+
+// unkept says which commits that comments or statuses name are not there, or are not kept
+// from being pruned.
+func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]string, error) {
+	named, err := db.Select[string](ctx, s.db, `SELECT n.commit_id AS id FROM notes n WHERE n.project_id = ? AND n.commit_id IS NOT NULL
+		UNION SELECT p.sha AS id FROM pipelines p WHERE p.project_id = ? ORDER BY id`, id, id)
+	if err != nil {
+		return nil, fmt.Errorf("list commits that are named: %w", err)
+	}
+	var out []string
+	for _, name := range named {
+		commit, err := gitcmd.ParseObjectID(name)
+		if err == nil {
+			_, err = r.Info(ctx, commit)
+		}
+		if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+			out = append(out, "a comment or status names the commit "+name+", which is not there")
+			continue
+		}
+		if err == nil {
+			_, err = r.Ref(ctx, gitcmd.RefName(keepAround+name))
+		}
+		if errors.Is(err, gitcmd.ErrNotFound) {
+			out = append(out, "nothing keeps the commit "+name+", which a comment or status names")
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for commits that are named: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // stuck lists pushes that were recorded long ago and never settled.

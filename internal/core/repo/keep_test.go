@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/repo"
 )
 
@@ -42,6 +43,40 @@ func TestService_KeepAround(t *testing.T) {
 		check(t, err)
 		if err := w.repos.KeepAround(t.Context(), w.as(w.owner), unknown); err == nil || errors.Is(err, gitcmd.ErrRefMoved) {
 			t.Errorf("a commit that is not there: %v", err)
+		}
+	})
+}
+
+// The check of repositories looks for the commits that comments and statuses name.
+func TestService_Check_namedCommits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.put("main", "a", "1")
+		c := w.put("side", "b", "2")
+		checks := &ci.Service{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Repos: w.repos, Now: w.Now}
+		_, _, err := checks.Report(t.Context(), w.owner, w.as(w.owner), c.ID.String(), ci.Input{State: ci.Success, Name: "lint", Ref: "side"})
+		check(t, err)
+		wrong := func() []string {
+			problems, err := w.repos.Check(t.Context(), repo.CheckOptions{Project: w.id}, func(int, int, string) {})
+			check(t, err)
+			var out []string
+			for _, p := range problems {
+				out = append(out, p.Text)
+			}
+			return out
+		}
+		if got := wrong(); len(got) != 0 {
+			t.Errorf("all is well: %q", got)
+		}
+		r := w.open()
+		check(t, r.UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: gitcmd.RefName("refs/keep-around/" + c.ID.String()), Old: c.ID}}))
+		if got := wrong(); len(got) != 1 || got[0] != "nothing keeps the commit "+c.ID.String()+", which a comment or status names" {
+			t.Errorf("not kept: %q", got)
+		}
+		gone := "0123456789012345678901234567890123456789"
+		w.exec("UPDATE pipelines SET sha = ?", gone)
+		if got := wrong(); len(got) != 1 || got[0] != "a comment or status names the commit "+gone+", which is not there" {
+			t.Errorf("not there: %q", got)
 		}
 	})
 }
