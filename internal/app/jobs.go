@@ -59,6 +59,8 @@ func (a *App) work() error {
 	job.Register(&r, a.repos.LeavePool)
 	job.Register(&r, a.repos.SweepPools, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
+	job.Register(&r, a.repos.SweepAll, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, repo.Sweep{})
 	job.Register(&r, a.repos.Import, job.Attempts(3), job.Timeout(2*time.Hour))
 	job.Register(&r, a.repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error

@@ -36,7 +36,7 @@ func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
 		cmd.Err = c.repo.spill(ctx)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, c.stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = withServer(&syscall.SysProcAttr{Setpgid: true})
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = waitDelay
 	return cmd
