@@ -29,7 +29,7 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Get(one+"/participants", s.requestParticipants).Doc("List who takes part").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/reviewers", s.requestReviewers).Doc("List who is asked to review").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/commits", s.requestCommits).Doc("List the commits of a merge request").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/pipelines", s.requestPipelines).Doc("List the pipelines of a merge request").Needs(authz.ReadMergeRequest, authz.ReadPipeline),
+		api.Get(one+"/pipelines", s.requestPipelines).Doc("List the pipelines of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/changes", s.requestChanges).Doc("Show a merge request with its changes").Needs(authz.ReadMergeRequest).Deprecated(),
 		api.Get(one+"/diffs", s.requestDiffs).Doc("List the changed files of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/versions", s.requestVersions).Doc("List the versions of a merge request").Needs(authz.ReadMergeRequest),
