@@ -12,33 +12,28 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"tenon/internal/app"
 	"tenon/internal/base/logging"
 )
 
-// adminCommand looks after a server's data, through the server where one runs on it.
-type adminCommand struct {
-	JSON  bool `help:"Print the result as JSON."`
-	Quiet bool `short:"q" help:"Print no progress."`
-
-	User struct {
-		Create   userCreateCommand   `cmd:"" help:"Make a user, and print the password where none is given."`
-		Password userPasswordCommand `cmd:"" help:"Give a user another password, and print it where none is given."`
-		Promote  userPromoteCommand  `cmd:"" help:"Make a user an administrator."`
-		Demote   userDemoteCommand   `cmd:"" help:"Make an administrator an ordinary user; one administrator stays."`
-		List     userListCommand     `cmd:"" help:"List users."`
-	} `cmd:"" help:"Users."`
-	Token struct {
-		Create tokenCreateCommand `cmd:"" help:"Make a personal access token and print it."`
-	} `cmd:"" help:"Access tokens."`
-	Check checkCommand `cmd:"" help:"Look for damage in the database and in all repositories."`
-	Repo  struct {
-		Check repoCheckCommand `cmd:"" help:"Look for damage in one repository or in all."`
-	} `cmd:"" help:"Repositories."`
+// admin looks after a server's data, through the server where one runs on it.
+func (f *flags) admin() *cobra.Command {
+	c := group("admin", "Look after a server's data",
+		group("user", "Users", f.userCreate(), f.userPassword(),
+			f.userNamed("promote", "Make a user an administrator", app.AdminUserPromote),
+			f.userNamed("demote", "Make an administrator an ordinary user; one administrator stays", app.AdminUserDemote), f.userList()),
+		group("token", "Access tokens", f.tokenCreate()),
+		f.checkAll(),
+		group("repo", "Repositories", f.checkRepo()))
+	c.PersistentFlags().BoolVar(&f.json, "json", false, "print the result as JSON")
+	c.PersistentFlags().BoolVarP(&f.quiet, "quiet", "q", false, "print no progress")
+	return c
 }
 
 // ask has a command carried out and prints its result, in JSON or as show does.
-func ask[R any](ctx context.Context, f *flags, c *commands, command string, args any, show func(w io.Writer, r *R) error) (*R, error) {
+func ask[R any](ctx context.Context, f *flags, command string, args any, show func(w io.Writer, r *R) error) (*R, error) {
 	config, err := f.load()
 	if err != nil {
 		return nil, err
@@ -46,14 +41,14 @@ func ask[R any](ctx context.Context, f *flags, c *commands, command string, args
 	level := max(config.Log.Level, slog.LevelWarn)
 	result := new(R)
 	order := app.Order{Command: command, Args: args, Result: result, Tell: func(line string) {
-		if !c.Admin.Quiet && !c.Admin.JSON {
+		if !f.quiet && !f.json {
 			_, _ = fmt.Fprintln(os.Stderr, "tenon: "+line)
 		}
 	}}
 	if err := app.Administer(ctx, config, logging.New(os.Stderr, config.Log.Format, level), build(), order); err != nil {
 		return nil, err //nolint:wrapcheck // it says what is wrong
 	}
-	if !c.Admin.JSON {
+	if !f.json {
 		return result, show(os.Stdout, result)
 	}
 	text, err := json.MarshalIndent(result, "", "  ")
@@ -65,12 +60,14 @@ func ask[R any](ctx context.Context, f *flags, c *commands, command string, args
 }
 
 // passwordFlag is how a password is given: never on the command line, where others see it.
-type passwordFlag struct {
-	PasswordStdin bool `help:"Read the password from the first line of standard input."`
+type passwordFlag struct{ stdin bool }
+
+func (p *passwordFlag) add(c *cobra.Command) {
+	c.Flags().BoolVar(&p.stdin, "password-stdin", false, "read the password from the first line of standard input")
 }
 
-func (p passwordFlag) read() (string, error) {
-	if !p.PasswordStdin {
+func (p *passwordFlag) read() (string, error) {
+	if !p.stdin {
 		return "", nil
 	}
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
@@ -95,129 +92,135 @@ func printUser(w io.Writer, u *app.AdminUser) error {
 	return err //nolint:wrapcheck // nothing to add
 }
 
-type userCreateCommand struct {
-	Username string `arg:"" help:"Username."`
-	Email    string `required:"" help:"E-mail address; it counts as confirmed."`
-	Name     string `help:"Name; the username if absent."`
-	Admin    bool   `help:"Make an administrator."`
-	Auditor  bool   `help:"Make an auditor, who reads everything."`
-	External bool   `help:"Make an external user."`
-	passwordFlag
-}
-
-// Run makes the user.
-func (u userCreateCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	password, err := u.read()
-	if err != nil {
-		return err
-	}
-	_, err = ask(ctx, f, c, app.AdminUserCreate, app.UserInput{
-		Username: u.Username, Email: u.Email, Name: u.Name, Password: password, Admin: u.Admin, Auditor: u.Auditor, External: u.External,
-	}, printUser)
-	return err
-}
-
-type userPasswordCommand struct {
-	User string `arg:"" help:"Username or id."`
-	passwordFlag
-}
-
-// Run sets the password.
-func (u userPasswordCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	password, err := u.read()
-	if err != nil {
-		return err
-	}
-	_, err = ask(ctx, f, c, app.AdminUserPassword, app.PasswordInput{UserRef: app.UserRef{User: u.User}, Password: password}, printUser)
-	return err
-}
-
-type userPromoteCommand struct {
-	User string `arg:"" help:"Username or id."`
-}
-
-// Run makes an administrator.
-func (u userPromoteCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	_, err := ask(ctx, f, c, app.AdminUserPromote, app.UserRef{User: u.User}, printUser)
-	return err
-}
-
-type userDemoteCommand struct {
-	User string `arg:"" help:"Username or id."`
-}
-
-// Run makes an ordinary user.
-func (u userDemoteCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	_, err := ask(ctx, f, c, app.AdminUserDemote, app.UserRef{User: u.User}, printUser)
-	return err
-}
-
-type userListCommand struct {
-	Admins  bool `help:"Only administrators."`
-	Blocked bool `help:"Only blocked users."`
-	Bots    bool `help:"Bots too."`
-}
-
-// Run lists users.
-func (u userListCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	_, err := ask(ctx, f, c, app.AdminUserList, app.UserListInput{Admins: u.Admins, Blocked: u.Blocked, Bots: u.Bots},
-		func(w io.Writer, list *[]app.AdminUser) error {
-			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(t, "ID\tUSERNAME\tSTATE\tROLE\tEMAIL\tNAME")
-			for _, u := range *list {
-				role := "-"
-				switch {
-				case u.Admin:
-					role = "administrator"
-				case u.Auditor:
-					role = "auditor"
-				}
-				_, _ = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, u.Username, u.State, role, u.Email, u.Name)
+func (f *flags) userCreate() *cobra.Command {
+	var in app.UserInput
+	var password passwordFlag
+	c := &cobra.Command{
+		Use: "create USERNAME", Short: "Make a user, and print the password where none is given", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			in.Username = args[0]
+			if in.Password, err = password.read(); err != nil {
+				return err
 			}
-			return t.Flush() //nolint:wrapcheck // nothing to add
-		})
-	return err
+			_, err = ask(c.Context(), f, app.AdminUserCreate, in, printUser)
+			return err
+		},
+	}
+	c.Flags().StringVar(&in.Email, "email", "", "e-mail `address`; it counts as confirmed (required)")
+	c.Flags().StringVar(&in.Name, "name", "", "name; the username if absent")
+	c.Flags().BoolVar(&in.Admin, "admin", false, "make an administrator")
+	c.Flags().BoolVar(&in.Auditor, "auditor", false, "make an auditor, who reads everything")
+	c.Flags().BoolVar(&in.External, "external", false, "make an external user")
+	password.add(c)
+	return required(c, "email")
 }
 
-type tokenCreateCommand struct {
-	User    string   `required:"" help:"Username or id of the token's owner."`
-	Name    string   `required:"" help:"Name of the token."`
-	Scopes  []string `required:"" help:"Scopes, separated by commas."`
-	Expires string   `help:"Day of expiry, YYYY-MM-DD; a year from now if absent."`
+// required has a command refuse to run without some of its flags.
+func required(c *cobra.Command, names ...string) *cobra.Command {
+	for _, name := range names {
+		if err := c.MarkFlagRequired(name); err != nil {
+			panic(err) // a flag that the command does not have
+		}
+	}
+	return c
 }
 
-// Run makes the token.
-func (t tokenCreateCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	_, err := ask(ctx, f, c, app.AdminTokenCreate, app.TokenInput{User: t.User, Name: t.Name, Scopes: t.Scopes, Expires: t.Expires},
-		func(w io.Writer, made *app.MadeToken) error {
+func (f *flags) userPassword() *cobra.Command {
+	var password passwordFlag
+	c := &cobra.Command{
+		Use: "password USER", Short: "Give a user another password, and print it where none is given", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := password.read()
+			if err != nil {
+				return err
+			}
+			_, err = ask(c.Context(), f, app.AdminUserPassword, app.PasswordInput{UserRef: app.UserRef{User: args[0]}, Password: text}, printUser)
+			return err
+		},
+	}
+	password.add(c)
+	return c
+}
+
+// userNamed does something to one user, who is named by username or id.
+func (f *flags) userNamed(name, short, command string) *cobra.Command {
+	return &cobra.Command{Use: name + " USER", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		_, err := ask(c.Context(), f, command, app.UserRef{User: args[0]}, printUser)
+		return err
+	}}
+}
+
+func (f *flags) userList() *cobra.Command {
+	var in app.UserListInput
+	c := &cobra.Command{Use: "list", Short: "List users", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		_, err := ask(c.Context(), f, app.AdminUserList, in, printUsers)
+		return err
+	}}
+	c.Flags().BoolVar(&in.Admins, "admins", false, "only administrators")
+	c.Flags().BoolVar(&in.Blocked, "blocked", false, "only blocked users")
+	c.Flags().BoolVar(&in.Bots, "bots", false, "bots too")
+	return c
+}
+
+func printUsers(w io.Writer, list *[]app.AdminUser) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "ID\tUSERNAME\tSTATE\tROLE\tEMAIL\tNAME")
+	for _, u := range *list {
+		role := "-"
+		switch {
+		case u.Admin:
+			role = "administrator"
+		case u.Auditor:
+			role = "auditor"
+		}
+		_, _ = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, u.Username, u.State, role, u.Email, u.Name)
+	}
+	return t.Flush() //nolint:wrapcheck // nothing to add
+}
+
+func (f *flags) tokenCreate() *cobra.Command {
+	var in app.TokenInput
+	c := &cobra.Command{Use: "create", Short: "Make a personal access token and print it", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		_, err := ask(c.Context(), f, app.AdminTokenCreate, in, func(w io.Writer, made *app.MadeToken) error {
 			_, err := fmt.Fprintln(w, made.Token)
 			return err //nolint:wrapcheck // nothing to add
 		})
-	return err
+		return err
+	}}
+	c.Flags().StringVar(&in.User, "user", "", "username or id of the token's owner (required)")
+	c.Flags().StringVar(&in.Name, "name", "", "name of the token (required)")
+	c.Flags().StringSliceVar(&in.Scopes, "scopes", nil, "scopes, separated by commas (required)")
+	c.Flags().StringVar(&in.Expires, "expires", "", "`day` of expiry, YYYY-MM-DD; a year from now if absent")
+	return required(c, "user", "name", "scopes")
 }
 
-type checkCommand struct {
-	Fsck bool `help:"Read every object of every repository, which takes long."`
+func (f *flags) checkAll() *cobra.Command {
+	var in app.CheckInput
+	c := &cobra.Command{
+		Use: "check", Short: "Look for damage in the database and in all repositories", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return check(c.Context(), f, app.AdminCheck, in) },
+	}
+	c.Flags().BoolVar(&in.Fsck, "fsck", false, "read every object of every repository, which takes long")
+	return c
 }
 
-// Run checks rows and repositories.
-func (k checkCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	return check(ctx, f, c, app.AdminCheck, app.CheckInput{Fsck: k.Fsck})
-}
-
-type repoCheckCommand struct {
-	Project string `arg:"" optional:"" help:"Number or full path of the project; all projects if absent."`
-	Fsck    bool   `help:"Read every object, which takes long."`
-}
-
-// Run checks repositories.
-func (k repoCheckCommand) Run(ctx context.Context, f *flags, c *commands) error {
-	return check(ctx, f, c, app.AdminRepoCheck, app.CheckInput{Project: k.Project, Fsck: k.Fsck})
+func (f *flags) checkRepo() *cobra.Command {
+	var in app.CheckInput
+	c := &cobra.Command{
+		Use: "check [PROJECT]", Short: "Look for damage in one repository or in all", Args: cobra.MaximumNArgs(1),
+		Long: "Look for damage in the repository of a project, which is named by its number or full path, or in all.",
+		RunE: func(c *cobra.Command, args []string) error {
+			in.Project = strings.Join(args, "")
+			return check(c.Context(), f, app.AdminRepoCheck, in)
+		},
+	}
+	c.Flags().BoolVar(&in.Fsck, "fsck", false, "read every object, which takes long")
+	return c
 }
 
 // check prints what a check finds, and fails where that is something.
-func check(ctx context.Context, f *flags, c *commands, command string, in app.CheckInput) error {
-	found, err := ask(ctx, f, c, command, in, func(w io.Writer, found *app.Checked) error {
+func check(ctx context.Context, f *flags, command string, in app.CheckInput) error {
+	found, err := ask(ctx, f, command, in, func(w io.Writer, found *app.Checked) error {
 		for _, text := range found.Rows {
 			_, _ = fmt.Fprintln(w, text)
 		}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // time zones of users, where the machine has no table of them
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"tenon/internal/app"
 	"tenon/internal/base/config"
@@ -33,48 +33,61 @@ func main() {
 
 // flags are those of every command that touches data.
 type flags struct {
-	Data        string `help:"Data folder." placeholder:"./tenon-data"`
-	HTTP        string `help:"Address for HTTP; port 0 lets the kernel choose." placeholder:"127.0.0.1:8080"`
-	SSH         string `help:"Address for git over SSH, or off." placeholder:"127.0.0.1:2222"`
-	Database    string `help:"sqlite:<path> or postgres://... ." placeholder:"sqlite:<data>/tenon.db"`
-	ExternalURL string `help:"Address that users reach the server by." placeholder:"http://127.0.0.1:8080"`
-	RateLimits  string `help:"on or off." placeholder:"on"`
-
-	MetricsFrom          string `help:"Ranges of addresses that may read /-/metrics, with commas between them." placeholder:"127.0.0.0/8,::1/128"`
-	GitFetches           string `help:"Clones and fetches that git works on at a time." placeholder:"32"`
-	GitFetchesPerAddress string `help:"Of those, by one address, for people who are not signed in." placeholder:"16"`
-	GitPackCacheMB       string `name:"git-pack-cache-mb" help:"Megabytes of answers kept for whoever asks the same." placeholder:"2048"`
-
-	LogLevel  string `help:"debug, info, warn or error." placeholder:"info"`
-	LogFormat string `help:"json or text." placeholder:"json"`
-	Config    string `help:"TOML file with settings." placeholder:"<file>" type:"path"`
+	given  map[string]*string // by the name of the setting
+	config string
+	quiet  bool // of the commands that look after data
+	json   bool
 }
 
-type commands struct {
-	flags
-
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database up to date and stop."`
-	Admin   adminCommand   `cmd:"" help:"Look after a server's data."`
-	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the description of the REST interface."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+// settings are the flags that stand for a setting: what they are, and what they are by default.
+var settings = []struct{ name, usage, standard string }{
+	{"data", "data folder", "./tenon-data"},
+	{"http", "address for HTTP; port 0 lets the kernel choose", "127.0.0.1:8080"},
+	{"ssh", "address for git over SSH, or off", "127.0.0.1:2222"},
+	{"database", "sqlite:<path> or postgres://...", "sqlite:<data>/tenon.db"},
+	{"external-url", "address that users reach the server by", "http://127.0.0.1:8080"},
+	{"rate-limits", "on or off", "on"},
+	{"metrics-from", "ranges of addresses that may read /-/metrics, with commas between them", "127.0.0.0/8,::1/128"},
+	{"git-fetches", "clones and fetches that git works on at a time", "32"},
+	{"git-fetches-per-address", "of those, by one address, for people who are not signed in", "16"},
+	{"git-pack-cache-mb", "megabytes of answers kept for whoever asks the same", "2048"},
+	{"log-level", "debug, info, warn or error", "info"},
+	{"log-format", "json or text", "json"},
 }
 
 func run() int {
-	var c commands
-	parser, err := kong.New(&c, kong.Name("tenon"), kong.UsageOnError(),
-		kong.Description("A code-collaboration server in one binary that speaks GitLab's interface."))
-	if err != nil {
-		return report(err)
-	}
-	k, err := parser.Parse(os.Args[1:])
-	if err != nil {
-		parser.FatalIfErrorf(err)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	k.BindTo(ctx, (*context.Context)(nil))
-	return report(k.Run(&c.flags, &c))
+	return report(program().ExecuteContext(ctx))
+}
+
+// program is the command line. The library is one that does not look for methods by
+// name: where anything does, the linker keeps every method of every type.
+func program() *cobra.Command {
+	f := &flags{given: make(map[string]*string, len(settings))}
+	root := group("tenon", "A code-collaboration server in one binary that speaks GitLab's interface",
+		f.serve(), f.migrate(), f.admin(), openAPI(), showVersion())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w (see %s --help)", err, c.CommandPath())
+	})
+	p := root.PersistentFlags()
+	for _, s := range settings {
+		f.given[s.name] = p.String(s.name, "", s.usage+" (default "+s.standard+")")
+	}
+	p.StringVar(&f.config, "config", "", "TOML `file` with settings")
+	return root
+}
+
+// group is a command that does nothing without one of others.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		c.SetOut(os.Stderr)
+		return errors.Join(c.Usage(), errors.New("say which command"))
+	}}
+	c.AddCommand(commands...)
+	return c
 }
 
 func report(err error) int {
@@ -88,16 +101,12 @@ func report(err error) int {
 // load gathers the configuration from flags, environment and file.
 func (f *flags) load() (*config.Config, error) {
 	given := map[string]string{}
-	for name, value := range map[string]string{
-		"data": f.Data, "http": f.HTTP, "ssh": f.SSH, "database": f.Database, "external-url": f.ExternalURL,
-		"rate-limits": f.RateLimits, "log-level": f.LogLevel, "log-format": f.LogFormat,
-		"metrics-from": f.MetricsFrom, "git-fetches": f.GitFetches, "git-fetches-per-address": f.GitFetchesPerAddress, "git-pack-cache-mb": f.GitPackCacheMB,
-	} {
-		if value != "" {
-			given[name] = value
+	for name, value := range f.given {
+		if *value != "" {
+			given[name] = *value
 		}
 	}
-	return config.Load(config.Sources{File: f.Config, Environ: os.Environ(), Flags: given}) //nolint:wrapcheck // it lists the problems itself
+	return config.Load(config.Sources{File: f.config, Environ: os.Environ(), Flags: given}) //nolint:wrapcheck // it lists the problems itself
 }
 
 // with builds the server, hands it to fn and takes it down again.

@@ -6,10 +6,10 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"tenon/internal/app"
 )
-
-type serveCommand struct{}
 
 // Memory settings that hold unless the environment says otherwise.
 const (
@@ -17,8 +17,14 @@ const (
 	memoryLimit = 256 << 20
 )
 
-// Run serves until it is told to stop.
-func (serveCommand) Run(ctx context.Context, f *flags) error {
+// serve runs until it is told to stop.
+func (f *flags) serve() *cobra.Command {
+	return &cobra.Command{Use: "serve", Short: "Run the server", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return f.run(c.Context())
+	}}
+}
+
+func (f *flags) run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -35,30 +41,32 @@ func (serveCommand) Run(ctx context.Context, f *flags) error {
 	})
 }
 
-type migrateCommand struct{}
-
-// Run migrates, which building the server does.
-func (migrateCommand) Run(ctx context.Context, f *flags) error {
-	f.HTTP, f.SSH = "127.0.0.1:0", "off" // nobody is served
-	return f.with(ctx, func(*app.App) error {
-		_, _ = fmt.Fprintln(os.Stderr, "tenon: the database is up to date")
-		return nil
-	})
+// migrate does what building the server does.
+func (f *flags) migrate() *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Bring the database up to date and stop", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			*f.given["http"], *f.given["ssh"] = "127.0.0.1:0", "off" // nobody is served
+			return f.with(c.Context(), func(*app.App) error {
+				_, _ = fmt.Fprintln(os.Stderr, "tenon: the database is up to date")
+				return nil
+			})
+		},
+	}
 }
 
-type versionCommand struct{}
-
-// Run prints the build.
-func (versionCommand) Run() error {
-	b := build()
-	_, err := fmt.Fprintf(os.Stdout, "tenon %s (%s)\n", b.Version, b.Revision)
-	return err //nolint:wrapcheck // nothing to add
+func showVersion() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		b := build()
+		_, err := fmt.Fprintf(os.Stdout, "tenon %s (%s)\n", b.Version, b.Revision)
+		return err //nolint:wrapcheck // nothing to add
+	}}
 }
 
-type openAPICommand struct{}
-
-// Run prints the OpenAPI document, which comes from the routes alone.
-func (openAPICommand) Run() error {
-	_, err := os.Stdout.Write(app.OpenAPI())
-	return err //nolint:wrapcheck // nothing to add
+// openAPI prints the OpenAPI document, which comes from the routes alone.
+func openAPI() *cobra.Command {
+	return &cobra.Command{Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		_, err := os.Stdout.Write(app.OpenAPI())
+		return err //nolint:wrapcheck // nothing to add
+	}}
 }

@@ -136,6 +136,24 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// A program in which anything looks for methods by a name that is not constant keeps
+// every method of every type: a tenth of this one, on the disk and in memory. Packages of
+// others may import templates as long as nobody calls them.
+func TestImports_noMethodsByName(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if f.test {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			switch spec.Path.Value {
+			case `"text/template"`, `"html/template"`, `"github.com/alecthomas/kong"`:
+				t.Errorf("%s imports %s, which looks for methods by name", f.name, spec.Path.Value)
+			}
+		}
+	}
+}
+
 func TestImports_everyCorePackageHasItsPlace(t *testing.T) {
 	t.Parallel()
 	known := levels(t)

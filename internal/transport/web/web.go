@@ -4,8 +4,6 @@ package web
 
 import (
 	"context"
-	_ "embed"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -42,29 +40,10 @@ type Deps struct {
 }
 
 // Handler answers pages.
-type Handler struct {
-	Deps
-	page *template.Template
-}
-
-//go:embed page.html
-var pageHTML string
+type Handler struct{ Deps }
 
 // New builds the handler.
-func New(d Deps) *Handler {
-	return &Handler{Deps: d, page: template.Must(template.New("page").Parse(pageHTML))}
-}
-
-// page is what a page says.
-type page struct {
-	Kind  string // "Issue", "Project", ...
-	Title string
-	Lines []string
-	API   string // absolute URL of the API form, "" for none
-	Up    *link  // the thing this one belongs to
-}
-
-type link struct{ Title, URL string }
+func New(d Deps) *Handler { return &Handler{Deps: d} }
 
 // ServeHTTP answers one page.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) render(w http.ResponseWriter, status int, p page) {
 	w.WriteHeader(status)
-	if err := h.page.Execute(w, p); err != nil {
+	if _, err := w.Write(p.html()); err != nil {
 		h.Log.Debug("page not sent", "error", err)
 	}
 }
