@@ -26,6 +26,8 @@ const measureAfter = 2 * time.Second
 func (a *App) react() {
 	b := a.bus
 
+	event.On(b, "audit", a.audit.SettingChanged)
+
 	event.On(b, "audit", a.audit.UserCreated)
 	event.On(b, "audit", a.audit.UserStateChanged)
 	event.On(b, "audit", a.audit.UserRemoved)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/hook"
@@ -37,6 +38,7 @@ func (a *App) transports() error {
 		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
 		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
+		Instance:   &setting.Service{Store: a.settings, Policy: a.policy, Bus: a.bus},
 		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Avatars: a.avatars, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}

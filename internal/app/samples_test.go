@@ -34,6 +34,7 @@ func samples() map[string][]sample {
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
 	return map[string][]sample{
 		"POST /users":                              {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
+		"PUT /application/settings":                {{body: obj{"search_rate_limit": 31}}},
 		"PUT /users/:id/custom_attributes/:key":    {{body: obj{"value": "two"}}},
 		"DELETE /users/:id/custom_attributes/:key": {{}},
 		"GET /templates/licenses/:name":            {{values: with{"name": "mit"}}},

@@ -151,6 +151,7 @@ const (
 	AdminTopics     Ability = "admin_topics"
 	ReadAttributes  Ability = "read_custom_attributes"
 	AdminAttributes Ability = "admin_custom_attributes"
+	AdminSettings   Ability = "admin_application_settings"
 
 	FollowUser      Ability = "follow_user"
 	ReadMemberships Ability = "read_memberships_of_user"
@@ -181,6 +182,7 @@ const (
 const (
 	ReadProject      Ability = "read_project"
 	AdminProject     Ability = "admin_project"
+	EditProject      Ability = "edit_project"
 	ChangeVisibility Ability = "change_visibility"
 	ArchiveProject   Ability = "archive_project"
 	DeleteProject    Ability = "delete_project"
@@ -305,6 +307,7 @@ var Rules = map[Ability]Rule{
 	AdminTopics:     {Min: adminsOnly, Write: true},
 	ReadAttributes:  {Min: adminsOnly},
 	AdminAttributes: {Min: adminsOnly, Write: true},
+	AdminSettings:   {Min: adminsOnly, Write: true},
 
 	FollowUser:      {SignedIn: true},
 	ReadMemberships: {Min: adminsOnly},
@@ -329,6 +332,7 @@ var Rules = map[Ability]Rule{
 
 	ReadProject:      {Anyone: true, Deploy: true},
 	AdminProject:     {Min: Maintainer, Write: true},
+	EditProject:      {Min: Maintainer, Change: true}, // clients edit a project before they take it out of the archive
 	ChangeVisibility: {Min: Owner, Write: true},
 	ArchiveProject:   {Min: Owner, Change: true},
 	DeleteProject:    {Min: Owner, Change: true},

@@ -19,13 +19,15 @@ type Updated struct {
 	By        authz.Actor
 }
 
-// Update changes a project. Visibility asks for the owner; a default branch must exist.
+// Update changes a project, also in the archive: what clients keep of a project they
+// write in one call, before they take it out of there. Visibility asks for the owner; a
+// default branch must exist. Neither changes in the archive.
 func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Changes) (*Project, error) {
 	old, err := s.Find(ctx, as, ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.EditProject, old.Subject()); err != nil {
 		return nil, err
 	}
 	if c.Visibility != nil {
@@ -42,6 +44,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		return nil, err
 	}
 	if c.DefaultBranch != nil && *c.DefaultBranch != "" && (old.DefaultBranch == nil || *c.DefaultBranch != *old.DefaultBranch) {
+		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
+			return nil, err
+		}
 		if err := s.moveHead(ctx, old, *c.DefaultBranch); err != nil {
 			return nil, err
 		}

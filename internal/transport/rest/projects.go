@@ -21,7 +21,7 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
-		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.AdminProject, authz.ChangeVisibility),
+		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
 		api.Post("/projects/:id/restore", s.restoreProject).Doc("Take back the deletion of a project").Needs(authz.DeleteProject),
 		api.Get("/projects/:id/import", s.getImport).Doc("Say how far the import of a project has come").Needs(authz.ReadImport),

@@ -60,6 +60,7 @@ type Server struct {
 	DeployKeys *deploykey.Service
 	Policy     *authz.Policy
 	Settings   *setting.Store
+	Instance   *setting.Service
 	Now        func() time.Time
 
 	BaseURL  string // external URL without a trailing slash
@@ -71,6 +72,7 @@ type Server struct {
 func (s *Server) Routes() []*api.Route {
 	return slices.Concat(
 		s.versionRoutes(),
+		s.settingRoutes(),
 		s.userRoutes(),
 		s.tokenRoutes(),
 		s.keyRoutes(),

@@ -55,12 +55,13 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		t.Fatal(err)
 	}
 	p.Server = &Server{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
+	p.Instance = &setting.Service{Store: settings, Policy: policy, Bus: bus}
 	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.GPGKeys = gpgkey.New(gpgkey.Config{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
+	}, slices.Concat(p.settingRoutes(), p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
 	return p
 }
 

@@ -1,0 +1,105 @@
+package setting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+)
+
+// Service lets administrators read and change the settings.
+type Service struct {
+	Store  *Store
+	Policy *authz.Policy
+	Bus    *event.Bus
+}
+
+// Changed is published for each setting that a call gives another value. From and To
+// are values of its type, as the API shows them.
+type Changed struct {
+	By       authz.Actor
+	Name     string
+	From, To any
+}
+
+// Find gives the settings in force. The result is shared: do not change it.
+func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	return s.Store.Current(), nil
+}
+
+// Update gives settings other values by their API names, all of them or, where one is
+// refused, none; a nil value stands for null. It gives the settings as they are then.
+func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	old := s.Store.Current()
+	next := *old
+	for name, value := range values {
+		if err := next.set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if wrong := next.problems(); len(wrong) > 0 {
+		return nil, &errs.Error{Kind: errs.Invalid, Fields: wrong}
+	}
+	changed := old.differences(&next)
+	err := s.Store.db.InTx(ctx, func(ctx context.Context) error {
+		for _, c := range changed {
+			if err := s.Store.Set(ctx, c.Name, c.To); err != nil {
+				return err
+			}
+			c.By = as
+			if err := s.Bus.Publish(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change settings: %w", err)
+	}
+	return s.Store.Current(), nil
+}
+
+// set changes one field by its API name. An unknown name or a value of the wrong type is
+// Invalid.
+func (s *Settings) set(name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode setting %s: %w", name, err)
+	}
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("setting") != name {
+			continue
+		}
+		fresh := reflect.New(v.Field(i).Type()) // a list that is shared is not written into
+		if err := json.Unmarshal(text, fresh.Interface()); err != nil {
+			return errs.Plain(name + " is invalid")
+		}
+		v.Field(i).Set(fresh.Elem())
+		return nil
+	}
+	return errs.Plain(name + " is not a setting")
+}
+
+// differences lists the settings whose values in next are others, in their order.
+func (s *Settings) differences(next *Settings) []Changed {
+	from, to := reflect.ValueOf(s).Elem(), reflect.ValueOf(next).Elem()
+	var all []Changed
+	for i := range from.NumField() {
+		a, b := from.Field(i).Interface(), to.Field(i).Interface()
+		if !reflect.DeepEqual(a, b) {
+			all = append(all, Changed{Name: from.Type().Field(i).Tag.Get("setting"), From: a, To: b})
+		}
+	}
+	return all
+}

@@ -1,0 +1,105 @@
+package setting
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/errs"
+)
+
+// levels are the visibilities that may be restricted.
+var levels = []string{"private", "internal", "public"}
+
+// sources are the places that projects can be imported from, by the contract.
+var sources = []string{"github", "bitbucket", "bitbucket_server", "fogbugz", "git", "gitlab_project", "gitea", "manifest"}
+
+var prefixText = regexp.MustCompile(`\A[a-zA-Z0-9_+=/@:.-]*\z`)
+
+// problems lists what is wrong with the settings (facts-2 §2.4).
+func (s *Settings) problems() []errs.Field {
+	var all []errs.Field
+	wrong := func(name, message string, broken bool) {
+		if broken {
+			all = append(all, errs.Field{Name: name, Messages: []string{message}})
+		}
+	}
+	for _, n := range s.numbers() {
+		if n.value != nil {
+			wrong(n.name, n.problem(), n.problem() != "")
+		}
+	}
+	for _, v := range []struct{ name, level string }{
+		{"default_group_visibility", s.DefaultGroupVisibility},
+		{"default_project_visibility", s.DefaultProjectVisibility},
+		{"default_snippet_visibility", s.DefaultSnippetVisibility},
+	} {
+		wrong(v.name, "cannot be set to a restricted visibility level", slices.Contains(s.RestrictedVisibilityLevels, v.level))
+	}
+	for _, level := range s.RestrictedVisibilityLevels {
+		wrong("restricted_visibility_levels", fmt.Sprintf("'%s' is not a valid visibility level", level), !slices.Contains(levels, level))
+	}
+	for _, source := range s.ImportSources {
+		wrong("import_sources", fmt.Sprintf("'%s' is not a import source", source), !slices.Contains(sources, source))
+	}
+	wrong("commit_email_hostname", "is invalid", s.CommitEmailHostname != nil && strings.Contains(*s.CommitEmailHostname, "@"))
+	wrong("notes_create_limit_allowlist", "is too long (maximum is 100 entries)", len(s.NotesCreateLimitAllowlist) > 100)
+	wrong("outbound_local_requests_whitelist", "is too long (maximum is 1000 entries)", len(s.OutboundLocalRequestsWhitelist) > 1000)
+	wrong("outbound_local_requests_whitelist", "is too long (maximum is 255 characters)",
+		slices.ContainsFunc(s.OutboundLocalRequestsWhitelist, func(e string) bool { return utf8.RuneCountInString(e) > 255 }))
+	wrong("personal_access_token_prefix", "is too long (maximum is 20 characters)", utf8.RuneCountInString(s.PersonalAccessTokenPrefix) > 20)
+	wrong("personal_access_token_prefix", "can contain only letters of the Base64 alphabet (RFC4648) with the addition of '@', ':' and '.'",
+		!prefixText.MatchString(s.PersonalAccessTokenPrefix))
+	wrong("allowed_key_types", "can't be blank", !slices.ContainsFunc([]int{
+		s.DSAKeyRestriction, s.ECDSAKeyRestriction, s.ECDSASKKeyRestriction, s.ED25519KeyRestriction, s.ED25519SKKeyRestriction, s.RSAKeyRestriction,
+	}, func(bits int) bool { return bits >= 0 }))
+	if s.UserDefaultInternalRegex != nil {
+		_, err := regexp.Compile(*s.UserDefaultInternalRegex)
+		wrong("user_default_internal_regex", "is not a valid regular expression", err != nil)
+	}
+	return all
+}
+
+// number is a setting with bounds; most 0 is none.
+type number struct {
+	name        string
+	value       *int
+	least, most int
+}
+
+func (n number) problem() string {
+	switch {
+	case *n.value < n.least && n.least == 1:
+		return "must be greater than 0"
+	case *n.value < n.least:
+		return fmt.Sprintf("must be greater than or equal to %d", n.least)
+	case n.most != 0 && *n.value > n.most:
+		return fmt.Sprintf("must be less than or equal to %d", n.most)
+	}
+	return ""
+}
+
+func (s *Settings) numbers() []number {
+	size := int(s.RepositorySizeLimit)
+	return []number{
+		{"default_projects_limit", &s.DefaultProjectsLimit, 0, 0},
+		{"deletion_adjourned_period", &s.DeletionAdjournedPeriod, 1, 90},
+		{"diff_max_files", &s.DiffMaxFiles, 1000, 3000},
+		{"diff_max_lines", &s.DiffMaxLines, 50_000, 100_000},
+		{"diff_max_patch_bytes", &s.DiffMaxPatchBytes, 204_800, 512_000},
+		{"housekeeping_optimize_repository_period", &s.HousekeepingOptimizeRepositoryPeriod, 1, 0},
+		{"issues_create_limit", &s.IssuesCreateLimit, 0, 0},
+		{"max_attachment_size", &s.MaxAttachmentSize, 1, 0},
+		{"max_personal_access_token_lifetime", s.MaxPersonalAccessTokenLifetime, 1, 365},
+		{"max_ssh_key_lifetime", s.MaxSSHKeyLifetime, 1, 365},
+		{"minimum_password_length", &s.MinimumPasswordLength, 8, 128},
+		{"notes_create_limit", &s.NotesCreateLimit, 0, 0},
+		{"push_event_activities_limit", &s.PushEventActivitiesLimit, 0, 0},
+		{"raw_blob_request_limit", &s.RawBlobRequestLimit, 0, 0},
+		{"receive_max_input_size", s.ReceiveMaxInputSize, 1, 0},
+		{"repository_size_limit", &size, 0, 0},
+		{"search_rate_limit", &s.SearchRateLimit, 0, 0},
+	}
+}

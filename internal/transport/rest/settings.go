@@ -1,0 +1,203 @@
+package rest
+
+import (
+	"context"
+	"reflect"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) settingRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/application/settings", s.getSettings).Doc("Show the settings of the instance").Needs(authz.AdminSettings),
+		api.Put("/application/settings", s.updateSettings).Doc("Change settings of the instance").Needs(authz.AdminSettings),
+	)
+}
+
+// settingValues has the fields of setting.Settings, so that one converts into the other.
+type settingValues struct {
+	CanCreateGroup                            bool     `json:"can_create_group"`
+	CommitEmailHostname                       *string  `json:"commit_email_hostname"`
+	DefaultBranchName                         *string  `json:"default_branch_name"`
+	DefaultBranchProtection                   int      `json:"default_branch_protection"`
+	DefaultGroupVisibility                    string   `json:"default_group_visibility"`
+	DefaultProjectCreation                    int      `json:"default_project_creation"`
+	DefaultProjectVisibility                  string   `json:"default_project_visibility"`
+	DefaultProjectsLimit                      int      `json:"default_projects_limit"`
+	DefaultSnippetVisibility                  string   `json:"default_snippet_visibility"`
+	DelayedGroupDeletion                      bool     `json:"delayed_group_deletion"`
+	DelayedProjectDeletion                    bool     `json:"delayed_project_deletion"`
+	DeletionAdjournedPeriod                   int      `json:"deletion_adjourned_period"`
+	EmailConfirmationSetting                  string   `json:"email_confirmation_setting"`
+	GravatarEnabled                           bool     `json:"gravatar_enabled"`
+	ImportSources                             []string `json:"import_sources"`
+	AllowLocalRequestsFromWebHooksAndServices bool     `json:"allow_local_requests_from_web_hooks_and_services"`
+	OutboundLocalRequestsWhitelist            []string `json:"outbound_local_requests_whitelist"`
+	MaxAttachmentSize                         int      `json:"max_attachment_size"`
+	MinimumPasswordLength                     int      `json:"minimum_password_length"`
+	PasswordLowercaseRequired                 bool     `json:"password_lowercase_required"`
+	PasswordUppercaseRequired                 bool     `json:"password_uppercase_required"`
+	PasswordNumberRequired                    bool     `json:"password_number_required"`
+	PasswordSymbolRequired                    bool     `json:"password_symbol_required"`
+	RestrictedVisibilityLevels                []string `json:"restricted_visibility_levels"`
+	UserDefaultExternal                       bool     `json:"user_default_external"`
+	UserDefaultInternalRegex                  *string  `json:"user_default_internal_regex"`
+	UserDefaultsToPrivateProfile              bool     `json:"user_defaults_to_private_profile"`
+	DSAKeyRestriction                         int      `json:"dsa_key_restriction"`
+	ECDSAKeyRestriction                       int      `json:"ecdsa_key_restriction"`
+	ECDSASKKeyRestriction                     int      `json:"ecdsa_sk_key_restriction"`
+	ED25519KeyRestriction                     int      `json:"ed25519_key_restriction"`
+	ED25519SKKeyRestriction                   int      `json:"ed25519_sk_key_restriction"`
+	RSAKeyRestriction                         int      `json:"rsa_key_restriction"`
+	EnabledGitAccessProtocol                  string   `json:"enabled_git_access_protocol"`
+	LFSEnabled                                bool     `json:"lfs_enabled"`
+	MaxPersonalAccessTokenLifetime            *int     `json:"max_personal_access_token_lifetime"`
+	MaxSSHKeyLifetime                         *int     `json:"max_ssh_key_lifetime"`
+	PasswordAuthenticationEnabledForGit       bool     `json:"password_authentication_enabled_for_git"`
+	PersonalAccessTokenPrefix                 string   `json:"personal_access_token_prefix"`
+	ReceiveMaxInputSize                       *int     `json:"receive_max_input_size"`
+	RepositorySizeLimit                       int64    `json:"repository_size_limit"`
+	RepositoryStorages                        []string `json:"repository_storages"`
+	DiffMaxFiles                              int      `json:"diff_max_files"`
+	DiffMaxLines                              int      `json:"diff_max_lines"`
+	DiffMaxPatchBytes                         int      `json:"diff_max_patch_bytes"`
+	IssuesCreateLimit                         int      `json:"issues_create_limit"`
+	NotesCreateLimit                          int      `json:"notes_create_limit"`
+	NotesCreateLimitAllowlist                 []string `json:"notes_create_limit_allowlist"`
+	RawBlobRequestLimit                       int      `json:"raw_blob_request_limit"`
+	SearchRateLimit                           int      `json:"search_rate_limit"`
+	HousekeepingEnabled                       bool     `json:"housekeeping_enabled"`
+	HousekeepingOptimizeRepositoryPeriod      int      `json:"housekeeping_optimize_repository_period"`
+	PushEventActivitiesLimit                  int      `json:"push_event_activities_limit"`
+}
+
+// settingsEntity shows the settings that something here reads.
+type settingsEntity struct {
+	ID int64 `json:"id"`
+	settingValues
+	// Older names of the same values, which clients still read.
+	LocalRequests     bool `json:"allow_local_requests_from_hooks_and_services"`
+	FullRepack        int  `json:"housekeeping_full_repack_period"`
+	GC                int  `json:"housekeeping_gc_period"`
+	IncrementalRepack int  `json:"housekeeping_incremental_repack_period"`
+}
+
+func newSettingsEntity(s *setting.Settings) settingsEntity {
+	period := s.HousekeepingOptimizeRepositoryPeriod
+	return settingsEntity{
+		ID: 1, settingValues: settingValues(*s), LocalRequests: s.AllowLocalRequestsFromWebHooksAndServices,
+		FullRepack: period, GC: period, IncrementalRepack: period,
+	}
+}
+
+func (s *Server) getSettings(ctx context.Context, as authz.Actor, _ struct{}) (settingsEntity, error) {
+	found, err := s.Instance.Find(ctx, as)
+	if err != nil {
+		return settingsEntity{}, err
+	}
+	return newSettingsEntity(found), nil
+}
+
+type updateSettingsParams struct {
+	CanCreateGroup                            *bool           `param:"can_create_group" doc:"New users may create top-level groups"`
+	CommitEmailHostname                       api.Opt[string] `param:"commit_email_hostname" doc:"Host of private commit addresses; null is users.noreply.HOST"`
+	DefaultBranchName                         api.Opt[string] `param:"default_branch_name" doc:"Name of the first branch of new repositories"`
+	DefaultBranchProtection                   *int            `param:"default_branch_protection" values:"0,1,2,3,4" doc:"How default branches of new projects are protected"`
+	DefaultGroupVisibility                    *string         `param:"default_group_visibility" values:"private,internal,public" doc:"Visibility of new groups"`
+	DefaultProjectCreation                    *int            `param:"default_project_creation" values:"0,1,2,3" doc:"Who creates projects in new groups: 0 nobody, 1 maintainers, 2 developers too, 3 administrators"`
+	DefaultProjectVisibility                  *string         `param:"default_project_visibility" values:"private,internal,public" doc:"Visibility of new projects"`
+	DefaultProjectsLimit                      *int            `param:"default_projects_limit" doc:"How many personal projects a new user may have"`
+	DefaultSnippetVisibility                  *string         `param:"default_snippet_visibility" values:"private,internal,public" doc:"Visibility of new snippets"`
+	DelayedGroupDeletion                      *bool           `param:"delayed_group_deletion" doc:"Groups wait before they are deleted"`
+	DelayedProjectDeletion                    *bool           `param:"delayed_project_deletion" doc:"Projects wait before they are deleted"`
+	DeletionAdjournedPeriod                   *int            `param:"deletion_adjourned_period" doc:"How many days they wait"`
+	EmailConfirmationSetting                  *string         `param:"email_confirmation_setting" values:"off,soft,hard" doc:"Whether new users confirm their address"`
+	GravatarEnabled                           *bool           `param:"gravatar_enabled" doc:"Show pictures of gravatar.com"`
+	ImportSources                             api.Strings     `param:"import_sources" doc:"Where projects may be imported from"`
+	AllowLocalRequestsFromWebHooksAndServices *bool           `param:"allow_local_requests_from_web_hooks_and_services" alias:"allow_local_requests_from_hooks_and_services" doc:"Hooks and imports may reach the local network"`
+	OutboundLocalRequestsWhitelist            api.Strings     `param:"outbound_local_requests_whitelist" doc:"Addresses of the local network that may always be reached"`
+	MaxAttachmentSize                         *int            `param:"max_attachment_size" doc:"Largest upload in MB"`
+	MinimumPasswordLength                     *int            `param:"minimum_password_length" doc:"Fewest characters of a password"`
+	PasswordLowercaseRequired                 *bool           `param:"password_lowercase_required" doc:"Passwords need a lower-case letter"`
+	PasswordUppercaseRequired                 *bool           `param:"password_uppercase_required" doc:"Passwords need an upper-case letter"`
+	PasswordNumberRequired                    *bool           `param:"password_number_required" doc:"Passwords need a digit"`
+	PasswordSymbolRequired                    *bool           `param:"password_symbol_required" doc:"Passwords need a symbol"`
+	RestrictedVisibilityLevels                api.Strings     `param:"restricted_visibility_levels" doc:"Visibilities that only administrators may give"`
+	UserDefaultExternal                       *bool           `param:"user_default_external" doc:"New users are external"`
+	UserDefaultInternalRegex                  api.Opt[string] `param:"user_default_internal_regex" doc:"Addresses of new users who are not external all the same"`
+	UserDefaultsToPrivateProfile              *bool           `param:"user_defaults_to_private_profile" doc:"Profiles of new users are private"`
+	DSAKeyRestriction                         *int            `param:"dsa_key_restriction" values:"-1,0,1024,2048,3072" doc:"Fewest bits of DSA keys; 0 allows any, -1 none"`
+	ECDSAKeyRestriction                       *int            `param:"ecdsa_key_restriction" values:"-1,0,256,384,521" doc:"Fewest bits of ECDSA keys; 0 allows any, -1 none"`
+	ECDSASKKeyRestriction                     *int            `param:"ecdsa_sk_key_restriction" values:"-1,0,256" doc:"Fewest bits of ECDSA_SK keys; 0 allows any, -1 none"`
+	ED25519KeyRestriction                     *int            `param:"ed25519_key_restriction" values:"-1,0,256" doc:"Fewest bits of ED25519 keys; 0 allows any, -1 none"`
+	ED25519SKKeyRestriction                   *int            `param:"ed25519_sk_key_restriction" values:"-1,0,256" doc:"Fewest bits of ED25519_SK keys; 0 allows any, -1 none"`
+	RSAKeyRestriction                         *int            `param:"rsa_key_restriction" values:"-1,0,1024,2048,3072,4096" doc:"Fewest bits of RSA keys; 0 allows any, -1 none"`
+	EnabledGitAccessProtocol                  *string         `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"The one protocol that git may use, or all"`
+	LFSEnabled                                *bool           `param:"lfs_enabled" doc:"Git LFS is on"`
+	MaxPersonalAccessTokenLifetime            api.Opt[int]    `param:"max_personal_access_token_lifetime" doc:"Longest life of a personal access token in days"`
+	MaxSSHKeyLifetime                         api.Opt[int]    `param:"max_ssh_key_lifetime" doc:"Longest life of an SSH key in days"`
+	PasswordAuthenticationEnabledForGit       *bool           `param:"password_authentication_enabled_for_git" doc:"Passwords work for git over HTTP"`
+	PersonalAccessTokenPrefix                 *string         `param:"personal_access_token_prefix" doc:"What new personal access tokens begin with"`
+	ReceiveMaxInputSize                       api.Opt[int]    `param:"receive_max_input_size" doc:"Largest push in MB"`
+	RepositorySizeLimit                       *int64          `param:"repository_size_limit" min:"0" max:"1048576" doc:"Largest repository in MB; 0 allows any"`
+	DiffMaxFiles                              *int            `param:"diff_max_files" doc:"Most files of a diff"`
+	DiffMaxLines                              *int            `param:"diff_max_lines" doc:"Most lines of a diff"`
+	DiffMaxPatchBytes                         *int            `param:"diff_max_patch_bytes" doc:"Largest diff of one file in bytes"`
+	IssuesCreateLimit                         *int            `param:"issues_create_limit" doc:"Issues that a user may create in a minute"`
+	NotesCreateLimit                          *int            `param:"notes_create_limit" doc:"Notes that a user may create in a minute"`
+	NotesCreateLimitAllowlist                 api.Strings     `param:"notes_create_limit_allowlist" doc:"Users without that limit"`
+	RawBlobRequestLimit                       *int            `param:"raw_blob_request_limit" doc:"Requests for one raw file in a minute"`
+	SearchRateLimit                           *int            `param:"search_rate_limit" doc:"Searches of a user in a minute"`
+	HousekeepingEnabled                       *bool           `param:"housekeeping_enabled" doc:"Repositories are tidied in the background"`
+	HousekeepingOptimizeRepositoryPeriod      *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"After how many pushes a repository is tidied"`
+	PushEventActivitiesLimit                  *int            `param:"push_event_activities_limit" doc:"Refs of one push that become activities of their own"`
+
+	_ struct{} `atleastone:"*"`
+}
+
+// values gives what was sent by the names of the settings, in their units.
+func (p updateSettingsParams) values() map[string]any {
+	if p.RepositorySizeLimit != nil {
+		bytes := *p.RepositorySizeLimit << 20
+		p.RepositorySizeLimit = &bytes
+	}
+	if p.EnabledGitAccessProtocol != nil && *p.EnabledGitAccessProtocol == "all" {
+		p.EnabledGitAccessProtocol = new(string)
+	}
+	for _, text := range []*api.Opt[string]{&p.CommitEmailHostname, &p.DefaultBranchName, &p.UserDefaultInternalRegex} {
+		text.Null = text.Null || text.Value == ""
+	}
+	sent := map[string]any{}
+	v := reflect.ValueOf(p)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("param")
+		if name == "" {
+			continue // a rule
+		}
+		switch value := v.Field(i).Interface().(type) {
+		case api.Opt[string]:
+			if value.Set {
+				sent[name] = value.Ptr()
+			}
+		case api.Opt[int]:
+			if value.Set {
+				sent[name] = value.Ptr()
+			}
+		default:
+			if !v.Field(i).IsNil() {
+				sent[name] = value
+			}
+		}
+	}
+	return sent
+}
+
+func (s *Server) updateSettings(ctx context.Context, as authz.Actor, p updateSettingsParams) (settingsEntity, error) {
+	changed, err := s.Instance.Update(ctx, as, p.values())
+	if err != nil {
+		return settingsEntity{}, err
+	}
+	return newSettingsEntity(changed), nil
+}
