@@ -97,6 +97,9 @@ func (g *Group) Settings() GroupSettings {
 	if json.Unmarshal([]byte(g.SettingsJSON), &out) != nil {
 		return GroupSettings{}
 	}
+	if out.FileTemplateProjectID != nil && *out.FileTemplateProjectID == 0 {
+		out.FileTemplateProjectID = nil
+	}
 	return out
 }
 

@@ -43,7 +43,7 @@ type GroupSettingsChanges struct {
 	MaxArtifactsSize                     *int64          `json:"max_artifacts_size,omitempty"`
 	SharedRunnersMinutesLimit            *int64          `json:"shared_runners_minutes_limit,omitempty"`
 	ExtraSharedRunnersMinutesLimit       *int64          `json:"extra_shared_runners_minutes_limit,omitempty"`
-	FileTemplateProjectID                *int64          `json:"file_template_project_id,omitempty"`
+	FileTemplateProjectID                *int64          `json:"file_template_project_id,omitempty"` // 0 is none
 	WikiAccessLevel                      *string         `json:"wiki_access_level,omitempty"`
 	IPRestrictionRanges                  *string         `json:"ip_restriction_ranges,omitempty"`
 	AllowedEmailDomainsList              *string         `json:"allowed_email_domains_list,omitempty"`

@@ -24,6 +24,7 @@ type Changes struct {
 	Description   *string
 	DefaultBranch *string
 	Visibility    *authz.Visibility
+	Storage       *string // administrators only
 	Topics        *[]string
 	Features      map[string]string // access by API name without the suffix _access_level
 

@@ -22,7 +22,6 @@ type Input struct {
 	ImportURL    string
 	Template     string // name of a built-in template; there is none
 	TemplateID   *ID    // project whose branches and tags the new one starts with
-	Storage      string // administrators only, "" is the instance's
 	Changes
 }
 
@@ -113,6 +112,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
 		fields.Check(gitcmd.ValidBranchName(*in.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
+	fields.Check(slices.Contains(s.settings.Current().RepositoryStorages, p.Storage), "repository_storage", "is not included in the list")
 	s.checkVisibility(&fields, as, p, parent)
 	if err := s.checkFree(ctx, &fields, p, parent, 0); err != nil {
 		return nil, err
@@ -317,8 +317,8 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	if len(set.RepositoryStorages) > 0 {
 		p.Storage = set.RepositoryStorages[0]
 	}
-	if in.Storage != "" && as.Admin {
-		p.Storage = in.Storage
+	if in.Storage != nil && as.Admin {
+		p.Storage = *in.Storage
 	}
 	for f := range p.Features {
 		p.Features[f] = authz.FeatureEnabled

@@ -355,7 +355,10 @@ func TestService_Update(t *testing.T) {
 		if _, err := f.Archive(ctx, ann, id); err != nil {
 			t.Fatal(err)
 		}
-		_, err = f.Update(ctx, ann, id, project.Changes{Description: ptr("x")})
+		if got, err := f.Update(ctx, bob, id, project.Changes{Description: ptr("x")}); err != nil || *got.Description != "x" || !got.Archived {
+			t.Errorf("edited in the archive: got %+v, %v", got, err)
+		}
+		_, err = f.Update(ctx, ann, id, project.Changes{DefaultBranch: ptr("main")})
 		wantError(t, err, errs.Forbidden, "forbidden")
 		_, err = f.Unarchive(ctx, bob, id)
 		wantError(t, err, errs.Forbidden, "forbidden")

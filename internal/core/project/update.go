@@ -21,7 +21,8 @@ type Updated struct {
 
 // Update changes a project, also in the archive: what clients keep of a project they
 // write in one call, before they take it out of there. Visibility asks for the owner; a
-// default branch must exist. Neither changes in the archive.
+// default branch must exist. Neither changes in the archive, and nothing changes of a
+// project that is marked for deletion or was archived with its group.
 func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Changes) (*Project, error) {
 	old, err := s.Find(ctx, as, ref)
 	if err != nil {
@@ -29,6 +30,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	}
 	if err := s.policy.Require(ctx, as, authz.EditProject, old.Subject()); err != nil {
 		return nil, err
+	}
+	if old.MarkedForDeletionOn != nil || old.Archived && !old.ArchivedSelf {
+		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
+			return nil, err
+		}
 	}
 	if c.Visibility != nil {
 		if err := s.policy.Require(ctx, as, authz.ChangeVisibility, old.Subject()); err != nil {
@@ -39,6 +45,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	changed, err := c.apply(&p)
 	if err != nil {
 		return nil, err
+	}
+	if c.Storage != nil && as.Admin {
+		p.Storage = *c.Storage
 	}
 	if err := s.checkUpdate(ctx, as, &p, old); err != nil {
 		return nil, err
@@ -91,6 +100,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 
 func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project) error {
 	fields := check(p, old)
+	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {
 		all, err := s.namespaces.ByIDs(ctx, []authz.NamespaceID{p.ParentID})
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 type Branch struct {
 	Name      string
 	Tip       *gitcmd.Commit
-	Merged    bool // the default branch holds its tip; false for the default branch itself
+	Merged    bool // the default branch holds its tip and more
 	Protected bool
 	Default   bool
 	CanPush   bool // the actor may
@@ -194,7 +194,8 @@ func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo
 	return b, nil
 }
 
-// mergedInto says of each branch whether the default branch holds it.
+// mergedInto says of each branch whether the default branch holds it and has gone on
+// since: a branch that was only just started from there is not merged.
 func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []gitcmd.Ref) (map[gitcmd.RefName]bool, error) {
 	if p.DefaultBranch == nil || len(refs) == 0 {
 		return nil, nil
@@ -206,6 +207,7 @@ func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref gitcmd.Ref) bool { return ref.Peeled == tip })
 	merged, err := r.MergedBranches(ctx, refs, tip)
 	if err != nil {
 		return nil, fmt.Errorf("compare branches: %w", err)

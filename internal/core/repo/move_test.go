@@ -143,8 +143,12 @@ func TestService_branches(t *testing.T) {
 		p := w.as(w.developer)
 		b, err := w.repos.CreateBranch(ctx, w.developer, p, "feature/x", "main")
 		check(t, err)
-		if !b.Merged || b.Protected || !b.CanPush || b.Default {
+		if b.Merged || b.Protected || !b.CanPush || b.Default {
 			t.Errorf("new branch %+v", b)
+		}
+		w.put("main", "b", "b\n")
+		if b, err = w.repos.FindBranch(ctx, w.developer, p, "feature/x"); err != nil || !b.Merged {
+			t.Errorf("a branch that main has left behind: %+v, %v", b, err)
 		}
 		for _, tt := range []struct{ name, from, want string }{
 			{"feature/x", "main", "Branch already exists"},

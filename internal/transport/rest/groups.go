@@ -166,20 +166,20 @@ type groupParams struct {
 	Protections             *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
 	SharedRunnersSetting    *string           `param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
 
-	PreventSharing      *bool   `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
-	PreventForking      *bool   `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
-	MembershipLock      *bool   `param:"membership_lock" doc:"No members of single projects"`
-	MaxArtifactsSize    *int64  `param:"max_artifacts_size" doc:"Megabytes the artifacts of a job may have"`
-	RunnersMinutes      *int64  `param:"shared_runners_minutes_limit" doc:"Minutes of runners a month; for administrators"`
-	ExtraRunnersMinutes *int64  `param:"extra_shared_runners_minutes_limit" doc:"Minutes beyond that; for administrators"`
-	FileTemplateProject *int64  `param:"file_template_project_id" doc:"Project with templates of files"`
-	WikiAccessLevel     *string `param:"wiki_access_level" values:"disabled,private,enabled" doc:"Who may use the wiki"`
-	IPRanges            *string `param:"ip_restriction_ranges" doc:"Addresses the group may be reached from"`
-	EmailDomains        *string `param:"allowed_email_domains_list" doc:"Domains of members' addresses"`
-	GitProtocol         *string `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Protocols of git"`
-	ShowDiffPreview     *bool   `param:"show_diff_preview_in_email" doc:"Show code in mail about reviews"`
-	MathLimits          *bool   `param:"math_rendering_limits_enabled" doc:"Limit the size of formulas"`
-	LockMathLimits      *bool   `param:"lock_math_rendering_limits_enabled" doc:"For everything inside as well"`
+	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
+	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
+	MembershipLock      *bool          `param:"membership_lock" doc:"No members of single projects"`
+	MaxArtifactsSize    *int64         `param:"max_artifacts_size" doc:"Megabytes the artifacts of a job may have"`
+	RunnersMinutes      *int64         `param:"shared_runners_minutes_limit" doc:"Minutes of runners a month; for administrators"`
+	ExtraRunnersMinutes *int64         `param:"extra_shared_runners_minutes_limit" doc:"Minutes beyond that; for administrators"`
+	FileTemplateProject api.Opt[int64] `param:"file_template_project_id" doc:"Project with templates of files"`
+	WikiAccessLevel     *string        `param:"wiki_access_level" values:"disabled,private,enabled" doc:"Who may use the wiki"`
+	IPRanges            *string        `param:"ip_restriction_ranges" doc:"Addresses the group may be reached from"`
+	EmailDomains        *string        `param:"allowed_email_domains_list" doc:"Domains of members' addresses"`
+	GitProtocol         *string        `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Protocols of git"`
+	ShowDiffPreview     *bool          `param:"show_diff_preview_in_email" doc:"Show code in mail about reviews"`
+	MathLimits          *bool          `param:"math_rendering_limits_enabled" doc:"Limit the size of formulas"`
+	LockMathLimits      *bool          `param:"lock_math_rendering_limits_enabled" doc:"For everything inside as well"`
 }
 
 // branchProtection says how default branches are protected.
@@ -204,7 +204,7 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 		DefaultBranchProtection: p.DefaultBranchProtection, SharedRunnersSetting: p.SharedRunnersSetting,
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
-			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject,
+			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),
 			WikiAccessLevel: p.WikiAccessLevel, IPRestrictionRanges: p.IPRanges, AllowedEmailDomainsList: p.EmailDomains,
 			EnabledGitAccessProtocol: p.GitProtocol, ShowDiffPreviewInEmail: p.ShowDiffPreview,
 			MathRenderingLimitsEnabled: p.MathLimits, LockMathRenderingLimitsEnabled: p.LockMathLimits,

@@ -16,6 +16,7 @@ type projectParams struct {
 	DefaultBranch *string     `param:"default_branch" doc:"Name of the default branch"`
 	Description   *string     `param:"description" doc:"Description, 2000 characters at most"`
 	Visibility    *string     `param:"visibility" values:"private,internal,public" doc:"Who sees the project"`
+	Storage       *string     `param:"repository_storage" doc:"Storage of the repository; for administrators"`
 	Topics        api.Strings `param:"topics" doc:"Topics of the project"`
 	TagList       api.Strings `param:"tag_list" doc:"Older name of topics"`
 
@@ -134,7 +135,7 @@ type expirationParams struct {
 // changes gives the parameters in the form of the core.
 func (p *projectParams) changes() project.Changes {
 	c := project.Changes{
-		Name: p.Name, Path: p.Path, Description: p.Description, DefaultBranch: p.DefaultBranch, Features: p.features(),
+		Name: p.Name, Path: p.Path, Description: p.Description, DefaultBranch: p.DefaultBranch, Storage: p.Storage, Features: p.features(),
 		MergeMethod: p.MergeMethod, SquashOption: p.SquashOption, OnlyMergeIfPipelineSucceeds: p.OnlyIfPipelineSucceeds,
 		AllowMergeOnSkippedPipeline: p.AllowOnSkippedPipeline, OnlyMergeIfDiscussionsResolved: p.OnlyIfDiscussionsResolved,
 		RemoveSourceBranchAfterMerge: p.RemoveSourceBranch, PrintingMergeRequestLinkEnabled: p.PrintingLink,

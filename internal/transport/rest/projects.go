@@ -179,13 +179,12 @@ type newProject struct {
 	TemplateName      string      `param:"template_name" doc:"Template to start with"`
 	TemplateProjectID *project.ID `param:"template_project_id" doc:"Project to take as a template"`
 	UseCustomTemplate bool        `param:"use_custom_template" doc:"Given with template_project_id"`
-	RepositoryStorage string      `param:"repository_storage" doc:"Storage of the repository; for administrators"`
 	_                 struct{}    `exclusive:"import_url,template_name,template_project_id"`
 }
 
 func (p *newProject) input(c project.Changes) project.Input {
 	return project.Input{
-		Readme: p.Readme, ObjectFormat: p.ObjectFormat, ImportURL: p.ImportURL, Template: p.TemplateName, TemplateID: p.TemplateProjectID, Storage: p.RepositoryStorage, Changes: c,
+		Readme: p.Readme, ObjectFormat: p.ObjectFormat, ImportURL: p.ImportURL, Template: p.TemplateName, TemplateID: p.TemplateProjectID, Changes: c,
 	}
 }
 

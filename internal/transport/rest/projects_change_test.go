@@ -92,6 +92,61 @@ func TestProjects_and_groups_keep_every_field(t *testing.T) {
 	})
 }
 
+func TestProjects_refuse_a_storage_that_is_not_there(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		p.want(adminToken, "POST", "/projects", "name=app&repository_storage=moon", 400, `{"message":{"repository_storage":["is not included in the list"]}}`)
+		app := get[gitlab.Project](p, adminToken, "POST", "/projects", "name=app&repository_storage=default", 201)
+		at := fmt.Sprintf("/projects/%d", app.ID)
+		p.want(adminToken, "PUT", at, "repository_storage=moon", 400, `{"message":{"repository_storage":["is invalid"]}}`)
+		get[gitlab.Project](p, adminToken, "PUT", at, "repository_storage=default", 200)
+		get[gitlab.Project](p, ann, "POST", "/projects", "name=own&repository_storage=moon", 201) // only administrators are heard
+	})
+}
+
+func TestGroups_give_up_their_template_project(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=team&path=team", 201)
+		at := fmt.Sprintf("/groups/%d", g.ID)
+		if got := get[gitlab.Group](p, ann, "PUT", at, "file_template_project_id=7", 200); got.FileTemplateProjectID != 7 {
+			t.Errorf("set: %d", got.FileTemplateProjectID)
+		}
+		if got := get[map[string]json.RawMessage](p, ann, "PUT", at, "file_template_project_id=", 200); string(got["file_template_project_id"]) != "null" {
+			t.Errorf("given up: %s", got["file_template_project_id"])
+		}
+	})
+}
+
+// Terraform writes all it knows of a project before it takes it out of the archive.
+func TestProjects_in_the_archive_are_edited(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		app := get[gitlab.Project](p, ann, "POST", "/projects", "name=app", 201)
+		at := fmt.Sprintf("/projects/%d", app.ID)
+		get[gitlab.Project](p, ann, "POST", at+"/archive", "", 201)
+		edited := get[gitlab.Project](p, ann, "PUT", at, "name=app&description=Kept&ci_default_git_depth=50", 200)
+		if edited.Description != "Kept" || edited.CIDefaultGitDepth != 50 || !edited.Archived {
+			t.Errorf("edited: %+v", edited)
+		}
+		p.want(ann, "PUT", at, "visibility=public", 403, `{"message":"403 Forbidden"}`)
+		if back := get[gitlab.Project](p, ann, "POST", at+"/unarchive", "", 201); back.Archived || back.Description != "Kept" {
+			t.Errorf("back: %+v", back)
+		}
+		if err := p.Settings.Set(t.Context(), "delayed_project_deletion", true); err != nil {
+			t.Fatal(err)
+		}
+		p.want(ann, "DELETE", at, "", 202, `{"message":"202 Accepted"}`)
+		p.want(ann, "PUT", at, "description=Gone", 403, `{"message":"403 Forbidden"}`)
+	})
+}
+
 func TestProjects_wait_for_their_deletion(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
