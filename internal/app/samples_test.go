@@ -151,7 +151,7 @@ func samples() map[string][]sample {
 		"DELETE /groups/:id/labels":                        {{query: "name==:name"}},
 
 		"POST /projects":                                        {{body: obj{"name": "Fresh"}}, {note: "inside", in: "group", body: obj{"name": "Fresh", "namespace_id": "=groups/:id"}}},
-		"PUT /projects/:id":                                     {{body: obj{"description": "Other"}}, {note: "visibility", body: obj{"visibility": "private"}}},
+		"PUT /projects/:id":                                     {{body: obj{"description": "Other"}}, {note: "branch", body: obj{"default_branch": ""}}, {note: "visibility", body: obj{"visibility": "private"}}},
 		"DELETE /projects/:id":                                  {{}},
 		"POST /projects/:id/restore":                            {{status: http.StatusBadRequest}}, // is not marked for deletion
 		"POST /projects/:id/housekeeping":                       {{}},

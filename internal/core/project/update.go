@@ -31,7 +31,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err := s.policy.Require(ctx, as, authz.EditProject, old.Subject()); err != nil {
 		return nil, err
 	}
-	if old.MarkedForDeletionOn != nil || old.Archived && !old.ArchivedSelf {
+	if old.MarkedForDeletionOn != nil || old.Archived && !old.ArchivedSelf || c.DefaultBranch != nil {
 		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
 			return nil, err
 		}
@@ -53,9 +53,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		return nil, err
 	}
 	if c.DefaultBranch != nil && *c.DefaultBranch != "" && (old.DefaultBranch == nil || *c.DefaultBranch != *old.DefaultBranch) {
-		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
-			return nil, err
-		}
 		if err := s.moveHead(ctx, old, *c.DefaultBranch); err != nil {
 			return nil, err
 		}
