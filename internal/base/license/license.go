@@ -5,13 +5,14 @@ package license
 import (
 	"cmp"
 	"embed"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/google/licensecheck"
+
+	"tenon/internal/base/pattern"
 )
 
 // License is one license.
@@ -134,9 +135,9 @@ func Find(key string) (l License, ok bool) {
 }
 
 var (
-	years    = regexp.MustCompile(`[<{\[](?:year|yyyy)[>}\]]`)
-	owners   = regexp.MustCompile(`[<{\[](?:fullname|name of author|name of copyright owner|name of copyright holder)[>}\]]`)
-	projects = regexp.MustCompile(`[<{\[](?:project|program|one line to give the (?:program|library)'s name and (?:a brief|an) idea of what it does\.)[>}\]]`)
+	years    = pattern.New(`[<{\[](?:year|yyyy)[>}\]]`)
+	owners   = pattern.New(`[<{\[](?:fullname|name of author|name of copyright owner|name of copyright holder)[>}\]]`)
+	projects = pattern.New(`[<{\[](?:project|program|one line to give the (?:program|library)'s name and (?:a brief|an) idea of what it does\.)[>}\]]`)
 )
 
 // Filling is what stands in the blanks of a text; an empty value leaves its blanks.
@@ -153,13 +154,13 @@ func (l License) Text(f Filling) string {
 	}
 	text := string(raw)
 	if f.Year > 0 {
-		text = years.ReplaceAllLiteralString(text, strconv.Itoa(f.Year))
+		text = years().ReplaceAllLiteralString(text, strconv.Itoa(f.Year))
 	}
 	if f.FullName != "" {
-		text = owners.ReplaceAllLiteralString(text, f.FullName)
+		text = owners().ReplaceAllLiteralString(text, f.FullName)
 	}
 	if f.Project != "" {
-		text = projects.ReplaceAllLiteralString(text, f.Project)
+		text = projects().ReplaceAllLiteralString(text, f.Project)
 	}
 	return text
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tenon/internal/base/pattern"
 )
 
 // masked stands where a secret stood.
@@ -47,7 +49,7 @@ var descriptive = []string{
 // in lower case, since most lines contain none.
 type rule struct {
 	hints   []string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	with    string
 }
 
@@ -60,47 +62,47 @@ var wordHints = []string{"token", "passw", "passphrase", "secret", "authorizatio
 var rules = []rule{
 	{ // a private key, whole or cut short
 		hints:   []string{"private key"},
-		pattern: regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+		pattern: pattern.New(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
 		with:    masked,
 	},
 	{ // who signs on in a URL: user, user:password, token
 		hints:   []string{"@"},
-		pattern: regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/\s"'<>?#]*@`),
+		pattern: pattern.New(`(?i)\b([a-z][a-z0-9+.-]*://)[^/\s"'<>?#]*@`),
 		with:    "${1}" + masked + "@",
 	},
 	{ // headers: "Authorization: Basic YTpi", "authorization":["Bearer abc"], Private-Token:[abc]
 		hints:   []string{"authorization", "-token", "cookie"},
-		pattern: regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|[a-z-]*-token|(?:set-)?cookie)("?\s*[:=]\s*\[?"?)(?:(?:basic|bearer|token|digest)\s+)?[^\s"',\]}]+`),
+		pattern: pattern.New(`(?i)\b((?:proxy-)?authorization|[a-z-]*-token|(?:set-)?cookie)("?\s*[:=]\s*\[?"?)(?:(?:basic|bearer|token|digest)\s+)?[^\s"',\]}]+`),
 		with:    "${1}${2}" + masked,
 	},
 	{ // "Bearer abc" and "Basic YTpi" wherever they stand
 		hints:   []string{"bearer "},
-		pattern: regexp.MustCompile(`(?i)\b(bearer)\s+[\w.~+/=-]{4,}`),
+		pattern: pattern.New(`(?i)\b(bearer)\s+[\w.~+/=-]{4,}`),
 		with:    "${1} " + masked,
 	},
 	{
 		hints:   []string{"basic "},
-		pattern: regexp.MustCompile(`\b([Bb]asic)\s+(?:[A-Za-z0-9+/]{2,}=+|[A-Za-z0-9+/]*[A-Z0-9][A-Za-z0-9+/]{5,})`),
+		pattern: pattern.New(`\b([Bb]asic)\s+(?:[A-Za-z0-9+/]{2,}=+|[A-Za-z0-9+/]*[A-Z0-9][A-Za-z0-9+/]{5,})`),
 		with:    "${1} " + masked,
 	},
 	{ // JSON
 		hints:   wordHints,
-		pattern: regexp.MustCompile(`(?i)("` + words + `\\?"\s*:\s*\[?\s*\\?")(?:[^"\\]|\\[^"])*`),
+		pattern: pattern.New(`(?i)("` + words + `\\?"\s*:\s*\[?\s*\\?")(?:[^"\\]|\\[^"])*`),
 		with:    "${1}" + masked,
 	},
 	{ // query strings, forms, flags, environment
 		hints:   wordHints,
-		pattern: regexp.MustCompile(`(?i)\b(` + words + `\s?=\s?)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&;"',]+)`),
+		pattern: pattern.New(`(?i)\b(` + words + `\s?=\s?)(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s&;"',]+)`),
 		with:    "${1}" + masked,
 	},
 	{ // tokens that can be told by their prefix
 		hints:   []string{"gl"},
-		pattern: regexp.MustCompile(`\b(gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|oas|ffct|wt))-[\w.=~+/-]+`),
+		pattern: pattern.New(`\b(gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|oas|ffct|wt))-[\w.=~+/-]+`),
 		with:    "${1}-" + masked,
 	},
 	{
 		hints:   []string{"gr1348941"},
-		pattern: regexp.MustCompile(`\bGR1348941[\w-]+`),
+		pattern: pattern.New(`\bGR1348941[\w-]+`),
 		with:    masked,
 	},
 }
@@ -114,7 +116,7 @@ func Scrub(text string) string {
 	lower := strings.ToLower(text)
 	for _, r := range rules {
 		if slices.ContainsFunc(r.hints, func(hint string) bool { return strings.Contains(lower, hint) }) {
-			text = r.pattern.ReplaceAllString(text, r.with)
+			text = r.pattern().ReplaceAllString(text, r.with)
 		}
 	}
 	return text

@@ -2,8 +2,9 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
+
+	"tenon/internal/base/pattern"
 )
 
 // Task is one item of a checklist.
@@ -13,8 +14,8 @@ type Task struct {
 }
 
 var (
-	taskItem = regexp.MustCompile(`^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+\[([ xX])\]\s+(\S.*)$`)
-	fence    = regexp.MustCompile("^\\s{0,3}(```+|~~~+)")
+	taskItem = pattern.New(`^\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])\s+\[([ xX])\]\s+(\S.*)$`)
+	fence    = pattern.New("^\\s{0,3}(```+|~~~+)")
 )
 
 // Tasks lists the items of checklists in a text, those in code blocks left out.
@@ -25,7 +26,7 @@ func Tasks(text string) []Task {
 	var out []Task
 	closing := ""
 	for line := range strings.SplitSeq(text, "\n") {
-		if m := fence.FindStringSubmatch(line); m != nil {
+		if m := fence().FindStringSubmatch(line); m != nil {
 			switch {
 			case closing == "":
 				closing = m[1]
@@ -37,7 +38,7 @@ func Tasks(text string) []Task {
 		if closing != "" {
 			continue
 		}
-		if m := taskItem.FindStringSubmatch(strings.TrimRight(line, "\r")); m != nil {
+		if m := taskItem().FindStringSubmatch(strings.TrimRight(line, "\r")); m != nil {
 			out = append(out, Task{Text: strings.TrimSpace(m[2]), Done: m[1] != " "})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/yuin/goldmark-emoji/definition"
@@ -13,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 )
@@ -133,14 +133,14 @@ func (s *Service) ClearNotes(ctx context.Context, of noteable.Ref) error {
 }
 
 // lone is a text that is one emoji between colons and nothing else.
-var lone = regexp.MustCompile(`^\s*:([0-9A-Za-z_+-]+):\s*$`)
+var lone = pattern.New(`^\s*:([0-9A-Za-z_+-]+):\s*$`)
 
 // Only gives the emoji's name where a text consists of one emoji, such as ":+1:".
 func Only(text string) (name string, ok bool) {
 	if len(text) > 200 {
 		return "", false
 	}
-	m := lone.FindStringSubmatch(text)
+	m := lone().FindStringSubmatch(text)
 	if m == nil {
 		return "", false
 	}

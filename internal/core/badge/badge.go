@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -243,7 +243,7 @@ func (c Changes) apply(b *Badge) {
 	}
 }
 
-var placeholder = regexp.MustCompile(`%\{(project_path|project_title|project_name|project_id|project_namespace|group_name|gitlab_server|` +
+var placeholder = pattern.New(`%\{(project_path|project_title|project_name|project_id|project_namespace|group_name|gitlab_server|` +
 	`gitlab_pages_domain|default_branch|commit_sha|latest_tag)\}`)
 
 const maxURL = 255
@@ -252,7 +252,7 @@ func check(b *Badge) error {
 	var f errs.Fields
 	for _, field := range [][2]string{{"link_url", b.LinkURL}, {"image_url", b.ImageURL}} {
 		name, address := field[0], field[1]
-		u, err := url.Parse(placeholder.ReplaceAllString(address, "x"))
+		u, err := url.Parse(placeholder().ReplaceAllString(address, "x"))
 		switch {
 		case strings.TrimSpace(address) == "":
 			f.Add(name, "can't be blank")
@@ -295,7 +295,7 @@ func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project
 		"default_branch": branch, "commit_sha": tip,
 	}
 	for i, address := range addresses {
-		out[i] = placeholder.ReplaceAllStringFunc(address, func(word string) string {
+		out[i] = placeholder().ReplaceAllStringFunc(address, func(word string) string {
 			value, ok := values[strings.TrimSuffix(strings.TrimPrefix(word, "%{"), "}")]
 			if !ok {
 				return word

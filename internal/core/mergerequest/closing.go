@@ -1,17 +1,18 @@
 package mergerequest
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/pattern"
 )
 
 // The words that promise to close what follows them: "Closes #1, #2 and #3".
 var (
-	closingWords = regexp.MustCompile(`(?i)\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)(?::?[ \t]+|:)` +
+	closingWords = pattern.New(`(?i)\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)(?::?[ \t]+|:)` +
 		`((?:(?:issues?[ \t]+)?#\d{1,18}\b(?:[ \t]*(?:,?[ \t]+and[ \t]+|,)[ \t]*)?)+)`)
-	issueNumber = regexp.MustCompile(`#(\d{1,18})`)
+	issueNumber = pattern.New(`#(\d{1,18})`)
 )
 
 // maxClosing bounds the issues that one merge closes, and maxClosingText the text that
@@ -29,8 +30,8 @@ func closingIIDs(texts ...string) []int64 {
 		if len(text) > maxClosingText {
 			text = text[:maxClosingText]
 		}
-		for _, found := range closingWords.FindAllStringSubmatch(text, maxClosing) {
-			for _, n := range issueNumber.FindAllStringSubmatch(found[1], maxClosing) {
+		for _, found := range closingWords().FindAllStringSubmatch(text, maxClosing) {
+			for _, n := range issueNumber().FindAllStringSubmatch(found[1], maxClosing) {
 				iid, err := strconv.ParseInt(n[1], 10, 64)
 				if err == nil && iid > 0 && !slices.Contains(out, iid) {
 					out = append(out, iid)

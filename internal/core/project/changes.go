@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -166,7 +166,7 @@ const (
 	messageTimeout    = "needs to be between 10 minutes and 1 month"
 )
 
-var slugPattern = regexp.MustCompile(`\A[a-zA-Z0-9]+([._-][a-zA-Z0-9]+)*\z`)
+var slugPattern = pattern.New(`\A[a-zA-Z0-9]+([._-][a-zA-Z0-9]+)*\z`)
 
 // check validates what stands in p itself; old is nil for a new project.
 func check(p, old *Project) errs.Fields {
@@ -208,7 +208,7 @@ func checkPath(f *errs.Fields, path string) {
 		return
 	}
 	f.Check(account.ValidPath(path), "path", messagePath)
-	f.Check(slugPattern.MatchString(path) && !strings.HasSuffix(strings.ToLower(path), ".git") &&
+	f.Check(slugPattern().MatchString(path) && !strings.HasSuffix(strings.ToLower(path), ".git") &&
 		!strings.HasSuffix(strings.ToLower(path), ".atom"), "path", messageSlug)
 	f.Check(!account.ReservedInside(path), "path", namespace.MessageReserved)
 }

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -172,12 +173,12 @@ func plain(err error) error {
 }
 
 // secrets are the names of files that are known to hold keys and passwords.
-var secrets = []*regexp.Regexp{
-	regexp.MustCompile(`aws/credentials$`),
-	regexp.MustCompile(`(^|/)\.?id_(rsa|dsa|ed25519|ed25519_sk|ecdsa|ecdsa_sk)$`),
-	regexp.MustCompile(`(ssh|config)/(personal|server)_(rsa|dsa|ed\d+|ed\d+_sk|ecdsa|ecdsa_sk)$`),
-	regexp.MustCompile(`\.(pem|key)$`),
-	regexp.MustCompile(`[._]history$`),
+var secrets = []func() *regexp.Regexp{
+	pattern.New(`aws/credentials$`),
+	pattern.New(`(^|/)\.?id_(rsa|dsa|ed25519|ed25519_sk|ecdsa|ecdsa_sk)$`),
+	pattern.New(`(ssh|config)/(personal|server)_(rsa|dsa|ed\d+|ed\d+_sk|ecdsa|ecdsa_sk)$`),
+	pattern.New(`\.(pem|key)$`),
+	pattern.New(`[._]history$`),
 }
 
 // maxMessage is how much of a message is looked at, in bytes.
@@ -288,8 +289,8 @@ func (c *Checks) File(path string) string {
 	}
 	if c.PreventSecrets {
 		for _, re := range secrets {
-			if re.MatchString(path) {
-				return fmt.Sprintf(text, path, re)
+			if re().MatchString(path) {
+				return fmt.Sprintf(text, path, re())
 			}
 		}
 	}

@@ -8,14 +8,15 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/license"
+	"tenon/internal/base/pattern"
 )
 
 // licenseNames match files that hold the license of a project, the likeliest first.
-var licenseNames = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)^licen[sc]e(\.(md|markdown|txt|rst|html))?$`),
-	regexp.MustCompile(`(?i)^copying(\.(md|markdown|txt|rst|lesser))?$`),
-	regexp.MustCompile(`(?i)^unlicen[sc]e(\.(md|txt))?$`),
-	regexp.MustCompile(`(?i)^(mit|apache|gpl|bsd)?[-_]?licen[sc]e[-_.].*$`),
+var licenseNames = []func() *regexp.Regexp{
+	pattern.New(`(?i)^licen[sc]e(\.(md|markdown|txt|rst|html))?$`),
+	pattern.New(`(?i)^copying(\.(md|markdown|txt|rst|lesser))?$`),
+	pattern.New(`(?i)^unlicen[sc]e(\.(md|txt))?$`),
+	pattern.New(`(?i)^(mit|apache|gpl|bsd)?[-_]?licen[sc]e[-_.].*$`),
 }
 
 // maxLicense bounds the text that is compared with known licenses.
@@ -26,7 +27,7 @@ const maxLicense = 256 << 10
 func licenseOf(ctx context.Context, r *gitcmd.Repo, root []gitcmd.PathEntry) (path, key string, err error) {
 	for _, name := range licenseNames {
 		i := slices.IndexFunc(root, func(e gitcmd.PathEntry) bool {
-			return (e.Mode == gitcmd.ModeFile || e.Mode == gitcmd.ModeExecutable) && name.MatchString(e.Path)
+			return (e.Mode == gitcmd.ModeFile || e.Mode == gitcmd.ModeExecutable) && name().MatchString(e.Path)
 		})
 		if i < 0 {
 			continue

@@ -2,15 +2,15 @@ package web
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/avatar"
 )
 
 // avatarPath is the address of the picture of a user, a group or a project.
-var avatarPath = regexp.MustCompile(`^/uploads/-/system/(user|group|project)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
+var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
 
 // serveAvatar answers with a picture, whose address never shows another one.
 func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, m []string) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -18,13 +18,13 @@ import (
 
 // The addresses of files: of an upload in a place that is named by number or by path.
 var (
-	byNumber = regexp.MustCompile(`^/-/(project|group)/([0-9]{1,18})/uploads/([0-9a-f]{32})/([^/]+)$`)
-	byPath   = regexp.MustCompile(`^/(groups/)?([^/].*?)(/-)?/uploads/([0-9a-f]{32})/([^/]+)$`)
+	byNumber = pattern.New(`^/-/(project|group)/([0-9]{1,18})/uploads/([0-9a-f]{32})/([^/]+)$`)
+	byPath   = pattern.New(`^/(groups/)?([^/].*?)(/-)?/uploads/([0-9a-f]{32})/([^/]+)$`)
 )
 
 // MatchFile reports whether a path is that of a file that somebody uploaded.
 func MatchFile(path string) bool {
-	return byNumber.MatchString(path) || byPath.MatchString(path) || avatarPath.MatchString(path)
+	return byNumber().MatchString(path) || byPath().MatchString(path) || avatarPath().MatchString(path)
 }
 
 // fileAddress is what the path of a file names.
@@ -35,10 +35,10 @@ type fileAddress struct {
 }
 
 func parseFile(path string) (fileAddress, bool) {
-	if m := byNumber.FindStringSubmatch(path); m != nil {
+	if m := byNumber().FindStringSubmatch(path); m != nil {
 		return fileAddress{m[1] == "group", m[2], upload.Address{Secret: m[3], Name: m[4]}}, true
 	}
-	if m := byPath.FindStringSubmatch(path); m != nil {
+	if m := byPath().FindStringSubmatch(path); m != nil {
 		return fileAddress{m[1] != "", m[2], upload.Address{Secret: m[4], Name: m[5]}}, true
 	}
 	return fileAddress{}, false
@@ -56,7 +56,7 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	if m := avatarPath.FindStringSubmatch(r.URL.Path); m != nil {
+	if m := avatarPath().FindStringSubmatch(r.URL.Path); m != nil {
 		h.serveAvatar(w, r, m)
 		return
 	}

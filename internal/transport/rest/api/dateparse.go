@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tenon/internal/base/pattern"
 )
 
 // ParseTime reads a date or a time in any of the notations that people and
@@ -21,10 +23,10 @@ func ParseTime(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	zone := time.UTC
 	clock := [4]int{}
-	if m := compactPattern.FindStringSubmatch(s); m != nil {
+	if m := compactPattern().FindStringSubmatch(s); m != nil {
 		s = m[1] + "-" + m[2] + "-" + m[3] + "T" + m[4] + ":" + m[5] + ":" + m[6] + m[7]
 	}
-	if m := clockPattern.FindStringSubmatchIndex(s); m != nil {
+	if m := clockPattern().FindStringSubmatchIndex(s); m != nil {
 		var ok bool
 		if clock, zone, ok = readClock(s, m); !ok {
 			return time.Time{}, false
@@ -45,20 +47,20 @@ func inRange(t time.Time) bool {
 }
 
 var (
-	compactPattern = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)(.*)$`)
-	clockPattern   = regexp.MustCompile(`(?i)(?:\bat\s+|t|\b)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?\s*` +
+	compactPattern = pattern.New(`^(\d{4})(\d\d)(\d\d)[Tt ]?(\d\d)(\d\d)(\d\d)(.*)$`)
+	clockPattern   = pattern.New(`(?i)(?:\bat\s+|t|\b)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*([ap]\.?m\b\.?)?\s*` +
 		`(z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?(?:\b|$)|[a-z]{3,4}\b|\d\d:\d\d$)?|t(\d\d)(\d\d)(\d\d)?(z|[+-]\d\d:?\d\d)?$`)
-	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
-	slashPattern   = regexp.MustCompile(`^(\d{4})[/.](\d{1,2})[/.](\d{1,2})$`)
-	plainPattern   = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)$`)
-	monthPattern   = regexp.MustCompile(`^(\d{4})-(\d\d)$`)
-	ordinalPattern = regexp.MustCompile(`^(\d{4})-?(\d{3})$`)
-	weekPattern    = regexp.MustCompile(`^(\d{4})-?w(\d\d)(?:-?(\d))?$`)
-	dmyPattern     = regexp.MustCompile(`^(\d{1,2})[-./](\d{1,2})[-./](\d{4})$`)
-	dayNamePattern = regexp.MustCompile(`^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?,?\s*`)
-	dMonYPattern   = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)?[-\s]+([a-z]{3,9})\.?,?[-\s]+(\d{4}|\d{2})$`)
-	monDYPattern   = regexp.MustCompile(`^([a-z]{3,9})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})$`)
-	yMonDPattern   = regexp.MustCompile(`^(\d{4})[-\s]+([a-z]{3,9})\.?[-\s]+(\d{1,2})$`)
+	isoPattern     = pattern.New(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
+	slashPattern   = pattern.New(`^(\d{4})[/.](\d{1,2})[/.](\d{1,2})$`)
+	plainPattern   = pattern.New(`^(\d{4})(\d\d)(\d\d)$`)
+	monthPattern   = pattern.New(`^(\d{4})-(\d\d)$`)
+	ordinalPattern = pattern.New(`^(\d{4})-?(\d{3})$`)
+	weekPattern    = pattern.New(`^(\d{4})-?w(\d\d)(?:-?(\d))?$`)
+	dmyPattern     = pattern.New(`^(\d{1,2})[-./](\d{1,2})[-./](\d{4})$`)
+	dayNamePattern = pattern.New(`^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?,?\s*`)
+	dMonYPattern   = pattern.New(`^(\d{1,2})(?:st|nd|rd|th)?[-\s]+([a-z]{3,9})\.?,?[-\s]+(\d{4}|\d{2})$`)
+	monDYPattern   = pattern.New(`^([a-z]{3,9})\.?[-\s]+(\d{1,2})(?:st|nd|rd|th)?,?[-\s]+(\d{4})$`)
+	yMonDPattern   = pattern.New(`^(\d{4})[-\s]+([a-z]{3,9})\.?[-\s]+(\d{1,2})$`)
 )
 
 // zones are the names of RFC 2822 besides UTC, with their hours.
@@ -141,32 +143,32 @@ func fixed(seconds int) *time.Location {
 // readDay reads the date, in lower case and without its time of day.
 func readDay(s string) (year, month, day int, ok bool) {
 	s = strings.TrimLeft(s, " ,\t")
-	s = strings.Trim(dayNamePattern.ReplaceAllString(s, ""), " ,\t")
-	for _, p := range []*regexp.Regexp{isoPattern, slashPattern, plainPattern} {
-		if m := p.FindStringSubmatch(s); m != nil {
+	s = strings.Trim(dayNamePattern().ReplaceAllString(s, ""), " ,\t")
+	for _, p := range []func() *regexp.Regexp{isoPattern, slashPattern, plainPattern} {
+		if m := p().FindStringSubmatch(s); m != nil {
 			return checked(atoi(m[1]), atoi(m[2]), atoi(m[3]))
 		}
 	}
-	if m := monthPattern.FindStringSubmatch(s); m != nil {
+	if m := monthPattern().FindStringSubmatch(s); m != nil {
 		return checked(atoi(m[1]), atoi(m[2]), 1)
 	}
-	if m := ordinalPattern.FindStringSubmatch(s); m != nil {
+	if m := ordinalPattern().FindStringSubmatch(s); m != nil {
 		t := time.Date(atoi(m[1]), 1, atoi(m[2]), 0, 0, 0, 0, time.UTC)
 		return t.Year(), int(t.Month()), t.Day(), atoi(m[2]) > 0 && t.Year() == atoi(m[1])
 	}
-	if m := weekPattern.FindStringSubmatch(s); m != nil {
+	if m := weekPattern().FindStringSubmatch(s); m != nil {
 		return week(atoi(m[1]), atoi(m[2]), max(1, atoi(m[3])))
 	}
-	if m := dmyPattern.FindStringSubmatch(s); m != nil {
+	if m := dmyPattern().FindStringSubmatch(s); m != nil {
 		return checked(atoi(m[3]), atoi(m[2]), atoi(m[1]))
 	}
-	if m := dMonYPattern.FindStringSubmatch(s); m != nil {
+	if m := dMonYPattern().FindStringSubmatch(s); m != nil {
 		return checked(fullYear(m[3]), monthNamed(m[2]), atoi(m[1]))
 	}
-	if m := monDYPattern.FindStringSubmatch(s); m != nil {
+	if m := monDYPattern().FindStringSubmatch(s); m != nil {
 		return checked(atoi(m[3]), monthNamed(m[1]), atoi(m[2]))
 	}
-	if m := yMonDPattern.FindStringSubmatch(s); m != nil {
+	if m := yMonDPattern().FindStringSubmatch(s); m != nil {
 		return checked(atoi(m[1]), monthNamed(m[2]), atoi(m[3]))
 	}
 	return asctime(s)

@@ -1,0 +1,14 @@
+// Package pattern compiles regular expressions when they are first used: this program is
+// started twice by every push, as a hook of git that matches nothing.
+package pattern
+
+import (
+	"regexp"
+	"sync"
+)
+
+// New gives an expression, which is compiled when it is first asked for. One that cannot
+// be compiled panics then.
+func New(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
