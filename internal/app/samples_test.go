@@ -100,6 +100,7 @@ func samples() map[string][]sample {
 		"POST /personal_access_tokens/:id/rotate":     {{}},
 
 		"POST /user/personal_access_tokens":                                   {{body: obj{"name": "ci", "scopes": []string{"self_rotate"}}}},
+		"GET /personal_access_tokens/self/associations":                       {{}},
 		"POST /users/:user_id/impersonation_tokens":                           {{body: obj{"name": "ci", "scopes": []string{"api"}}}},
 		"GET /users/:user_id/impersonation_tokens/:impersonation_token_id":    {{}},
 		"DELETE /users/:user_id/impersonation_tokens/:impersonation_token_id": {{}},

@@ -22,17 +22,11 @@ type Token struct {
 	Level authz.Level `db:"access_level"` // of its bot there
 }
 
-// Input is what a token is made of. A day of expiry is needed.
+// Input is what a token is made of. A day of expiry is needed unless the settings say
+// otherwise.
 type Input struct {
 	account.TokenInput
 	Level authz.Level
-}
-
-// Filter selects from a list of tokens; the zero value selects all.
-type Filter struct {
-	Active, Inactive bool
-	Revoked          *bool
-	Limit, Offset    int
 }
 
 // Created says that a place has a new token.
@@ -111,27 +105,18 @@ func where(p namespace.Place) db.Where {
 	return w
 }
 
-// List gives the tokens of a place by id; total counts them without limit.
-func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f Filter) (list []Token, total int, err error) {
+// List gives the tokens of a place that a filter selects; total counts them without limit.
+func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f account.TokenFilter) (list []Token, total int, err error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, 0, err
 	}
 	w := where(p)
-	today := s.Now().UTC().Format(time.DateOnly)
-	if f.Active {
-		w.And("NOT t.revoked AND (t.expires_on IS NULL OR t.expires_on > ?)", today)
-	}
-	if f.Inactive {
-		w.And("(t.revoked OR t.expires_on <= ?)", today)
-	}
-	if f.Revoked != nil {
-		w.And("t.revoked = ?", *f.Revoked)
-	}
+	f.Select(&w, s.Now())
 	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+from+w.SQL(), w.Args()...); err != nil {
 		return nil, 0, fmt.Errorf("count access tokens: %w", err)
 	}
 	list, err = db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[account.Token]("t")+", m.access_level"+from+w.SQL()+
-		" ORDER BY t.id LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+		" ORDER BY "+f.Order()+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list access tokens: %w", err)
 	}
@@ -184,7 +169,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 	if !in.Level.Assignable() || in.Level < authz.Guest {
 		return nil, "", errs.Bad("Access level is not included in the list")
 	}
-	if in.ExpiresOn == nil {
+	if in.ExpiresOn == nil && s.Accounts.NeedsExpiry() {
 		return nil, "", errs.Bad("expires_at is missing")
 	}
 	if in.Scopes.Has(authz.ScopeSudo, authz.ScopeAdminMode, authz.ScopeReadUser, authz.ScopeServicePing) {

@@ -25,19 +25,22 @@ type fixture struct {
 	spaces *namespace.Service
 	users  *account.Service
 	policy *authz.Policy
+
+	settings *setting.Store
+	now      time.Time
 }
 
 func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		now := func() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
+		f := &fixture{t: t, now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+		now := func() time.Time { return f.now }
 		bus, policy, settings := &event.Bus{}, authz.New(d, now), setting.New(d, now)
 		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
 		users := account.New(account.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com"})
-		fn(t, &fixture{
-			t: t, spaces: spaces, users: users, policy: policy,
-			Service: &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: users, Namespaces: spaces, Now: now},
-		})
+		f.spaces, f.users, f.policy, f.settings = spaces, users, policy, settings
+		f.Service = &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: users, Namespaces: spaces, Now: now}
+		fn(t, f)
 	})
 }
 
@@ -171,7 +174,7 @@ func TestService_Revoke(t *testing.T) {
 		}
 		_, err = f.Find(ctx, dev, p, made.ID)
 		wantError(t, err, errs.Unauthorized, "unauthorized")
-		_, _, err = f.List(ctx, dev, p, accesstoken.Filter{Limit: 10})
+		_, _, err = f.List(ctx, dev, p, account.TokenFilter{Limit: 10})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
 		_, err = f.Find(ctx, ann, other, made.ID)
 		wantError(t, err, errs.NotFound, "project Access Token not found")
@@ -196,11 +199,11 @@ func TestService_Revoke(t *testing.T) {
 			t.Fatal(err)
 		}
 		no := false
-		list, total, err := f.List(ctx, ann, p, accesstoken.Filter{Revoked: &no, Limit: 10})
+		list, total, err := f.List(ctx, ann, p, account.TokenFilter{Revoked: &no, Limit: 10})
 		if err != nil || total != 1 || list[0].ID != own.ID || list[0].Level != authz.Maintainer {
 			t.Errorf("list: got %+v, %d, %v", list, total, err)
 		}
-		if _, total, err = f.List(ctx, ann, p, accesstoken.Filter{Inactive: true, Limit: 10}); err != nil || total != 2 {
+		if _, total, err = f.List(ctx, ann, p, account.TokenFilter{Inactive: true, Limit: 10}); err != nil || total != 2 {
 			t.Errorf("inactive ones: got %d, %v", total, err)
 		}
 		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
@@ -215,6 +218,83 @@ func TestService_Revoke(t *testing.T) {
 		wantError(t, err, errs.NotFound, "project Access Token not found")
 		if level, err := f.policy.Level(ctx, bot, p.Subject); err != nil || level != authz.NoAccess {
 			t.Errorf("level of the bot: got %d, %v", level, err)
+		}
+	})
+}
+
+// Every filter of the list, and tokens without end where the instance allows them.
+func TestService_List(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		ann := f.user("ann")
+		p := f.project("app", f.group(ann, "team"))
+		_, _, err := f.Create(ctx, ann, p, input("lasting", authz.Guest, "", "api"))
+		wantError(t, err, errs.BadRequest, "expires_at is missing")
+		if err := f.settings.Set(ctx, "require_personal_access_token_expiry", false); err != nil {
+			t.Fatal(err)
+		}
+		start := f.now
+		made := map[string]*accesstoken.Token{}
+		for i, in := range []accesstoken.Input{
+			input("build", authz.Guest, "2026-06-01", "api"), input("Deploy", authz.Guest, "2026-05-10", "api"), input("lasting", authz.Guest, "", "api"),
+		} {
+			f.now = start.Add(time.Duration(i) * time.Hour)
+			tok, key, err := f.Create(ctx, ann, p, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[in.Name] = tok
+			if in.Name == "build" {
+				if _, _, err := f.users.Authenticate(ctx, key); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.users.Flush(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if made["lasting"].ExpiresOn != nil {
+			t.Errorf("got last day %s where none is needed", *made["lasting"].ExpiresOn)
+		}
+		next, _, err := f.Rotate(ctx, ann, p, made["Deploy"].ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name string
+			f    account.TokenFilter
+			want string
+		}{
+			{"all", account.TokenFilter{}, "build Deploy lasting Deploy"},
+			{"active", account.TokenFilter{Active: true}, "build lasting Deploy"},
+			{"inactive", account.TokenFilter{Inactive: true}, "Deploy"},
+			{"revoked", account.TokenFilter{Revoked: new(true)}, "Deploy"},
+			{"search", account.TokenFilter{Search: "UIL"}, "build"},
+			{"created before", account.TokenFilter{CreatedBefore: new(start)}, "build"},
+			{"created after", account.TokenFilter{CreatedAfter: new(start.Add(90 * time.Minute))}, "lasting Deploy"},
+			{"used before", account.TokenFilter{LastUsedBefore: new(start.Add(time.Minute))}, "build"},
+			{"used after", account.TokenFilter{LastUsedAfter: new(start.Add(time.Minute))}, ""},
+			{"expires before", account.TokenFilter{ExpiresBefore: "2026-05-09"}, "Deploy"},
+			{"expires after", account.TokenFilter{ExpiresAfter: "2026-05-11"}, "build"},
+			{"by name", account.TokenFilter{Sort: "name_desc"}, "lasting Deploy Deploy build"},
+			{"by end", account.TokenFilter{Sort: "expires_at_asc"}, "Deploy Deploy build lasting"},
+			{"second page", account.TokenFilter{Limit: 1, Offset: 1}, "Deploy"},
+		} {
+			if tt.f.Limit == 0 {
+				tt.f.Limit = 20
+			}
+			list, total, err := f.List(ctx, ann, p, tt.f)
+			var names []string
+			for _, tok := range list {
+				names = append(names, tok.Name)
+			}
+			if got := strings.Join(names, " "); err != nil || got != tt.want || tt.f.Limit == 20 && total != len(names) {
+				t.Errorf("%s: got %q of %d, %v, want %q", tt.name, got, total, err, tt.want)
+			}
+		}
+		if next.FamilyID == nil || *next.FamilyID != made["Deploy"].ID {
+			t.Errorf("rotated: got %+v, want one of the same family", next)
 		}
 	})
 }

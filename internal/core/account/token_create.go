@@ -24,7 +24,7 @@ type TokenInput struct {
 	Name        string
 	Description *string
 	Scopes      authz.Scopes
-	ExpiresOn   *string // YYYY-MM-DD; nil is the longest life there is
+	ExpiresOn   *string // YYYY-MM-DD; nil is the longest life there is, or none where nobody needs one
 }
 
 // CreateToken makes a personal access token for a user. Only administrators may. The
@@ -64,7 +64,7 @@ func (s *Service) CreateOwnToken(ctx context.Context, as authz.Actor, in TokenIn
 func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in TokenInput) (*Token, string, error) {
 	t := s.token(kind, user, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
-	if t.ExpiresOn == nil {
+	if t.ExpiresOn == nil && s.NeedsExpiry() {
 		t.ExpiresOn = s.lastDay(tokenLife)
 	}
 	key := s.newSecret()
@@ -128,6 +128,12 @@ func (s *Service) checkExpiry(day *string) string {
 		return "Expires at must be before " + *last
 	}
 	return ""
+}
+
+// NeedsExpiry reports whether the settings want every access token to end one day.
+func (s *Service) NeedsExpiry() bool {
+	set := s.Settings.Current()
+	return set.RequirePersonalAccessTokenExpiry || set.MaxPersonalAccessTokenLifetime != nil && *set.MaxPersonalAccessTokenLifetime > 0
 }
 
 // lastDay is the day so many days from now, or earlier where the settings allow tokens

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -23,7 +24,7 @@ type TokenFilter struct {
 	ExpiresAfter     string // YYYY-MM-DD
 	ExpiresBefore    string
 	Search           string // part of the name
-	Sort             string // see TokenSorts; "" is by id
+	Sort             string // see tokenSorts; "", and what is not among them, is by id
 	Limit            int    // 20 where zero
 	Offset           int
 
@@ -45,8 +46,20 @@ var tokenSorts = map[string]string{
 	"expires_desc":   "t.expires_on DESC NULLS FIRST, t.id DESC",
 	"last_used_asc":  "t.last_used_at NULLS FIRST, t.id",
 	"last_used_desc": "t.last_used_at DESC NULLS LAST, t.id DESC",
+	"updated_asc":    "t.updated_at, t.id",
+	"updated_desc":   "t.updated_at DESC, t.id DESC",
+	"id_desc":        "t.id DESC",
 	"name_asc":       "t.name_fold, t.id",
 	"name_desc":      "t.name_fold DESC, t.id DESC",
+}
+
+// Order gives the columns of ORDER BY for access tokens t. The contract knows each order
+// by two names: created_asc and created_at_asc.
+func (f *TokenFilter) Order() string {
+	if order, ok := tokenSorts[strings.Replace(f.Sort, "_at_", "_", 1)]; ok {
+		return order
+	}
+	return tokenSorts[""]
 }
 
 // errNoToken hides from administrators alone nothing: others learn with Unauthorized
@@ -78,12 +91,8 @@ func (s *Service) listTokens(ctx context.Context, f TokenFilter) (*TokenPage, er
 	if limit <= 0 {
 		limit = 20
 	}
-	order, ok := tokenSorts[f.Sort]
-	if !ok {
-		order = tokenSorts[""]
-	}
 	rows, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t"+w.SQL()+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(w.Args(), limit, f.Offset)...)
+		" ORDER BY "+f.Order()+" LIMIT ? OFFSET ?", append(w.Args(), limit, f.Offset)...)
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", err)
 	}
@@ -105,6 +114,12 @@ func (f *TokenFilter) kinds() []Kind {
 func (f *TokenFilter) where(now time.Time) *db.Where {
 	w := &db.Where{}
 	w.In("t.kind", f.kinds())
+	f.Select(w, now)
+	return w
+}
+
+// Select adds the conditions of the filter on access tokens t, but those on their kind.
+func (f *TokenFilter) Select(w *db.Where, now time.Time) {
 	if f.UserID != nil {
 		w.And("t.user_id = ?", *f.UserID)
 	}
@@ -140,7 +155,6 @@ func (f *TokenFilter) where(now time.Time) *db.Where {
 	if f.Search != "" {
 		w.And(`t.name_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(f.Search))+"%")
 	}
-	return w
 }
 
 // FindToken gives a token, revoked ones too, to its user and to administrators. Others

@@ -55,9 +55,17 @@ func TestService_CreateToken_invalid(t *testing.T) {
 	if tok.ExpiresOn == nil || *tok.ExpiresOn != "2027-05-04" {
 		t.Errorf("got last day %v, want 2027-05-04", tok.ExpiresOn)
 	}
-	if err := h.Settings.Set(t.Context(), "max_personal_access_token_lifetime", 30); err != nil {
-		t.Fatal(err)
+	set := func(name string, value any) {
+		t.Helper()
+		if err := h.Settings.Set(t.Context(), name, value); err != nil {
+			t.Fatal(err)
+		}
 	}
+	set("require_personal_access_token_expiry", false)
+	if tok, _ = h.token(1, "for ever"); tok.ExpiresOn != nil {
+		t.Errorf("got last day %s where none is needed", *tok.ExpiresOn)
+	}
+	set("max_personal_access_token_lifetime", 30)
 	if tok, _ = h.token(1, "y"); *tok.ExpiresOn != "2026-06-03" {
 		t.Errorf("got last day %s, want thirty days", *tok.ExpiresOn)
 	}
@@ -247,6 +255,10 @@ func TestService_ListTokens(t *testing.T) {
 			{"expires before", as, account.TokenFilter{ExpiresBefore: "2026-05-05"}, []string{}},
 			{"by name", as, account.TokenFilter{Sort: "name_desc"}, []string{"gamma_x", "Beta", "alpha"}},
 			{"newest", as, account.TokenFilter{Sort: "created_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"newest by its other name", as, account.TokenFilter{Sort: "created_at_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"by number, backwards", as, account.TokenFilter{Sort: "id_desc"}, []string{"gamma_x", "Beta", "alpha"}},
+			{"changed last", as, account.TokenFilter{Sort: "updated_desc", Limit: 1}, []string{"gamma_x"}},
+			{"an order that there is not", as, account.TokenFilter{Sort: "odd"}, []string{"alpha", "Beta", "gamma_x"}},
 			{"last used", as, account.TokenFilter{Sort: "last_used_desc"}, []string{"gamma_x", "Beta", "alpha"}},
 			{"second page", as, account.TokenFilter{Limit: 2, Offset: 2}, []string{"gamma_x"}},
 		} {

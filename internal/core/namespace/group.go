@@ -157,6 +157,7 @@ type GroupFilter struct {
 	Limit       int
 	Offset      int
 	WithinBatch []ID // where not nil, only these
+	Levels      bool // read the actor's level in each
 }
 
 var groupOrders = map[string]string{
@@ -184,8 +185,12 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (list
 	if f.OrderBy != "id" {
 		order += ", n.id" + direction
 	}
-	list, err = db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", 0 AS actor_level"+groupFrom+w.SQL()+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	level, args := "0", []any(nil)
+	if f.Levels {
+		level, args = s.policy.LevelSQL(as, "n.id")
+	}
+	list, err = db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+w.SQL()+
+		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list groups: %w", err)
 	}

@@ -60,6 +60,7 @@ type Settings struct {
 	MaxSSHKeyLifetime                   *int     `setting:"max_ssh_key_lifetime" default:"null"`               // days
 	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`
 	PersonalAccessTokenPrefix           string   `setting:"personal_access_token_prefix" default:"\"glpat-\""`
+	RequirePersonalAccessTokenExpiry    bool     `setting:"require_personal_access_token_expiry" default:"true"`
 	ReceiveMaxInputSize                 *int     `setting:"receive_max_input_size" default:"null"` // MB
 	RepositorySizeLimit                 int64    `setting:"repository_size_limit" default:"0"`     // bytes
 	RepositoryStorages                  []string `setting:"repository_storages" default:"[\"default\"]"`

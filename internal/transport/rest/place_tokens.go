@@ -53,9 +53,7 @@ func (m memberSource) token(t *accesstoken.Token, resource int64, key string) pl
 
 type listPlaceTokensParams struct {
 	ID string `param:"id" doc:"Number or full path"`
-	api.Page
-	Revoked *bool  `param:"revoked" doc:"Revoked ones, or those that are not"`
-	State   string `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
+	tokenFilterParams
 }
 
 func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlaceTokensParams) (api.List[placeTokenEntity], error) {
@@ -67,9 +65,7 @@ func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlac
 	if err != nil {
 		return none, err
 	}
-	list, total, err := m.s.BotTokens.List(ctx, as, at, accesstoken.Filter{
-		Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked, Limit: p.Limit(), Offset: p.Offset(),
-	})
+	list, total, err := m.s.BotTokens.List(ctx, as, at, p.filter())
 	if err != nil {
 		return none, err
 	}

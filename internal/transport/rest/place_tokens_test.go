@@ -42,6 +42,10 @@ func TestPlaceTokens(t *testing.T) {
 		if list := get[[]gitlab.ProjectAccessToken](p, ann, "GET", path+"?state=active", "", 200); len(list) != 1 || list[0].Token != "" {
 			t.Errorf("list: got %+v", list)
 		}
+		if list := get[[]gitlab.ProjectAccessToken](p, ann, "GET", path+"?search=c&sort=created_at_desc&created_after=2026-05-04&expires_before=2026-06-02", "", 200); len(list) != 1 {
+			t.Errorf("filtered list: got %+v", list)
+		}
+		p.want(ann, "GET", path+"?search=nothing", "", 200, "[]")
 		next := get[gitlab.ProjectAccessToken](p, ann, "POST", fmt.Sprintf("%s/%d/rotate", path, made.ID), "", 200)
 		self := get[gitlab.ProjectAccessToken](p, next.Token, "POST", path+"/self/rotate", "expires_at=2026-05-10", 200)
 		p.want(ann, "DELETE", fmt.Sprintf("%s/%d", path, self.ID), "", 204, "")

@@ -16,6 +16,8 @@ func (s *Server) tokenRoutes() []*api.Route {
 		api.Post("/users/:user_id"+path, s.createToken).Doc("Create an access token for a user").Needs(authz.AdminUsers),
 		api.Post("/user"+path, s.createOwnToken).Doc("Create an access token of narrow use for oneself").Needs(authz.ManageOwnToken),
 		api.Get(path, s.listTokens).Doc("List access tokens").Needs(authz.ManageOwnToken),
+		api.Get(path+"/self/associations", s.tokenAssociations).Doc("List the groups and projects that the token in use reaches by membership").
+			Needs(authz.ManageOwnToken, authz.ListGroups, authz.ListProjects),
 		api.Get(path+"/self", s.ownToken).Doc("Get the token in use").Needs(authz.ManageOwnToken).AnyScope(),
 		api.Get(path+"/:id", s.getToken).Doc("Get an access token").Needs(authz.ManageOwnToken),
 		api.Delete(path+"/self", s.revokeOwnToken).Doc("Revoke the token in use").Needs(authz.ManageOwnToken).AnyScope(),
@@ -108,31 +110,42 @@ func dayOf(d api.Date) *string {
 	return &day
 }
 
-type listTokensParams struct {
+// tokenFilterParams select from a list of tokens of any kind.
+type tokenFilterParams struct {
 	api.Page
-	UserID         *authz.UserID `param:"user_id" doc:"Whose tokens; somebody else's for administrators"`
-	Revoked        *bool         `param:"revoked" doc:"Revoked ones, or those that are not"`
-	State          string        `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
-	CreatedBefore  *time.Time    `param:"created_before" doc:"Made at this time or before"`
-	CreatedAfter   *time.Time    `param:"created_after" doc:"Made at this time or later"`
-	LastUsedBefore *time.Time    `param:"last_used_before" doc:"Last used at this time or before"`
-	LastUsedAfter  *time.Time    `param:"last_used_after" doc:"Last used at this time or later"`
-	ExpiresBefore  api.Date      `param:"expires_before" doc:"Of no use from this day or before"`
-	ExpiresAfter   api.Date      `param:"expires_after" doc:"Of no use from this day or later"`
-	Search         string        `param:"search" doc:"Part of the name"`
-	Sort           string        `param:"sort" values:"created_asc,created_desc,expires_asc,expires_desc,last_used_asc,last_used_desc,name_asc,name_desc" doc:"Order"`
+	Revoked        *bool      `param:"revoked" doc:"Revoked ones, or those that are not"`
+	State          string     `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
+	CreatedBefore  *time.Time `param:"created_before" doc:"Made at this time or before"`
+	CreatedAfter   *time.Time `param:"created_after" doc:"Made at this time or later"`
+	LastUsedBefore *time.Time `param:"last_used_before" doc:"Last used at this time or before"`
+	LastUsedAfter  *time.Time `param:"last_used_after" doc:"Last used at this time or later"`
+	ExpiresBefore  api.Date   `param:"expires_before" doc:"Of no use from this day or before"`
+	ExpiresAfter   api.Date   `param:"expires_after" doc:"Of no use from this day or later"`
+	Search         string     `param:"search" doc:"Part of the name"`
+	Sort           string     `param:"sort" doc:"Order: created, expires, last_used, updated, id or name, with _asc or _desc"`
+}
+
+func (p *tokenFilterParams) filter() account.TokenFilter {
+	return account.TokenFilter{
+		Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked,
+		CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, LastUsedAfter: p.LastUsedAfter,
+		LastUsedBefore: p.LastUsedBefore, ExpiresAfter: string(p.ExpiresAfter), ExpiresBefore: string(p.ExpiresBefore),
+		Search: p.Search, Sort: p.Sort, Limit: p.Limit(), Offset: p.Offset(),
+	}
+}
+
+type listTokensParams struct {
+	tokenFilterParams
+	UserID *authz.UserID `param:"user_id" doc:"Whose tokens; somebody else's for administrators"`
 }
 
 func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensParams) (api.List[tokenEntity], error) {
 	if p.Keyset() {
 		return api.List[tokenEntity]{}, api.NoKeyset()
 	}
-	page, err := s.Accounts.ListTokens(ctx, as, account.TokenFilter{
-		UserID: p.UserID, Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked,
-		CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, LastUsedAfter: p.LastUsedAfter,
-		LastUsedBefore: p.LastUsedBefore, ExpiresAfter: string(p.ExpiresAfter), ExpiresBefore: string(p.ExpiresBefore),
-		Search: p.Search, Sort: p.Sort, Limit: p.Limit(), Offset: p.Offset(),
-	})
+	filter := p.filter()
+	filter.UserID = p.UserID
+	page, err := s.Accounts.ListTokens(ctx, as, filter)
 	if err != nil {
 		return api.List[tokenEntity]{}, err
 	}

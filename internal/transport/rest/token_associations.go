@@ -1,0 +1,119 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// associatedGroup is a group as the holder of a token sees that it is reached.
+type associatedGroup struct {
+	ID             namespace.ID  `json:"id"`
+	WebURL         string        `json:"web_url"`
+	Name           string        `json:"name"`
+	ParentID       *namespace.ID `json:"parent_id"`
+	OrganizationID int64         `json:"organization_id"`
+	Level          authz.Level   `json:"access_levels"`
+	Visibility     string        `json:"visibility"`
+}
+
+// associatedProject is the same for a project.
+type associatedProject struct {
+	ID                project.ID       `json:"id"`
+	Description       *string          `json:"description"`
+	Name              string           `json:"name"`
+	NameWithNamespace string           `json:"name_with_namespace"`
+	Path              string           `json:"path"`
+	PathWithNamespace string           `json:"path_with_namespace"`
+	CreatedAt         api.Time         `json:"created_at"`
+	Levels            associatedLevels `json:"access_levels"`
+	Visibility        string           `json:"visibility"`
+	WebURL            string           `json:"web_url"`
+	Namespace         projectNamespace `json:"namespace"`
+}
+
+type associatedLevels struct {
+	Project *authz.Level `json:"project_access_level"`
+	Group   *authz.Level `json:"group_access_level"`
+}
+
+type tokenAssociationsEntity struct {
+	Groups   []associatedGroup   `json:"groups"`
+	Projects []associatedProject `json:"projects"`
+}
+
+type tokenAssociationsParams struct {
+	api.Page
+	MinLevel int `param:"min_access_level" default:"10" values:"5,10,15,20,25,30,40,50" doc:"Role of the token's user there at least"`
+}
+
+// tokenAssociations gives one page of the groups and the same of the projects.
+func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenAssociationsParams) (tokenAssociationsEntity, error) {
+	out := tokenAssociationsEntity{Groups: []associatedGroup{}, Projects: []associatedProject{}}
+	if p.Keyset() {
+		return out, api.NoKeyset()
+	}
+	if _, err := s.Accounts.OwnToken(ctx, as); err != nil {
+		return out, err
+	}
+	least := authz.Level(p.MinLevel)
+	groups, _, err := s.Namespaces.List(ctx, as, namespace.GroupFilter{MinLevel: least, Levels: true, OrderBy: "id", Limit: p.Limit(), Offset: p.Offset()})
+	if err != nil {
+		return out, err
+	}
+	for i := range groups {
+		g := &groups[i]
+		out.Groups = append(out.Groups, associatedGroup{
+			ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, ParentID: g.ParentID, OrganizationID: 1, Level: g.Level,
+			Visibility: g.Visibility.String(),
+		})
+	}
+	projects, _, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Ascending: true, Uncounted: true, Limit: p.Limit(), Offset: p.Offset()})
+	if err != nil {
+		return out, err
+	}
+	places, twins := make([]namespace.ID, len(projects)), make([]namespace.ID, len(projects))
+	for i, found := range projects {
+		places[i], twins[i] = found.ParentID, found.NamespaceID
+	}
+	parents, err := s.Namespaces.ByIDs(ctx, places)
+	if err != nil {
+		return out, err
+	}
+	var people []authz.UserID
+	for _, n := range parents {
+		if n.OwnerID != nil {
+			people = append(people, *n.OwnerID)
+		}
+	}
+	owners, err := s.Accounts.ByIDs(ctx, people)
+	if err != nil {
+		return out, err
+	}
+	direct, above, err := s.Namespaces.Direct(ctx, as, twins)
+	if err != nil {
+		return out, err
+	}
+	for _, found := range projects {
+		e := associatedProject{
+			ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
+			PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Visibility: found.Visibility.String(),
+			WebURL: s.BaseURL + "/" + found.FullPath, Levels: associatedLevels{levelOrNil(direct[found.NamespaceID]), levelOrNil(above[found.NamespaceID])},
+		}
+		if parent := parents[found.ParentID]; parent != nil {
+			e.Namespace = s.projectNamespace(parent, owners)
+		}
+		out.Projects = append(out.Projects, e)
+	}
+	return out, nil
+}
+
+func levelOrNil(level authz.Level) *authz.Level {
+	if level == authz.NoAccess {
+		return nil
+	}
+	return &level
+}
