@@ -44,6 +44,8 @@ func TestPages(t *testing.T) {
 		{"group", group["web_url"].(string), "Workshop"},
 		{"subgroup", inner["web_url"].(string), "Workshop / Inner"},
 		{"group by its plain path", s.baseURL + "/work/inner", "Workshop / Inner"},
+		{"members of a group", s.baseURL + "/groups/work/inner/-/group_members", "Workshop / Inner"},
+		{"members of a project", project["web_url"].(string) + "/-/project_members", "Tools"},
 		{"project", project["web_url"].(string), "Tools"},
 		{"issue", issue["web_url"].(string), "Broken &lt;hammer&gt;"},
 		{"merge request", request["web_url"].(string), "Mend it"},

@@ -121,6 +121,7 @@ func samples() map[string][]sample {
 		"POST /groups/:id/restore":                         {{first: "DELETE /groups/=groups/:id"}},
 		"POST /groups/:id/archive":                         {{}},
 		"POST /groups/:id/unarchive":                       {{first: "POST /groups/=groups/:id/archive"}},
+		"DELETE /groups/:id/billable_members/:user_id":     {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},
 		"POST /groups/:id/members":                         {{body: obj{"user_id": "=newcomer", "access_level": 30}}},
 		"PUT /groups/:id/members/:user_id":                 {{body: obj{"access_level": 40}}},
 		"DELETE /groups/:id/members/:user_id":              {{}, {note: "reporter's", values: with{"user_id": "=reporter"}}},

@@ -48,7 +48,7 @@ func TestParallel(t *testing.T) {
 		w := newWorld(t, database)
 		t.Run("issues", func(t *testing.T) { w.in(t).parallelIssues(t) })
 		t.Run("merge", func(t *testing.T) { w.in(t).parallelMerge(t) })
-		t.Run("names", func(t *testing.T) { w.in(t).parallelNames(t) })
+		t.Run("people", func(t *testing.T) { w.in(t).parallelPeople(t) })
 		t.Run("branches", func(t *testing.T) { w.in(t).parallelBranches(t) })
 		t.Run("commits", func(t *testing.T) { w.in(t).parallelCommits(t) })
 	})
@@ -110,36 +110,6 @@ func (w *world) parallelMerge(t *testing.T) {
 			t.Fatalf("merge %d: got %d %.300s, want 200", i, a.status, a.body)
 		}
 		w.git(w.repository(), "merge-base", "--is-ancestor", a.text("merge_commit_sha"), "main")
-	}
-}
-
-func (w *world) parallelNames(t *testing.T) {
-	for _, tt := range []struct {
-		name, path, body string
-		lost             int
-		says             string
-	}{
-		{"group", "/groups", `{"name":"wanted","path":"wanted"}`, 400, "has already been taken"},
-		{"project", "/projects", `{"name":"coveted","path":"coveted"}`, 400, "has already been taken"},
-		{"user", "/users", `{"username":"desired","name":"D","email":"desired@example.com","password":"correct horse d","skip_confirmation":true}`, 409, "taken"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := w.in(t)
-			token := w.ann
-			if tt.name == "user" {
-				token = servertest.RootToken
-			}
-			const n = 8
-			answers := w.together(n, func(int) (string, string, string, string) { return token, "POST", tt.path, tt.body })
-			if got := statuses(answers); got[201] != 1 || got[tt.lost] != n-1 {
-				t.Errorf("%d creations at once: got %v, want one 201 and %d times %d", n, got, n-1, tt.lost)
-			}
-			for _, a := range answers {
-				if a.status != 201 && !bytesContain(a.body, tt.says) {
-					t.Errorf("loser reads %.300s, want %q in it", a.body, tt.says)
-				}
-			}
-		})
 	}
 }
 

@@ -16,8 +16,13 @@ func TestService_List(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		_, mona := h.user("mona", func(in *account.Input) { in.Name = "Mona Lisa"; in.Admin = false })
-		h.user("al", func(in *account.Input) { in.Name = "Albert Monaco" })
-		h.user("ext", func(in *account.Input) { in.External = ptr(true); in.Name = "Zoë ÉXT" })
+		h.user("al", func(in *account.Input) { in.Name = "Albert Monaco"; in.Auditor = true })
+		h.user("ext", func(in *account.Input) {
+			in.External = ptr(true)
+			in.Name = "Zoë ÉXT"
+			in.Provider = "ldapmain"
+			in.ExternUID = "uid=ext"
+		})
 		h.user("boss", func(in *account.Input) { in.Admin = true; in.Provider = "github"; in.ExternUID = "1" })
 		late := h.clock()
 		h.pass(time.Hour)
@@ -57,6 +62,15 @@ func TestService_List(t *testing.T) {
 			{"no internal", mona, account.Filter{ExcludeInternal: true}, open},
 			{"administrators", h.root, account.Filter{Admins: true}, []string{"boss", "root"}},
 			{"administrators, asked by others", mona, account.Filter{Admins: true}, open},
+			{"auditors", h.root, account.Filter{Auditors: true}, []string{"al"}},
+			{"auditors, asked by others", mona, account.Filter{Auditors: true}, open},
+			{"no directory", mona, account.Filter{SkipLDAP: true}, []string{"robot", "boss", "al", "mona", "root"}},
+			{"single sign-on of a group", h.root, account.Filter{SAMLProvider: 7}, []string{}},
+			{"single sign-on of a group, asked by others", mona, account.Filter{SAMLProvider: 7}, open},
+			{"several at once", h.root, account.Filter{Humans: true, Active: true, ExcludeExternal: true, Admins: true}, []string{"boss", "root"}},
+			{"attributes, asked by others", mona, account.Filter{Attributes: map[string]string{"room": "1"}}, open},
+			{"attributes", h.root, account.Filter{Attributes: map[string]string{"room": "1"}}, []string{}},
+			{"without projects, asked by others", mona, account.Filter{WithoutProjects: true}, open},
 			{"identity", h.root, account.Filter{Provider: "github", ExternUID: "1"}, []string{"boss"}},
 			{"no identity", h.root, account.Filter{Provider: "github", ExternUID: "2"}, []string{}},
 			{"public address", mona, account.Filter{PublicEmail: ptr("mona@example.com")}, []string{"mona"}},

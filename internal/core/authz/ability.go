@@ -167,6 +167,7 @@ const (
 	CreateSubgroup    Ability = "create_subgroup"
 	AdminGroup        Ability = "admin_group"
 	AdminGroupMembers Ability = "admin_group_members"
+	ReadBillable      Ability = "read_billable_members"
 	DeleteGroup       Ability = "delete_group"
 	ArchiveGroup      Ability = "archive_group"
 	ShareGroup        Ability = "share_group"
@@ -320,6 +321,7 @@ var Rules = map[Ability]Rule{
 	CreateSubgroup:    {Min: Maintainer, Write: true},
 	AdminGroup:        {Min: Owner, Write: true},
 	AdminGroupMembers: {Min: Owner, Write: true},
+	ReadBillable:      {Min: Owner},
 	DeleteGroup:       {Min: Owner, Change: true},
 	ArchiveGroup:      {Min: Owner, Change: true},
 	ShareGroup:        {Min: Owner, Write: true},

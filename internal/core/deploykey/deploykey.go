@@ -106,8 +106,19 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	case !errs.Is(err, errs.NotFound):
 		return nil, err //nolint:wrapcheck // it says what failed
 	}
+	out, err := s.make(ctx, as, p, in)
+	if errors.Is(err, db.ErrDuplicate) { // somebody was quicker, perhaps here
+		if known, again := s.Keys.DeployWith(ctx, in.Key); again == nil {
+			return s.join(ctx, as, p, known, in.CanPush)
+		}
+	}
+	return out, refused(err, "create deploy key")
+}
+
+// make stores a key that is new and enables it.
+func (s *Service) make(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
 	var out *Key
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		k, err := s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
 		if err != nil {
 			return err
@@ -115,7 +126,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		out = &Key{k, in.CanPush}
 		return s.enable(ctx, as, p, out)
 	})
-	return out, refused(err, "create deploy key")
+	return out, err
 }
 
 // join enables a key that exists already.

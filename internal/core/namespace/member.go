@@ -49,6 +49,7 @@ type memberRow struct {
 // MemberFilter selects from a list of members.
 type MemberFilter struct {
 	Inherited bool // with those of ancestors and of invited groups, each user's highest
+	Awaiting  bool // those whose membership does not count yet, of whom there are none
 	Query     string
 	UserIDs   []authz.UserID // nil is everybody
 	Skip      []authz.UserID
@@ -105,6 +106,9 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 	inner, args := s.membersSQL(p, f.Inherited)
 	var w db.Where
 	w.Raw("z.rank = 1")
+	if f.Awaiting {
+		w.Raw("1 = 0")
+	}
 	if f.UserIDs != nil {
 		w.In("z.user_id", f.UserIDs)
 	}

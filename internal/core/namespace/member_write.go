@@ -217,22 +217,33 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user auth
 	if m.NamespaceID != p.Namespace || m.Bot {
 		return errs.Denied("")
 	}
+	return s.leave(ctx, as, p, m, below)
+}
+
+// leave ends a direct membership. The last owner of a group stays.
+func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member, below Below) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.keepOwner(ctx, p, m, true); err != nil {
 			return err
 		}
-		var err error
 		if below == RemoveBelow && p.Group {
-			_, err = s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
-				(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace)
-		} else {
-			_, err = s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, user)
+			return s.removeBelow(ctx, as, p, m.UserID, m.Level)
 		}
-		if err != nil {
+		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return fmt.Errorf("remove member: %w", err)
 		}
-		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: m.Level, By: as})
+		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, By: as})
 	})
+}
+
+// removeBelow ends all memberships of a user in a group and inside it, in the transaction
+// of ctx.
+func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, user authz.UserID, level authz.Level) error {
+	if _, err := s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
+		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
+		return fmt.Errorf("remove member: %w", err)
+	}
+	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, By: as})
 }
 
 // Below says what becomes of a user's memberships inside a group they leave.

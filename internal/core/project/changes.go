@@ -214,21 +214,34 @@ func checkPath(f *errs.Fields, path string) {
 }
 
 // slug derives a path from a name: accents go, letters become small, and whatever a
-// path cannot hold becomes one dash.
+// path cannot hold becomes a dash. Of several dashes, dots and underscores in a row one stays.
+// The result has the form of a path, or is empty.
 func slug(name string) string {
-	var b strings.Builder
+	const separators = "-_."
+	out := make([]byte, 0, len(name))
 	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '.':
-			b.WriteRune(r)
-		case r >= 0x300 && r <= 0x36F: // accents, split off by the decomposition
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
+		if r >= 0x300 && r <= 0x36F { // accents, split off by the decomposition
+			continue
+		}
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			out = append(out, byte(r))
+			continue
+		}
+		if r != '_' && r != '.' {
+			r = '-'
+		}
+		switch last := len(out) - 1; {
+		case last < 0:
+		case !strings.ContainsRune(separators, rune(out[last])):
+			out = append(out, byte(r))
+		case r == '-':
+			out[last] = '-'
 		}
 	}
-	out := strings.Trim(b.String(), "-_.")
-	for _, end := range []string{".git", ".atom"} {
-		out = strings.TrimSuffix(out, end)
+	path := string(out[:min(len(out), namespace.MaxName)])
+	for before := ""; before != path; {
+		before = path
+		path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(path, separators), ".git"), ".atom")
 	}
-	return out
+	return path
 }

@@ -68,12 +68,19 @@ type listMembersParams struct {
 	ShowSeatInfo bool     `param:"show_seat_info" doc:"Say who uses a seat"`
 }
 
+type listAllMembersParams struct {
+	listMembersParams
+	State string `param:"state" values:"awaiting,active" doc:"Those whose membership counts, or those who wait for it"`
+}
+
 func (m memberSource) list(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
 	return m.page(ctx, as, p, namespace.MemberFilter{})
 }
 
-func (m memberSource) listAll(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
-	return m.page(ctx, as, p, namespace.MemberFilter{Inherited: true})
+func (m memberSource) listAll(ctx context.Context, as authz.Actor, p listAllMembersParams) (api.List[memberEntity], error) {
+	f := namespace.MemberFilter{Inherited: true}
+	f.Awaiting = p.State == "awaiting"
+	return m.page(ctx, as, p.listMembersParams, f)
 }
 
 func (m memberSource) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {

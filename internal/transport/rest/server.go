@@ -81,6 +81,7 @@ func (s *Server) Routes() []*api.Route {
 		s.groupRoutes(),
 		s.namespaceRoutes(),
 		s.memberRoutes(),
+		s.billableRoutes(),
 		s.accessRequestRoutes(),
 		s.invitationRoutes(),
 		s.shareRoutes(),

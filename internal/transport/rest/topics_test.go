@@ -104,6 +104,13 @@ func TestCustomAttributes(t *testing.T) {
 				t.Errorf("%s by attribute: %s", list, found)
 			}
 			p.want(adminToken, "GET", list+"?custom_attributes[room]=1", "", 200, `[]`)
+			if list == "/users" {
+				const keyset = "/users?pagination=keyset&with_custom_attributes=true&custom_attributes[room]="
+				if _, found := p.call(adminToken, "GET", keyset+"2", ""); !strings.Contains(found, shown) {
+					t.Errorf("users by attribute and cursor: %s", found)
+				}
+				p.want(adminToken, "GET", keyset+"1", "", 200, `[]`)
+			}
 			if _, all := p.call(ann, "GET", list+"?custom_attributes[room]=1", ""); all == `[]` {
 				t.Errorf("%s: those who may not see attributes filter by them", list)
 			}

@@ -59,7 +59,7 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 		SkipLDAP: p.SkipLDAP, SAMLProvider: p.SAMLProvider, Attributes: p.Attributes,
 	}
 	if p.Keyset() {
-		return s.usersByCursor(ctx, as, filter, p.Cursor)
+		return s.usersByCursor(ctx, as, filter, p)
 	}
 	page, err := s.Accounts.List(ctx, as, filter)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Server) listForms(ctx context.Context, as authz.Actor, users []*account
 
 // usersByCursor gives a page of a keyset list. An order by how well a search fits has no
 // cursor.
-func (s *Server) usersByCursor(ctx context.Context, as authz.Actor, f account.Filter, text string) (api.List[userEntity], error) {
+func (s *Server) usersByCursor(ctx context.Context, as authz.Actor, f account.Filter, p listUsersParams) (api.List[userEntity], error) {
 	none := api.List[userEntity]{}
 	if !as.Admin {
 		f.OrderBy = ""
@@ -98,7 +98,7 @@ func (s *Server) usersByCursor(ctx context.Context, as authz.Actor, f account.Fi
 	case f.OrderBy != "" && f.OrderBy != "id":
 		columns = []string{f.OrderBy, "id"}
 	}
-	cursor, err := api.ParseCursor(text, columns...)
+	cursor, err := api.ParseCursor(p.Cursor, columns...)
 	if err != nil {
 		return none, err
 	}
@@ -122,6 +122,9 @@ func (s *Server) usersByCursor(ctx context.Context, as authz.Actor, f account.Fi
 		list = list[:limit]
 	}
 	items, err := s.listForms(ctx, as, list)
+	if err == nil && p.Custom {
+		err = s.remarkUsers(ctx, as, items)
+	}
 	if err != nil || len(list) == 0 {
 		return api.Keyset(items, nil), err
 	}

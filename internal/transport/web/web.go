@@ -94,6 +94,11 @@ func (h *Handler) find(ctx context.Context, as authz.Actor, path string) (page, 
 	if rest == "" {
 		return h.place(ctx, as, place)
 	}
+	if rest == "group_members" || rest == "project_members" {
+		out, err := h.place(ctx, as, place)
+		out.API += "/members"
+		return out, err
+	}
 	p, err := h.Projects.Find(ctx, as, place)
 	if err != nil {
 		return page{}, err
