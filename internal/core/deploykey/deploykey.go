@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err //nolint:wrapcheck // it says what failed
 	}
 	out, err := s.make(ctx, as, p, in)
-	if errors.Is(err, db.ErrDuplicate) { // somebody was quicker, perhaps here
+	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps somebody was quicker
 		if known, again := s.Keys.DeployWith(ctx, in.Key); again == nil {
 			return s.join(ctx, as, p, known, in.CanPush)
 		}
