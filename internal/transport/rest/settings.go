@@ -57,6 +57,7 @@ type settingValues struct {
 	MaxSSHKeyLifetime                         *int     `json:"max_ssh_key_lifetime"`
 	PasswordAuthenticationEnabledForGit       bool     `json:"password_authentication_enabled_for_git"`
 	PersonalAccessTokenPrefix                 string   `json:"personal_access_token_prefix"`
+	RequirePersonalAccessTokenExpiry          bool     `json:"require_personal_access_token_expiry"`
 	ReceiveMaxInputSize                       *int     `json:"receive_max_input_size"`
 	RepositorySizeLimit                       int64    `json:"repository_size_limit"`
 	RepositoryStorages                        []string `json:"repository_storages"`
@@ -140,6 +141,7 @@ type updateSettingsParams struct {
 	MaxSSHKeyLifetime                         api.Opt[int]    `param:"max_ssh_key_lifetime" doc:"Longest life of an SSH key in days"`
 	PasswordAuthenticationEnabledForGit       *bool           `param:"password_authentication_enabled_for_git" doc:"Passwords work for git over HTTP"`
 	PersonalAccessTokenPrefix                 *string         `param:"personal_access_token_prefix" doc:"What new personal access tokens begin with"`
+	RequirePersonalAccessTokenExpiry          *bool           `param:"require_personal_access_token_expiry" doc:"Access tokens end one day"`
 	ReceiveMaxInputSize                       api.Opt[int]    `param:"receive_max_input_size" doc:"Largest push in MB"`
 	RepositorySizeLimit                       *int64          `param:"repository_size_limit" min:"0" max:"1048576" doc:"Largest repository in MB; 0 allows any"`
 	DiffMaxFiles                              *int            `param:"diff_max_files" doc:"Most files of a diff"`
