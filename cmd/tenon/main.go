@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // time zones of users, where the machine has no table of them
@@ -17,17 +16,12 @@ import (
 	"tenon/internal/app"
 	"tenon/internal/base/config"
 	"tenon/internal/base/logging"
-	"tenon/internal/transport/hook"
 )
 
 // version is set when a release is built.
 var version = "dev"
 
 func main() {
-	// git starts this program under a hook's name; that path must stay short.
-	if status, ok := hook.Main(filepath.Base(os.Args[0])); ok {
-		os.Exit(status)
-	}
 	os.Exit(run())
 }
 

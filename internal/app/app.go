@@ -51,7 +51,6 @@ import (
 	"tenon/internal/core/upload"
 	"tenon/internal/transport/admin"
 	"tenon/internal/transport/gitssh"
-	"tenon/internal/transport/hook"
 	"tenon/migrations"
 )
 
@@ -109,10 +108,9 @@ type App struct {
 	activity    *activity.Recorder
 	audit       *audit.Recorder
 
-	hooks *hook.Server
-	http  *http.Server
-	ssh   *gitssh.Server // nil where it is off
-	idle  idleness
+	http *http.Server
+	ssh  *gitssh.Server // nil where it is off
+	idle idleness
 
 	closers []func(ctx context.Context) error // in the order in which things were opened
 }
@@ -257,9 +255,6 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 		return err //nolint:wrapcheck // it says what failed
 	}
 	defer func() { err = errors.Join(err, commands.Close()) }()
-	if err := a.hooks.Sweep(filepath.Join(a.config.Data, "run")); err != nil {
-		return fmt.Errorf("sweep: %w", err)
-	}
 	if err := a.objects.Sweep(); err != nil {
 		return err //nolint:wrapcheck // it says what failed
 	}
@@ -274,7 +269,6 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	a.repos.Start()
 	failed := make(chan error, 4)
 	// The loops end when their listener is closed below, the watch with ctx.
-	go func() { failed <- a.hooks.Serve(context.WithoutCancel(ctx)) }()
 	go func() { failed <- a.http.Serve(a.listener) }()
 	go func() { failed <- commands.Serve(context.WithoutCancel(ctx)) }()
 	if a.ssh != nil {

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
-	"tenon/internal/transport/hook"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
 	"tenon/internal/transport/web"
@@ -25,15 +22,6 @@ import (
 
 // transports builds what speaks to the outside.
 func (a *App) transports() error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find own program: %w", err)
-	}
-	if a.hooks, err = hook.Listen(program, filepath.Join(a.config.Data, "run"), a.log); err != nil {
-		return fmt.Errorf("listen for hooks: %w", err)
-	}
-	a.closing(func(context.Context) error { return a.hooks.Close() })
-
 	server := &rest.Server{
 		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
 		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
@@ -49,7 +37,7 @@ func (a *App) transports() error {
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{
 		Accounts: a.accounts, Users: a.accounts, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
-		Hooks: a.hooks, Log: a.log, BaseURL: a.baseURL,
+		Log: a.log, BaseURL: a.baseURL,
 	})
 	if err := a.overSSH(); err != nil {
 		return err
@@ -76,7 +64,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Keys: a.keys, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings, Hooks: a.hooks,
+		Keys: a.keys, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
 		Log: a.log, BaseURL: a.baseURL, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
 	})
 	if err != nil {

@@ -139,7 +139,7 @@ func TestSSH_clientGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := session.Start("git-receive-pack 'root/app.git'"); err != nil {
+		if err := session.Start("git-upload-pack 'root/app.git'"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.ReadFull(out, make([]byte, 4)); err != nil {

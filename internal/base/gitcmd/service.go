@@ -4,19 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 )
 
-// Service describes one run of upload-pack, receive-pack or upload-archive.
+// Service describes one run of upload-pack or upload-archive.
 type Service struct {
 	Advertise bool      // list the references only, as a first HTTP request wants
 	Stateless bool      // one request and its answer, as HTTP does it
 	Protocol  string    // the client's Git-Protocol, such as "version=2"; strange ones are ignored
 	Config    []string  // further settings of ours, as key=value; never text of a user
-	Env       []string  // further variables for hooks, as NAME=value
-	HooksDir  string    // absolute folder of hooks; "" runs none
-	Decide    bool      // the folder's proc-receive hook moves every reference, not git
 	Stdin     io.Reader // nil: nothing
 	Stdout    io.Writer
 	Stderr    io.Writer // what git tells the client outside the protocol; may be nil
@@ -35,35 +31,6 @@ func (r *Repo) UploadPack(ctx context.Context, s Service) error {
 	return r.service(ctx, fetching, []string{"upload-pack", "--strict"}, config, s)
 }
 
-// ReceivePack serves a push. Objects go to git's own quarantine, which pre-receive finds
-// in GIT_QUARANTINE_PATH and Repo.View reads. With Decide, the proc-receive hook moves
-// every reference below refs/ and answers for each of them; objects have left the
-// quarantine by then.
-func (r *Repo) ReceivePack(ctx context.Context, s Service) error {
-	config := []string{
-		"receive.advertiseAtomic=true",
-		"receive.advertisePushOptions=true",
-		"receive.denyDeletes=false",
-		"receive.denyDeleteCurrent=ignore",
-		"receive.denyCurrentBranch=ignore",
-		"receive.denyNonFastForwards=false",
-		"receive.updateServerInfo=false",
-	}
-	if s.HooksDir != "" {
-		if !filepath.IsAbs(s.HooksDir) {
-			return fmt.Errorf("hooks folder %q: want an absolute path: %w", s.HooksDir, ErrBadName)
-		}
-		config = append(config, "core.hooksPath="+s.HooksDir)
-	}
-	if s.Decide {
-		config = append(config, "receive.procReceiveRefs=refs")
-	}
-	// A delta of a few bytes can stand for gigabytes; files that are sent whole are not
-	// held in memory.
-	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "GIT_ALLOC_LIMIT=1g")
-	return r.service(ctx, pushing, []string{"receive-pack"}, config, s)
-}
-
 // UploadArchive serves git archive --remote.
 func (r *Repo) UploadArchive(ctx context.Context, s Service) error {
 	return r.service(ctx, fetching, []string{"upload-archive"}, nil, s)
@@ -79,7 +46,7 @@ func (r *Repo) service(ctx context.Context, l load, args, config []string, s Ser
 	if s.Advertise {
 		args = append(args, "--http-backend-info-refs")
 	}
-	env := append([]string(nil), s.Env...)
+	var env []string
 	if validProtocol(s.Protocol) {
 		env = append(env, "GIT_PROTOCOL="+s.Protocol)
 	}

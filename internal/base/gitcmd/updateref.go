@@ -21,13 +21,12 @@ type RefUpdate struct {
 
 // UpdateRefs moves all references in one transaction or none of them. ErrRefMoved says
 // that one did not hold its old value or is being moved by somebody else,
-// ErrRefConflict that a name cannot stand beside another one.
+// ErrRefConflict that a name cannot stand beside another one. A few references that are
+// only moved or made take no process.
 func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 	if len(updates) == 0 {
 		return nil
 	}
-	var in strings.Builder
-	in.WriteString("start\n")
 	for _, u := range updates {
 		if err := u.Ref.check(); err != nil {
 			return err
@@ -35,6 +34,13 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 		if u.Ref == HEAD {
 			return fmt.Errorf("move HEAD: %w", ErrBadName)
 		}
+	}
+	if err := r.moveFiles(ctx, updates); !errors.Is(err, errUnsure) {
+		return err
+	}
+	var in strings.Builder
+	in.WriteString("start\n")
+	for _, u := range updates {
 		switch {
 		case u.AnyOld && u.New.IsZero():
 			fmt.Fprintf(&in, "delete %s\n", u.Ref)

@@ -20,8 +20,7 @@ type RefResult struct {
 	Reason string
 }
 
-// Push is one git push in progress: git's hooks ask it to judge the whole and then to
-// move the references.
+// Push is one git push in progress, which is judged as a whole and then moves references.
 type Push struct {
 	service *Service
 	repo    *gitcmd.Repo
@@ -88,29 +87,14 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 	return by, err //nolint:wrapcheck // it says what failed
 }
 
-// pushLimits bound the pushes that git takes at a time. A client decides how long one lasts.
-var pushLimits = FetchLimits{Running: 64, PerActor: 16}
-
-// Receive lets git take the push. Where one actor has many under way at once, the rest
-// wait for their turn.
-func (p *Push) Receive(ctx context.Context, service gitcmd.Service) error {
-	leave, err := p.service.receives.enter(ctx, p.as)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return p.repo.ReceivePack(ctx, service) //nolint:wrapcheck // git's own error
-}
-
-// Check judges the whole push while its objects are in quarantine, the folder objects; it
-// is "" where there are none. A refusal is text for the person who pushes; err is a failure of the server.
-func (p *Push) Check(ctx context.Context, objects string, changes []RefChange, options []string) (refusal string, err error) {
-	inside := p.repo
-	if objects != "" { // a push that only deletes brings no objects
-		if inside, err = p.repo.View(objects); err != nil {
-			return "", fmt.Errorf("open quarantine: %w", err)
+// Check judges the whole push. Its objects are read through inside: the view of a
+// quarantine, or the repository itself where it brings none. A refusal is text for the
+// person who pushes; err is a failure of the server.
+func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChange, options []string) (refusal string, err error) {
+	for _, c := range changes {
+		if !c.Ref.Valid() { // git takes names that we do not
+			return "GitLab: " + textBranchName, nil
 		}
-		defer inside.CloseView()
 	}
 	err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
 	if refused, ok := errors.AsType[*Refusal](err); ok {

@@ -31,7 +31,7 @@ func TestPush_Apply_impossible(t *testing.T) {
 				push, err := w.repos.BeginPush(ctx, w.developer, w.as(w.developer))
 				check(t, err)
 				changes := []repo.RefChange{{Ref: ref(t, "refs/heads/fine"), New: tip}, {Ref: ref(t, tt.ref), New: tt.id}}
-				refusal, err := push.Check(ctx, "", changes, nil)
+				refusal, err := push.Check(ctx, w.open(), changes, nil)
 				if err != nil || refusal != "" {
 					t.Fatalf("check: %q, %v", refusal, err)
 				}

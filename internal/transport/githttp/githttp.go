@@ -31,12 +31,6 @@ type Users interface {
 	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
 }
 
-// Hooks makes a push known to the hooks that git will start.
-type Hooks interface {
-	Register(p *repo.Push) (env []string, release func())
-	HooksDir() string
-}
-
 // Deps are what the handler is built on.
 type Deps struct {
 	Accounts Authenticator
@@ -45,7 +39,6 @@ type Deps struct {
 	Repos    *repo.Service
 	LFS      *lfs.Service
 	Settings *setting.Store
-	Hooks    Hooks
 	Log      *slog.Logger
 	BaseURL  string // without a trailing slash
 }

@@ -95,8 +95,7 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 		h.refuse(w, r, as, err)
 		return
 	}
-	settings := h.Settings.Current()
-	if settings.EnabledGitAccessProtocol == "ssh" {
+	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
 		plain(w, http.StatusForbidden, "Pushing over HTTP is not allowed.")
 		return
 	}
@@ -105,18 +104,11 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 		plain(w, http.StatusBadRequest, "Bad Request")
 		return
 	}
-	env, release := h.Hooks.Register(push)
-	defer release()
 	out := begin(w, r, t, receivePack)
-	service := gitcmd.Service{
-		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"),
-		Config: []string{"receive.hideRefs=refs/keep-around", "receive.hideRefs=refs/merge-requests", "receive.hideRefs=refs/tenon"},
-		Env:    env, HooksDir: h.Hooks.HooksDir(), Decide: true, Stdin: body, Stdout: out,
-	}
-	if settings.ReceiveMaxInputSize != nil {
-		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*settings.ReceiveMaxInputSize<<20))
-	}
-	if err := push.Receive(r.Context(), service); err != nil {
+	err = push.Receive(r.Context(), repo.Receiving{
+		Advertise: t.service == "info/refs", Stateless: true, Protocol: r.Header.Get("Git-Protocol"), In: body, Out: out,
+	})
+	if err != nil {
 		h.ended(w, r, out, err)
 	}
 }
@@ -128,7 +120,7 @@ func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, e
 	case errs.Is(err, errs.Unavailable) && !out.started:
 		w.Header().Set("Retry-After", strconv.Itoa(int(repo.RetryAfter.Seconds())))
 		plain(w, http.StatusServiceUnavailable, err.Error())
-	case errors.Is(err, errBodyTooLarge) && !out.started:
+	case (errors.Is(err, errBodyTooLarge) || errors.Is(err, gitcmd.ErrTooLarge)) && !out.started:
 		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 	case !out.started && garbled(err):
 		plain(w, http.StatusBadRequest, "Bad Request")
@@ -141,7 +133,7 @@ func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, e
 
 // garbled reports whether git ended because of what the client sent.
 func garbled(err error) bool {
-	if errors.Is(err, errBadBody) {
+	if errors.Is(err, errBadBody) || errors.Is(err, gitcmd.ErrProtocol) {
 		return true
 	}
 	failed, ok := errors.AsType[*gitcmd.Error](err)

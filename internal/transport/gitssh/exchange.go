@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -186,17 +185,7 @@ func (x *exchange) push(ctx context.Context, as authz.Actor, p *project.Project)
 	if !x.open() {
 		return failed
 	}
-	env, release := x.Hooks.Register(push)
-	defer release()
-	service := gitcmd.Service{
-		Protocol: x.protocol,
-		Config:   []string{"receive.hideRefs=refs/keep-around", "receive.hideRefs=refs/merge-requests", "receive.hideRefs=refs/tenon"},
-		Env:      env, HooksDir: x.Hooks.HooksDir(), Decide: true, Stdin: x.channel, Stdout: x.channel,
-	}
-	if most := x.Settings.Current().ReceiveMaxInputSize; most != nil {
-		service.Config = append(service.Config, "receive.maxInputSize="+strconv.Itoa(*most<<20))
-	}
-	return x.ended(push.Receive(ctx, service))
+	return x.ended(push.Receive(ctx, repo.Receiving{Protocol: x.protocol, In: x.channel, Out: x.channel}))
 }
 
 // open asks the settings whether git is served over SSH, and tells the client if not.

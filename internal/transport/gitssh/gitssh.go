@@ -23,12 +23,6 @@ import (
 	"tenon/internal/core/sshkey"
 )
 
-// Hooks makes a push known to the hooks that git will start.
-type Hooks interface {
-	Register(p *repo.Push) (env []string, release func())
-	HooksDir() string
-}
-
 // Deps are what the server is built on.
 type Deps struct {
 	Keys     *sshkey.Service
@@ -36,7 +30,6 @@ type Deps struct {
 	Repos    *repo.Service
 	LFS      *lfs.Service
 	Settings *setting.Store
-	Hooks    Hooks
 	Log      *slog.Logger
 	BaseURL  string // of HTTP, where large objects are; without a trailing slash
 

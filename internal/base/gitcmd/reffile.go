@@ -1,0 +1,168 @@
+package gitcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// fewRefs is up to how many references are moved without a process.
+const fewRefs = 16
+
+// errUnsure means that git itself is to look at a transaction, and to say what is wrong
+// with it: nothing has been touched.
+var errUnsure = errors.New("not a plain update of references")
+
+// moveFiles moves a few references as git does, without a process: it locks each with a
+// file beside it, compares under the locks, and renames the locks, which hold the new
+// values durably. Whatever is out of the ordinary, such as a deletion, a lock that
+// somebody holds or a value that is not the expected one, is errUnsure.
+func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
+	if len(updates) > fewRefs {
+		return errUnsure
+	}
+	for i, u := range updates {
+		if u.New.IsZero() || !r.mayName(ctx, u) {
+			return errUnsure
+		}
+		for _, other := range updates[:i] {
+			if contains(u.Ref, other.Ref) || contains(other.Ref, u.Ref) {
+				return errUnsure
+			}
+		}
+	}
+	held := make([]string, 0, len(updates))
+	defer func() {
+		for _, lock := range held {
+			_ = os.Remove(lock) // renamed already where all went well
+		}
+	}()
+	made := false
+	for _, u := range updates {
+		lock := r.refFile(u.Ref) + ".lock"
+		fresh, err := lockRef(lock, u.New)
+		if err != nil {
+			return errUnsure
+		}
+		held, made = append(held, lock), made || fresh
+	}
+	for _, u := range updates {
+		if !r.standsAt(u) {
+			return errUnsure
+		}
+	}
+	for i, u := range updates {
+		err := os.Rename(held[i], r.refFile(u.Ref))
+		if err != nil && i == 0 {
+			return errUnsure
+		}
+		if err != nil {
+			return fmt.Errorf("move reference %q: %w", u.Ref, err)
+		}
+	}
+	return r.syncRefs(updates, made)
+}
+
+// contains reports whether one reference is another, or stands where its folder would be.
+func contains(a, b RefName) bool { return a == b || strings.HasPrefix(string(b), string(a)+"/") }
+
+func (r *Repo) refFile(name RefName) string {
+	return filepath.Join(r.path, filepath.FromSlash(string(name)))
+}
+
+// mayName reports whether the new object is there, and a commit where a branch is to name it.
+func (r *Repo) mayName(ctx context.Context, u RefUpdate) bool {
+	if _, known := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', u.New}); known {
+		return true
+	}
+	info, err := r.main().Info(ctx, u.New)
+	return err == nil && (info.Kind == KindCommit || !u.Ref.IsBranch())
+}
+
+// lockRef makes the lock of a reference, with the new value in it, and says whether a
+// folder had to be made for it. Whoever deletes references removes folders that are empty,
+// at any moment.
+func lockRef(lock string, id ObjectID) (made bool, err error) {
+	for range 3 {
+		err = writeFileSync(lock, []byte(id.String()+"\n"), 0o640)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err := os.MkdirAll(filepath.Dir(lock), 0o750); err != nil {
+			return made, err
+		}
+		made = true
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		_ = os.Remove(lock) // a disk that is full took the name, but not the value
+	}
+	return made, err
+}
+
+// standsAt reports whether a reference that is locked has its expected value, or that none
+// is in the way of one to be made.
+func (r *Repo) standsAt(u RefUpdate) bool {
+	at, next, err := r.readLooseRef(string(u.Ref))
+	if next != "" || err != nil && !errors.Is(err, ErrNotFound) {
+		return false
+	}
+	packed, perr := r.packed()
+	if perr != nil {
+		return false
+	}
+	if err != nil {
+		p, ok := packed.find(string(u.Ref))
+		if !ok {
+			return (u.AnyOld || u.Old.IsZero()) && r.isFree(packed, u.Ref)
+		}
+		at = p.id
+		// Where its file is to go there may be a folder that has become empty.
+		if _, err := os.Lstat(r.refFile(u.Ref)); err == nil {
+			return false
+		}
+	}
+	return u.AnyOld || at == u.Old
+}
+
+// isFree reports whether no reference stands where the folders of a new one would be, nor
+// below it. Its lock is there, so its folders are.
+func (r *Repo) isFree(packed *packedRefs, name RefName) bool {
+	if _, err := os.Lstat(r.refFile(name)); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	below := string(name) + "/"
+	if i := packed.from(below); i < len(packed.refs) && strings.HasPrefix(packed.refs[i].name, below) {
+		return false
+	}
+	for i := range name {
+		if name[i] != '/' {
+			continue
+		}
+		if _, taken := packed.find(string(name[:i])); taken {
+			return false
+		}
+	}
+	return true
+}
+
+// syncRefs makes the names durable that have moved, with the folders above them where some
+// are new.
+func (r *Repo) syncRefs(updates []RefUpdate, made bool) error {
+	done := map[string]bool{}
+	for _, u := range updates {
+		for dir := filepath.Dir(r.refFile(u.Ref)); len(dir) > len(r.path) && !done[dir]; dir = filepath.Dir(dir) {
+			done[dir] = true
+			if err := syncDir(dir); err != nil {
+				return err
+			}
+			if !made {
+				break
+			}
+		}
+	}
+	return nil
+}

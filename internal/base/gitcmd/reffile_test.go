@@ -1,0 +1,149 @@
+package gitcmd_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+)
+
+// References that only move, or are new, take no process, wherever they stand now; what is
+// wrong is found as git would find it.
+func TestRepo_UpdateRefs_files(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	blob := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, []byte("no commit")))
+	tag := must[gitcmd.ObjectID](t)(r.CreateTag(ctx, gitcmd.TagInput{Name: "v1", Target: a, Tagger: who("Ann", 1), Message: "m"}))
+	missing := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("ab", 20)))
+	for _, ref := range []gitcmd.RefName{"refs/heads/packed", "refs/heads/dir/packed"} {
+		point(t, r, ref, a)
+	}
+	runGit(t, r.Path(), "pack-refs", "--all", "--prune")
+	point(t, r, "refs/heads/loose", a)
+	point(t, r, "refs/heads/deep/er/loose", a)
+	must[gitcmd.Info](t)(r.Info(ctx, a)) // the process that reads objects is there
+	var none gitcmd.ObjectID
+	type updates []gitcmd.RefUpdate
+	for _, tt := range []struct {
+		name    string
+		updates updates
+		most    int64 // processes
+		err     error
+	}{
+		{"move a file", updates{{Ref: "refs/heads/loose", Old: a, New: b}}, 0, nil},
+		{"move what is packed", updates{{Ref: "refs/heads/packed", Old: a, New: b}}, 0, nil},
+		{"move what is packed in a folder", updates{{Ref: "refs/heads/dir/packed", Old: a, New: b}}, 0, nil},
+		{"make", updates{{Ref: "refs/heads/new", New: a}}, 0, nil},
+		{"make in folders", updates{{Ref: "refs/heads/x/y/z", New: a}}, 0, nil},
+		{"several", updates{{Ref: "refs/heads/loose", Old: b, New: a}, {Ref: "refs/heads/more", New: b}, {Ref: "refs/tags/v1", New: tag}}, 0, nil},
+		{"whatever it holds", updates{{Ref: "refs/heads/loose", New: b, AnyOld: true}, {Ref: "refs/heads/any", New: b, AnyOld: true}}, 0, nil},
+
+		{"not where it was thought", updates{{Ref: "refs/heads/loose", Old: a, New: b}}, 1, gitcmd.ErrRefMoved},
+		{"there already", updates{{Ref: "refs/heads/loose", New: b}}, 1, gitcmd.ErrRefMoved},
+		{"packed already", updates{{Ref: "refs/heads/packed", New: b}}, 1, gitcmd.ErrRefMoved},
+		{"not there", updates{{Ref: "refs/heads/none", Old: a, New: b}}, 1, gitcmd.ErrRefMoved},
+		{"below a file", updates{{Ref: "refs/heads/loose/x", New: b}}, 1, gitcmd.ErrRefConflict},
+		{"below what is packed", updates{{Ref: "refs/heads/dir/packed/x", New: b}}, 1, gitcmd.ErrRefConflict},
+		{"where a folder is", updates{{Ref: "refs/heads/deep", New: b}}, 1, gitcmd.ErrRefConflict},
+		{"where a packed folder is", updates{{Ref: "refs/heads/dir", New: b}}, 1, gitcmd.ErrRefConflict},
+		{"both at once", updates{{Ref: "refs/heads/one", New: b}, {Ref: "refs/heads/one/two", New: b}}, 1, gitcmd.ErrRefConflict},
+		{"twice", updates{{Ref: "refs/heads/loose", Old: b, New: a}, {Ref: "refs/heads/loose", Old: b, New: a}}, 1, gitcmd.ErrBadName},
+		{"a branch of no commit", updates{{Ref: "refs/heads/blob", New: blob}}, 1, gitcmd.ErrWrongKind},
+		{"what is not there", updates{{Ref: "refs/heads/missing", New: missing}}, 1, gitcmd.ErrNotFound},
+		{"one of two", updates{{Ref: "refs/heads/new", Old: a, New: b}, {Ref: "refs/heads/loose", Old: a, New: b}}, 1, gitcmd.ErrRefMoved},
+		{"delete", updates{{Ref: "refs/heads/deep/er/loose", Old: a, New: none}}, 1, nil},
+		{"where an empty folder is", updates{{Ref: "refs/heads/deep", New: b}}, 1, nil},
+	} {
+		before := runGit(t, r.Path(), "for-each-ref")
+		n := starts(g, func() {
+			if err := r.UpdateRefs(ctx, tt.updates); !errors.Is(err, tt.err) {
+				t.Errorf("%s: got %v, want %v", tt.name, err, tt.err)
+			}
+		})
+		if n > tt.most {
+			t.Errorf("%s: %d processes, want at most %d", tt.name, n, tt.most)
+		}
+		if after := runGit(t, r.Path(), "for-each-ref"); tt.err != nil && after != before {
+			t.Errorf("%s: refused, and yet:\n%swas\n%s", tt.name, after, before)
+		}
+		for _, u := range tt.updates {
+			if at, err := r.Ref(ctx, u.Ref); tt.err == nil && !u.New.IsZero() && at != u.New {
+				t.Errorf("%s: %s stands at %s, %v", tt.name, u.Ref, at, err)
+			}
+		}
+	}
+	if err := filepath.WalkDir(filepath.Join(r.Path(), "refs"), func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") {
+			t.Errorf("left behind: %s", path)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	fsck(t, r)
+}
+
+// Many who move one reference, while git packs it and deletes its neighbour: each value
+// is taken once and the last one stands.
+func TestRepo_UpdateRefs_contended(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	const writers, each = 4, 6
+	chain := []gitcmd.ObjectID{commit(t, r, 1700000000, map[string]string{"f": "0"})}
+	for i := range writers * each {
+		chain = append(chain, commit(t, r, 1700000001+int64(i), map[string]string{"f": fmt.Sprint(i + 1)}, chain[i]))
+	}
+	next := map[gitcmd.ObjectID]gitcmd.ObjectID{}
+	for i := range writers * each {
+		next[chain[i]] = chain[i+1]
+	}
+	const ref = gitcmd.RefName("refs/heads/dir/busy")
+	point(t, r, ref, chain[0])
+	stop := make(chan struct{})
+	var packing, moving sync.WaitGroup
+	packing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = try(r.Path(), "pack-refs", "--all", "--prune") // it gives way to those who hold locks
+			}
+		}
+	})
+	for range writers {
+		moving.Go(func() {
+			for done := 0; done < each; {
+				at, err := r.Ref(ctx, ref)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				err = r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: ref, Old: at, New: next[at]}})
+				switch {
+				case err == nil:
+					done++
+				case !errors.Is(err, gitcmd.ErrRefMoved):
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	moving.Wait()
+	close(stop)
+	packing.Wait()
+	if at := must[gitcmd.ObjectID](t)(r.Ref(ctx, ref)); at != chain[len(chain)-1] {
+		t.Errorf("stands at %s, want the last of the chain", at)
+	}
+}

@@ -1,0 +1,100 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"tenon/internal/base/gitcmd"
+)
+
+// Receiving is what a client of a push sends and reads.
+type Receiving struct {
+	Advertise bool   // it asks what there is, as a first HTTP request does
+	Stateless bool   // one request and its answer, as HTTP does it
+	Protocol  string // what the client says of versions, as it stands
+	In        io.Reader
+	Out       io.Writer
+}
+
+// unmovedRefs are not listed for those who push.
+var unmovedRefs = []string{"refs/keep-around/", "refs/merge-requests/", "refs/tenon/"}
+
+// pushLimits bound the pushes that are taken at a time. A client decides how long one lasts.
+var pushLimits = FetchLimits{Running: 64, PerActor: 16}
+
+// Receive takes the push. Where one actor has many under way at once, the rest wait for
+// their turn.
+func (p *Push) Receive(ctx context.Context, r Receiving) error {
+	leave, err := p.service.receives.enter(ctx, p.as)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	in := gitcmd.Receive{
+		Advertise: r.Advertise, Stateless: r.Stateless, Protocol: r.Protocol, Hidden: unmovedRefs, Judge: pushJudge{p},
+		Stdin: r.In, Stdout: r.Out,
+	}
+	if most := p.service.settings.Current().ReceiveMaxInputSize; most != nil {
+		in.MaxInput = int64(*most) << 20
+	}
+	return p.repo.ReceivePack(ctx, in) //nolint:wrapcheck // it says what the client did
+}
+
+// pushJudge lets a push be asked by what takes its objects. A failure of the server is
+// logged; the person who pushes cannot act on it.
+type pushJudge struct{ push *Push }
+
+const textTryAgain = "The server could not finish this push. Please try again."
+
+// Failed logs what kept the server from taking the push.
+func (j pushJudge) Failed(err error) {
+	j.push.service.log.Error("push failed", "project_id", j.push.project.ID, "error", err)
+}
+
+// Check judges the push.
+func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitcmd.RefUpdate, options []string) (refusal string) {
+	defer j.rescue(func() { refusal = textTryAgain })
+	refusal, err := j.push.Check(ctx, view, changesOf(updates), options)
+	if err != nil {
+		j.Failed(err)
+		return textTryAgain
+	}
+	return refusal
+}
+
+// Apply moves the references.
+func (j pushJudge) Apply(ctx context.Context, updates []gitcmd.RefUpdate) (reasons []string, message string) {
+	reasons = make([]string, len(updates))
+	for i := range reasons {
+		reasons[i] = "internal server error"
+	}
+	defer j.rescue(func() { message = textTryAgain })
+	results, message, err := j.push.Apply(ctx, changesOf(updates))
+	if err != nil {
+		j.Failed(err)
+		return reasons, textTryAgain
+	}
+	for i, result := range results {
+		reasons[i] = result.Reason
+	}
+	return reasons, message
+}
+
+// rescue logs a panic and lets the answer say that something failed: half a push is
+// never taken for a whole one.
+func (j pushJudge) rescue(answer func()) {
+	if caught := recover(); caught != nil {
+		j.Failed(fmt.Errorf("panic: %v\n%s", caught, debug.Stack()))
+		answer()
+	}
+}
+
+func changesOf(updates []gitcmd.RefUpdate) []RefChange {
+	changes := make([]RefChange, len(updates))
+	for i, u := range updates {
+		changes[i] = RefChange{Ref: u.Ref, Old: u.Old, New: u.New}
+	}
+	return changes
+}
