@@ -111,8 +111,10 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 		worlds = append(worlds, public)
 	}
 	for i, w := range worlds {
-		ops := operations(w, o)
-		if i > 0 {
+		var ops []operation
+		if i == 0 {
+			ops = operations(w, o)
+		} else {
 			out.line("\nRepository %s: %d commits.\n", o.repo, w.commits)
 			if ops, err = w.readsOfReal(ctx, o); err != nil {
 				return err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // fewRefs is up to how many references are moved without a process.
@@ -19,7 +21,7 @@ var errUnsure = errors.New("not a plain update of references")
 
 // moveFiles moves a few references as git does, without a process: it locks each with a
 // file beside it, compares under the locks, and renames the locks, which hold the new
-// values durably. Whatever is out of the ordinary, such as a deletion, a lock that
+// values durably. The locks come last, so that a kill hardly ever leaves one. Whatever is out of the ordinary, such as a deletion, a lock that
 // somebody holds or a value that is not the expected one, is errUnsure.
 func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 	if len(updates) > fewRefs {
@@ -35,20 +37,26 @@ func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 			}
 		}
 	}
-	held := make([]string, 0, len(updates))
+	files := make([]string, len(updates)) // temporary at first, then locks
 	defer func() {
-		for _, lock := range held {
-			_ = os.Remove(lock) // renamed already where all went well
+		for _, name := range files {
+			_ = os.Remove(name) // renamed already where all went well
 		}
 	}()
+	for i, u := range updates {
+		var err error
+		if files[i], err = r.writeValue(u.New); err != nil {
+			return errUnsure
+		}
+	}
 	made := false
-	for _, u := range updates {
+	for i, u := range updates {
 		lock := r.refFile(u.Ref) + ".lock"
-		fresh, err := lockRef(lock, u.New)
+		fresh, err := r.lockRef(files[i], lock)
 		if err != nil {
 			return errUnsure
 		}
-		held, made = append(held, lock), made || fresh
+		files[i], made = lock, made || fresh
 	}
 	for _, u := range updates {
 		if !r.standsAt(u) {
@@ -56,7 +64,7 @@ func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 		}
 	}
 	for i, u := range updates {
-		err := os.Rename(held[i], r.refFile(u.Ref))
+		err := os.Rename(files[i], r.refFile(u.Ref))
 		if err != nil && i == 0 {
 			return errUnsure
 		}
@@ -83,22 +91,32 @@ func (r *Repo) mayName(ctx context.Context, u RefUpdate) bool {
 	return err == nil && (info.Kind == KindCommit || !u.Ref.IsBranch())
 }
 
-// lockRef makes the lock of a reference, with the new value in it, and says whether a
-// folder had to be made for it. Whoever deletes references removes folders that are empty,
-// at any moment.
-func lockRef(lock string, id ObjectID) (made bool, err error) {
+// writeValue writes the new value of a reference to a temporary file, where housekeeping
+// finds what a crash leaves.
+func (r *Repo) writeValue(id ObjectID) (string, error) {
+	name := filepath.Join(r.path, "objects", fmt.Sprintf("tmp_ref-%d-%d", os.Getpid(), r.git.serial.Add(1)))
+	err := writeFileSync(name, []byte(id.String()+"\n"), 0o640)
+	if err != nil {
+		_ = os.Remove(name) // a disk that is full took the name, but not the value
+	}
+	return name, err
+}
+
+// lockRef makes a written value the lock of its reference, unless there is one, and says
+// whether a folder had to be made for it. Whoever deletes references removes folders that
+// are empty, at any moment. A lock that a crash left is in nobody's way.
+func (r *Repo) lockRef(tmp, lock string) (made bool, err error) {
 	for range 3 {
-		err = writeFileSync(lock, []byte(id.String()+"\n"), 0o640)
-		if !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err := os.MkdirAll(filepath.Dir(lock), 0o750); err != nil {
+		switch err = unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, lock, unix.RENAME_NOREPLACE); {
+		case errors.Is(err, fs.ErrNotExist):
+			if err := os.MkdirAll(filepath.Dir(lock), 0o750); err != nil {
+				return made, err
+			}
+			made = true
+		case errors.Is(err, fs.ErrExist) && r.dropStaleLock(lock):
+		default:
 			return made, err
 		}
-		made = true
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		_ = os.Remove(lock) // a disk that is full took the name, but not the value
 	}
 	return made, err
 }

@@ -138,17 +138,28 @@ func (r *Repo) dropStaleLocks(updates []RefUpdate) bool {
 	}
 	dropped := false
 	for _, name := range names {
-		path := filepath.Join(r.path, filepath.FromSlash(name))
-		info, err := os.Lstat(path)
-		if err != nil || !info.ModTime().Before(r.git.since) {
-			continue
-		}
-		if err := os.Remove(path); err == nil {
-			r.git.config.Logger.Warn("removed a lock that a crash left", "path", path)
-			dropped = true
-		}
+		dropped = r.dropStaleLock(filepath.Join(r.path, filepath.FromSlash(name))) || dropped
 	}
 	return dropped
+}
+
+func (r *Repo) dropStaleLock(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.ModTime().Before(r.git.since) || os.Remove(path) != nil {
+		return false
+	}
+	r.git.config.Logger.Warn("removed a lock that a crash left", "path", path)
+	return true
+}
+
+// DropStaleLocks removes the locks of these references that a crash left, for those who
+// know that it happened.
+func (r *Repo) DropStaleLocks(names ...RefName) {
+	for _, name := range names {
+		if name.Valid() && name != HEAD {
+			r.dropStaleLock(r.refFile(name) + ".lock")
+		}
+	}
 }
 
 // refError types what git says about a refused transaction.

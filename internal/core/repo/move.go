@@ -295,6 +295,7 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 	// undone, because what has moved may have been fetched.
 	var rest []gitcmd.RefUpdate
 	for _, c := range in.Event.Changes {
+		r.DropStaleLocks(c.Ref)
 		at, err := r.Ref(ctx, c.Ref)
 		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
 			return fmt.Errorf("read reference: %w", err)
