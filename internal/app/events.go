@@ -80,8 +80,10 @@ func (a *App) react() {
 	event.On(b, "audit", a.audit.BotTokenRevoked)
 	event.On(b, "audit", a.audit.ProjectTransferred)
 	event.On(b, "audit", a.audit.GroupTransferred)
+	event.On(b, "visibility of forks", a.projects.GroupTransferred)
 	event.On(b, "activity", a.activity.ProjectCreated)
 	event.On(b, "audit", a.audit.ProjectForked)
+	event.On(b, "audit", a.audit.ForkLinked)
 	event.On(b, "audit", a.audit.ProjectUnforked)
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
 		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID, Branch: e.Branch})

@@ -13,6 +13,11 @@ func (r *Recorder) ProjectForked(ctx context.Context, e project.Forked) error {
 	return r.Record(ctx, out)
 }
 
+// ForkLinked records that a project was declared a fork of another one.
+func (r *Recorder) ForkLinked(ctx context.Context, e project.ForkLinked) error {
+	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_fork_relationship_created", "Made a fork of "+e.Source))
+}
+
 // ProjectUnforked records that a fork is a project of its own now.
 func (r *Recorder) ProjectUnforked(ctx context.Context, e project.Unforked) error {
 	if e.Deleted {

@@ -125,9 +125,12 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 		return nil, errs.Plain("Group has not been marked for deletion")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = NULL WHERE namespace_id = ?", g.ID)
+		changed, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = NULL WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL", g.ID)
 		if err != nil {
 			return fmt.Errorf("restore group: %w", err)
+		}
+		if changed == 0 { // somebody else was faster, or the end of its grace period was
+			return errs.Plain("Group has not been marked for deletion")
 		}
 		path, name, err := s.Original(ctx, &Namespace{
 			ID: g.ID, Kind: GroupKind, ParentID: g.ParentID, Path: g.Path, Name: g.Name, FullPath: g.FullPath,
@@ -170,14 +173,15 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 	return g, nil
 }
 
-// Marked reports whether there is this group and it is marked for deletion. It asks for
-// no permission.
-func (s *Service) Marked(ctx context.Context, id ID) (bool, error) {
-	marked, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM groups WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL)", id)
+// HoldMark reports whether there is this group and it is marked for deletion, and keeps
+// others from restoring it until the transaction of ctx ends. It asks for no permission.
+func (s *Service) HoldMark(ctx context.Context, id ID) (bool, error) {
+	marked, err := db.Select[ID](ctx, s.db,
+		"SELECT namespace_id FROM groups WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL"+s.db.Dialect().ForUpdate(), id)
 	if err != nil {
 		return false, fmt.Errorf("look for mark of group: %w", err)
 	}
-	return marked, nil
+	return len(marked) > 0, nil
 }
 
 // Due lists the groups whose grace period is over, outermost ones only.

@@ -81,7 +81,10 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.namespaces.Rename(ctx, p.NamespaceID, path, name); err != nil {
 			return err
 		}
-		if err := s.leaveNetwork(ctx, p, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
+		if _, err := s.leaveNetwork(ctx, p.ID); err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
 			return err
 		}
 		if err := s.bus.Publish(ctx, Deleted{ProjectID: p.ID, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as}); err != nil {
@@ -147,15 +150,21 @@ func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace
 	})
 }
 
+// errRestored says that somebody restored a group while it was being deleted.
+var errRestored = errors.New("the group is not marked for deletion any more")
+
 // PurgeGroup deletes a group, its subgroups and its projects. Doing it twice is
-// harmless.
+// harmless. Where it waited for this marked, every step looks whether it still is: a
+// restored group keeps what is left of it.
 func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
-	if args.Marked {
-		marked, err := s.namespaces.Marked(ctx, args.GroupID)
-		if err != nil || !marked {
-			return err
-		}
+	err := s.purgeGroup(ctx, args)
+	if errors.Is(err, errRestored) {
+		return nil
 	}
+	return err
+}
+
+func (s *Service) purgeGroup(ctx context.Context, args PurgeGroup) error {
 	by := authz.Actor{UserID: args.By, Admin: true}
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+
 		` JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ? ORDER BY p.id`, args.GroupID)
@@ -163,11 +172,34 @@ func (s *Service) PurgeGroup(ctx context.Context, args PurgeGroup) error {
 		return fmt.Errorf("projects of group: %w", err)
 	}
 	for i := range rows {
-		if err := s.removeNow(ctx, by, rows[i].bare()); err != nil {
+		p := rows[i].bare()
+		if !p.PendingDelete {
+			if err := s.whileMarked(ctx, args, func(ctx context.Context) error { return s.remove(ctx, by, p) }); err != nil {
+				return err
+			}
+		}
+		if err := s.Purge(ctx, Purge{ProjectID: p.ID}); err != nil {
 			return err
 		}
 	}
-	return s.namespaces.Remove(ctx, by, args.GroupID)
+	return s.whileMarked(ctx, args, func(ctx context.Context) error { return s.namespaces.Remove(ctx, by, args.GroupID) })
+}
+
+// whileMarked does a step of the deletion of a group in a transaction of its own, unless
+// the group was restored since.
+func (s *Service) whileMarked(ctx context.Context, args PurgeGroup, step func(ctx context.Context) error) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if args.Marked {
+			marked, err := s.namespaces.HoldMark(ctx, args.GroupID)
+			if err != nil {
+				return err
+			}
+			if !marked {
+				return errRestored
+			}
+		}
+		return step(ctx)
+	})
 }
 
 // PurgeMarked deletes every project whose grace period is over, and enqueues the

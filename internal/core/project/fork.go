@@ -33,27 +33,6 @@ type Forked struct {
 	By        authz.Actor
 }
 
-// Unforked says that a project has left its network of forks.
-type Unforked struct {
-	ProjectID ID
-	Name      string
-	FullPath  string
-	Deleted   bool // because it was deleted, whether or not it had forks or was one
-	By        authz.Actor
-}
-
-// Root names the network of forks that the project belongs to: the project in which it
-// began, which may be gone.
-func (p *Project) Root() ID {
-	if p.ForkRootID != nil {
-		return *p.ForkRootID
-	}
-	return p.ID
-}
-
-// Related reports whether both projects belong to one network of forks.
-func Related(a, b *Project) bool { return a.Root() == b.Root() }
-
 // Fork makes a project like the one that ref names, whose repository is copied in the
 // background. Whoever may not fork it finds nothing. What is wrong with the fork itself,
 // such as a name that is taken, is a Conflict with a list of sentences.
@@ -77,8 +56,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		return nil, err
 	}
 	p.Visibility = s.forkVisibility(as, in.Visibility, source, into)
-	root := source.Root()
-	p.ForkedFromID, p.ForkRootID, p.ImportStatus = &source.ID, &root, ImportScheduled
+	p.ImportStatus = ImportScheduled
 	fields := check(p, nil)
 	if err := s.checkFree(ctx, &fields, p, into, 0); err != nil {
 		return nil, err
@@ -87,7 +65,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		return nil, conflicting(err)
 	}
 	err = s.insert(ctx, as, p, func(ctx context.Context) error {
-		if err := s.countForks(ctx, source.ID); err != nil {
+		if err := s.join(ctx, p, source.ID); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Forked{
@@ -214,123 +192,6 @@ func (s *Service) forkVisibility(as authz.Actor, wish *authz.Visibility, source 
 		v -= authz.Internal
 	}
 	return v
-}
-
-// countForks counts the forks of a project anew.
-func (s *Service) countForks(ctx context.Context, id ID) error {
-	_, err := s.db.Exec(ctx, `UPDATE projects SET forks_count =
-		(SELECT COUNT(*) FROM projects f WHERE f.forked_from_id = projects.id AND NOT f.pending_delete) WHERE id = ?`, id)
-	if err != nil {
-		return fmt.Errorf("count forks: %w", err)
-	}
-	return nil
-}
-
-// Unfork ends the relation of a fork with its source and the network. It asks for the
-// owner; NotModified where the project is no fork.
-func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error {
-	p, err := s.Find(ctx, as, ref)
-	if err != nil {
-		return err
-	}
-	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
-		return err
-	}
-	if p.ForkRootID == nil {
-		return errs.New(errs.NotModified, "")
-	}
-	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, By: as}
-	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.leaveNetwork(ctx, p, e) })
-	if err != nil {
-		return fmt.Errorf("unfork project: %w", err)
-	}
-	return nil
-}
-
-// leaveNetwork makes p a project of its own, in the transaction of ctx. Its forks stay in
-// the network without a source of their own.
-func (s *Service) leaveNetwork(ctx context.Context, p *Project, e Unforked) error {
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL WHERE forked_from_id = ?", p.ID); err != nil {
-		return fmt.Errorf("let go of forks: %w", err)
-	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL, forks_count = 0 WHERE id = ?", p.ID); err != nil {
-		return fmt.Errorf("leave network: %w", err)
-	}
-	if p.ForkedFromID != nil {
-		if err := s.countForks(ctx, *p.ForkedFromID); err != nil {
-			return err
-		}
-	}
-	return s.bus.Publish(ctx, e)
-}
-
-// MakeFork says that a project is a fork of another one, without touching repositories.
-// It asks for the owner of the first, who must be allowed to fork the other. A fork is a
-// Conflict.
-func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) (*Project, error) {
-	p, err := s.Find(ctx, as, ref)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.policy.Require(ctx, as, authz.RemoveForkLink, p.Subject()); err != nil {
-		return nil, err
-	}
-	source, err := s.Find(ctx, as, of)
-	if errs.Is(err, errs.NotFound) {
-		return nil, errs.Missing("Source Project")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.requireFork(ctx, as, source); err != nil {
-		return nil, errs.Missing("Source Project")
-	}
-	switch {
-	case p.ForkRootID != nil || Related(p, source):
-		return nil, errs.New(errs.Conflict, "Project already forked")
-	case p.Visibility > source.Visibility:
-		var f errs.Fields
-		f.Add("visibility_level", lowerSource(p.Visibility))
-		return nil, f.Err()
-	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		// Whoever is a fork of p comes along.
-		_, err := s.db.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", source.Root(), p.ID, p.ID)
-		if err != nil {
-			return fmt.Errorf("join network: %w", err)
-		}
-		if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ? WHERE id = ?", source.ID, p.ID); err != nil {
-			return fmt.Errorf("join network: %w", err)
-		}
-		return s.countForks(ctx, source.ID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make fork: %w", err)
-	}
-	return s.FindByID(ctx, as, p.ID)
-}
-
-func lowerSource(v authz.Visibility) string {
-	return v.String() + " is not allowed since the fork source project has lower visibility."
-}
-
-// lowerForks lowers what was forked from a project, directly or not, to its visibility,
-// in the transaction of ctx.
-func (s *Service) lowerForks(ctx context.Context, id ID, v authz.Visibility) error {
-	higher, err := db.Select[authz.NamespaceID](ctx, s.db, `WITH RECURSIVE forks (id, namespace_id) AS (
-			SELECT id, namespace_id FROM projects WHERE forked_from_id = ?
-			UNION
-			SELECT p.id, p.namespace_id FROM projects p JOIN forks f ON p.forked_from_id = f.id
-		) SELECT n.id FROM forks f JOIN namespaces n ON n.id = f.namespace_id WHERE n.visibility > ? ORDER BY n.id`, id, v)
-	if err != nil {
-		return fmt.Errorf("look for forks: %w", err)
-	}
-	for _, ns := range higher {
-		if err := s.namespaces.Show(ctx, ns, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Sources gives the projects that those of a list were forked from, as far as the actor

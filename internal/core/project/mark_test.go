@@ -139,6 +139,54 @@ func TestService_PurgeMarked_leaves_what_was_restored(t *testing.T) {
 	})
 }
 
+// onRemove is repositories that tell somebody when one goes.
+type onRemove func(p *project.Project) error
+
+func (onRemove) Create(context.Context, *project.Project, project.CreateOptions) error { return nil }
+
+func (r onRemove) Remove(_ context.Context, p *project.Project) error { return r(p) }
+
+// Somebody restores a group while it is being deleted: what is left stays.
+func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann := t.Context(), f.user("ann", 10)
+		g := f.group(ann, "team", authz.Internal)
+		first, second := f.project(ann, "First", g, authz.Internal), f.project(ann, "Second", g, authz.Internal)
+		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
+			t.Fatal(err)
+		}
+		f.Repositories = onRemove(func(*project.Project) error {
+			_, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID))
+			return err
+		})
+		purge := project.PurgeGroup{GroupID: g.ID, Marked: true}
+		if err := f.PurgeGroup(ctx, purge); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.FindByID(ctx, ann, first.ID)
+		wantError(t, err, errs.NotFound, "Project not found")
+		if p, err := f.Find(ctx, ann, "team/second"); err != nil || p.ID != second.ID {
+			t.Errorf("what was left: %+v, %v", p, err)
+		}
+		_, err = f.spaces.Restore(ctx, ann, "team")
+		wantError(t, err, errs.Invalid, "Group has not been marked for deletion")
+
+		// Marked again, it goes.
+		f.Repositories = onRemove(func(*project.Project) error { return nil })
+		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := f.PurgeGroup(ctx, purge); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = f.spaces.FindByID(ctx, f.admin, g.ID)
+		wantError(t, err, errs.NotFound, "Group not found")
+	})
+}
+
 // The attack: one call with more topics than the database takes in a minute, while nobody
 // else can write.
 func TestService_Update_topics(t *testing.T) {

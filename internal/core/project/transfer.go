@@ -51,10 +51,16 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		return nil, notTransferred("Project with same name or path in target namespace already exists")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
+			return err
+		}
 		if err := s.namespaces.Move(ctx, p.NamespaceID, &into.ID); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "UPDATE projects SET parent_id = ?, updated_at = ? WHERE id = ?", into.ID, db.At(s.now()), p.ID); err != nil {
+			return err
+		}
+		if err := s.lowerForks(ctx, p.NamespaceID); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Transferred{ProjectID: p.ID, Name: p.Name, From: p.FullPath, To: into.FullPath + "/" + p.Path, By: as})

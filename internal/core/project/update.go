@@ -69,10 +69,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 			}
 		}
 		if p.Visibility != old.Visibility {
-			if err := s.namespaces.Show(ctx, p.NamespaceID, p.Visibility); err != nil {
-				return err
-			}
-			if err := s.lowerForks(ctx, p.ID, p.Visibility); err != nil {
+			if err := s.show(ctx, &p); err != nil {
 				return err
 			}
 		}
@@ -109,9 +106,6 @@ func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Proje
 		}
 		if p.Visibility != old.Visibility {
 			s.checkVisibility(&fields, as, p, parent)
-			if err := s.checkSource(ctx, &fields, p); err != nil {
-				return err
-			}
 		}
 		if p.Path != old.Path || p.Name != old.Name {
 			if err := s.checkFree(ctx, &fields, p, parent, p.NamespaceID); err != nil {
@@ -120,21 +114,6 @@ func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Proje
 		}
 	}
 	return fields.Err()
-}
-
-// checkSource keeps a fork from being seen by more people than its source.
-func (s *Service) checkSource(ctx context.Context, f *errs.Fields, p *Project) error {
-	if p.ForkedFromID == nil {
-		return nil
-	}
-	all, err := s.ByIDs(ctx, []ID{*p.ForkedFromID})
-	if err != nil {
-		return err
-	}
-	if source := all[*p.ForkedFromID]; source != nil && p.Visibility > source.Visibility {
-		f.Add("visibility_level", lowerSource(p.Visibility))
-	}
-	return nil
 }
 
 func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error {
