@@ -41,8 +41,8 @@ func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch stri
 }
 
 // FillFork fills the repository of a fork. Whatever a crash left undone, another run does.
-// A failure is the end: from then on people may push to the fork. It waits for a source
-// that is being filled itself.
+// A failure is the end: from then on people may push to the fork. It comes again
+// later where the source is being filled itself, or another fork makes the pool.
 func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
 	both, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID, args.SourceID})
@@ -62,7 +62,11 @@ func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	if err := s.projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
-	if err := s.fillFork(ctx, fork, source, args.Branch); err != nil {
+	err = s.fillFork(ctx, fork, source, args.Branch)
+	if errors.Is(err, errPoolBusy) { // no worker stands idle until a great pool is made
+		return s.Enqueue(ctx, args, job.At(s.now().Add(time.Second)))
+	}
+	if err != nil {
 		err = fmt.Errorf("fill fork: %w", err)
 		if errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
 			return err

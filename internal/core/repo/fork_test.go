@@ -164,14 +164,29 @@ func TestService_FillFork_atOnce(t *testing.T) {
 		for i := range 6 {
 			jobs = append(jobs, w.fork(fmt.Sprintf("fork%d", i), w.id, w.developer))
 		}
+		var mu sync.Mutex
+		var again []repo.CopyFork // those that found somebody else making the pool
+		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if fork, ok := args.(repo.CopyFork); ok {
+				again = append(again, fork)
+			}
+			return nil
+		}
 		errs := make([]error, len(jobs))
 		var all sync.WaitGroup
 		for i, job := range jobs {
 			all.Go(func() { errs[i] = w.repos.FillFork(t.Context(), job) })
 		}
 		all.Wait()
-		for i, job := range jobs {
+		for i := range errs {
 			check(t, errs[i])
+		}
+		for _, job := range again {
+			check(t, w.repos.FillFork(t.Context(), job))
+		}
+		for _, job := range jobs {
 			w.seen(job.ProjectID, tip.ID, true)
 			check(t, w.at(job.ProjectID).Fsck(t.Context()))
 		}
@@ -179,9 +194,9 @@ func TestService_FillFork_atOnce(t *testing.T) {
 			t.Errorf("%d rows and %d folders of pools, want one", n, len(w.pools()))
 		}
 		// A fork of a fork joins the same pool.
-		again := w.fork("again", jobs[0].ProjectID, w.developer)
-		check(t, w.repos.FillFork(t.Context(), again))
-		w.seen(again.ProjectID, tip.ID, true)
+		last := w.fork("again", jobs[0].ProjectID, w.developer)
+		check(t, w.repos.FillFork(t.Context(), last))
+		w.seen(last.ProjectID, tip.ID, true)
 		if len(w.pools()) != 1 {
 			t.Errorf("pools after the fork of a fork: %v", w.pools())
 		}

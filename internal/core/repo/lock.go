@@ -24,6 +24,22 @@ type heldLock struct {
 	users int // who hold it or wait for it; the last one takes it off the map
 }
 
+// try takes the key where nobody holds it, and gives the function that lets go of it.
+func (l *locks) try(key lockKey) (unlock func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[key] != nil {
+		return nil, false
+	}
+	if l.held == nil {
+		l.held = make(map[lockKey]*heldLock)
+	}
+	h := &heldLock{users: 1}
+	h.Lock()
+	l.held[key] = h
+	return l.release(key, h), true
+}
+
 // lock waits for the key and gives the function that lets go of it.
 func (l *locks) lock(key lockKey) (unlock func()) {
 	l.mu.Lock()
@@ -38,6 +54,10 @@ func (l *locks) lock(key lockKey) (unlock func()) {
 	h.users++
 	l.mu.Unlock()
 	h.Lock()
+	return l.release(key, h)
+}
+
+func (l *locks) release(key lockKey, h *heldLock) func() {
 	return func() {
 		h.Unlock()
 		l.mu.Lock()

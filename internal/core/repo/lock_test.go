@@ -29,3 +29,24 @@ func TestLocks(t *testing.T) {
 		t.Errorf("%d locks are remembered that nobody holds", len(l.held))
 	}
 }
+
+func TestLocks_try(t *testing.T) {
+	t.Parallel()
+	var l locks
+	unlock, ok := l.try(lockKey{1, "main"})
+	if !ok {
+		t.Fatal("nobody holds it")
+	}
+	if _, ok := l.try(lockKey{1, "main"}); ok {
+		t.Error("two hold it")
+	}
+	unlock()
+	unlock = l.lock(lockKey{1, "main"})
+	if _, ok := l.try(lockKey{1, "main"}); ok {
+		t.Error("one took what another has")
+	}
+	unlock()
+	if len(l.held) != 0 {
+		t.Errorf("%d locks are remembered that nobody holds", len(l.held))
+	}
+}

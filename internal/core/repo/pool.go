@@ -42,22 +42,39 @@ func poolPath(id poolID) string {
 
 const poolFolder = "@pools"
 
-// joinPool links a fork to the pool of its source's forks, which the first of them makes.
-// What the source gets later never comes into the pool: whoever reads a fork may not be
-// allowed to read the source any more.
+// errPoolBusy says that another fork makes the pool at this moment.
+var errPoolBusy = errors.New("the pool is being made")
+
+// joinPool links a fork to the pool of its source's forks, which the first of them makes;
+// errPoolBusy while it does. What the source gets later never comes into the pool: whoever
+// reads a fork may not be allowed to read the source any more.
 func (s *Service) joinPool(ctx context.Context, fork, source *project.Project, to, from *gitcmd.Repo) error {
-	defer s.locks.lock(lockKey{source.ID, "\x00pool"})()
 	id, err := s.member(ctx, fork.ID, source.ID)
 	if err != nil {
 		return err
 	}
 	pool := s.git.Repo(poolPath(id))
-	if !pool.Exists() {
-		if err := pool.Pool(ctx, from); err != nil {
-			return err
-		}
+	if err := s.makePool(ctx, id, pool, from); err != nil {
+		return err
 	}
 	return to.Link(ctx, pool)
+}
+
+// makePool makes the repository of a pool that has none. A pool appears whole, so that
+// nobody waits for one that is there.
+func (s *Service) makePool(ctx context.Context, id poolID, pool, from *gitcmd.Repo) error {
+	if pool.Exists() {
+		return nil
+	}
+	unlock, ok := s.locks.try(lockKey{project.ID(id), "\x00pool"})
+	if !ok {
+		return errPoolBusy
+	}
+	defer unlock()
+	if pool.Exists() {
+		return nil
+	}
+	return pool.Pool(ctx, from)
 }
 
 // member records that a fork belongs to a pool: the one it has joined already, that of
@@ -72,13 +89,12 @@ func (s *Service) member(ctx context.Context, fork, source project.ID) (poolID, 
 				UNION ALL SELECT m.pool_id, 3 FROM pool_members m WHERE m.project_id = ?
 			) x ORDER BY x.place LIMIT 1`, fork, source, source)
 		if errors.Is(err, db.ErrNotFound) {
-			type row struct {
-				Source    project.ID `db:"source_project_id"`
-				CreatedAt db.Time    `db:"created_at"`
+			// Of several forks at once one makes it, and all find it.
+			_, err = s.db.Exec(ctx, "INSERT INTO pools (source_project_id, created_at) VALUES (?, ?) ON CONFLICT (source_project_id) DO NOTHING",
+				source, db.At(s.now()))
+			if err == nil {
+				id, err = db.Get[poolID](ctx, s.db, "SELECT id FROM pools WHERE source_project_id = ?", source)
 			}
-			var made int64
-			made, err = db.Insert(ctx, s.db, "pools", row{source, db.At(s.now())})
-			id = poolID(made)
 		}
 		if err != nil {
 			return err
