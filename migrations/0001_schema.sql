@@ -379,10 +379,13 @@ CREATE TABLE topics (
     title       {{text}} NOT NULL,
     title_fold  {{text}} NOT NULL,
     description {{text}},
+    avatar      {{text}} NOT NULL, -- stored file name, '' for none
+    projects_count BIGINT NOT NULL, -- rows of project_topics, for the order of lists
     created_at  {{time}} NOT NULL,
     updated_at  {{time}} NOT NULL
 );
 CREATE UNIQUE INDEX topics_name ON topics (name_fold);
+CREATE INDEX topics_projects ON topics (projects_count DESC, id);
 
 CREATE TABLE project_topics (
     project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

@@ -135,7 +135,7 @@ func TestUploads_traversal(t *testing.T) {
 	}
 }
 
-// TestAvatars gives users, groups and projects pictures and follows the addresses.
+// TestAvatars gives users, groups, projects and topics pictures and follows the addresses.
 func TestAvatars(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
@@ -150,6 +150,7 @@ func TestAvatars(t *testing.T) {
 	user := s.do("admin", "POST", "/users", obj{
 		"avatar": logo, "name": "Nora", "username": "nora", "email": "nora@example.com", "force_random_password": "true",
 	})
+	topic := s.do("admin", "POST", "/topics", obj{"avatar": logo, "name": "tools", "title": "Tools"})
 	issue := s.do("mona", "POST", "/projects/"+number(project, "id")+"/issues", obj{"title": "Who?"})
 	if got := issue["author"].(obj)["avatar_url"]; got != own["avatar_url"] {
 		t.Errorf("the author of an issue has the picture %v, want %v", got, own["avatar_url"])
@@ -157,7 +158,7 @@ func TestAvatars(t *testing.T) {
 	for name, row := range map[string]struct {
 		made obj
 		open bool // to everybody
-	}{"group": {group, false}, "project": {project, false}, "own": {own, true}, "user": {user, true}} {
+	}{"group": {group, false}, "project": {project, false}, "own": {own, true}, "user": {user, true}, "topic": {topic, true}} {
 		address, _ := row.made["avatar_url"].(string)
 		path, ok := strings.CutPrefix(address, s.baseURL+"/uploads/-/system/")
 		if !ok {
@@ -181,26 +182,30 @@ func TestAvatars(t *testing.T) {
 			}
 		}
 	}
-	for _, place := range []string{"/groups/" + number(group, "id"), "/projects/" + number(project, "id")} {
-		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); got.Code != http.StatusOK || got.Header().Get("Content-Type") != "image/png" {
+	for _, row := range []struct {
+		as, place string
+		route     bool // that gives the picture
+	}{{"mona", "/groups/" + number(group, "id"), true}, {"mona", "/projects/" + number(project, "id"), true}, {"admin", "/topics/" + number(topic, "id"), false}} {
+		place := row.place
+		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); row.route && (got.Code != http.StatusOK || got.Header().Get("Content-Type") != "image/png") {
 			t.Errorf("%s: %d %v", place, got.Code, got.Header())
 		}
 		for name, bad := range map[string]attached{
 			"is too big":                   {"big.png", onePixel() + strings.Repeat("x", 200<<10)},
 			"file format is not supported": {"a.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`},
 		} {
-			got := s.send(t.Context(), request{as: "mona", method: http.MethodPut, path: place, body: obj{"avatar": bad, "description": "changed"}})
+			got := s.send(t.Context(), request{as: row.as, method: http.MethodPut, path: place, body: obj{"avatar": bad, "description": "changed"}})
 			if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), `"avatar":["`+name) {
 				t.Errorf("%s with a picture that %s: %d %s", place, name, got.Code, got.Body)
 			}
 		}
-		if now := s.do("mona", "GET", place, nil); now["description"] == "changed" || now["avatar_url"] == nil {
+		if now := s.do(row.as, "GET", place, nil); now["description"] == "changed" || now["avatar_url"] == nil {
 			t.Errorf("%s was changed: %v", place, now)
 		}
-		if now := s.do("mona", "PUT", place, obj{"avatar": ""}); now["avatar_url"] != nil {
+		if now := s.do(row.as, "PUT", place, obj{"avatar": ""}); now["avatar_url"] != nil {
 			t.Errorf("%s: taken away and still %v", place, now["avatar_url"])
 		}
-		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); got.Code != http.StatusNotFound || got.Body.String() != `{"message":"404 Avatar Not Found"}` {
+		if got := s.fetch("mona", "/api/v4"+place+"/avatar"); row.route && (got.Code != http.StatusNotFound || got.Body.String() != `{"message":"404 Avatar Not Found"}`) {
 			t.Errorf("%s without a picture: %d %s", place, got.Code, got.Body)
 		}
 	}

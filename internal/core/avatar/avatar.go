@@ -1,4 +1,4 @@
-// Package avatar keeps the pictures of users, groups and projects. Each is drawn anew
+// Package avatar keeps the pictures of users, groups, projects and topics. Each is drawn anew
 // when it comes in and named by its content, so that its address never shows another one.
 package avatar
 
@@ -38,6 +38,7 @@ const (
 	User    Kind = "user"
 	Group   Kind = "group"
 	Project Kind = "project"
+	Topic   Kind = "topic"
 )
 
 // Deps are what the service is built on.
@@ -138,6 +139,22 @@ func (s *Service) SetProject(ctx context.Context, as authz.Actor, id project.ID,
 	return found, err
 }
 
+// SetTopic gives a topic another picture. Administrators may.
+func (s *Service) SetTopic(ctx context.Context, as authz.Actor, id project.TopicID, p *Picture) (*project.Topic, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	t, err := s.Projects.FindTopic(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.set(ctx, key{Topic, int64(id)}, t.Avatar, p, func(ctx context.Context, name string) error {
+		t.Avatar = name
+		return s.Projects.SetTopicAvatar(ctx, id, name)
+	})
+	return t, err
+}
+
 // key says whose picture an object is.
 type key struct {
 	kind Kind
@@ -171,9 +188,9 @@ func (s *Service) set(ctx context.Context, of key, was string, p *Picture, write
 	return nil
 }
 
-// Open opens the picture of a user, a group or a project; file is its name, "" is whatever
-// there is. Pictures of users are anybody's to see, those of places belong to whoever
-// sees the place. Where there is none the answer is NotFound.
+// Open opens the picture of somebody or something; file is its name, "" is whatever
+// there is. Pictures of users and topics are anybody's to see, those of places belong to
+// whoever sees the place. Where there is none the answer is NotFound.
 func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64, file string) (*blob.Object, error) {
 	var name string
 	switch kind {
@@ -197,6 +214,12 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 			return nil, err
 		}
 		name = p.Avatar
+	case Topic:
+		t, err := s.Projects.FindTopic(ctx, as, project.TopicID(id))
+		if err != nil {
+			return nil, err
+		}
+		name = t.Avatar
 	}
 	if name == "" || file != "" && file != name {
 		return nil, errs.Missing("Avatar")
@@ -217,6 +240,7 @@ func (Sweep) Kind() string { return "avatar_sweep" }
 // owners are the tables that say who has which picture.
 var owners = map[Kind]string{
 	User: "SELECT avatar FROM users WHERE id = ?", Group: "SELECT avatar FROM groups WHERE namespace_id = ?", Project: "SELECT avatar FROM projects WHERE id = ?",
+	Topic: "SELECT avatar FROM topics WHERE id = ?",
 }
 
 // Sweep removes the pictures of those who are gone, and what a crash left. Doing it twice

@@ -115,6 +115,9 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		}
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.unlink(ctx, p.ID); err != nil {
+			return err
+		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {
 			return fmt.Errorf("remove project: %w", err)
 		}

@@ -24,7 +24,8 @@ type Topic struct {
 	Name        string  `db:"name"`
 	Title       string  `db:"title"`
 	Description *string `db:"description"`
-	Projects    int64   `db:"projects"` // those that the reader sees
+	Avatar      string  `db:"avatar"`   // stored file name, "" for none
+	Projects    int64   `db:"projects"` // those that the reader sees, MaxCounted + 1 where there are more
 }
 
 // TopicFilter selects from the list of topics.
@@ -39,15 +40,17 @@ type TopicChanges struct {
 	Name, Title, Description *string
 }
 
-// topicProjects is the SQL that counts the projects of the topic t which the actor sees.
-func (s *Service) topicProjects(as authz.Actor) (string, []any) {
+// topicColumns are those of Topic over the alias t; projects counts those which the actor
+// sees, and no further than to MaxCounted + 1.
+func (s *Service) topicColumns(as authz.Actor) (string, []any) {
 	seen, args := s.policy.VisibleProjectsSQL(as, "n")
-	return `(SELECT COUNT(*) FROM project_topics l JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
-		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ")", args
+	return `t.id, t.name, t.title, t.description, t.avatar, (SELECT COUNT(*) FROM (SELECT 1 FROM project_topics l
+		JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
+		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, MaxCounted+1)
 }
 
 // ListTopics gives a page of the topics, those of most projects first, and how many
-// there are.
+// there are, MaxCounted + 1 at most. Projects are counted for the page only.
 func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) ([]Topic, int, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
 		return nil, 0, err
@@ -58,15 +61,16 @@ func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter)
 		w.And(`(t.name_fold LIKE ? ESCAPE '\' OR t.title_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
 	if f.WithoutProjects {
-		w.Raw("NOT EXISTS (SELECT 1 FROM project_topics l WHERE l.topic_id = t.id)")
+		w.Raw("t.projects_count = 0")
 	}
-	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM topics t"+w.SQL(), w.Args()...)
+	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT 1 FROM topics t"+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count topics: %w", err)
 	}
-	count, args := s.topicProjects(as)
-	list, err := db.Select[Topic](ctx, s.db, "SELECT t.id, t.name, t.title, t.description, "+count+" AS projects FROM topics t"+w.SQL()+
-		" ORDER BY projects DESC, t.id LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
+	columns, args := s.topicColumns(as)
+	const order = " ORDER BY t.projects_count DESC, t.id"
+	list, err := db.Select[Topic](ctx, s.db, "SELECT "+columns+" FROM topics t JOIN (SELECT t.id FROM topics t"+w.SQL()+order+
+		" LIMIT ? OFFSET ?) page ON page.id = t.id"+order, append(append(args, w.Args()...), f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list topics: %w", err)
 	}
@@ -82,8 +86,8 @@ func (s *Service) FindTopic(ctx context.Context, as authz.Actor, id TopicID) (*T
 }
 
 func (s *Service) findTopic(ctx context.Context, as authz.Actor, id TopicID) (*Topic, error) {
-	count, args := s.topicProjects(as)
-	t, err := db.Get[Topic](ctx, s.db, "SELECT t.id, t.name, t.title, t.description, "+count+" AS projects FROM topics t WHERE t.id = ?", append(args, id)...)
+	columns, args := s.topicColumns(as)
+	t, err := db.Get[Topic](ctx, s.db, "SELECT "+columns+" FROM topics t WHERE t.id = ?", append(args, id)...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Topic")
 	}
@@ -99,6 +103,8 @@ type topicRow struct {
 	Title       string  `db:"title"`
 	TitleFold   string  `db:"title_fold"`
 	Description *string `db:"description"`
+	Avatar      string  `db:"avatar"`
+	Projects    int64   `db:"projects_count"`
 	CreatedAt   db.Time `db:"created_at"`
 	UpdatedAt   db.Time `db:"updated_at"`
 }
@@ -148,7 +154,9 @@ func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChange
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		now := db.At(s.now())
 		var err error
-		id, err = db.Insert(ctx, s.db, "topics", topicRow{t.Name, db.Fold(t.Name), t.Title, db.Fold(t.Title), t.Description, now, now})
+		id, err = db.Insert(ctx, s.db, "topics", topicRow{
+			Name: t.Name, NameFold: db.Fold(t.Name), Title: t.Title, TitleFold: db.Fold(t.Title), Description: t.Description, CreatedAt: now, UpdatedAt: now,
+		})
 		return err
 	})
 	if errors.Is(err, db.ErrDuplicate) {
@@ -254,6 +262,10 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 		if err != nil {
 			return err
 		}
+		_, err = s.db.Exec(ctx, "UPDATE topics SET projects_count = (SELECT COUNT(*) FROM project_topics l WHERE l.topic_id = topics.id) WHERE id = ?", into)
+		if err != nil {
+			return err
+		}
 		_, err = s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", from)
 		return err
 	})
@@ -291,23 +303,39 @@ func (s *Service) rewriteTopics(ctx context.Context, id TopicID, change func(nam
 // is spelled already.
 func (s *Service) link(ctx context.Context, p *Project) error {
 	names := p.Topics()
-	if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ?", p.ID); err != nil {
-		return fmt.Errorf("forget topics: %w", err)
+	old, err := db.Select[TopicID](ctx, s.db, "SELECT topic_id FROM project_topics WHERE project_id = ?", p.ID)
+	if err != nil {
+		return fmt.Errorf("topics of project: %w", err)
 	}
+	var now []TopicID
 	for i, name := range names {
-		now := db.At(s.now())
-		_, err := s.db.Exec(ctx, `INSERT INTO topics (name, name_fold, title, title_fold, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (name_fold) DO NOTHING`, name, db.Fold(name), name, db.Fold(name), now, now)
+		t, err := s.namedTopic(ctx, name)
 		if err != nil {
-			return fmt.Errorf("make topic: %w", err)
+			return err
 		}
-		t, err := db.Get[Topic](ctx, s.db, "SELECT id, name, title, description, 0 AS projects FROM topics WHERE name_fold = ?", db.Fold(name))
+		names[i], now = t.Name, append(now, t.ID)
+	}
+	for _, id := range old {
+		if slices.Contains(now, id) {
+			continue
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ? AND topic_id = ?", p.ID, id); err != nil {
+			return fmt.Errorf("forget topic: %w", err)
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id = ?", id); err != nil {
+			return fmt.Errorf("count projects of topic: %w", err)
+		}
+	}
+	for _, id := range now {
+		added, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", p.ID, id)
 		if err != nil {
-			return fmt.Errorf("find topic: %w", err)
-		}
-		names[i] = t.Name
-		if _, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", p.ID, t.ID); err != nil {
 			return fmt.Errorf("link topic: %w", err)
+		}
+		if added == 0 {
+			continue
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count + 1 WHERE id = ?", id); err != nil {
+			return fmt.Errorf("count projects of topic: %w", err)
 		}
 	}
 	text, err := json.Marshal(names)
@@ -316,6 +344,39 @@ func (s *Service) link(ctx context.Context, p *Project) error {
 	}
 	if _, err := s.db.Exec(ctx, "UPDATE projects SET topics = ? WHERE id = ?", string(text), p.ID); err != nil {
 		return fmt.Errorf("store topics: %w", err)
+	}
+	return nil
+}
+
+// namedTopic finds the topic of a name, or makes it.
+func (s *Service) namedTopic(ctx context.Context, name string) (t Topic, err error) {
+	now := db.At(s.now())
+	_, err = s.db.Exec(ctx, `INSERT INTO topics (name, name_fold, title, title_fold, avatar, projects_count, created_at, updated_at)
+		VALUES (?, ?, ?, ?, '', 0, ?, ?) ON CONFLICT (name_fold) DO NOTHING`, name, db.Fold(name), name, db.Fold(name), now, now)
+	if err != nil {
+		return t, fmt.Errorf("make topic: %w", err)
+	}
+	t, err = db.Get[Topic](ctx, s.db, "SELECT id, name, title, description, avatar, 0 AS projects FROM topics WHERE name_fold = ?", db.Fold(name))
+	if err != nil {
+		return t, fmt.Errorf("find topic: %w", err)
+	}
+	return t, nil
+}
+
+// unlink has the topics of a project that goes count it no more, in the transaction of ctx.
+func (s *Service) unlink(ctx context.Context, id ID) error {
+	_, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id IN (SELECT topic_id FROM project_topics WHERE project_id = ?)", id)
+	if err != nil {
+		return fmt.Errorf("count projects of topics: %w", err)
+	}
+	return nil
+}
+
+// SetTopicAvatar writes down the name of a topic's picture, "" for none, in the
+// transaction of ctx. It asks for no permission.
+func (s *Service) SetTopicAvatar(ctx context.Context, id TopicID, name string) error {
+	if _, err := s.db.Exec(ctx, "UPDATE topics SET avatar = ?, updated_at = ? WHERE id = ?", name, db.At(s.now()), id); err != nil {
+		return fmt.Errorf("set avatar of topic: %w", err)
 	}
 	return nil
 }

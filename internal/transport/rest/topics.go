@@ -27,11 +27,14 @@ type topicEntity struct {
 	Description    *string         `json:"description"`
 	Projects       int64           `json:"total_projects_count"`
 	OrganizationID int64           `json:"organization_id"`
-	AvatarURL      *string         `json:"avatar_url" later:"pictures of topics"`
+	AvatarURL      *string         `json:"avatar_url"`
 }
 
-func topic(t *project.Topic) topicEntity {
-	return topicEntity{ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Projects: t.Projects, OrganizationID: 1}
+func (s *Server) topic(t *project.Topic) topicEntity {
+	return topicEntity{
+		ID: t.ID, Name: t.Name, Title: t.Title, Description: t.Description, Projects: t.Projects, OrganizationID: 1,
+		AvatarURL: s.upload("topic", int64(t.ID), t.Avatar),
+	}
 }
 
 type listTopicsParams struct {
@@ -52,7 +55,7 @@ func (s *Server) listTopics(ctx context.Context, as authz.Actor, p listTopicsPar
 	}
 	items := make([]topicEntity, len(list))
 	for i := range list {
-		items[i] = topic(&list[i])
+		items[i] = s.topic(&list[i])
 	}
 	return api.Paged(items, total), nil
 }
@@ -66,36 +69,58 @@ func (s *Server) getTopic(ctx context.Context, as authz.Actor, p topicPath) (top
 	if err != nil {
 		return topicEntity{}, err
 	}
-	return topic(t), nil
+	return s.topic(t), nil
 }
 
 type createTopicParams struct {
+	avatarParam
 	Name        string  `param:"name,required" doc:"Name of the topic"`
 	Title       string  `param:"title,required" doc:"How it is shown"`
 	Description *string `param:"description" doc:"What it is about"`
 }
 
 func (s *Server) createTopic(ctx context.Context, as authz.Actor, p createTopicParams) (topicEntity, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return topicEntity{}, err
+	}
 	t, err := s.Projects.CreateTopic(ctx, as, project.TopicChanges{Name: &p.Name, Title: &p.Title, Description: p.Description})
 	if err != nil {
 		return topicEntity{}, err
 	}
-	return topic(t), nil
+	return s.topicPortrayed(ctx, as, t, sent)
 }
 
 type updateTopicParams struct {
 	topicPath
+	avatarParam
 	Name        *string `param:"name" doc:"Name of the topic"`
 	Title       *string `param:"title" doc:"How it is shown"`
 	Description *string `param:"description" doc:"What it is about"`
 }
 
 func (s *Server) updateTopic(ctx context.Context, as authz.Actor, p updateTopicParams) (topicEntity, error) {
+	sent, err := s.picture(p.avatarParam)
+	if err != nil {
+		return topicEntity{}, err
+	}
 	t, err := s.Projects.UpdateTopic(ctx, as, p.ID, project.TopicChanges{Name: p.Name, Title: p.Title, Description: p.Description})
 	if err != nil {
 		return topicEntity{}, err
 	}
-	return topic(t), nil
+	return s.topicPortrayed(ctx, as, t, sent)
+}
+
+// topicPortrayed gives a topic that was just made or changed the picture that came with it.
+func (s *Server) topicPortrayed(ctx context.Context, as authz.Actor, t *project.Topic, p newPicture) (topicEntity, error) {
+	if p.Set {
+		changed, err := s.Avatars.SetTopic(ctx, as, t.ID, p.Picture)
+		if err != nil {
+			return topicEntity{}, err
+		}
+		t.Avatar = changed.Avatar
+	}
+	return s.topic(t), nil
 }
 
 func (s *Server) deleteTopic(ctx context.Context, as authz.Actor, p topicPath) (api.None, error) {
@@ -112,5 +137,5 @@ func (s *Server) mergeTopics(ctx context.Context, as authz.Actor, p mergeTopicsP
 	if err != nil {
 		return topicEntity{}, err
 	}
-	return topic(t), nil
+	return s.topic(t), nil
 }

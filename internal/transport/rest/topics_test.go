@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/project"
 )
 
 func TestTopics(t *testing.T) {
@@ -67,6 +68,39 @@ func TestTopics(t *testing.T) {
 		p.want(adminToken, "DELETE", fmt.Sprintf("/topics/%d", golang), "", 204, "")
 		if now := get[gitlab.Project](p, ann, "GET", fmt.Sprintf("/projects/%d", app.ID), "", 200); len(now.Topics) != 0 {
 			t.Errorf("topics after the deletion: %v", now.Topics)
+		}
+	})
+}
+
+// The order of the list follows what projects say, and what becomes of them.
+func TestTopics_order(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		order := func(want string) {
+			t.Helper()
+			var names []string
+			for _, topic := range get[[]gitlab.Topic](p, ann, "GET", "/topics", "", 200) {
+				names = append(names, fmt.Sprintf("%s %d", topic.Name, topic.TotalProjectsCount))
+			}
+			if got := strings.Join(names, ", "); got != want {
+				t.Errorf("topics: %s, want %s", got, want)
+			}
+		}
+		one := get[gitlab.Project](p, ann, "POST", "/projects", "name=one&topics=a,b", 201)
+		two := get[gitlab.Project](p, ann, "POST", "/projects", "name=two&topics=b,c", 201)
+		order("b 2, a 1, c 1")
+		get[gitlab.Project](p, ann, "PUT", fmt.Sprintf("/projects/%d", one.ID), "topics=a,C", 200)
+		order("c 2, a 1, b 1")
+		get[gitlab.Project](p, ann, "PUT", fmt.Sprintf("/projects/%d", two.ID), "topics=", 200)
+		order("a 1, c 1, b 0")
+		p.want(ann, "DELETE", fmt.Sprintf("/projects/%d", one.ID), "", 202, `{"message":"202 Accepted"}`)
+		if err := p.Projects.Purge(t.Context(), project.Purge{ProjectID: project.ID(one.ID)}); err != nil {
+			t.Fatal(err)
+		}
+		if empty := get[[]gitlab.Topic](p, ann, "GET", "/topics?without_projects=true", "", 200); len(empty) != 3 {
+			t.Errorf("without projects: %+v", empty)
 		}
 	})
 }

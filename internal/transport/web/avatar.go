@@ -9,8 +9,8 @@ import (
 	"tenon/internal/core/avatar"
 )
 
-// avatarPath is the address of the picture of a user, a group or a project.
-var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
+// avatarPath is the address of the picture of a user, a group, a project or a topic.
+var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project|topic)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
 
 // serveAvatar answers with a picture, whose address never shows another one.
 func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, m []string) {
@@ -38,7 +38,7 @@ func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, m []string
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Etag", `"`+m[3]+`"`)
 	header.Set("Cache-Control", "private, max-age=86400")
-	if kind == avatar.User {
+	if kind == avatar.User || kind == avatar.Topic {
 		header.Set("Cache-Control", "public, max-age=86400")
 	}
 	serveContent(w, r, o)
