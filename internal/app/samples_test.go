@@ -41,6 +41,8 @@ func samples() map[string][]sample {
 		"GET /templates/gitignores/:name":          {{values: with{"name": "Go"}}},
 		"GET /templates/dockerfiles/:name":         {{values: with{"name": "Golang"}}},
 		"GET /templates/gitlab_ci_ymls/:name":      {{values: with{"name": "Go"}}},
+		"GET /projects/:id/templates/:type":        {{values: with{"type": "issues"}}, {values: with{"type": "licenses"}}},
+		"GET /projects/:id/templates/:type/:name":  {{values: with{"type": "issues", "name": "Bug"}, status: http.StatusNotFound}, {values: with{"type": "licenses", "name": "mit"}}},
 		"POST /topics":                             {{body: obj{"name": "new", "title": "New"}}},
 		"POST /topics/merge":                       {{body: obj{"source_topic_id": "=topics/:id", "target_topic_id": "=topics/:id"}, status: http.StatusBadRequest}},
 		"PUT /topics/:id":                          {{body: obj{"title": "Other"}}},

@@ -7,6 +7,8 @@ import (
 	"tenon/internal/base/license"
 	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -22,6 +24,12 @@ func (s *Server) templateRoutes() []*api.Route {
 			api.Get("/templates/"+string(kind)+"/:name", h.get).Doc("Get a text for a new project").Public(),
 		)
 	}
+	routes = append(routes,
+		api.Get("/projects/:id/templates/:type", s.listProjectTemplates).Doc("List the texts that a project offers").
+			Needs(authz.ReadProject, authz.ReadCode).Public(),
+		api.Get("/projects/:id/templates/:type/:name", s.getProjectTemplate).Doc("Get a text that a project offers").
+			Needs(authz.ReadProject, authz.ReadCode).Public(),
+	)
 	return api.Scoped(nil, routes...)
 }
 
@@ -96,11 +104,15 @@ type templateText struct {
 type listTemplatesParams struct{ api.Page }
 
 func (h templateHandlers) list(_ context.Context, _ authz.Actor, p listTemplatesParams) (api.List[templateName], error) {
-	var all []templateName
-	for _, name := range starter.Names(h.kind) {
-		all = append(all, templateName{name, name})
+	return pageOfTemplates(p.Page, templateNames(starter.Names(h.kind)))
+}
+
+func templateNames(names []string) []templateName {
+	out := make([]templateName, len(names))
+	for i, name := range names {
+		out[i] = templateName{name, name}
 	}
-	return pageOfTemplates(p.Page, all)
+	return out
 }
 
 type templatePath struct {
@@ -113,4 +125,72 @@ func (h templateHandlers) get(_ context.Context, _ authz.Actor, p templatePath) 
 		return templateText{}, errs.Missing("Template")
 	}
 	return templateText{p.Name, text}, nil
+}
+
+// templatesPath names the texts of one kind that a project offers.
+type templatesPath struct {
+	projectPath
+	Type string `param:"type" values:"dockerfiles,gitignores,gitlab_ci_ymls,licenses,issues,merge_requests" doc:"Kind of the texts; those for issues and merge requests are the project's own"`
+}
+
+type projectTemplatesParams struct {
+	templatesPath
+	api.Page
+}
+
+func (s *Server) listProjectTemplates(ctx context.Context, as authz.Actor, p projectTemplatesParams) (api.List[templateName], error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return api.List[templateName]{}, err
+	}
+	switch kind := repo.TemplateKind(p.Type); {
+	case kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate:
+		names, err := s.Repos.Templates(ctx, as, found, kind)
+		if err != nil {
+			return api.List[templateName]{}, err
+		}
+		return pageOfTemplates(p.Page, templateNames(names))
+	case p.Type == "licenses":
+		var all []templateName
+		for _, l := range license.List() {
+			all = append(all, templateName{l.Key, l.Name})
+		}
+		return pageOfTemplates(p.Page, all)
+	}
+	return pageOfTemplates(p.Page, templateNames(starter.Names(starter.Kind(p.Type))))
+}
+
+type projectTemplateParams struct {
+	templatesPath
+	Name     string      `param:"name" doc:"Key of the text"`
+	Source   *project.ID `param:"source_template_project_id" doc:"Number of the project that has the text, this one if not given"`
+	Project  string      `param:"project" doc:"Name of the project for the text of a license"`
+	FullName string      `param:"fullname" doc:"Name of the owner for the text of a license"`
+}
+
+func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p projectTemplateParams) (any, error) {
+	found, err := s.Projects.Find(ctx, as, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch kind := repo.TemplateKind(p.Type); {
+	case kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate:
+		if p.Source != nil {
+			if found, err = s.Projects.FindByID(ctx, as, *p.Source); err != nil {
+				return nil, err
+			}
+		}
+		text, err := s.Repos.Template(ctx, as, found, kind, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		return templateText{p.Name, text}, nil
+	case p.Type == "licenses":
+		l, ok := license.Find(p.Name)
+		if !ok || l.Text(license.Filling{}) == "" {
+			return nil, errs.Missing("Template")
+		}
+		return s.licenseTemplate(l, license.Filling{Project: p.Project, FullName: p.FullName}), nil
+	}
+	return templateHandlers{starter.Kind(p.Type)}.get(ctx, as, templatePath{p.Name})
 }

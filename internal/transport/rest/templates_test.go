@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -32,6 +33,25 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("ignore list: %+v", one)
 		}
 		p.want("", "GET", "/templates/dockerfiles/none", "", 404, `{"message":"404 Template Not Found"}`)
+
+		own := get[gitlab.Project](p, ann, "POST", "/projects", "name=own&visibility=public", 201)
+		at := fmt.Sprintf("/projects/%d/templates", own.ID)
+		for _, kind := range []string{"dockerfiles", "gitignores", "gitlab_ci_ymls", "licenses"} {
+			list := get[[]gitlab.ProjectTemplate](p, "", "GET", at+"/"+kind, "", 200)
+			if len(list) == 0 || list[0].Key == "" || list[0].Name == "" {
+				t.Fatalf("%s of a project: %+v", kind, list)
+			}
+			one := get[gitlab.ProjectTemplate](p, "", "GET", at+"/"+kind+"/"+url.PathEscape(list[0].Key), "", 200)
+			if one.Content == "" || one.Name != list[0].Name {
+				t.Errorf("%s of a project: %+v", kind, one)
+			}
+			p.want("", "GET", at+"/"+kind+"/none", "", 404, `{"message":"404 Template Not Found"}`)
+		}
+		if one := get[gitlab.ProjectTemplate](p, "", "GET", at+"/licenses/mit?fullname=Ann", "", 200); !strings.Contains(one.Content, "Copyright (c) 2026 Ann\n") {
+			t.Errorf("license: %+v", one)
+		}
+		p.want("", "GET", at+"/poems", "", 400, `{"error":"type does not have a valid value"}`)
+		p.want("", "GET", "/projects/999/templates/licenses", "", 404, `{"message":"404 Project Not Found"}`)
 
 		p.want(ann, "POST", "/projects", "name=a&template_name=rails", 400, `{"message":{"template":["'rails' is unknown or invalid"]}}`)
 		secret := get[gitlab.Project](p, ann, "POST", "/projects", "name=template&visibility=private", 201)
