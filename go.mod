@@ -28,7 +28,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/google/licensecheck v0.3.1 // indirect
+require (
+	github.com/google/licensecheck v0.3.1 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

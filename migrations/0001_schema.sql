@@ -66,6 +66,7 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_username ON users (username_fold);
 CREATE INDEX users_name ON users (name_fold);
 CREATE UNIQUE INDEX users_namespace ON users (namespace_id);
+CREATE INDEX users_created_by ON users (created_by_id) WHERE created_by_id IS NOT NULL;
 
 CREATE TABLE emails (
     id           {{id}},
@@ -222,6 +223,7 @@ CREATE TABLE redirect_routes (
     namespace_id BIGINT NOT NULL REFERENCES namespaces (id) ON DELETE CASCADE,
     created_at   {{time}} NOT NULL
 );
+CREATE INDEX redirect_routes_namespace ON redirect_routes (namespace_id);
 
 -- What a group has beyond its namespace.
 CREATE TABLE groups (
@@ -242,11 +244,15 @@ CREATE TABLE groups (
     default_branch           {{text}},
     default_branch_protection BIGINT, -- null inherits the instance's
     shared_runners_setting   {{text}} NOT NULL,
+    only_allow_merge_if_pipeline_succeeds            BOOLEAN NOT NULL, -- this and the next two for all projects inside
+    allow_merge_on_skipped_pipeline                  BOOLEAN NOT NULL,
+    only_allow_merge_if_all_discussions_are_resolved BOOLEAN NOT NULL,
     archived                 BOOLEAN NOT NULL,
     settings                 {{text}} NOT NULL, -- JSON object of what only later areas read
     marked_for_deletion_on   {{text}}
 );
 CREATE INDEX groups_archived ON groups (namespace_id) WHERE archived;
+CREATE INDEX groups_pipeline ON groups (namespace_id) WHERE only_allow_merge_if_pipeline_succeeds;
 CREATE INDEX groups_marked ON groups (marked_for_deletion_on) WHERE marked_for_deletion_on IS NOT NULL;
 
 CREATE TABLE members (
@@ -261,6 +267,7 @@ CREATE TABLE members (
 );
 CREATE UNIQUE INDEX members_place ON members (namespace_id, user_id);
 CREATE INDEX members_user ON members (user_id, namespace_id, access_level);
+CREATE INDEX members_created_by ON members (created_by_id) WHERE created_by_id IS NOT NULL;
 
 -- A group invited into a group or project: its members get at most access_level there.
 CREATE TABLE shares (
@@ -299,6 +306,7 @@ CREATE TABLE invitations (
 );
 CREATE UNIQUE INDEX invitations_place ON invitations (namespace_id, email_fold);
 CREATE INDEX invitations_email ON invitations (email_fold);
+CREATE INDEX invitations_created_by ON invitations (created_by_id) WHERE created_by_id IS NOT NULL;
 
 CREATE TABLE projects (
     id              {{id}},
@@ -508,6 +516,9 @@ CREATE TABLE protected_branch_levels (
     deploy_key_id       BIGINT REFERENCES ssh_keys (id) ON DELETE CASCADE
 );
 CREATE INDEX protected_branch_levels_rule ON protected_branch_levels (protected_branch_id);
+CREATE INDEX protected_branch_levels_user ON protected_branch_levels (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX protected_branch_levels_group ON protected_branch_levels (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX protected_branch_levels_key ON protected_branch_levels (deploy_key_id) WHERE deploy_key_id IS NOT NULL;
 
 CREATE TABLE protected_tags (
     id         {{id}},
@@ -528,6 +539,9 @@ CREATE TABLE protected_tag_levels (
     deploy_key_id    BIGINT REFERENCES ssh_keys (id) ON DELETE CASCADE
 );
 CREATE INDEX protected_tag_levels_rule ON protected_tag_levels (protected_tag_id);
+CREATE INDEX protected_tag_levels_user ON protected_tag_levels (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX protected_tag_levels_group ON protected_tag_levels (group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX protected_tag_levels_key ON protected_tag_levels (deploy_key_id) WHERE deploy_key_id IS NOT NULL;
 
 -- What runs for a commit. So far those of other systems (source external), which stand
 -- for the statuses that they report.

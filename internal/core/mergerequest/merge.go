@@ -181,7 +181,7 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 		return "the merge request has no commits"
 	case in.WhenReady && m.Pipeline == "":
 		return "no pipeline is running for the merge request"
-	case (in.WhenReady || p.OnlyMergeIfPipelineSucceeds) && !m.Pipeline.passed(p):
+	case (in.WhenReady || p.MergeNeedsPipeline) && !m.Pipeline.passed(p):
 		return "the pipeline must succeed"
 	}
 	return ""

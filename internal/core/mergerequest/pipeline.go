@@ -16,7 +16,7 @@ type Pipeline string
 
 // passed reports whether the pipeline lets a merge into p through.
 func (s Pipeline) passed(p *project.Project) bool {
-	return s == "success" || s == "skipped" && p.AllowMergeOnSkippedPipeline != nil && *p.AllowMergeOnSkippedPipeline
+	return s == "success" || s == "skipped" && p.MergeTakesSkipped
 }
 
 // active reports whether the pipeline has still to end.
@@ -28,7 +28,7 @@ func (s *Service) readPipelines(ctx context.Context, page []*MergeRequest, proje
 	var asked []*MergeRequest
 	for _, m := range page {
 		m.Pipeline = ""
-		if p := projects[m.ProjectID]; p != nil && p.OnlyMergeIfPipelineSucceeds && m.State == StateOpened && m.HeadSHA != "" {
+		if p := projects[m.ProjectID]; p != nil && p.MergeNeedsPipeline && m.State == StateOpened && m.HeadSHA != "" {
 			asked = append(asked, m)
 		}
 	}

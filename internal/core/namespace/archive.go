@@ -24,6 +24,23 @@ func ArchivedAbove(namespace string) string {
 		WHERE ag.archived AND aa.namespace_id = ` + namespace + ")"
 }
 
+// PipelineAbove is the condition that a group which the place stands in lets nothing be
+// merged without a pipeline that succeeded; namespace is the SQL of the place's id.
+func PipelineAbove(namespace string) string {
+	return above("only_allow_merge_if_pipeline_succeeds", namespace)
+}
+
+// SkippedAbove is the condition that such a group takes a skipped pipeline for one that
+// succeeded.
+func SkippedAbove(namespace string) string {
+	return above("allow_merge_on_skipped_pipeline", namespace)
+}
+
+func above(column, namespace string) string {
+	return `EXISTS (SELECT 1 FROM groups mg JOIN namespace_ancestors ma ON ma.ancestor_id = mg.namespace_id
+		WHERE mg.` + column + ` AND ma.namespace_id = ` + namespace + ")"
+}
+
 // Archive makes a group read-only, with its subgroups and projects.
 func (s *Service) Archive(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
 	return s.archive(ctx, as, ref, GroupArchived{})

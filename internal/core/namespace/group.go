@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -41,9 +42,15 @@ type Group struct {
 	DefaultBranch           *string       `db:"default_branch"`
 	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
 	SharedRunnersSetting    string        `db:"shared_runners_setting"`
-	Archived                bool          `db:"archived"`               // itself or a group that it stands in
-	SettingsJSON            string        `db:"settings"`               // see Settings
-	MarkedForDeletionOn     *string       `db:"marked_for_deletion_on"` // YYYY-MM-DD
+
+	// For all projects inside, whatever they say themselves.
+	OnlyMergeIfPipelineSucceeds    bool `db:"only_allow_merge_if_pipeline_succeeds"`
+	AllowMergeOnSkippedPipeline    bool `db:"allow_merge_on_skipped_pipeline"`
+	OnlyMergeIfDiscussionsResolved bool `db:"only_allow_merge_if_all_discussions_are_resolved"`
+
+	Archived            bool    `db:"archived"`               // itself or a group that it stands in
+	SettingsJSON        string  `db:"settings"`               // see Settings
+	MarkedForDeletionOn *string `db:"marked_for_deletion_on"` // YYYY-MM-DD
 
 	Level      authz.Level `db:"actor_level"`
 	LevelKnown bool        `db:"-"`
@@ -72,7 +79,8 @@ var groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.na
 	n.created_at, n.updated_at, g.creator_id, g.description, g.avatar, g.share_with_group_lock,
 	g.require_two_factor_authentication, g.two_factor_grace_period, g.project_creation_level, g.subgroup_creation_level,
 	g.auto_devops_enabled, g.emails_enabled, g.mentions_disabled, g.lfs_enabled, g.request_access_enabled, g.default_branch,
-	g.default_branch_protection, g.shared_runners_setting, ` + ArchivedAbove("n.id") + ` AS archived, g.settings, g.marked_for_deletion_on`
+	g.default_branch_protection, g.shared_runners_setting, g.only_allow_merge_if_pipeline_succeeds,
+	g.allow_merge_on_skipped_pipeline, g.only_allow_merge_if_all_discussions_are_resolved, ` + ArchivedAbove("n.id") + ` AS archived, g.settings, g.marked_for_deletion_on`
 
 const groupFrom = ` FROM namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id`
 
@@ -160,8 +168,35 @@ type GroupFilter struct {
 	Levels      bool // read the actor's level in each
 }
 
-var groupOrders = map[string]string{
-	"": "n.name", "name": "n.name", "path": "n.path", "id": "n.id", "similarity": "n.name",
+var groupOrders = map[string]string{"": "n.name", "name": "n.name", "path": "n.path", "id": "n.id"}
+
+// Similarity is the SQL that says how near a name, folded, and a path are to what is
+// searched for, the nearest with the highest number, and its arguments.
+func Similarity(nameFold, path, search string) (string, []any) {
+	fold := db.Fold(search)
+	begin := db.LikePattern(fold) + "%"
+	return "(CASE WHEN " + nameFold + " = ? OR LOWER(" + path + ") = ? THEN 3 WHEN " + nameFold + ` LIKE ? ESCAPE '\' OR LOWER(` + path + `) LIKE ? ESCAPE '\' THEN 2
+		WHEN ` + nameFold + ` LIKE ? ESCAPE '\' OR LOWER(` + path + `) LIKE ? ESCAPE '\' THEN 1 ELSE 0 END)`,
+		[]any{fold, fold, begin, begin, "%" + begin, "%" + begin}
+}
+
+// order gives what a list is sorted by, and the arguments of it.
+func (f GroupFilter) order() (string, []any) {
+	if f.OrderBy == "similarity" && f.Search != "" {
+		score, args := Similarity("n.name_fold", "n.path", f.Search)
+		return score + " DESC, n.id DESC", args
+	}
+	order, direction := groupOrders[f.OrderBy], " ASC"
+	if order == "" {
+		order = "n.name"
+	}
+	if f.Desc {
+		direction = " DESC"
+	}
+	if order == "n.id" {
+		return order + direction, nil
+	}
+	return order + direction + ", n.id" + direction, nil
 }
 
 // List gives the groups that the actor may see; total counts them without limit.
@@ -174,23 +209,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (list
 	if err != nil {
 		return nil, 0, fmt.Errorf("count groups: %w", err)
 	}
-	order, direction := groupOrders[f.OrderBy], " ASC"
-	if order == "" {
-		order = "n.name"
-	}
-	if f.Desc {
-		direction = " DESC"
-	}
-	order += direction
-	if f.OrderBy != "id" {
-		order += ", n.id" + direction
-	}
+	order, by := f.order()
 	level, args := "0", []any(nil)
 	if f.Levels {
 		level, args = s.policy.LevelSQL(as, "n.id")
 	}
 	list, err = db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+w.SQL()+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(append(args, w.Args()...), f.Limit, f.Offset)...)
+		" ORDER BY "+order+" LIMIT ? OFFSET ?", slices.Concat(args, w.Args(), by, []any{f.Limit, f.Offset})...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list groups: %w", err)
 	}

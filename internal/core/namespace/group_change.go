@@ -76,10 +76,12 @@ func (s *Service) storeGroup(ctx context.Context, g *Group) error {
 	_, err := s.db.Exec(ctx, `UPDATE groups SET description = ?, share_with_group_lock = ?, require_two_factor_authentication = ?,
 		two_factor_grace_period = ?, project_creation_level = ?, subgroup_creation_level = ?, auto_devops_enabled = ?,
 		emails_enabled = ?, mentions_disabled = ?, lfs_enabled = ?, request_access_enabled = ?, default_branch = ?,
-		default_branch_protection = ?, shared_runners_setting = ?, settings = ? WHERE namespace_id = ?`,
+		default_branch_protection = ?, shared_runners_setting = ?, settings = ?, only_allow_merge_if_pipeline_succeeds = ?,
+		allow_merge_on_skipped_pipeline = ?, only_allow_merge_if_all_discussions_are_resolved = ? WHERE namespace_id = ?`,
 		g.Description, g.ShareWithGroupLock, g.RequireTwoFactor, g.TwoFactorGracePeriod, g.ProjectCreationLevel,
 		g.SubgroupCreationLevel, g.AutoDevopsEnabled, g.EmailsEnabled, g.MentionsDisabled, g.LFSEnabled,
-		g.RequestAccessEnabled, g.DefaultBranch, g.DefaultBranchProtection, g.SharedRunnersSetting, g.SettingsJSON, g.ID)
+		g.RequestAccessEnabled, g.DefaultBranch, g.DefaultBranchProtection, g.SharedRunnersSetting, g.SettingsJSON,
+		g.OnlyMergeIfPipelineSucceeds, g.AllowMergeOnSkippedPipeline, g.OnlyMergeIfDiscussionsResolved, g.ID)
 	if err != nil {
 		return fmt.Errorf("store group: %w", err)
 	}

@@ -31,7 +31,12 @@ type GroupChanges struct {
 	DefaultBranch           *string
 	DefaultBranchProtection *int64
 	SharedRunnersSetting    *string
-	Settings                GroupSettingsChanges
+
+	OnlyMergeIfPipelineSucceeds    *bool
+	AllowMergeOnSkippedPipeline    *bool
+	OnlyMergeIfDiscussionsResolved *bool
+
+	Settings GroupSettingsChanges
 }
 
 // GroupSettingsChanges are those of GroupSettings that a call sets.
@@ -97,6 +102,10 @@ type groupRow struct {
 	SharedRunnersSetting    string        `db:"shared_runners_setting"`
 	Archived                bool          `db:"archived"`
 	Settings                string        `db:"settings"`
+
+	OnlyMergeIfPipelineSucceeds    bool `db:"only_allow_merge_if_pipeline_succeeds"`
+	AllowMergeOnSkippedPipeline    bool `db:"allow_merge_on_skipped_pipeline"`
+	OnlyMergeIfDiscussionsResolved bool `db:"only_allow_merge_if_all_discussions_are_resolved"`
 }
 
 // Create makes a group with the actor as its owner. Whoever may not make one there
@@ -228,6 +237,9 @@ func (c *GroupChanges) apply(g *Group) []string {
 	}
 	setOptional(&changed, "default_branch_protection", &g.DefaultBranchProtection, c.DefaultBranchProtection)
 	set(&changed, "shared_runners_setting", &g.SharedRunnersSetting, c.SharedRunnersSetting)
+	set(&changed, "only_allow_merge_if_pipeline_succeeds", &g.OnlyMergeIfPipelineSucceeds, c.OnlyMergeIfPipelineSucceeds)
+	set(&changed, "allow_merge_on_skipped_pipeline", &g.AllowMergeOnSkippedPipeline, c.AllowMergeOnSkippedPipeline)
+	set(&changed, "only_allow_merge_if_all_discussions_are_resolved", &g.OnlyMergeIfDiscussionsResolved, c.OnlyMergeIfDiscussionsResolved)
 	if merged, ok := overlay(g.Settings(), c.Settings); ok && merged != g.SettingsJSON {
 		g.SettingsJSON = merged
 		changed = append(changed, "settings")
@@ -322,7 +334,8 @@ func (g *Group) row(id ID) groupRow {
 		AutoDevopsEnabled: g.AutoDevopsEnabled, EmailsEnabled: g.EmailsEnabled, MentionsDisabled: g.MentionsDisabled,
 		LFSEnabled: g.LFSEnabled, RequestAccessEnabled: g.RequestAccessEnabled, DefaultBranch: g.DefaultBranch,
 		DefaultBranchProtection: g.DefaultBranchProtection, SharedRunnersSetting: g.SharedRunnersSetting,
-		Archived: g.Archived, Settings: g.SettingsJSON,
+		Archived: g.Archived, Settings: g.SettingsJSON, OnlyMergeIfPipelineSucceeds: g.OnlyMergeIfPipelineSucceeds,
+		AllowMergeOnSkippedPipeline: g.AllowMergeOnSkippedPipeline, OnlyMergeIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
 	}
 }
 

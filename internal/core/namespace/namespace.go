@@ -280,21 +280,38 @@ type Counts struct {
 const repositorySize = `(SELECT COALESCE(SUM(d.repository_size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
 	JOIN project_measures d ON d.project_id = p.id WHERE a.ancestor_id = n.id AND NOT p.pending_delete)`
 
-// Sizes gives the bytes of all repositories in each group of ids. It asks for no
-// permission: the sum counts projects that not everybody sees.
-func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]int64, error) {
-	out := make(map[ID]int64, len(ids))
+// Sizes says how many bytes the things in a group and below it have.
+type Sizes struct {
+	ID         ID    `db:"id"`
+	Repository int64 `db:"repository"` // of the projects
+	LFS        int64 `db:"lfs"`        // their large files
+	Uploads    int64 `db:"uploads"`    // of the projects and of the groups
+}
+
+// Total adds them up.
+func (s Sizes) Total() int64 { return s.Repository + s.LFS + s.Uploads }
+
+// Sizes measures each group of ids. It asks for no permission: the sums count projects
+// that not everybody sees.
+func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]Sizes, error) {
+	out := make(map[ID]Sizes, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
 	var w db.Where
 	w.In("n.id", ids)
-	rows, err := db.Select[Counts](ctx, s.db, "SELECT n.id, 0 AS members, 0 AS projects, "+repositorySize+" AS size FROM namespaces n"+w.SQL(), w.Args()...)
+	rows, err := db.Select[Sizes](ctx, s.db, "SELECT n.id, "+repositorySize+` AS repository,
+		(SELECT COALESCE(SUM(o.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+			JOIN lfs_links l ON l.project_id = p.id JOIN lfs_objects o ON o.id = l.object_id
+			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS lfs,
+		(SELECT COALESCE(SUM(u.size), 0) FROM namespace_ancestors a JOIN uploads u ON u.namespace_id = a.namespace_id
+			WHERE a.ancestor_id = n.id) AS uploads
+		FROM namespaces n`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure groups: %w", err)
 	}
-	for _, c := range rows {
-		out[c.ID] = c.Size
+	for _, size := range rows {
+		out[size.ID] = size
 	}
 	return out, nil
 }

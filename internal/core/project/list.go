@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
@@ -48,7 +49,7 @@ type Filter struct {
 	ActiveBefore     *time.Time
 	UpdatedAfter     *time.Time
 	UpdatedBefore    *time.Time
-	OrderBy          string // a key of orders; "" is created_at
+	OrderBy          string // a key of orders or sizeOrders, or similarity; "" is created_at
 	Ascending        bool
 	Limit            int
 	Offset           int
@@ -60,8 +61,55 @@ const MaxCounted = 10000
 
 // orders are the columns a list may be sorted by. Created_at is the order of the ids.
 var orders = map[string]string{
-	"": "p.id", "id": "p.id", "created_at": "p.id", "similarity": "p.id", "name": "p.name_fold", "path": "p.path",
+	"": "p.id", "id": "p.id", "created_at": "p.id", "name": "p.name_fold", "path": "p.path",
 	"updated_at": "p.updated_at", "last_activity_at": "p.last_activity_at", "star_count": "p.star_count",
+}
+
+const sizeOfRepository = "COALESCE((SELECT z.repository_size FROM project_measures z WHERE z.project_id = p.id), 0)"
+
+// sizeOrders are those for administrators. There are no wikis and packages yet, so that
+// all sizes of them are the same.
+var sizeOrders = map[string]string{
+	"wiki_size": "p.id * 0", "packages_size": "p.id * 0", "repository_size": sizeOfRepository,
+	"storage_size": sizeOfRepository + ` +
+		COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
+		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`,
+}
+
+// sorting is what a list is sorted by before the ids.
+type sorting struct {
+	by        string // SQL over the tables of Filter.from, "" for nothing
+	args      []any  // of by
+	direction string
+	ids       string // direction of the ids
+}
+
+// sql is what stands behind ORDER BY.
+func (o sorting) sql() string {
+	if o.by == "" {
+		return "p.id" + o.ids
+	}
+	return o.by + o.direction + ", p.id" + o.ids
+}
+
+// order gives what a list is sorted by. What the actor may not sort by, and similarity
+// to nothing, is the order of the ids.
+func (f Filter) order(as authz.Actor) sorting {
+	o := sorting{direction: " DESC", ids: " DESC"}
+	if f.OrderBy == "similarity" && f.Search != "" {
+		o.by, o.args = namespace.Similarity("p.name_fold", "p.path", f.Search)
+		return o
+	}
+	if f.Ascending {
+		o.direction, o.ids = " ASC", " ASC"
+	}
+	if by := orders[f.OrderBy]; by != "p.id" {
+		o.by = by
+	}
+	if as.Admin && sizeOrders[f.OrderBy] != "" {
+		o.by = sizeOrders[f.OrderBy]
+	}
+	return o
 }
 
 // List gives the projects that the actor may see, with the actor's level in each; total
@@ -84,31 +132,22 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*P
 			return nil, 0, err
 		}
 	}
-	order, direction := orders[f.OrderBy], " DESC"
-	if order == "" {
-		order = "p.id"
-	}
-	if f.Ascending {
-		direction = " ASC"
-	}
-	sorted := order + direction
-	if order != "p.id" {
-		sorted += ", p.id" + direction
-	}
-	page := "SELECT p.id, 0 AS total" + f.from() + w.SQL() + " ORDER BY " + sorted
+	order := f.order(as)
+	page, given := "SELECT p.id, 0 AS total"+f.from()+w.SQL()+" ORDER BY "+order.sql(), slices.Concat(w.Args(), order.args)
 	if along { // sorted as a whole: what is sorted up to a limit is sorted one by one in SQLite
-		found, by := "SELECT p.id", "found.id"+direction
-		if order != "p.id" {
-			found, by = found+", "+order+" AS sorted", "found.sorted"+direction+", "+by
+		found, by := "SELECT p.id", "found.id"+order.ids
+		if order.by != "" {
+			found, by = found+", "+order.by+" AS sorted", "found.sorted"+order.direction+", "+by
+			given = slices.Concat(order.args, given)
 		}
-		page = "WITH found AS MATERIALIZED (" + found + f.from() + w.SQL() + " ORDER BY " + sorted + ")" +
+		page = "WITH found AS MATERIALIZED (" + found + f.from() + w.SQL() + " ORDER BY " + order.sql() + ")" +
 			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found ORDER BY " + by
 	}
 	// Levels and columns are read for the page only, not for all that is sorted.
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", page.total, "+level+" AS actor_level"+from+
-		" JOIN ("+page+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+sorted,
-		append(append(args, w.Args()...), f.Limit, f.Offset)...)
+		" JOIN ("+page+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+order.sql(),
+		slices.Concat(args, given, []any{f.Limit, f.Offset}, order.args)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list projects: %w", err)
 	}

@@ -66,6 +66,8 @@ type Project struct {
 	MergeMethod                     string  `db:"merge_method"`
 	SquashOption                    string  `db:"squash_option"`
 	OnlyMergeIfPipelineSucceeds     bool    `db:"only_allow_merge_if_pipeline_succeeds"`
+	MergeNeedsPipeline              bool    `db:"merge_needs_pipeline"` // the same, or a group that it stands in says so
+	MergeTakesSkipped               bool    `db:"merge_takes_skipped"`  // AllowMergeOnSkippedPipeline, or a group that it stands in says so
 	AllowMergeOnSkippedPipeline     *bool   `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved  bool    `db:"only_allow_merge_if_all_discussions_are_resolved"`
 	RemoveSourceBranchAfterMerge    bool    `db:"remove_source_branch_after_merge"`

@@ -47,6 +47,7 @@ type groupEntity struct {
 	MaxArtifactsSize         *int64             `json:"max_artifacts_size"`
 	CustomAttributes         *[]attributeEntity `json:"custom_attributes,omitempty"`
 	Statistics               *groupStatistics   `json:"statistics,omitempty"`
+	RootStatistics           *rootStatistics    `json:"root_storage_statistics,omitempty"`
 	MarkedForDeletionOn      *string            `json:"marked_for_deletion_on"`
 	LDAPCN                   *string            `json:"ldap_cn" later:"LDAP"`
 	LDAPAccess               *int               `json:"ldap_access" later:"LDAP"`
@@ -58,12 +59,35 @@ type groupStatistics struct {
 	StorageSize           int64 `json:"storage_size"` // all below
 	RepositorySize        int64 `json:"repository_size"`
 	WikiSize              int64 `json:"wiki_size" later:"wikis"`
-	LFSObjectsSize        int64 `json:"lfs_objects_size" later:"sizes of large files"`
+	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
 	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
-	UploadsSize           int64 `json:"uploads_size" later:"sizes of uploads"`
+	UploadsSize           int64 `json:"uploads_size"`
+}
+
+// rootStatistics are those of a top-level group, under their older names.
+type rootStatistics struct {
+	BuildArtifactsSize        int64 `json:"build_artifacts_size" later:"ci"`
+	ContainerRegistrySize     int64 `json:"container_registry_size" later:"container registry"`
+	ContainerRegistryEstimate bool  `json:"container_registry_size_is_estimated" later:"container registry"`
+	DependencyProxySize       int64 `json:"dependency_proxy_size" later:"dependency proxy"`
+	LFSObjectsSize            int64 `json:"lfs_objects_size"`
+	PackagesSize              int64 `json:"packages_size" later:"packages"`
+	PipelineArtifactsSize     int64 `json:"pipeline_artifacts_size" later:"ci"`
+	RepositorySize            int64 `json:"repository_size"`
+	SnippetsSize              int64 `json:"snippets_size" later:"snippets"`
+	StorageSize               int64 `json:"storage_size"`
+	UploadsSize               int64 `json:"uploads_size"`
+	WikiSize                  int64 `json:"wiki_size" later:"wikis"`
+}
+
+func (e *groupEntity) statistics(s namespace.Sizes) {
+	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads}
+	if e.ParentID == nil {
+		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads}
+	}
 }
 
 // groupDetails is the answer for one group.
@@ -80,6 +104,10 @@ type groupDetails struct {
 	MembershipLock      bool          `json:"membership_lock"`
 	IPRanges            *string       `json:"ip_restriction_ranges"`
 	EmailDomains        *string       `json:"allowed_email_domains_list"`
+
+	OnlyIfPipelineSucceeds    bool `json:"only_allow_merge_if_pipeline_succeeds"`
+	AllowOnSkippedPipeline    bool `json:"allow_merge_on_skipped_pipeline"`
+	OnlyIfDiscussionsResolved bool `json:"only_allow_merge_if_all_discussions_are_resolved"`
 }
 
 type groupOwned struct {
@@ -169,6 +197,8 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 		PreventSharing: set.PreventSharingGroupsOutsideHierarchy, RunnersMinutes: set.SharedRunnersMinutesLimit,
 		ExtraRunnersMinutes: set.ExtraSharedRunnersMinutesLimit, PreventForking: set.PreventForkingOutsideGroup,
 		MembershipLock: set.MembershipLock, IPRanges: set.IPRestrictionRanges, EmailDomains: set.AllowedEmailDomainsList,
+		OnlyIfPipelineSucceeds: g.OnlyMergeIfPipelineSucceeds, AllowOnSkippedPipeline: g.AllowMergeOnSkippedPipeline,
+		OnlyIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
 	}
 	if g.Level >= authz.Owner || as.Admin {
 		e.groupOwned = &groupOwned{GitProtocol: set.EnabledGitAccessProtocol}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/license"
+	"tenon/internal/base/markdown"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -69,7 +70,7 @@ type projectEntity struct {
 	ImportStatus                      string           `json:"import_status"`
 	ImportError                       *string          `json:"import_error"`
 	OpenIssuesCount                   *int64           `json:"open_issues_count,omitempty"`
-	DescriptionHTML                   string           `json:"description_html" later:"Markdown"`
+	DescriptionHTML                   string           `json:"description_html"`
 	UpdatedAt                         api.Time         `json:"updated_at"`
 	CIConfigPath                      *string          `json:"ci_config_path"`
 	PublicJobs                        bool             `json:"public_jobs"`
@@ -212,6 +213,9 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		MergePipelinesEnabled: set.MergePipelinesEnabled, MergeTrainsEnabled: set.MergeTrainsEnabled,
 		MergeTrainsSkip: set.MergeTrainsSkipTrainAllowed, OnlyIfStatusChecks: set.OnlyMergeIfAllStatusChecksPassed,
 		PipelineTriggerApproves: set.AllowPipelineTriggerApproveDeploy, PreventWithoutJira: set.PreventMergeWithoutJiraIssue,
+	}
+	if p.Description != nil {
+		e.DescriptionHTML = markdown.Description(*p.Description)
 	}
 	e.accessLevels(p)
 	e.ImportType = importType(p)

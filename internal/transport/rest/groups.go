@@ -100,7 +100,7 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	var sizes map[namespace.ID]int64
+	var sizes map[namespace.ID]namespace.Sizes
 	if p.Statistics && as.Admin { // they count projects that not everybody sees
 		if sizes, err = s.Namespaces.Sizes(ctx, ids); err != nil {
 			return api.List[groupEntity]{}, err
@@ -113,7 +113,7 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 	for i := range list {
 		items[i] = s.group(&list[i], remarks)
 		if size, ok := sizes[list[i].ID]; ok {
-			items[i].Statistics = &groupStatistics{StorageSize: size, RepositorySize: size}
+			items[i].statistics(size)
 		}
 	}
 	return api.Paged(items, total), nil
@@ -166,6 +166,10 @@ type groupParams struct {
 	Protections             *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
 	SharedRunnersSetting    *string           `param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
 
+	OnlyIfPipelineSucceeds    *bool `param:"only_allow_merge_if_pipeline_succeeds" doc:"In all its projects, merge only after a successful pipeline"`
+	AllowOnSkippedPipeline    *bool `param:"allow_merge_on_skipped_pipeline" doc:"In all its projects, take a skipped pipeline for a successful one"`
+	OnlyIfDiscussionsResolved *bool `param:"only_allow_merge_if_all_discussions_are_resolved" doc:"In all its projects, merge only when every thread is resolved"`
+
 	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
 	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
 	MembershipLock      *bool          `param:"membership_lock" doc:"No members of single projects"`
@@ -202,6 +206,8 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 		AutoDevopsEnabled: p.AutoDevopsEnabled, EmailsEnabled: p.EmailsEnabled, MentionsDisabled: p.MentionsDisabled,
 		LFSEnabled: p.LFSEnabled, RequestAccessEnabled: p.RequestAccessEnabled, DefaultBranch: p.DefaultBranch,
 		DefaultBranchProtection: p.DefaultBranchProtection, SharedRunnersSetting: p.SharedRunnersSetting,
+		OnlyMergeIfPipelineSucceeds: p.OnlyIfPipelineSucceeds, AllowMergeOnSkippedPipeline: p.AllowOnSkippedPipeline,
+		OnlyMergeIfDiscussionsResolved: p.OnlyIfDiscussionsResolved,
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
 			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),

@@ -42,7 +42,7 @@ type listProjectsParams struct {
 
 // projectFilter are the parameters of every list of projects.
 type projectFilter struct {
-	OrderBy            string            `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count" doc:"Column to sort by"`
+	OrderBy            string            `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count,storage_size,repository_size,wiki_size,packages_size" doc:"Column to sort by; sizes are for administrators"`
 	Sort               string            `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
 	Archived           *bool             `param:"archived" doc:"Only archived projects, or none"`
 	Active             *bool             `param:"active" doc:"Only projects neither archived nor marked for deletion, or only the others"`

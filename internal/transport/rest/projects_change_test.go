@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/project"
 )
 
 // projectFields are parameters of a project with a value that is not the default, as a
@@ -48,7 +49,111 @@ default_branch "trunk" · default_branch_protection 3 · shared_runners_setting 
 prevent_sharing_groups_outside_hierarchy true · prevent_forking_outside_group true · membership_lock true · max_artifacts_size 9 ·
 wiki_access_level "private" · ip_restriction_ranges "10.0.0.0/8" · allowed_email_domains_list "example.com" ·
 enabled_git_access_protocol "ssh" · show_diff_preview_in_email false · math_rendering_limits_enabled false ·
-lock_math_rendering_limits_enabled true`
+lock_math_rendering_limits_enabled true · only_allow_merge_if_pipeline_succeeds true · allow_merge_on_skipped_pipeline true ·
+only_allow_merge_if_all_discussions_are_resolved true`
+
+// compoundFields are parameters whose form is not that of the answer: what is sent, and
+// what the answer then holds.
+var compoundFields = map[string][][2]string{
+	"/projects": {
+		{"topics=b,a", `"topics":["b","a"]`},
+		{"tag_list[]=c&tag_list[]=d", `"tag_list":["c","d"]`},
+		{"ci_id_token_sub_claim_components[]=ref", `"ci_id_token_sub_claim_components":["ref"]`},
+		{"emails_disabled=true", `"emails_disabled":true,"emails_enabled":false`},
+		{"issues_enabled=false", `"issues_access_level":"disabled"`},
+		{"merge_requests_enabled=false", `"merge_requests_access_level":"disabled"`},
+		{"wiki_enabled=false", `"wiki_access_level":"disabled"`},
+		{"jobs_enabled=false", `"builds_access_level":"disabled"`},
+		{"snippets_enabled=false", `"snippets_access_level":"disabled"`},
+		{"container_registry_enabled=false", `"container_registry_access_level":"disabled"`},
+		{"public_builds=false", `"public_jobs":false`},
+		{"merge_commit_template=a&squash_commit_template=b", `"merge_commit_template":"a","squash_commit_template":"b"`},
+		{"merge_commit_template=", `"merge_commit_template":null`},
+		{"description=%2Asells%2A+%3Cb%3E", `"description_html":"<p><em>sells</em> &lt;b&gt;</p>"`},
+		{"container_expiration_policy_attributes[cadence]=7d&container_expiration_policy_attributes[enabled]=true&" +
+			"container_expiration_policy_attributes[keep_n]=5&container_expiration_policy_attributes[older_than]=14d&" +
+			"container_expiration_policy_attributes[name_regex]=a.*&container_expiration_policy_attributes[name_regex_keep]=b.*",
+			`"container_expiration_policy":{"cadence":"7d","enabled":true,"keep_n":5,"older_than":"14d","name_regex":"a.*","name_regex_keep":"b.*",`},
+	},
+	"/groups": {
+		{"emails_disabled=true", `"emails_disabled":true,"emails_enabled":false`},
+		{"shared_runners_minutes_limit=60", `"shared_runners_minutes_limit":60`},
+		{"extra_shared_runners_minutes_limit=70", `"extra_shared_runners_minutes_limit":70`},
+		{"file_template_project_id=9", `"file_template_project_id":9`},
+		{"default_branch_protection_defaults[allowed_to_push][][access_level]=30&default_branch_protection_defaults[allow_force_push]=true&" +
+			"default_branch_protection_defaults[allowed_to_merge][][access_level]=40&default_branch_protection_defaults[developer_can_initial_push]=true",
+			`"default_branch_protection_defaults":{"allowed_to_push":[{"access_level":30}],"allow_force_push":true,` +
+				`"allowed_to_merge":[{"access_level":40}],"developer_can_initial_push":true}`},
+	},
+}
+
+func TestProjects_and_groups_keep_compound_fields(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		for collection, rows := range compoundFields {
+			for i, row := range rows {
+				// As a new thing, as a change of another, and read later.
+				name := fmt.Sprintf("name=new%d&path=new%d&", i, i)
+				if w, body := p.call(adminToken, "POST", collection, name+row[0]); w.Code != 201 || !strings.Contains(body, row[1]) {
+					t.Errorf("POST %s %s: got %d %s, want %s", collection, row[0], w.Code, body, row[1])
+				}
+				plain := get[gitlab.Group](p, adminToken, "POST", collection, fmt.Sprintf("name=plain%d&path=plain%d", i, i), 201)
+				at := fmt.Sprintf("%s/%d", collection, plain.ID)
+				if w, body := p.call(adminToken, "PUT", at, row[0]); w.Code != 200 || !strings.Contains(body, row[1]) {
+					t.Errorf("PUT %s %s: got %d %s, want %s", at, row[0], w.Code, body, row[1])
+				}
+				if _, body := p.call(adminToken, "GET", at, ""); !strings.Contains(body, row[1]) {
+					t.Errorf("GET %s after %s: got %s, want %s", at, row[0], body, row[1])
+				}
+			}
+		}
+		// What belongs to administrators is not taken from others.
+		_, ann := p.signUp("ann")
+		if _, body := p.call(ann, "POST", "/groups", "name=mine&path=mine&shared_runners_minutes_limit=60"); !strings.Contains(body, `"shared_runners_minutes_limit":null`) {
+			t.Errorf("minutes of somebody: %s", body)
+		}
+	})
+}
+
+func TestLists_of_projects_and_groups_are_sorted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		ids := map[string]int64{}
+		for _, name := range []string{"webshop", "shop", "shopping", "other"} {
+			ids[name] = get[gitlab.Project](p, ann, "POST", "/projects", "name="+name, 201).ID
+			get[gitlab.Group](p, ann, "POST", "/groups", fmt.Sprintf("name=%s&path=%s-group", name, name), 201)
+		}
+		for name, size := range map[string]int64{"webshop": 10, "shop": 30, "shopping": 20} {
+			if err := p.Projects.RecordMeasure(t.Context(), project.ID(ids[name]), project.Measure{Size: size}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, row := range []struct{ token, path, want string }{
+			{ann, "/projects?search=shop&order_by=similarity", "shop shopping webshop"},
+			{ann, "/projects?search=SHOP&order_by=similarity&sort=asc", "shop shopping webshop"},
+			{ann, "/projects?order_by=similarity", "other shopping shop webshop"},
+			{ann, "/groups?search=shop&order_by=similarity", "shop shopping webshop"},
+			{ann, "/users/ann/projects?order_by=name&sort=asc", "other shop shopping webshop"},
+			{adminToken, "/projects?order_by=repository_size", "shop shopping webshop other"},
+			{adminToken, "/projects?order_by=storage_size&sort=asc", "other webshop shopping shop"},
+			{adminToken, "/projects?order_by=wiki_size", "other shopping shop webshop"},
+			{ann, "/projects?order_by=storage_size", "other shopping shop webshop"}, // sizes are for administrators
+		} {
+			var names []string
+			for _, item := range get[[]struct {
+				Name string `json:"name"`
+			}](p, row.token, "GET", row.path, "", 200) {
+				names = append(names, item.Name)
+			}
+			if got := strings.Join(names, " "); got != row.want {
+				t.Errorf("%s: got %s, want %s", row.path, got, row.want)
+			}
+		}
+	})
+}
 
 // kept sends every field at once, as a new thing and as a change of another, and looks
 // for each in the answers and in a later reading.

@@ -42,8 +42,25 @@ func TestProjects_show_what_was_measured(t *testing.T) {
 				t.Errorf("after: %s is not in %s", want, body)
 			}
 		}
-		if _, list := p.call(adminToken, "GET", "/groups?statistics=true", ""); !strings.Contains(list, `"statistics":{"storage_size":4096,"repository_size":4096,`) {
-			t.Errorf("groups for the administrator: %s", list)
+		for _, row := range []struct {
+			query string
+			args  []any
+		}{
+			{"INSERT INTO uploads (namespace_id, secret, name, size, created_at) VALUES (?, 'a', 'a.txt', 100, ?)", []any{g.ID, db.At(p.Now())}},
+			{"INSERT INTO lfs_objects (id, oid, size, created_at) VALUES (1, 'a', 1000, ?)", []any{db.At(p.Now())}},
+			{"INSERT INTO lfs_links (project_id, object_id, created_at) VALUES (?, 1, ?)", []any{app.ID, db.At(p.Now())}},
+		} {
+			if _, err := d.Exec(t.Context(), row.query, row.args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, list := p.call(adminToken, "GET", "/groups?statistics=true", "")
+		for _, want := range []string{
+			`"statistics":{"storage_size":5196,"repository_size":4096,"wiki_size":0,"lfs_objects_size":1000,`, `"uploads_size":100},`, `"root_storage_statistics":{`,
+		} {
+			if !strings.Contains(list, want) {
+				t.Errorf("groups for the administrator: %s is not in %s", want, list)
+			}
 		}
 		if _, list := p.call(ann, "GET", "/groups?statistics=true", ""); strings.Contains(list, `"statistics"`) {
 			t.Errorf("groups for an owner: %s", list)

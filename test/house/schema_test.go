@@ -1,0 +1,57 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	tablePattern = regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\);`)
+	indexPattern = regexp.MustCompile(`CREATE (?:UNIQUE )?INDEX \w+ ON (\w+) \((\w+)`)
+	keyPattern   = regexp.MustCompile(`(?:PRIMARY KEY|UNIQUE) \((\w+)`)
+	refPattern   = regexp.MustCompile(`^\s+(\w+)\s.*REFERENCES \w+`)
+)
+
+// short are tables of few rows at any time, which need no index for what they refer to.
+var short = map[string]bool{"ref_intents": true}
+
+// TestForeignKeys looks for the index behind every reference: without one, whoever
+// deletes the row that it names reads the whole table.
+func TestForeignKeys(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root(t), "migrations", "*.sql"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d migrations, %v", len(files), err)
+	}
+	tables := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads := map[string]bool{}
+		for _, m := range indexPattern.FindAllStringSubmatch(string(text), -1) {
+			leads[m[1]+"."+m[2]] = true
+		}
+		for _, table := range tablePattern.FindAllStringSubmatch(string(text), -1) {
+			tables++
+			for _, m := range keyPattern.FindAllStringSubmatch(table[2], -1) {
+				leads[table[1]+"."+m[1]] = true
+			}
+			for line := range strings.SplitSeq(table[2], "\n") {
+				m := refPattern.FindStringSubmatch(line)
+				if m == nil || strings.Contains(line, "PRIMARY KEY") || short[table[1]] {
+					continue
+				}
+				if !leads[table[1]+"."+m[1]] {
+					t.Errorf("%s.%s refers to another table and no index begins with it", table[1], m[1])
+				}
+			}
+		}
+	}
+	if tables < 20 {
+		t.Errorf("found %d tables only", tables)
+	}
+}
