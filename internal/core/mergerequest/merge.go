@@ -103,7 +103,7 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 	if err := s.refresh(ctx, p, m); err != nil {
 		return err
 	}
-	if p.OnlyMergeIfPipelineSucceeds || in.WhenReady {
+	if p.MergeNeedsPipeline || in.WhenReady {
 		if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil {
 			return err
 		}
