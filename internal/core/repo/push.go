@@ -98,7 +98,11 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 	}
 	err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
 	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return "GitLab: " + refused.Text, nil
+		text := "GitLab: " + refused.Text
+		if len(changes) > 1 && refused.Ref != "" {
+			text += "\nThis is because of " + string(refused.Ref) + "; none of the references was changed."
+		}
+		return text, nil
 	}
 	if err != nil {
 		return "", err
