@@ -88,7 +88,8 @@ func (e *every) begin(t *testing.T) {
 	e.git(t, e.copy, "", "update-index", "--add", "--cacheinfo", "100644,"+blob+",.gitmodules")
 	e.git(t, e.copy, "", "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",lib")
 	e.git(t, e.copy, "", "commit", "-q", "-m", "Second")
-	e.git(t, e.copy, "", "push", "-q", e.remote("root", servertest.RootToken), "main")
+	e.git(t, e.copy, "", "remote", "add", "origin", e.remote("root", servertest.RootToken))
+	e.git(t, e.copy, "", "push", "-q", "origin", "main")
 }
 
 // change writes a file and gives the commit.
@@ -222,7 +223,7 @@ func (e *every) files(t *testing.T) {
 func (e *every) commits(t *testing.T) {
 	e.calls("Commits", "ListCommits", "GetCommitRefs", "GetCommit", "CreateCommit", "GetCommitDiff", "CherryPickCommit", "RevertCommit")
 	made := got(e.c.Commits.CreateCommit(e.id, &gitlab.CreateCommitOptions{
-		Branch: new("work"), StartBranch: new("main"), CommitMessage: new("Many\n\nRelates-to: #1"), Actions: []*gitlab.CommitActionOptions{
+		Branch: new("work"), StartBranch: new("main"), CommitMessage: new("Many"), Actions: []*gitlab.CommitActionOptions{
 			{Action: new(gitlab.FileCreate), FilePath: new("src/a"), Content: new("1\n")},
 			{Action: new(gitlab.FileCreate), FilePath: new("src/b"), Content: new("2\n")},
 			{Action: new(gitlab.FileMove), FilePath: new("src/c"), PreviousPath: new("src/b")},
@@ -230,7 +231,7 @@ func (e *every) commits(t *testing.T) {
 		},
 	})).must(t)
 	one := got(e.c.Commits.GetCommit(e.id, made.ID, &gitlab.GetCommitOptions{Stats: new(true)})).must(t)
-	if one.Stats.Additions != 2 || one.Trailers["Relates-to"] != "#1" {
+	if one.Stats.Additions != 2 {
 		t.Errorf("commit: %+v", one)
 	}
 	diffs := got(e.c.Commits.GetCommitDiff(e.id, "work", &gitlab.GetCommitDiffOptions{Unidiff: new(true)})).must(t)
@@ -339,9 +340,16 @@ func (e *every) repository(t *testing.T) {
 
 func (e *every) changelog(t *testing.T) {
 	e.calls("Repositories", "AddChangelog", "GenerateChangelogData")
-	made := e.change(t, "main", "feature.txt", "x\n", "Add a feature\n\nChangelog: added")
+	// The client cannot read commits with trailers, of which the contract gives lists: git writes this one.
+	e.git(t, e.copy, "", "fetch", "-q", "origin", "main")
+	e.git(t, e.copy, "", "reset", "-q", "--soft", "FETCH_HEAD")
+	e.git(t, e.copy, "", "read-tree", "FETCH_HEAD")
+	e.git(t, e.copy, "", "commit", "-q", "--allow-empty", "-m", "Add a feature\n\nChangelog: added")
+	e.git(t, e.copy, "", "push", "-q", "origin", "HEAD:main")
+	made := e.git(t, e.copy, "", "rev-parse", "HEAD")
+	e.change(t, "main", "feature.txt", "x\n", "And its file")
 	data := got(e.c.Repositories.GenerateChangelogData(e.id, gitlab.GenerateChangelogDataOptions{Version: new("1.11.0")})).must(t)
-	if !strings.HasPrefix(data.Notes, "## 1.11.0 (") || !strings.Contains(data.Notes, "### added (1 change)") || !strings.Contains(data.Notes, made.ID) {
+	if !strings.HasPrefix(data.Notes, "## 1.11.0 (") || !strings.Contains(data.Notes, "### added (1 change)") || !strings.Contains(data.Notes, made) {
 		t.Errorf("notes: %s", data.Notes)
 	}
 	done(e.c.Repositories.AddChangelog(e.id, &gitlab.AddChangelogOptions{Version: new("1.11.0"), Branch: new("main"), File: new("NEWS.md"), Message: new("News")})).must(t)
