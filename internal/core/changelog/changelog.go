@@ -47,6 +47,7 @@ type Input struct {
 	Trailer    string // "Changelog"
 	Date       time.Time
 	ConfigFile string // ".gitlab/changelog_config.yml"
+	ConfigRef  string // where ConfigFile is read; the default branch
 	File       string // "CHANGELOG.md"
 	Message    string // of the commit
 }
@@ -212,9 +213,9 @@ func (s *Service) section(ctx context.Context, as authz.Actor, p *project.Projec
 	return "## " + in.Version + " (" + date + ")\n\n" + strings.TrimSpace(body) + "\n", nil
 }
 
-// config reads the configuration from the default branch.
+// config reads the configuration. What is not there is the configuration without any word.
 func (s *Service) config(ctx context.Context, as authz.Actor, p *project.Project, in *Input) (*config, error) {
-	content, _, err := s.read(ctx, as, p, in.ConfigFile, "")
+	content, _, err := s.read(ctx, as, p, in.ConfigFile, in.ConfigRef)
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return nil, err
 	}

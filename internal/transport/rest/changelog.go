@@ -27,6 +27,7 @@ type changelogParams struct {
 	Date       time.Time       `param:"date" doc:"Date of the heading; now if absent"`
 	Trailer    string          `param:"trailer" default:"Changelog" doc:"Trailer that commits name their category in"`
 	ConfigFile string          `param:"config_file" doc:"Path of the configuration; .gitlab/changelog_config.yml if absent"`
+	ConfigRef  string          `param:"config_file_ref" doc:"Branch, tag or commit that the configuration is read from; the default branch if absent"`
 }
 
 // semver is the form of a version.
@@ -42,7 +43,7 @@ func (p *changelogParams) input() (changelog.Input, error) {
 		return changelog.Input{}, api.BadParam("version is invalid")
 	}
 	return changelog.Input{
-		Version: p.Version.Value, From: p.From, To: p.To, Date: p.Date, Trailer: p.Trailer, ConfigFile: p.ConfigFile,
+		Version: p.Version.Value, From: p.From, To: p.To, Date: p.Date, Trailer: p.Trailer, ConfigFile: p.ConfigFile, ConfigRef: p.ConfigRef,
 	}, nil
 }
 

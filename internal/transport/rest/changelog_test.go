@@ -126,6 +126,13 @@ template: |
 		p.change("maint", "main", "", "other.yml", "template: '{% if'\n", "Configure", "")
 		p.want("dev", "GET", path+"&config_file=other.yml", "", 422,
 			`{"message":"Failed to generate the changelog: Failed to parse the template: \"{%\" without \"%}\""}`)
+		p.do("maint", "POST", appPath+"/repository/branches", `{"branch":"elsewhere","ref":"main"}`)
+		p.change("maint", "elsewhere", "", ".gitlab/changelog_config.yml", "categories:\n  fixed: Mended\n", "Configure", "")
+		for ref, want := range map[string]string{"elsewhere": "### Mended (1 change)", "none": "### fixed (1 change)", "main": "Fixed: "} {
+			if got := p.do("dev", "GET", path+"&config_file_ref="+ref, "")["notes"].(string); !strings.Contains(got, want) {
+				t.Errorf("configuration of %s: %q", ref, got)
+			}
+		}
 		p.want("dev", "GET", path+"&config_file=none.yml&from="+ids["request"], "", 200, "")
 	})
 }

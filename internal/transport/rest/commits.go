@@ -18,7 +18,7 @@ func (s *Server) commitRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits"
 	return api.Scoped(nil,
 		api.Get(path, s.commits).Doc("List commits").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).Needs(authz.PushCode, authz.ReadCode),
+		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).NamesJSON().Needs(authz.PushCode, authz.ReadCode),
 		api.Get(path+"/:sha", s.commit).Doc("Show a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Show what a commit changes").Public().Needs(authz.ReadCode),
 	)
@@ -157,7 +157,7 @@ type createCommitParams struct {
 	StartBranch   string         `param:"start_branch" doc:"Branch that a new branch starts from"`
 	StartProject  string         `param:"start_project" doc:"Number or full path of the project that a new branch starts from"`
 	StartSHA      string         `param:"start_sha" doc:"Commit that a new branch starts from"`
-	Actions       []commitAction `param:"actions" doc:"What to do with which files"`
+	Actions       []commitAction `param:"actions" misshapen:"actions must be an array" doc:"What to do with which files"`
 	AuthorName    string         `param:"author_name" doc:"Name of the author, the caller if absent"`
 	AuthorEmail   string         `param:"author_email" doc:"Address of the author"`
 	Stats         bool           `param:"stats" default:"true" doc:"Count lines added and deleted"`

@@ -124,3 +124,48 @@ func TestCreateCommit_startProject(t *testing.T) {
 		p.want("dev", "POST", path, body, 400, `{"message":"Cannot find start_sha: none"}`)
 	})
 }
+
+// Bodies of the wrong shape are refused with words for each, and nothing is committed.
+func TestCreateCommit_wrongShapes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		head := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"]
+		bad := func(words string) string { return `{"message":"400 Bad request - ` + words + `"}` }
+		commit := func(actions string) string {
+			return `{"branch":"main","commit_message":"m","actions":` + actions + `}`
+		}
+		const noArray, file = "actions must be an array", `"action":"create","file_path":"n"`
+		for _, tt := range []struct{ body, want string }{
+			{commit(`"x"`), bad(noArray)},
+			{commit(`5`), bad(noArray)},
+			{commit(`{"action":"create"}`), bad(noArray)},
+			{commit(`[1]`), bad(noArray)},
+			{commit(`null`), bad("Provide at least one action, or set allow_empty to true")},
+			{commit(`[]`), bad("Provide at least one action, or set allow_empty to true")},
+			{commit(`[null]`), bad("actions[0][action] is required")},
+			{commit(`[{}]`), bad("actions[0][action] is required")},
+			{commit(`[{"action":5,"file_path":"x"}]`), bad("actions[0][action] must be one of: create, update, move, delete, chmod")},
+			{commit(`[{"action":"create"}]`), bad("actions[0][file_path] is required")},
+			{commit(`[{"action":"create","file_path":["x"]}]`), `{"error":"actions[0][file_path] is invalid"}`},
+			{commit(`[{` + file + `,"content":{"a":1}}]`), `{"error":"actions[0][content] is invalid"}`},
+			{commit(`[{` + file + `,"content":"x","encoding":"utf8"}]`), bad("actions[0][encoding] must be text or base64")},
+			{commit(`[{` + file + `,"content":"%","encoding":"base64"}]`), `{"message":"content is not valid base64: n"}`},
+			{commit(`[{"action":"update","file_path":"a.txt"}]`), bad("actions[0][content] is required for update action")},
+			{commit(`[{"action":"move","file_path":"x"}]`), bad("actions[0][previous_path] is required for move action")},
+			{commit(`[{"action":"chmod","file_path":"a.txt"}]`), bad("actions[0][execute_filemode] is required for chmod action")},
+			{commit(`[{"action":"chmod","file_path":"a.txt","execute_filemode":"maybe"}]`), `{"error":"actions[0][execute_filemode] is invalid"}`},
+			{`{"branch":["main"],"commit_message":"m","actions":[]}`, `{"error":"branch is invalid"}`},
+			{`{"branch":"main","commit_message":{"a":1},"allow_empty":true}`, `{"error":"commit_message is invalid"}`},
+			{`{"branch":"main"`, `{"message":"Invalid json","error":"Invalid json"}`},
+			{commit(`[{` + file + `,"content":"a\u0000b"}]`), `{"message":"Invalid json","error":"Invalid json"}`},
+			{`[]`, bad("branch is required")},
+		} {
+			p.want("maint", "POST", appPath+"/repository/commits", tt.body, 400, tt.want)
+		}
+		p.want("guest", "POST", appPath+"/repository/commits", commit(`[{}]`), 403, `{"message":"403 Forbidden - You are not allowed to push into this branch"}`)
+		if now := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"]; now != head {
+			t.Errorf("main moved from %v to %v", head, now)
+		}
+	})
+}

@@ -110,6 +110,8 @@ func (x *exchange) fail(err error) {
 		err = errs.New(errs.TooLarge, "")
 	}
 	switch {
+	case errors.Is(err, errMalformed) && x.route != nil && x.route.namesJSON && strings.Contains(x.r.Header.Get("Content-Type"), "json"):
+		x.object(http.StatusBadRequest, "message", `"Invalid json"`, "error", `"Invalid json"`)
 	case errors.Is(err, errMalformed):
 		x.text(http.StatusBadRequest, "Bad Request")
 	case errors.As(err, &refusal):

@@ -35,6 +35,8 @@ type field struct {
 	nested   *plan // of a struct or an array of structs
 	many     bool  // nested is for each element of an array
 	rule     *rule
+
+	misshapen string // what a value of the wrong shape is refused with; "" for the usual words
 }
 
 // settler is an embedded group of parameters with rules of its own, such as Page.
@@ -103,7 +105,7 @@ func fieldOf(t reflect.Type, sf reflect.StructField, index []int) field {
 	if !sf.IsExported() {
 		bad("is not exported")
 	}
-	f := field{index: index, typ: sf.Type, header: sf.Tag.Get("header"), doc: sf.Tag.Get("doc")}
+	f := field{index: index, typ: sf.Type, header: sf.Tag.Get("header"), doc: sf.Tag.Get("doc"), misshapen: sf.Tag.Get("misshapen")}
 	name, options, _ := strings.Cut(sf.Tag.Get("param"), ",")
 	f.name = name
 	if name == "" && f.header == "" {

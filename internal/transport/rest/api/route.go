@@ -31,6 +31,7 @@ type Route struct {
 	rateClass  string
 	maxBody    int64
 	maxBodyNow func() int64 // goes before maxBody; may be nil
+	namesJSON  bool         // says "Invalid json" of a body that is none
 
 	plan   *plan
 	result reflect.Type
@@ -146,6 +147,9 @@ func (r *Route) Rate(class string) *Route { r.rateClass = class; return r }
 
 // MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
 func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
+
+// NamesJSON has a body that is no JSON refused with words of its own, as a few endpoints do.
+func (r *Route) NamesJSON() *Route { r.namesJSON = true; return r }
 
 // MaxBodyNow is MaxBody for a bound that changes while the server runs.
 func (r *Route) MaxBodyNow(bytes func() int64) *Route { r.maxBodyNow = bytes; return r }
