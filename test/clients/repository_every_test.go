@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-
 	"io"
 	"net/http"
 	"reflect"
