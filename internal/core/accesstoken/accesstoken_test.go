@@ -3,6 +3,7 @@ package accesstoken_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -25,6 +27,7 @@ type fixture struct {
 	spaces *namespace.Service
 	users  *account.Service
 	policy *authz.Policy
+	queue  []job.Args
 
 	settings *setting.Store
 	now      time.Time
@@ -37,9 +40,15 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		now := func() time.Time { return f.now }
 		bus, policy, settings := &event.Bus{}, authz.New(d, now), setting.New(d, now)
 		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
-		users := account.New(account.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com"})
-		f.spaces, f.users, f.policy, f.settings = spaces, users, policy, settings
-		f.Service = &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: users, Namespaces: spaces, Now: now}
+		f.spaces, f.policy, f.settings = spaces, policy, settings
+		f.users = account.New(account.Config{
+			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com",
+			Enqueue: func(_ context.Context, args job.Args) error {
+				f.queue = append(f.queue, args)
+				return nil
+			},
+		})
+		f.Service = &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Namespaces: spaces, Now: now}
 		fn(t, f)
 	})
 }
@@ -213,6 +222,9 @@ func TestService_Revoke(t *testing.T) {
 		}
 		if _, _, err := f.users.Authenticate(ctx, ownKey); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("the revoked key: got %v", err)
+		}
+		if want := (account.Departure{UserID: own.UserID, By: ann.UserID}); !slices.Contains(f.queue, job.Args(want)) {
+			t.Errorf("after the token went: %+v, want the end of its bot", f.queue)
 		}
 		_, err = f.Find(ctx, ann, p, own.ID)
 		wantError(t, err, errs.NotFound, "project Access Token not found")

@@ -74,8 +74,9 @@ func (s *Service) RotateBotToken(ctx context.Context, as authz.Actor, old *Token
 	return s.rotate(ctx, as, old, day)
 }
 
-// RetireBot makes all tokens of a bot useless and bars it, in the caller's transaction.
-// It asks for no permission.
+// RetireBot makes all tokens of a bot useless, bars it and enqueues the end of its
+// account, in the caller's transaction: what it made goes to the ghost. It asks for no
+// permission.
 func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID) error {
 	tokens, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.user_id = ? AND NOT t.revoked ORDER BY t.id", id)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 		return fmt.Errorf("bar bot: %w", err)
 	}
 	s.forget(ctx, id)
-	return nil
+	return s.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }
 
 // Refresh puts the last use of a token in that is not written down yet.

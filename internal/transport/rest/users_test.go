@@ -48,7 +48,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
 	accounts := account.New(account.Config{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
-		Places: places,
+		Places: places, Enqueue: func(context.Context, job.Args) error { return nil },
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
 	})
 	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
