@@ -25,7 +25,7 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...ObjectID) (ObjectID, error)
 	if len(ids) == 2 {
 		args = append(args[:1], args[2:]...)
 	}
-	key := resultKey{r.path, "base", strings.Join(args, " ")}
+	key := baseKey(r.path, ids)
 	if base, ok := lookup[ObjectID](r.git.results, key); ok {
 		return found(base)
 	}
@@ -43,6 +43,15 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...ObjectID) (ObjectID, error)
 	}
 	r.remember(r.git.results, key, bases[0], 250)
 	return bases[0], nil
+}
+
+// baseKey remembers the merge base of commits.
+func baseKey(path string, ids []ObjectID) resultKey {
+	var all strings.Builder
+	for _, id := range ids {
+		all.Write(id[:])
+	}
+	return resultKey{path, "base", all.String()}
 }
 
 func found(base ObjectID) (ObjectID, error) {

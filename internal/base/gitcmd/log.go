@@ -45,7 +45,7 @@ const maxWalk = 1000
 const maxIDs = 128 << 20
 
 // Log gives the ids of the selected commits. Repeats of a call start no process, nor
-// does a plain walk of the first thousand commits. The slice is shared: do not change it.
+// does a plain walk of the first thousand commits or along a short line of them. The slice is shared: do not change it.
 func (r *Repo) Log(ctx context.Context, o LogOptions) ([]ObjectID, error) {
 	o, err := r.complete(ctx, o)
 	if err != nil || len(o.From) == 0 {
@@ -53,6 +53,9 @@ func (r *Repo) Log(ctx context.Context, o LogOptions) ([]ObjectID, error) {
 	}
 	if o.simple() && o.Skip+o.Limit <= maxWalk {
 		return r.walkCommits(ctx, o)
+	}
+	if ids, ok := r.line(ctx, o); ok {
+		return ids, nil
 	}
 	key := resultKey{r.path, "log", o.fingerprint()}
 	if ids, ok := lookup[[]ObjectID](r.git.results, key); ok {
@@ -85,6 +88,9 @@ func (r *Repo) Count(ctx context.Context, o LogOptions) (int, error) {
 	o, err := r.complete(ctx, o)
 	if err != nil || len(o.From) == 0 {
 		return 0, err
+	}
+	if ids, ok := r.line(ctx, o); ok {
+		return len(ids), nil
 	}
 	key := resultKey{r.path, "count", o.fingerprint()}
 	if n, ok := lookup[int](r.git.results, key); ok {

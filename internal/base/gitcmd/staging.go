@@ -28,6 +28,24 @@ type staging struct {
 	order   []ObjectID            // as they were written: what is named before what names it
 	objects map[ObjectID]stagedIn // those of order
 	size    int
+	merges  map[MergePair]MergeResult // made in this quarantine
+}
+
+// mergeOf gives the outcome of a merge that was made in the quarantine.
+func (s *staging) mergeOf(pair MergePair) (MergeResult, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.merges[pair]
+	return known, ok
+}
+
+func (s *staging) noteMerge(pair MergePair, result MergeResult) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.merges == nil {
+		s.merges = make(map[MergePair]MergeResult)
+	}
+	s.merges[pair] = result
 }
 
 type stagedIn struct {

@@ -17,6 +17,7 @@ type attempt struct {
 	m      *MergeRequest
 	in     MergeInput
 	repo   *gitcmd.Repo
+	kept   *gitcmd.Quarantine // for the first try, with what a trial merge left; nil afterwards
 	method string // of the project
 	squash bool
 	source *project.Project

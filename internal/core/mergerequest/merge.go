@@ -67,13 +67,23 @@ func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.reload(ctx, m); err != nil {
 		return nil, err
 	}
-	if err := s.checkMerge(ctx, p, m, in); err != nil {
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := r.Quarantine(ctx) // of the trial merge, whose tree the merge needs as well
+	if err != nil {
+		return nil, fmt.Errorf("merge: %w", err)
+	}
+	defer func() { _ = kept.Discard() }() // housekeeping removes what is left
+	if err := s.checkMerge(ctx, p, m, in, kept); err != nil {
 		return nil, err
 	}
 	a, err := s.attempt(ctx, as, p, m, in)
 	if err != nil {
 		return nil, err
 	}
+	a.kept = kept
 	if err := s.run(ctx, a); err != nil {
 		return nil, err
 	}
@@ -98,9 +108,9 @@ func (s *Service) enter(ctx context.Context, m *MergeRequest) (leave func(), err
 	}
 }
 
-// checkMerge brings the request up to date and judges it.
-func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRequest, in MergeInput) error {
-	if err := s.refresh(ctx, p, m); err != nil {
+// checkMerge brings the request up to date and judges it. A trial merge is made in kept.
+func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRequest, in MergeInput, kept *gitcmd.Quarantine) error {
+	if err := s.refreshIn(ctx, authz.Actor{}, p, m, kept); err != nil {
 		return err
 	}
 	if p.MergeNeedsPipeline || in.WhenReady {

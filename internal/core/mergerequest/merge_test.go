@@ -44,6 +44,25 @@ func TestService_Merge(t *testing.T) {
 	})
 }
 
+// TestService_Merge_processes merges into a branch that has moved since the last look: git
+// finds the merge base and merges once, for the trial and for the merge.
+func TestService_Merge_processes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.open("topic", files{"c": "c\n"})
+		w.push("main", "", files{"d": "d\n"}, "Go on")
+		w.commit(w.tip("main")) // the process that reads objects is there
+		before := w.gitStarts()
+		done, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
+		check(t, err)
+		equal(t, "state", done.State, mergerequest.StateMerged)
+		if n := w.gitStarts() - before; n > 2 {
+			t.Errorf("%d processes, want at most 2", n)
+		}
+		check(t, w.git().Fsck(t.Context()))
+	})
+}
+
 // TestService_Merge_refusals goes down the table of facts-1 section 5.9.
 func TestService_Merge_refusals(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,12 @@ import (
 // commits makes, durably but named by nothing, the commits of a merge onto tip, and says
 // what the merge would move (facts-1 section 5.9, commit graph).
 func (s *Service) commits(ctx context.Context, a *attempt, tip gitcmd.ObjectID) (lease, error) {
-	q, err := a.repo.Quarantine(ctx)
-	if err != nil {
-		return lease{}, fmt.Errorf("merge: %w", err)
+	q := a.kept
+	if a.kept = nil; q == nil {
+		var err error
+		if q, err = a.repo.Quarantine(ctx); err != nil {
+			return lease{}, fmt.Errorf("merge: %w", err)
+		}
 	}
 	l, err := s.commitsIn(ctx, a, q, tip)
 	if err != nil {

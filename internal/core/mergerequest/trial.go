@@ -14,7 +14,7 @@ func (l look) tried(m *MergeRequest) bool {
 	return m.TrialResult != "" && m.TrialSourceSHA == hexOf(l.source) && m.TrialTargetSHA == hexOf(l.target)
 }
 
-// trial merges both tips without keeping anything, and notes the result in m: it cannot
+// trial merges both tips and notes the result in m: it cannot
 // be merged where a branch is missing, where the source has nothing new, or on conflict.
 func (l look) trial(ctx context.Context, m *MergeRequest) error {
 	m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, hexOf(l.source), hexOf(l.target)
@@ -31,18 +31,26 @@ func (l look) trial(ctx context.Context, m *MergeRequest) error {
 		m.TrialResult = CanBeMerged
 		return nil
 	}
-	q, err := l.repo.Quarantine(ctx)
+	result, err := l.merge(ctx)
 	if err != nil {
-		return fmt.Errorf("trial merge: %w", err)
-	}
-	result, err := q.MergeTree(ctx, l.target, l.source)
-	if err := errors.Join(err, q.Discard()); err != nil {
 		return fmt.Errorf("trial merge: %w", err)
 	}
 	if result.Clean {
 		m.TrialResult = CanBeMerged
 	}
 	return nil
+}
+
+func (l look) merge(ctx context.Context) (gitcmd.MergeResult, error) {
+	if l.kept != nil {
+		return l.kept.MergeTree(ctx, l.target, l.source)
+	}
+	q, err := l.repo.Quarantine(ctx)
+	if err != nil {
+		return gitcmd.MergeResult{}, err
+	}
+	result, err := q.MergeTree(ctx, l.target, l.source)
+	return result, errors.Join(err, q.Discard())
 }
 
 // storeTrial records the result for the commits it was made for, unless the request has

@@ -62,8 +62,9 @@ func (s *Service) source(ctx context.Context, p *project.Project, m *MergeReques
 
 // look is what the repository says about a request at one moment.
 type look struct {
-	repo           *gitcmd.Repo    // of the target project
-	source, target gitcmd.ObjectID // tips, zero where there is no such branch
+	repo           *gitcmd.Repo       // of the target project
+	source, target gitcmd.ObjectID    // tips, zero where there is no such branch
+	kept           *gitcmd.Quarantine // where a trial merge is made; nil for one of its own
 }
 
 // look reads both tips. The commits of a fork's come into the target's repository.
@@ -128,6 +129,12 @@ func (s *Service) refresh(ctx context.Context, p *project.Project, m *MergeReque
 
 // refreshFor is refresh after a push of by.
 func (s *Service) refreshFor(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest) error {
+	return s.refreshIn(ctx, by, p, m, nil)
+}
+
+// refreshIn is refreshFor with a quarantine for the trial merge, nil for one that is
+// thrown away.
+func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, kept *gitcmd.Quarantine) error {
 	if m.State != StateOpened {
 		return nil
 	}
@@ -147,6 +154,7 @@ func (s *Service) refreshFor(ctx context.Context, by authz.Actor, p *project.Pro
 			return err
 		}
 	}
+	l.kept = kept
 	if m.State == StateOpened && !l.tried(m) {
 		if err := l.trial(ctx, m); err != nil {
 			return err
