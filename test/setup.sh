@@ -17,6 +17,9 @@ need bzip2 bzip2
 need curl curl ca-certificates
 need ssh openssh-client
 need gcc gcc libc6-dev
+if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
+  missing+=(python3-gitlab)
+fi
 if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
   missing+=(postgresql)
 fi

@@ -1,0 +1,39 @@
+package clients
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tenon/test/servertest"
+)
+
+// TestPython manages an organisation with python-gitlab and reads it back. The script stands
+// in testdata; test/setup.sh installs the library on Debian.
+func TestPython(t *testing.T) {
+	python := pythonWithGitLab(t)
+	servertest.Each(t, func(t *testing.T, database string) {
+		s := servertest.Start(t, database)
+		cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "organisation.py"), s.URL, servertest.RootToken)
+		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "all as it was written") {
+			t.Errorf("organisation.py: %v\n%s", err, out)
+		}
+	})
+}
+
+// pythonWithGitLab gives a Python that has python-gitlab: the first one of the path, or the
+// system's own, which is the one that packages are for.
+func pythonWithGitLab(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), python, "-c", "import gitlab").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("python-gitlab: skipped (not installed)")
+	return ""
+}
