@@ -26,6 +26,9 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		return err
 	}
 	defer release()
+	if err := r.dropAllStaleLocks(); err != nil {
+		return err
+	}
 	pool, err := r.Linked()
 	if err != nil {
 		return err

@@ -15,9 +15,13 @@ import (
 // begun by a process of ours.
 const abandoned = 24 * time.Hour
 
-// Sweep removes objects that never came in: what pushes and commits have left that a
-// crash ended, once nobody can be at work on them any more. It gives the bytes it freed.
+// Sweep removes what a crash left: the locks of processes before this one, and objects
+// that never came in, once nobody can be at work on them any more. It gives the bytes it
+// freed.
 func (r *Repo) Sweep(ctx context.Context, now time.Time) (int64, error) {
+	if err := r.dropAllStaleLocks(); err != nil {
+		return 0, err
+	}
 	var freed int64
 	objects := filepath.Join(r.path, "objects")
 	for _, dir := range []string{objects, filepath.Join(objects, "pack")} {

@@ -1,12 +1,84 @@
 package gitcmd_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"tenon/internal/base/gitcmd"
 )
+
+// The locks of processes before this one go, wherever git makes them: they would keep it
+// from packing and from writing the commit graph for ever. Those of this server stay.
+func TestRepo_staleLocks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for name, heal := range map[string]func(r *gitcmd.Repo) error{
+		"sweep": func(r *gitcmd.Repo) error { _, err := r.Sweep(ctx, time.Now()); return err },
+		"housekeeping": func(r *gitcmd.Repo) error { return r.Maintain(ctx, gitcmd.Maintenance{Full: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, newGit(t))
+			commit(t, r, 1700000000, map[string]string{"f": "1"})
+			put := func(path string, at time.Time) string {
+				t.Helper()
+				file := filepath.Join(r.Path(), filepath.FromSlash(path))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, nil, 0o600), os.Chtimes(file, at, at)); err != nil {
+					t.Fatal(err)
+				}
+				return file
+			}
+			before := time.Now().Add(-time.Minute)
+			for _, path := range []string{
+				"HEAD.lock", "packed-refs.lock", "objects/info/commit-graph.lock", "objects/pack/multi-pack-index.lock", "refs/heads/deep/topic.lock",
+			} {
+				put(path, before)
+			}
+			own := put("refs/heads/deep/other.lock", time.Now().Add(time.Minute))
+			if err := heal(r); err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			if err := filepath.WalkDir(r.Path(), func(path string, _ fs.DirEntry, err error) error {
+				if strings.HasSuffix(path, ".lock") {
+					left = append(left, path)
+				}
+				return err
+			}); err != nil || !slices.Equal(left, []string{own}) {
+				t.Errorf("left %q, %v, want %q", left, err, own)
+			}
+		})
+	}
+}
+
+// git locks HEAD too where the branch moves that it names, along with another that goes.
+func TestRepo_UpdateRefs_staleHead(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	old := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	next := commit(t, r, 1700000001, map[string]string{"f": "2"})
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/main", New: old, AnyOld: true}, {Ref: "refs/heads/topic", New: next}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetHead(ctx, "refs/heads/main"); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(r.Path(), "HEAD.lock")
+	before := time.Now().Add(-time.Minute)
+	if err := errors.Join(os.WriteFile(lock, nil, 0o600), os.Chtimes(lock, before, before)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/main", Old: old, New: next}, {Ref: "refs/heads/topic", Old: next}}); err != nil {
+		t.Errorf("a lock of HEAD that a crash left is in the way: %v", err)
+	}
+}
 
 // Objects that a crash kept from coming in go once nobody can be at work on them; what is
 // being written, and what is whole, stays.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,10 +130,10 @@ func (a *awaiting) Write(p []byte) (int, error) {
 var errLocked = errors.New("reference is locked")
 
 // dropStaleLocks removes the lock files of these references that are older than this
-// process: whoever made them is gone, with the power or with the server before. It
-// reports whether there was one.
+// process: whoever made them is gone, with the power or with the server before. git locks
+// HEAD as well where it names one of them. It reports whether there was one.
 func (r *Repo) dropStaleLocks(updates []RefUpdate) bool {
-	names := []string{"packed-refs.lock"}
+	names := []string{"packed-refs.lock", "HEAD.lock"}
 	for _, u := range updates {
 		names = append(names, string(u.Ref)+".lock")
 	}
@@ -160,6 +161,33 @@ func (r *Repo) DropStaleLocks(names ...RefName) {
 			r.dropStaleLock(r.refFile(name) + ".lock")
 		}
 	}
+}
+
+// dropAllStaleLocks removes every lock that is older than this process. git would take
+// it for one of somebody who is at work, and refuse to pack or to write a commit graph.
+func (r *Repo) dropAllStaleLocks() error {
+	for _, pattern := range []string{"*.lock", "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
+		found, err := filepath.Glob(filepath.Join(r.path, filepath.FromSlash(pattern)))
+		if err != nil {
+			return fmt.Errorf("look for locks: %w", err)
+		}
+		for _, path := range found {
+			r.dropStaleLock(path)
+		}
+	}
+	err := filepath.WalkDir(filepath.Join(r.path, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // it went away meanwhile
+			return nil
+		}
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+			r.dropStaleLock(path)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for locks: %w", err)
+	}
+	return nil
 }
 
 // refError types what git says about a refused transaction.

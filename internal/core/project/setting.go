@@ -217,17 +217,23 @@ var otherDefaults = map[string]string{
 
 // Access gives the access level of any feature by its API name without the suffix
 // _access_level: disabled, private, enabled, or public for a few.
-func (p *Project) Access(feature string) string {
-	if f, ok := columnFeatures[feature]; ok {
-		return p.Features[f].String()
+func (p *Project) Access(feature string) string { return p.Accesses()(feature) }
+
+// Accesses is Access for many features: what is stored is read once.
+func (p *Project) Accesses() func(feature string) string {
+	var stored map[string]string
+	if !plain(p.FeaturesJSON) && json.Unmarshal([]byte(p.FeaturesJSON), &stored) != nil {
+		stored = nil
 	}
-	stored := map[string]string{}
-	if !plain(p.FeaturesJSON) && json.Unmarshal([]byte(p.FeaturesJSON), &stored) == nil {
+	return func(feature string) string {
+		if f, ok := columnFeatures[feature]; ok {
+			return p.Features[f].String()
+		}
 		if access, ok := stored[feature]; ok {
 			return access
 		}
+		return otherDefaults[feature]
 	}
-	return otherDefaults[feature]
 }
 
 // setFeature stores a feature's access; it reports false for what is no feature or no level.

@@ -182,7 +182,7 @@ type projectAdmin struct {
 func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Project, parent *namespace.Namespace,
 	owners map[authz.UserID]*account.User,
 ) *projectEntity {
-	set := p.Settings()
+	set, access := p.Settings(), p.Accesses()
 	on := func(f authz.Feature) bool { return p.Features[f] != authz.FeatureDisabled }
 	e := &projectEntity{
 		projectBasic: *s.projectBasic(ctx, as, p, parent, owners),
@@ -193,7 +193,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		ExpirationPolicy:               policyEntity(set.ContainerExpirationPolicy),
 		ObjectFormat:                   set.ObjectFormat, IssuesEnabled: on(authz.Issues), MergeRequestsEnabled: on(authz.MergeRequests),
 		WikiEnabled: on(authz.Wiki), JobsEnabled: on(authz.Builds), SnippetsEnabled: on(authz.Snippets),
-		ContainerRegistryEnabled: p.Access("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
+		ContainerRegistryEnabled: access("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
 		CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p), EmailsDisabled: !p.EmailsEnabled,
 		EmailsEnabled: p.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail, SharedRunnersEnabled: set.RunnersEnabled,
 		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: importStatus(p), UpdatedAt: api.Time(p.UpdatedAt.Time),
@@ -207,7 +207,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		SquashCommitTemplate: p.SquashCommitTemplate, IssueBranchTemplate: p.IssueBranchTemplate,
 		WarnAboutCharacters: set.WarnAboutUnwantedCharacters, AutocloseIssues: p.AutocloseReferencedIssues,
 		MaxArtifactsSize: set.MaxArtifactsSize, ApprovalsBeforeMerge: p.ApprovalsBeforeMerge, ExternalLabel: set.ExternalAuthorizationLabel,
-		RequirementsEnabled: p.Access("requirements") != "disabled", SecurityEnabled: p.Access("security_and_compliance") != "disabled",
+		RequirementsEnabled: access("requirements") != "disabled", SecurityEnabled: access("security_and_compliance") != "disabled",
 		ComplianceFrameworks: []string{}, IssuesTemplate: set.IssuesTemplate, MergeRequestsTemplate: set.MergeRequestsTemplate,
 		TitleTemplate: set.MRDefaultTitleTemplate, CoverageRegex: set.BuildCoverageRegex,
 		MergePipelinesEnabled: set.MergePipelinesEnabled, MergeTrainsEnabled: set.MergeTrainsEnabled,
@@ -217,7 +217,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	if p.Description != nil {
 		e.DescriptionHTML = markdown.Description(*p.Description)
 	}
-	e.accessLevels(p)
+	e.accessLevels(access)
 	e.ImportType = importType(p)
 	if parent != nil && parent.OwnerID != nil {
 		e.Owner = s.user(owners[*parent.OwnerID])
@@ -246,15 +246,15 @@ func importStatus(p *project.Project) string {
 	return p.ImportStatus
 }
 
-func (e *projectEntity) accessLevels(p *project.Project) {
-	e.IssuesAccess, e.RepositoryAccess, e.MergeRequestsAccess = p.Access("issues"), p.Access("repository"), p.Access("merge_requests")
-	e.ForkingAccess, e.WikiAccess, e.BuildsAccess = p.Access("forking"), p.Access("wiki"), p.Access("builds")
-	e.SnippetsAccess, e.PagesAccess, e.AnalyticsAccess = p.Access("snippets"), p.Access("pages"), p.Access("analytics")
-	e.ContainerRegistryAccess, e.SecurityAccess = p.Access("container_registry"), p.Access("security_and_compliance")
-	e.ReleasesAccess, e.EnvironmentsAccess, e.FeatureFlagsAccess = p.Access("releases"), p.Access("environments"), p.Access("feature_flags")
-	e.InfrastructureAccess, e.MonitorAccess = p.Access("infrastructure"), p.Access("monitor")
-	e.ModelExperimentsAccess, e.ModelRegistryAccess = p.Access("model_experiments"), p.Access("model_registry")
-	e.PackageRegistryAccess, e.RequirementsAccess = p.Access("package_registry"), p.Access("requirements")
+func (e *projectEntity) accessLevels(access func(feature string) string) {
+	e.IssuesAccess, e.RepositoryAccess, e.MergeRequestsAccess = access("issues"), access("repository"), access("merge_requests")
+	e.ForkingAccess, e.WikiAccess, e.BuildsAccess = access("forking"), access("wiki"), access("builds")
+	e.SnippetsAccess, e.PagesAccess, e.AnalyticsAccess = access("snippets"), access("pages"), access("analytics")
+	e.ContainerRegistryAccess, e.SecurityAccess = access("container_registry"), access("security_and_compliance")
+	e.ReleasesAccess, e.EnvironmentsAccess, e.FeatureFlagsAccess = access("releases"), access("environments"), access("feature_flags")
+	e.InfrastructureAccess, e.MonitorAccess = access("infrastructure"), access("monitor")
+	e.ModelExperimentsAccess, e.ModelRegistryAccess = access("model_experiments"), access("model_registry")
+	e.PackageRegistryAccess, e.RequirementsAccess = access("package_registry"), access("requirements")
 }
 
 func (s *Server) projectLinks(p *project.Project) projectLinks {
