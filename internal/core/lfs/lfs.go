@@ -93,9 +93,11 @@ func (s *Service) Require(ctx context.Context, as authz.Actor, p *project.Projec
 	return nil
 }
 
-// Has gives which of the objects the project has, by name. It asks for no permission.
+// Has gives which of the objects the project has, by name; what can name none is not
+// looked for. It asks for no permission.
 func (s *Service) Has(ctx context.Context, id project.ID, oids []string) (map[string]Pointer, error) {
 	out := make(map[string]Pointer, len(oids))
+	oids = slices.DeleteFunc(slices.Clone(oids), func(oid string) bool { return !Pointer{OID: oid}.Valid() })
 	for chunk := range slices.Chunk(oids, db.MaxArgs) {
 		var w db.Where
 		w.And("l.project_id = ?", id)

@@ -228,7 +228,7 @@ func TestService_LinkAll(t *testing.T) {
 		if err := w.Link(t.Context(), w.shop, w.den, []string{b.OID, pointer("never seen").OID}); err != nil {
 			t.Fatal(err)
 		}
-		if has, err := w.Has(t.Context(), w.den, []string{a.OID, b.OID}); err != nil || len(has) != 1 || has[b.OID] != b {
+		if has, err := w.Has(t.Context(), w.den, []string{a.OID, b.OID, "", "\x00", "\xff", strings.ToUpper(b.OID)}); err != nil || len(has) != 1 || has[b.OID] != b {
 			t.Errorf("after Link: %v, %v", has, err)
 		}
 		for range 2 {
@@ -419,6 +419,7 @@ func TestService_Lock(t *testing.T) {
 		}{
 			"all": {lfs.LockFilter{}, 2}, "path": {lfs.LockFilter{Path: "b"}, 1}, "id": {lfs.LockFilter{ID: lock.ID}, 1},
 			"after": {lfs.LockFilter{After: lock.ID}, 1}, "one": {lfs.LockFilter{Limit: 1}, 1}, "no": {lfs.LockFilter{Path: "c"}, 0},
+			"no path": {lfs.LockFilter{Path: "\xff\x00"}, 0},
 		} {
 			if got, err := w.Locks(ctx, w.rita, at(w.rita), row.f); err != nil || len(got) != row.want {
 				t.Errorf("%s: %v, %v", name, got, err)

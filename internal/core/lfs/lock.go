@@ -106,6 +106,9 @@ func (s *Service) VerifyLocks(ctx context.Context, as authz.Actor, p *project.Pr
 }
 
 func (s *Service) locks(ctx context.Context, id project.ID, f LockFilter) ([]Lock, error) {
+	if f.Path != "" && !gitcmd.ValidPath(f.Path) {
+		return nil, nil // nobody could lock it
+	}
 	var w db.Where
 	w.And("project_id = ?", id)
 	w.And("id > ?", f.After)

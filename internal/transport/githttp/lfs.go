@@ -247,13 +247,13 @@ func (x *lfsExchange) fault(err error) {
 		lfsRefuse(x.w, http.StatusNotFound, "Not found.")
 	case kind == errs.Forbidden:
 		lfsRefuse(x.w, http.StatusForbidden, err.Error())
+	case errors.Is(err, lfs.ErrOff):
+		lfsRefuse(x.w, http.StatusNotImplemented, err.Error())
 	case kind == errs.Unavailable:
 		x.w.Header().Set("Retry-After", "1")
 		lfsRefuse(x.w, http.StatusServiceUnavailable, err.Error())
 	case kind == errs.Unprocessable:
 		lfsRefuse(x.w, http.StatusUnprocessableEntity, err.Error())
-	case errors.Is(err, lfs.ErrOff):
-		lfsRefuse(x.w, http.StatusNotImplemented, err.Error())
 	case x.r.Context().Err() != nil: // the client went away
 	default:
 		x.Log.Error("LFS request failed", "path", x.r.URL.Path, "error", err)
