@@ -52,7 +52,9 @@ func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, 
 }
 
 // AddEmail gives a user one more address; confirmed takes it for proved, which only
-// administrators may ask for. One that is taken is Invalid.
+// administrators may ask for. What users claim of themselves is never taken for proved:
+// it would turn invitations to others, and their commits, into theirs. One that is taken
+// is Invalid.
 func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserID, email string, confirmed bool) (Address, error) {
 	user, err := s.mayAddress(ctx, as, user)
 	if err != nil {
@@ -66,7 +68,7 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 	}
 	now := db.At(s.Now())
 	row := emailRow{UserID: user, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
-	if confirmed && as.Admin || s.Settings.Current().EmailConfirmationSetting == "off" {
+	if as.Admin && (confirmed || s.Settings.Current().EmailConfirmationSetting == "off") {
 		row.ConfirmedAt = &now
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -41,6 +41,29 @@ func TestAccessRequests(t *testing.T) {
 	})
 }
 
+// Somebody who says that another's address is theirs gets none of the other's invitations.
+func TestInvitations_claimedAddress(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		_, eve := p.signUp("eve")
+		app := get[gitlab.Project](p, ann, "POST", "/projects", "name=App&visibility=private", 201)
+		path := fmt.Sprintf("/projects/%d", app.ID)
+		p.want(ann, "POST", path+"/invitations", "email=early@corp.example&access_level=40", 201, `{"status":"success"}`)
+		for _, claimed := range []string{"early@corp.example", "late@corp.example"} {
+			if got := get[gitlab.Email](p, eve, "POST", "/user/emails", "email="+claimed, 201); got.ConfirmedAt != nil {
+				t.Errorf("%s: got %+v, want it unproved", claimed, got)
+			}
+		}
+		p.want(ann, "POST", path+"/invitations", "email=late@corp.example&access_level=40", 201, `{"status":"success"}`)
+		p.want(eve, "GET", path, "", 404, `{"message":"404 Project Not Found"}`)
+		if list := get[[]gitlab.PendingInvite](p, ann, "GET", path+"/invitations", "", 200); len(list) != 2 {
+			t.Errorf("got %d invitations, want both still waiting", len(list))
+		}
+	})
+}
+
 func TestInvitations(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

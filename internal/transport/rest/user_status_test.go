@@ -50,7 +50,7 @@ func TestUserEmails(t *testing.T) {
 		ann, key := p.signUp("ann")
 		_, other := p.signUp("ben")
 		p.want(key, "GET", "/user/emails", "", 200, "[]")
-		const more = `{"id":4,"email":"more@example.com","confirmed_at":"2026-05-04T15:38:00.000Z"}`
+		const more = `{"id":4,"email":"more@example.com","confirmed_at":null}` // nobody proves an address by naming it
 		p.want(key, "POST", "/user/emails", "email=More@example.com", 201, more)
 		p.want(key, "GET", "/user/emails", "", 200, "["+more+"]")
 		p.want(key, "GET", "/user/emails/4", "", 200, more)
@@ -61,7 +61,6 @@ func TestUserEmails(t *testing.T) {
 		for _, taken := range []string{"more@example.com", "ann@example.com", "BEN@example.com"} {
 			p.want(key, "POST", "/user/emails", "email="+taken, 400, `{"message":{"email":["has already been taken"]}}`)
 		}
-		p.want(other, "POST", "/user/emails", "email=more@example.com", 400, `{"message":{"email":["has already been taken"]}}`)
 		p.want(key, "POST", "/user/emails", "email=nonsense", 400, `{"message":{"email":["is invalid"]}}`)
 
 		at := fmt.Sprintf("/users/%d/emails", ann)
@@ -75,11 +74,11 @@ func TestUserEmails(t *testing.T) {
 		p.want(adminToken, "GET", at+"?per_page=1&page=2", "", 200, "["+body+"]")
 
 		// An address that is shown is shown no more once it is gone.
-		if w, body := p.call(adminToken, "PUT", fmt.Sprintf("/users/%d", ann), "public_email=more@example.com"); w.Code != 200 {
+		if w, body := p.call(adminToken, "PUT", fmt.Sprintf("/users/%d", ann), "public_email=given@example.com"); w.Code != 200 {
 			t.Fatalf("got %d %s", w.Code, body)
 		}
-		p.want(adminToken, "DELETE", at+"/4", "", 204, "")
-		p.want(adminToken, "DELETE", at+"/4", "", 404, `{"message":"404 Email Not Found"}`)
+		p.want(adminToken, "DELETE", at+"/5", "", 204, "")
+		p.want(adminToken, "DELETE", at+"/5", "", 404, `{"message":"404 Email Not Found"}`)
 		if _, body := p.call(other, "GET", fmt.Sprintf("/users/%d", ann), ""); !strings.Contains(body, `"public_email":null`) {
 			t.Errorf("got %s, want no public address", body)
 		}
