@@ -245,6 +245,13 @@ func TestService_EnsureByNames(t *testing.T) {
 				t.Errorf("as %s: %q, %v, want new alone", tt.as.Username, titles, err)
 			}
 		}
+		many := make([]string, 501)
+		for i := range many {
+			many[i] = fmt.Sprint("one of many ", i)
+		}
+		if got, err := f.labels.EnsureByNames(ctx, f.planner, f.in(f.planner), many, true); !errs.Is(err, errs.Invalid) || len(got) != 0 {
+			t.Errorf("501 titles: %d labels, %v, want none", len(got), err)
+		}
 		// The project's own label wins over the group's of the same title.
 		own := f.create(f.above(), "both")
 		id := f.Insert("labels", coretest.Row{"namespace_id": f.in(f.planner).Namespace, "title": "both", "title_fold": "both", "color": "#fff"})

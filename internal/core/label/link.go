@@ -9,17 +9,26 @@ import (
 	"strings"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 )
 
+// maxTitles bounds how many labels one call names: each may have to be made, while nobody
+// else writes.
+const maxTitles = 500
+
 // EnsureByNames returns the labels with these titles that the place may use, in the
 // order of the titles. Missing ones are made where create says so and the actor may
-// manage labels, and left out otherwise, as titles that no label can have are.
+// manage labels, and left out otherwise, as titles that no label can have are. More than
+// 500 titles are Invalid.
 func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, titles []string, create bool) ([]Label, error) {
 	titles = tidy(titles)
 	if len(titles) == 0 {
 		return nil, nil
+	}
+	if len(titles) > maxTitles {
+		return nil, errs.Plain(fmt.Sprintf("labels are too many (maximum is %d)", maxTitles))
 	}
 	known, err := s.named(ctx, at.Namespace, titles)
 	if err != nil {

@@ -12,8 +12,12 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// maxInvitations is how many people one call may invite.
+// maxInvitations is how many people one call may invite or add.
 const maxInvitations = 100
+
+func tooMany() error {
+	return errs.Plain(fmt.Sprintf("Too many users specified (limit is %d)", maxInvitations))
+}
 
 func (s *Server) invitationRoutes() []*api.Route {
 	var out []*api.Route
@@ -114,7 +118,7 @@ func (m memberSource) invite(ctx context.Context, as authz.Actor, p inviteParams
 		return memberOutcome{}, err
 	}
 	if len(p.Emails)+len(p.UserIDs) > maxInvitations {
-		return memberOutcome{}, errs.Plain(fmt.Sprintf("Too many users specified (limit is %d)", maxInvitations))
+		return memberOutcome{}, tooMany()
 	}
 	var expires *string
 	if p.Expires != "" {

@@ -169,11 +169,17 @@ func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams
 		in.ExpiresOn = (*string)(&p.Expires)
 	}
 	if many := p.several(); many != nil {
+		if len(many) > maxInvitations {
+			return nil, tooMany()
+		}
 		return m.addMany(ctx, as, at, in, many)
 	}
 	if p.Username != nil {
 		in.Username = *p.Username
-	} else if in.UserID = memberID(*p.UserID); in.UserID == 0 {
+	} else if p.UserID != nil { // both may be null
+		in.UserID = memberID(*p.UserID)
+	}
+	if in.Username == "" && in.UserID == 0 {
 		return nil, errs.Missing("User")
 	}
 	added, err := m.s.Namespaces.Add(ctx, as, at, in)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -259,6 +260,13 @@ func TestMembers(t *testing.T) {
 		p.want(ann, "POST", members, "username=bob&access_level=30", 409, `{"message":"Member already exists"}`)
 		p.want(ann, "POST", members, "username=cat&access_level=31", 400, `{"message":{"access_level":["is not included in the list"]}}`)
 		p.want(ann, "POST", members, "user_id=999&access_level=30", 404, `{"message":"404 User Not Found"}`)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+members, strings.NewReader(`{"user_id":null,"access_level":30}`))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Private-Token": {ann}}
+		nobody := httptest.NewRecorder()
+		if p.kit.ServeHTTP(nobody, r); nobody.Code != http.StatusNotFound || nobody.Body.String() != `{"message":"404 User Not Found"}` {
+			t.Errorf("null for a user: got %d %s", nobody.Code, nobody.Body)
+		}
+		p.want(ann, "POST", members, "access_level=30&user_id=1"+strings.Repeat(",1", 100), 400, `{"message":"Too many users specified (limit is 100)"}`)
 		p.want(bob, "POST", members, "username=cat&access_level=50", 400,
 			`{"message":"cat: the member access level can't be higher than the current user's one","status":"error"}`)
 		p.want(ann, "POST", members, fmt.Sprintf("user_id=%d,%d,999&access_level=20", bobID, catID), 201,
