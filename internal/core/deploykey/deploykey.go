@@ -145,7 +145,10 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, 
 	k = &Key{known, push}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
 	if errors.Is(err, db.ErrDuplicate) { // somebody else enabled it just now
-		return s.find(ctx, p, known.ID)
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
+			k, err = s.find(ctx, p, known.ID)
+			return err
+		})
 	}
 	return k, refused(err, "enable deploy key")
 }

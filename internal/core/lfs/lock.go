@@ -62,7 +62,12 @@ func (s *Service) Lock(ctx context.Context, as authz.Actor, p *project.Project, 
 		return err
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
-		there, again := s.Locks(ctx, as, p, LockFilter{Path: at})
+		var there []Lock
+		again := s.DB.InTx(ctx, func(ctx context.Context) error {
+			var err error
+			there, err = s.locks(ctx, p.ID, LockFilter{Path: at})
+			return err
+		})
 		if again != nil || len(there) == 0 {
 			return nil, errors.Join(err, again)
 		}

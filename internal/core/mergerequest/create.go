@@ -128,6 +128,16 @@ func (s *Service) checkTwin(ctx context.Context, source project.ID, from string,
 	return errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: "+twin.Reference())
 }
 
+// twin is checkTwin for when a row was in the way, which is otherwise that error: whoever
+// wrote it may not have committed yet for those who only read.
+func (s *Service) twin(ctx context.Context, source project.ID, from string, target project.ID, to string, otherwise error) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error { return s.checkTwin(ctx, source, from, target, to) })
+	if err == nil {
+		err = otherwise
+	}
+	return err
+}
+
 func checkText(bad *errs.Fields, title, description *string) {
 	if title != nil {
 		bad.Check(strings.TrimSpace(*title) != "", "title", "can't be blank")
@@ -259,9 +269,10 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		return s.bus.Publish(ctx, Created{Fact: fact(as, p, m), Assigned: m.Assignees, Reviewers: reviewerIDs(m)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
-		if twin := s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch); twin != nil {
-			return twin
-		}
+		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
+	}
+	if refused, ok := errors.AsType[*errs.Error](err); ok {
+		return refused
 	}
 	if err != nil {
 		return fmt.Errorf("create merge request: %w", err)

@@ -3,6 +3,7 @@ package mergerequest_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"tenon/internal/base/db"
@@ -377,5 +378,48 @@ func TestService_List_statements(t *testing.T) {
 		if one > 4 || all > 5 {
 			t.Errorf("statements: got %d and %d, want 4 and 5 at most", one, all)
 		}
+	})
+}
+
+// Of several equal requests at the same moment one is made, and of several that are led
+// to one branch one gets there; the others hear why not.
+func TestService_equalAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.push("topic", w.tip("main"), files{"c": "c\n"}, "One")
+		p := w.as(w.developer)
+		atOnce := func(n int, do func(i int) error) {
+			t.Helper()
+			fails := make([]error, n)
+			var wg sync.WaitGroup
+			for i := range fails {
+				wg.Go(func() { fails[i] = do(i) })
+			}
+			wg.Wait()
+			won := 0
+			for _, err := range fails {
+				if err == nil {
+					won++
+				} else if !errs.Is(err, errs.Conflict) {
+					t.Errorf("got %v, want a conflict", err)
+				}
+			}
+			equal(t, "won", won, 1)
+		}
+		atOnce(8, func(int) error {
+			_, _, err := w.requests.Create(t.Context(), w.developer, p, mergerequest.Input{SourceBranch: "topic", TargetBranch: "main", Title: "x"})
+			return err
+		})
+		var made []mergerequest.IID
+		for _, target := range []string{"left", "right", "up", "down"} {
+			w.push(target, w.tip("main"), files{target: "x\n"}, target)
+			made = append(made, w.create(mergerequest.Input{SourceBranch: "topic", TargetBranch: target, Title: target}).IID)
+		}
+		w.push("goal", w.tip("main"), files{"goal": "x\n"}, "goal")
+		goal := "goal"
+		atOnce(len(made), func(i int) error {
+			_, err := w.requests.Update(t.Context(), w.developer, p, made[i], mergerequest.Changes{TargetBranch: &goal})
+			return err
+		})
 	})
 }

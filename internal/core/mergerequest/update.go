@@ -97,15 +97,20 @@ func (s *Service) checkUpdate(ctx context.Context, p *project.Project, m *MergeR
 	if m.SourceProjectID == nil {
 		return nil
 	}
-	target := m.TargetBranch
-	if c.TargetBranch != nil {
-		target = *c.TargetBranch
-	}
+	target := c.target(m)
 	reopens := c.Event == Reopen && m.State == StateClosed
 	if reopens || (m.State == StateOpened && target != m.TargetBranch) {
 		return s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, target)
 	}
 	return nil
+}
+
+// target is the branch that m is to go to once the changes are made.
+func (c *Changes) target(m *MergeRequest) string {
+	if c.TargetBranch != nil {
+		return *c.TargetBranch
+	}
+	return m.TargetBranch
 }
 
 // checkFork keeps a request whose fork is gone from being opened again, and lets only who
@@ -167,10 +172,11 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		return s.publishState(ctx, fact(as, p, &now), state)
 	})
+	if errors.Is(err, db.ErrDuplicate) {
+		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, c.target(m), err)
+	}
 	var known *errs.Error
 	switch {
-	case errors.Is(err, db.ErrDuplicate):
-		return s.checkTwin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, m.TargetBranch)
 	case errors.As(err, &known):
 		return err
 	case err != nil:
