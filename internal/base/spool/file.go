@@ -29,14 +29,19 @@ type file struct {
 	ended   bool
 	err     error
 	more    chan struct{} // closed at the next change
+	over    chan struct{} // closed when it has ended or is live
 	taken   chan struct{} // closed when a reader has moved on in the window
 }
 
 func newFile(disk *os.File, most int64, room func(n int64) bool) *file {
-	return &file{
+	f := &file{
 		disk: disk, most: most, room: room, live: disk == nil, reading: map[*Reader]struct{}{},
-		more: make(chan struct{}), taken: make(chan struct{}),
+		more: make(chan struct{}), over: make(chan struct{}), taken: make(chan struct{}),
 	}
+	if f.live {
+		close(f.over)
+	}
+	return f
 }
 
 // holdUp is how long one reader may keep the others waiting.
@@ -57,6 +62,9 @@ func (f *file) Write(p []byte) (int, error) {
 		}
 	}
 	f.change(func() {
+		if !f.live && !f.ended {
+			close(f.over)
+		}
 		f.live = true
 		f.window = p
 		f.size += int64(len(p))
@@ -136,7 +144,12 @@ func (f *file) progress() {
 }
 
 func (f *file) finish(err error) {
-	f.change(func() { f.ended, f.err = true, err })
+	f.change(func() {
+		if !f.live {
+			close(f.over)
+		}
+		f.ended, f.err = true, err
+	})
 }
 
 // kept reports whether the disk has all of it.

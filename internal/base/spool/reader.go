@@ -58,25 +58,21 @@ func (r *Reader) Await(d time.Duration) error {
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for {
-		f := r.growing
-		f.mu.Lock()
-		ended, live, more := f.ended, f.live, f.more
-		f.mu.Unlock()
-		if live {
-			return nil
-		}
-		if ended {
-			return r.reopen()
-		}
-		select {
-		case <-more:
-		case <-timer.C:
-			return nil
-		case <-r.ctx.Done():
-			return context.Cause(r.ctx)
-		}
+	f := r.growing
+	select { // not at every change: many may wait
+	case <-f.over:
+	case <-timer.C:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
 	}
+	f.mu.Lock()
+	live := f.live
+	f.mu.Unlock()
+	if live {
+		return nil
+	}
+	return r.reopen()
 }
 
 // reopen turns a reader of a file that has ended into one of the finished file, if there

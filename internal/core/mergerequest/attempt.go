@@ -18,7 +18,7 @@ type attempt struct {
 	in     MergeInput
 	repo   *gitcmd.Repo
 	kept   *gitcmd.Quarantine // for the first try, with what a trial merge left; nil afterwards
-	method string // of the project
+	method string             // of the project
 	squash bool
 	source *project.Project
 
