@@ -115,6 +115,9 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 		if i == 0 {
 			ops = operations(w, o)
 		} else {
+			if err := w.packed(ctx, s); err != nil {
+				return err
+			}
 			out.line("\nRepository %s: %d commits.\n", o.repo, w.commits)
 			if ops, err = w.readsOfReal(ctx, o); err != nil {
 				return err

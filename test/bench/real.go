@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,24 @@ func (w *world) push(ctx context.Context, from, source string) (*world, error) {
 	out.archived = out.shas[:min(50, len(out.shas))]
 	fmt.Fprintf(os.Stderr, "  %-16s %6d in %6.2f s\n", "real commits", out.commits, time.Since(began).Seconds())
 	return out, err
+}
+
+// packed waits until housekeeping has packed the repository that was pushed: the commit
+// graph is its last step. A large one takes minutes.
+func (w *world) packed(ctx context.Context, s *server) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	info := filepath.Join(w.onDisk(s.data), "objects", "info")
+	for {
+		for _, name := range []string{"commit-graph", "commit-graphs"} {
+			if _, err := os.Stat(filepath.Join(info, name)); err == nil {
+				return s.quiet(ctx)
+			}
+		}
+		if err := wait(ctx, time.Second); err != nil {
+			return fmt.Errorf("the repository is not packed: %w", err)
+		}
+	}
 }
 
 // makePushes adds the commits that the measurement of pushing sends, one file each.
