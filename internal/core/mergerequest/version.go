@@ -218,6 +218,9 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	if err != nil {
 		return err
 	}
+	if err := s.keepOld(ctx, l, p, old); err != nil {
+		return err
+	}
 	won := false
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		now := s.now()
@@ -363,4 +366,20 @@ func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, fmt.Errorf("read version: %w", err)
 	}
 	return &v, nil
+}
+
+// keepOld keeps the head of a version that is about to be old, where the new head does not
+// hold it: it would be pruned, and the version could not be shown.
+func (s *Service) keepOld(ctx context.Context, l look, p *project.Project, old string) error {
+	if old == "" {
+		return nil
+	}
+	held, err := contains(ctx, l.repo, l.source, idOf(old))
+	if err != nil || held {
+		return err
+	}
+	if _, err := l.repo.Info(ctx, idOf(old)); errors.Is(err, gitcmd.ErrNotFound) {
+		return nil // it is gone already
+	}
+	return s.repos.KeepAround(ctx, p, idOf(old))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -67,6 +68,28 @@ func TestService_Versions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a force push takes off its branch stays for the versions that show it.
+func TestService_Versions_forced(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.open("topic", files{"c": "c\n"})
+		first := m.HeadSHA
+		w.push("topic", "", files{"c": "cc\n"}, "On top")
+		second := w.read(m.IID).HeadSHA
+		equal(t, "kept of what is still in the branch", w.ref(gitcmd.RefName("refs/keep-around/"+first)), "")
+		w.move("topic", w.tip("main"))
+		w.push("topic", "", files{"d": "d\n"}, "Anew")
+		w.read(m.IID)
+		equal(t, "kept of what was forced away", w.ref(gitcmd.RefName("refs/keep-around/"+second)), second)
+		check(t, w.git().Maintain(t.Context(), gitcmd.Maintenance{Full: true, Grace: time.Nanosecond}))
+		for _, v := range w.versions(m.IID) {
+			if _, err := w.requests.Diff(t.Context(), w.reporter, w.as(w.reporter), m, &v); err != nil {
+				t.Errorf("the version at %s: %v", v.HeadSHA, err)
+			}
+		}
+	})
 }
 
 // A request may come before its branches.

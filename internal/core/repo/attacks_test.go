@@ -1,0 +1,187 @@
+package repo_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/repo"
+)
+
+// A branch and a tag of one name made a page show other code than a clone gets
+// (CVE-2025-5101): every read takes the same of the two, and each can be named in full.
+func TestService_sameNameOfBranchAndTag(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		tagged := w.put("main", "who", "the tag\n")
+		branched := w.put("twice", "other", "the branch\n")
+		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/tags/twice", New: tagged.ID}, {Ref: "refs/tags/main", New: branched.ID}}))
+		reads := map[string]func(ref string) gitcmd.ObjectID{
+			"commit": func(ref string) gitcmd.ObjectID {
+				c, err := w.repos.FindCommit(ctx, w.reporter, w.as(w.reporter), ref)
+				check(t, err)
+				return c.ID
+			},
+			"commits": func(ref string) gitcmd.ObjectID {
+				list, _, err := w.repos.Commits(ctx, w.reporter, w.as(w.reporter), repo.CommitFilter{Ref: ref, Limit: 1})
+				check(t, err)
+				return list[0].ID
+			},
+			"file": func(ref string) gitcmd.ObjectID {
+				f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "who", ref, repo.WithoutHistory)
+				check(t, err)
+				check(t, f.Blob.Close())
+				return f.CommitID
+			},
+			"compare": func(ref string) gitcmd.ObjectID {
+				c, err := w.repos.Compare(ctx, w.reporter, w.as(w.reporter), repo.CompareInput{From: tagged.ID.String(), To: ref, Straight: true})
+				check(t, err)
+				return c.To
+			},
+			"merge base": func(ref string) gitcmd.ObjectID {
+				c, err := w.repos.MergeBase(ctx, w.reporter, w.as(w.reporter), []string{ref, ref})
+				check(t, err)
+				return c.ID
+			},
+			"tree": func(ref string) gitcmd.ObjectID {
+				page, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: ref, Limit: 10})
+				check(t, err)
+				return map[int]gitcmd.ObjectID{1: tagged.ID, 2: branched.ID}[len(page.Entries)]
+			},
+			"archive": func(ref string) gitcmd.ObjectID {
+				a, _ := w.archive(w.reporter, ref, "", "tar")
+				if strings.Contains(a.Name, tagged.ID.String()) {
+					return tagged.ID
+				}
+				return branched.ID
+			},
+		}
+		for name, read := range reads {
+			for ref, want := range map[string]gitcmd.ObjectID{
+				"refs/heads/twice": branched.ID, "refs/tags/twice": tagged.ID, "refs/heads/main": tagged.ID, "refs/tags/main": branched.ID,
+			} {
+				if got := read(ref); got != want {
+					t.Errorf("%s of %s: %s, want %s", name, ref, got, want)
+				}
+			}
+			if got, want := read("twice"), reads["commit"]("twice"); got != want {
+				t.Errorf("%s of the short name: %s, where the commit is %s", name, got, want)
+			}
+			if name != "compare" && name != "merge base" && name != "commit" { // without a name it is the branch, not the tag
+				if got := read(""); got != tagged.ID {
+					t.Errorf("%s of the default branch: %s, want %s", name, got, tagged.ID)
+				}
+			}
+		}
+		b, err := w.repos.FindBranch(ctx, w.reporter, w.as(w.reporter), "twice")
+		check(t, err)
+		tag, err := w.repos.FindTag(ctx, w.reporter, w.as(w.reporter), "twice")
+		check(t, err)
+		if b.Tip.ID != branched.ID || tag.Commit.ID != tagged.ID {
+			t.Errorf("branch %s, tag %s", b.Tip.ID, tag.Commit.ID)
+		}
+	})
+}
+
+// Symbolic links were the way by which file interfaces wrote outside of the repository
+// (CVE-2024-55947, CVE-2025-8110): no path leads through one here, because nothing is
+// ever checked out.
+func TestService_Commit_throughLinks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		base := w.put("main", "dir/file", "hello\n")
+		link := func(path, to string) string {
+			return "M 120000 inline " + path + "\ndata " + string(rune('0'+len(to))) + "\n" + to + "\n"
+		}
+		tip := w.fastImport(commitOf(1, "a@x.org", "Links", "from "+base.ID.String()+"\n"+link("out", "/tmp")+link("up", "../..")+link("here", "dir")))
+		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/links", New: tip}}))
+		content := "evil"
+		for _, a := range []repo.Action{
+			{Kind: repo.ActionCreate, Path: "out/evil", Content: &content},
+			{Kind: repo.ActionCreate, Path: "up/evil", Content: &content},
+			{Kind: repo.ActionCreate, Path: "here/evil", Content: &content},
+			{Kind: repo.ActionUpdate, Path: "here/file", Content: &content},
+			{Kind: repo.ActionDelete, Path: "here/file"},
+			{Kind: repo.ActionMove, PreviousPath: "dir/file", Path: "here/moved"},
+			{Kind: repo.ActionMove, PreviousPath: "here/file", Path: "moved"},
+			{Kind: repo.ActionChmod, Path: "here/file", Executable: ptr(true)},
+			{Kind: repo.ActionCreate, Path: "out", Content: &content},
+			{Kind: repo.ActionCreate, Path: ".git/config", Content: &content},
+			{Kind: repo.ActionCreate, Path: "a/.GIT/hooks/x", Content: &content},
+			{Kind: repo.ActionCreate, Path: "git~1/config", Content: &content},
+			{Kind: repo.ActionCreate, Path: ".g\u200cit/config", Content: &content},
+			{Kind: repo.ActionCreate, Path: "../evil", Content: &content},
+			{Kind: repo.ActionCreate, Path: "dir/../../evil", Content: &content},
+			{Kind: repo.ActionCreate, Path: "/tmp/evil", Content: &content},
+		} {
+			_, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{Branch: "links", Message: "Evil", Actions: []repo.Action{a}})
+			if err == nil || errs.KindOf(err) != errs.Invalid {
+				t.Errorf("%s %s: got %v, want a refusal", a.Kind, a.Path, err)
+			}
+			if _, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), a.Path, "links", repo.WithoutHistory); a.Path != "out" && !errs.Is(err, errs.NotFound) {
+				t.Errorf("%s can be read: %v", a.Path, err)
+			}
+		}
+		// What stands in a link is its own content, for those who read it and those who change it.
+		_, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{
+			Branch: "links", Message: "Turn", Actions: []repo.Action{{Kind: repo.ActionUpdate, Path: "out", Content: ptr("dir/file")}},
+		})
+		check(t, err)
+		f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "out", "links", repo.WithoutHistory)
+		check(t, err)
+		defer f.Blob.Close()
+		if b, err := io.ReadAll(f.Blob); err != nil || !bytes.Equal(b, []byte("dir/file")) || f.Mode != gitcmd.ModeSymlink {
+			t.Errorf("the link holds %q, mode %s, %v", b, f.Mode, err)
+		}
+	})
+}
+
+// Names that could be taken for a commit or for a full name, or that only look like a
+// protected one, get around no rule (CVE-2022-2417, CVE-2023-5226).
+func TestService_misleadingNames(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		c := w.put("main", "a", "1")
+		for _, name := range []string{
+			strings.Repeat("ab", 20), strings.Repeat("AB", 20), strings.Repeat("ab", 32), "refs/heads/main", "refs/tags/v1", "refs/remotes/x",
+			"HEAD", "-x", "--exec=x", "a..b", "a b", "a~1", "a^", "a:b", "a\\b", "a\nb", "a\x7fb", ".a", "a.lock", "a/", "/a", "a//b", "@{-1}", "a@{1}", "x/-y", "*",
+		} {
+			if _, err := w.repos.CreateBranch(ctx, w.owner, w.as(w.owner), name, "main"); err == nil {
+				t.Errorf("the API makes a branch %q", name)
+			}
+			if _, err := w.repos.CreateTag(ctx, w.owner, w.as(w.owner), name, "main", ""); err == nil {
+				t.Errorf("the API makes a tag %q", name)
+			}
+			if _, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{
+				Branch: name, StartBranch: "main", Message: "m", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "b", Content: ptr("1")}},
+			}); err == nil {
+				t.Errorf("a commit makes a branch %q", name)
+			}
+			for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
+				change := repo.RefChange{Ref: gitcmd.RefName(prefix + name), New: c.ID}
+				if err := w.repos.Judge(ctx, w.owner, w.as(w.owner), repo.ByPush, w.open(), []repo.RefChange{change}); err == nil {
+					t.Errorf("a push makes %q", prefix+name)
+				}
+			}
+		}
+		refs, err := w.open().Refs(ctx, "refs/")
+		if check(t, err); len(refs) != 1 {
+			t.Errorf("references: %v", refs)
+		}
+		// Other letters, composed or not, are other names: nothing is folded, so nothing is gone around.
+		access := func(name string) bool {
+			a, err := w.repos.BranchAccess(ctx, w.developer, w.as(w.developer), name)
+			check(t, err)
+			return a.Push
+		}
+		if access("main") || !access("Main") || !access("ma\u0456n") || !access("ma\u0131n") {
+			t.Error("the rule for main does not hold for main alone")
+		}
+	})
+}
