@@ -3,12 +3,14 @@ package mergerequest_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/repo"
 )
 
 // ref gives what a reference names, "" where there is none.
@@ -88,6 +90,17 @@ func TestService_Versions_forced(t *testing.T) {
 			if _, err := w.requests.Diff(t.Context(), w.reporter, w.as(w.reporter), m, &v); err != nil {
 				t.Errorf("the version at %s: %v", v.HeadSHA, err)
 			}
+		}
+		wrong := func() []repo.Problem {
+			found, err := w.repos.Check(t.Context(), repo.CheckOptions{Project: w.id}, func(int, int, string) {})
+			check(t, err)
+			return found
+		}
+		equal(t, "problems", len(wrong()), 0)
+		gone := strings.Repeat("01", 20)
+		w.exec("UPDATE merge_request_versions SET head_sha = ? WHERE head_sha = ?", gone, first)
+		if found := wrong(); len(found) != 1 || found[0].Text != "a merge request shows the commit "+gone+", which is not there" {
+			t.Errorf("the check found %v", found)
 		}
 	})
 }

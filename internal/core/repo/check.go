@@ -90,8 +90,8 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	return append(out, strays...), err
 }
 
-// unkept says which commits that comments or statuses name are not there, or are not kept
-// from being pruned.
+// unkept says which commits that comments, statuses or merge requests name are not there,
+// and which of the former two are not kept from being pruned.
 func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]string, error) {
 	named, err := db.Select[string](ctx, s.db, `SELECT n.commit_id AS id FROM notes n WHERE n.project_id = ? AND n.commit_id IS NOT NULL
 		UNION SELECT p.sha AS id FROM pipelines p WHERE p.project_id = ? ORDER BY id`, id, id)
@@ -100,26 +100,53 @@ func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]
 	}
 	var out []string
 	for _, name := range named {
-		commit, err := gitcmd.ParseObjectID(name)
-		if err == nil {
-			_, err = r.Info(ctx, commit)
+		there, err := holds(ctx, r, name)
+		if err != nil {
+			return nil, err
 		}
-		if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+		if !there {
 			out = append(out, "a comment or status names the commit "+name+", which is not there")
 			continue
 		}
-		if err == nil {
-			_, err = r.Ref(ctx, gitcmd.RefName(keepAround+name))
-		}
+		_, err = r.Ref(ctx, gitcmd.RefName(keepAround+name))
 		if errors.Is(err, gitcmd.ErrNotFound) {
 			out = append(out, "nothing keeps the commit "+name+", which a comment or status names")
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for commits that are named: %w", err)
+			return nil, fmt.Errorf("look for commits that are kept: %w", err)
+		}
+	}
+	shown, err := db.Select[string](ctx, s.db, `SELECT DISTINCT v.head_sha FROM merge_request_versions v
+		JOIN merge_requests m ON m.id = v.merge_request_id WHERE m.target_project_id = ? ORDER BY v.head_sha`, id)
+	if err != nil {
+		return nil, fmt.Errorf("list commits that are shown: %w", err)
+	}
+	for _, name := range shown {
+		there, err := holds(ctx, r, name)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			out = append(out, "a merge request shows the commit "+name+", which is not there")
 		}
 	}
 	return out, nil
+}
+
+// holds reports whether a repository has an object; what is no name has none.
+func holds(ctx context.Context, r *gitcmd.Repo, name string) (bool, error) {
+	id, err := gitcmd.ParseObjectID(name)
+	if err == nil {
+		_, err = r.Info(ctx, id)
+	}
+	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for commit: %w", err)
+	}
+	return true, nil
 }
 
 // stuck lists pushes that were recorded long ago and never settled.
