@@ -45,6 +45,7 @@ var settings = []struct{ name, usage, standard string }{
 	{"git-fetches", "clones and fetches that git works on at a time", "32"},
 	{"git-fetches-per-address", "of those, by one address, for people who are not signed in", "16"},
 	{"git-pack-cache-mb", "megabytes of answers kept for whoever asks the same", "2048"},
+	{"git-import-size-mb", "megabytes that the import of one project may bring", "20480"},
 	{"log-level", "debug, info, warn or error", "info"},
 	{"log-format", "json or text", "json"},
 }

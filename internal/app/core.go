@@ -116,7 +116,7 @@ func (a *App) core() error {
 		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
 	}}
 	a.projects.Outbound, a.projects.Box = outbound, a.box
-	a.repos.Outbound, a.repos.Box = outbound, a.box
+	a.repos.Outbound, a.repos.Box, a.repos.MaxImport = outbound, a.box, int64(a.config.Git.ImportSize)<<20
 	a.checks = &ci.Service{DB: a.db, Policy: a.policy, Bus: a.bus, Repos: a.repos, Now: a.now}
 	a.changelogs = changelog.New(changelog.Deps{
 		DB: a.db, Policy: a.policy, Accounts: a.accounts, Namespaces: a.namespaces, Repos: a.repos, Requests: a.requests, Now: a.now,

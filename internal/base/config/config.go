@@ -73,6 +73,7 @@ type Git struct {
 	Fetches           int // worked on at a time
 	FetchesPerAddress int // likewise, of those who are not signed in, by address
 	PackCache         int // megabytes of answers kept for those who ask the same
+	ImportSize        int // megabytes that the import of one project may bring
 }
 
 // Log says what is logged and how.
@@ -160,6 +161,10 @@ func settings() []setting {
 			key: "git.pack_cache_mb", env: "TENON_GIT_PACK_CACHE_MB", flag: "git-pack-cache-mb", fallback: "2048",
 			set: func(c *Config, v string) string { return setNumber(&c.Git.PackCache, v) },
 			get: func(c *Config) string { return strconv.Itoa(c.Git.PackCache) },
+		}, {
+			key: "git.import_size_mb", env: "TENON_GIT_IMPORT_SIZE_MB", flag: "git-import-size-mb", fallback: "20480",
+			set: func(c *Config, v string) string { return setNumber(&c.Git.ImportSize, v) },
+			get: func(c *Config) string { return strconv.Itoa(c.Git.ImportSize) },
 		}, {
 			key: "log.level", env: "TENON_LOG_LEVEL", flag: "log-level", fallback: "info",
 			set: func(c *Config, v string) string {

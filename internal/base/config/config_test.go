@@ -50,7 +50,7 @@ func TestLoad_defaults(t *testing.T) {
 	}
 	want := Config{
 		Data: data, HTTP: "127.0.0.1:8080", SSH: "127.0.0.1:2222", Database: "sqlite:" + data + "/tenon.db",
-		RateLimits: true, MetricsFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
+		RateLimits: true, MetricsFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048, ImportSize: 20480}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
 	}
 	c.sources = nil
 	if diff := cmp.Diff(want, *c, cmp.AllowUnexported(Config{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
@@ -259,6 +259,7 @@ token = "[masked]" # TENON_ROOT_TOKEN
 fetches = "32" # default
 fetches_per_address = "16" # default
 pack_cache_mb = "2048" # default
+import_size_mb = "20480" # default
 
 [log]
 level = "info" # default

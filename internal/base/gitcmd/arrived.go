@@ -40,10 +40,24 @@ func (r *Repo) ArrivedBlobs(ctx context.Context, least, most int64, fn func(cont
 	if !r.hasPacks() {
 		return nil
 	}
-	ids, err := r.arrivedPacked(ctx, least, most)
+	ids, err := r.blobsOf(ctx, []string{"GIT_OBJECT_DIRECTORY=" + r.objects}, least, most)
 	if err != nil {
 		return fmt.Errorf("look through new packs: %w", err)
 	}
+	return r.each(ctx, ids, most, fn)
+}
+
+// SmallBlobs is ArrivedBlobs for all objects of the repository, whether or not anything
+// refers to them.
+func (r *Repo) SmallBlobs(ctx context.Context, least, most int64, fn func(content []byte) error) error {
+	ids, err := r.blobsOf(ctx, nil, least, most)
+	if err != nil {
+		return fmt.Errorf("look through objects: %w", err)
+	}
+	return r.each(ctx, ids, most, fn)
+}
+
+func (r *Repo) each(ctx context.Context, ids []ObjectID, most int64, fn func(content []byte) error) error {
 	for _, id := range ids {
 		content, err := r.content(ctx, id, KindBlob, most)
 		if err != nil {
@@ -98,11 +112,12 @@ func looseBlob(dir string, id ObjectID, least, most int64, fn func(content []byt
 	return fn(content)
 }
 
-// arrivedPacked lists the blobs of these sizes in the packs of the quarantine alone. It is
-// brief work: the pushes that wait for it must not be what it waits for.
-func (r *Repo) arrivedPacked(ctx context.Context, least, most int64) ([]ObjectID, error) {
+// blobsOf lists the blobs of these sizes in the repository, or in the packs of the
+// quarantine that env names. It is brief work: the pushes that wait for it must not be
+// what it waits for.
+func (r *Repo) blobsOf(ctx context.Context, env []string, least, most int64) ([]ObjectID, error) {
 	list, err := r.git.stream(ctx, call{
-		repo: r.main(), env: []string{"GIT_OBJECT_DIRECTORY=" + r.objects},
+		repo: r.main(), env: env,
 		args: []string{"cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch-check=%(objecttype) %(objectsize) %(objectname)"},
 	})
 	if err != nil {

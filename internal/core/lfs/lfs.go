@@ -186,6 +186,11 @@ func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.Require(ctx, as, p, Upload); err != nil {
 		return err
 	}
+	return s.Place(ctx, p.ID, o, from)
+}
+
+// Place is Store for what an import brings. It asks for no permission.
+func (s *Service) Place(ctx context.Context, id project.ID, o Pointer, from io.Reader) error {
 	if !o.Valid() {
 		return errs.New(errs.Unprocessable, "Invalid object")
 	}
@@ -210,7 +215,7 @@ func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project,
 		}
 		if _, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
 			SELECT CAST(? AS BIGINT), id, created_at FROM lfs_objects WHERE oid = ? ON CONFLICT (project_id, object_id) DO NOTHING`,
-			p.ID, o.OID); err != nil {
+			id, o.OID); err != nil {
 			return fmt.Errorf("give large object to project: %w", err)
 		}
 		return nil

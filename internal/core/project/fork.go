@@ -240,7 +240,7 @@ func (p *Project) Filling() bool {
 }
 
 // RecordImport notes how far the filling of a repository has come; message says why it
-// failed, "" where it did not. It asks for no permission.
+// failed, or what did not come along with one that is finished, "" for neither. It asks for no permission.
 func (s *Service) RecordImport(ctx context.Context, id ID, status, message string) error {
 	var text *string
 	if message != "" {

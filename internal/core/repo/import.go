@@ -14,9 +14,6 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxImport bounds what an import may bring, in bytes.
-const maxImport = 20 << 30
-
 // Import fills the repository of a new project from another server. What a crash left
 // undone, another run does. A failure is the end: from then on people may push, and
 // nothing may take their references away.
@@ -58,7 +55,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	tunnel, err := s.Outbound.Open(at, maxImport)
+	tunnel, err := s.Outbound.Open(at, s.MaxImport)
 	if err != nil {
 		return err //nolint:wrapcheck // the sentence stands
 	}
@@ -71,7 +68,11 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err := r.FetchAll(ctx, remote); err != nil {
 		return err //nolint:wrapcheck // git's own error
 	}
-	return s.finishImport(ctx, p, r, head)
+	note, err := s.importLFS(ctx, p, r, at, remote.Authorization)
+	if err != nil {
+		return err
+	}
+	return s.finishImport(ctx, p, r, head, note)
 }
 
 // remote opens the sealed credentials.
@@ -94,7 +95,8 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 }
 
 // finishImport gives the project its default branch, protected like that of any other.
-func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcmd.Repo, head string) error {
+// The note says what did not come along, "" for nothing.
+func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcmd.Repo, head, note string) error {
 	if err := dropMisleading(ctx, r); err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 				return err
 			}
 		}
-		if err := s.projects.RecordImport(ctx, p.ID, project.ImportFinished, ""); err != nil {
+		if err := s.projects.RecordImport(ctx, p.ID, project.ImportFinished, note); err != nil {
 			return err
 		}
 		return s.Enqueue(ctx, Measuring{ProjectID: p.ID})

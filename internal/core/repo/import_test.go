@@ -2,13 +2,17 @@ package repo_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/gitcmd"
@@ -18,9 +22,9 @@ import (
 	"tenon/internal/core/project"
 )
 
-// elsewhere serves a repository with two branches and a tag at /shop.git, to sam with the
-// password s3cret only, and a way there at /moved.git.
-func elsewhere(t *testing.T) *httptest.Server {
+// elsewhere serves a repository with two branches, a tag and pointers to large objects at
+// /shop.git, to sam with the password s3cret only, and a way there at /moved.git.
+func elsewhere(t *testing.T, batch http.HandlerFunc, large ...string) *httptest.Server {
 	t.Helper()
 	dir := t.TempDir()
 	git := func(args ...string) {
@@ -32,6 +36,10 @@ func elsewhere(t *testing.T) *httptest.Server {
 		}
 	}
 	git("init", "-q", "-b", "trunk", "work")
+	for _, content := range large {
+		check(t, os.WriteFile(filepath.Join(dir, "work", content+".bin"), []byte(pointer(content).Text()), 0o600))
+	}
+	git("-C", "work", "add", ".")
 	git("-C", "work", "commit", "-q", "--allow-empty", "-m", "First")
 	git("-C", "work", "branch", "aside")
 	git("-C", "work", "tag", "-a", "v1", "-m", "One")
@@ -52,6 +60,8 @@ func elsewhere(t *testing.T) *httptest.Server {
 		case user != "sam" || password != "s3cret":
 			w.Header().Set("Www-Authenticate", `Basic realm="elsewhere"`)
 			http.Error(w, "who are you", http.StatusUnauthorized)
+		case batch != nil && strings.HasPrefix(r.URL.Path, "/shop.git/info/lfs/"):
+			batch(w, r)
 		default:
 			backend.ServeHTTP(w, r)
 		}
@@ -62,14 +72,14 @@ func elsewhere(t *testing.T) *httptest.Server {
 
 func TestService_Import(t *testing.T) {
 	t.Parallel()
-	server := elsewhere(t)
+	server := elsewhere(t, nil)
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		rules := safehttp.Rules{Local: true}
 		var asked []job.Args
 		box, err := secret.NewBox(secret.NewKey())
 		check(t, err)
-		w.repos.Outbound, w.repos.Box = &safehttp.Dialer{Rules: func() safehttp.Rules { return rules }}, box
+		w.repos.Outbound, w.repos.Box, w.repos.MaxImport = &safehttp.Dialer{Rules: func() safehttp.Rules { return rules }}, box, 1<<30
 		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			asked = append(asked, args)
 			return nil
@@ -106,6 +116,12 @@ func TestService_Import(t *testing.T) {
 			t.Errorf("an address of this machine: %v; %v, want %q", err, p.ImportError, want)
 		}
 		rules = safehttp.Rules{Local: true}
+		w.repos.MaxImport = 100
+		p, err = run("/shop.git", "sam", "s3cret")
+		if err == nil || p.ImportError == nil || *p.ImportError != "The repository is too large." {
+			t.Errorf("more than an import may bring: %v; %v", err, p.ImportError)
+		}
+		w.repos.MaxImport = 1 << 30
 		for range 2 { // once more after a crash
 			p, err = run("/shop.git", "sam", "s3cret")
 			check(t, err)
@@ -129,5 +145,116 @@ func TestService_Import(t *testing.T) {
 			t.Errorf("jobs: %v, want a measurement after each import", asked)
 		}
 		check(t, w.repos.Import(ctx, project.Import{ProjectID: w.id, URL: "http://192.0.2.1/"})) // has nothing to do any more
+	})
+}
+
+// An import brings the large objects along, and says which it could not.
+func TestService_Import_large_objects(t *testing.T) {
+	t.Parallel()
+	// The content stands with somebody else, who must not learn the password.
+	var leaked atomic.Bool
+	var served atomic.Int64
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			leaked.Store(true)
+		}
+		if r.Header.Get("X-Ticket") != "t" {
+			http.Error(w, "no ticket", http.StatusForbidden)
+			return
+		}
+		served.Add(1)
+		_, _ = io.WriteString(w, strings.TrimPrefix(r.URL.Path, "/"))
+	}))
+	t.Cleanup(store.Close)
+	var hrefs map[string]string // by content; others stand at the store
+	batch := func(contents ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var asked struct {
+				Operation string
+				Objects   []struct{ OID string }
+			}
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Operation != "download" {
+				http.Error(w, "what", http.StatusBadRequest)
+				return
+			}
+			var objects []map[string]any
+			for _, o := range asked.Objects {
+				for _, content := range contents {
+					href := store.URL + "/" + content
+					if other, ok := hrefs[content]; ok {
+						href = other
+					}
+					if pointer(content).OID == o.OID && href != "" {
+						objects = append(objects, map[string]any{"oid": o.OID, "actions": map[string]any{
+							"download": map[string]any{"href": href, "header": map[string]string{"X-Ticket": "t"}},
+						}})
+					}
+				}
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"objects": objects})
+		}
+	}
+	contents := []string{"one", "two", "three", "four", "five"}
+	server := elsewhere(t, batch(contents...), contents...)
+	plain := elsewhere(t, nil, "one")
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		box, err := secret.NewBox(secret.NewKey())
+		check(t, err)
+		w.repos.Outbound = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: true} }}
+		w.repos.Box, w.repos.Enqueue = box, func(context.Context, job.Args, ...job.Option) error { return nil }
+		w.exec("UPDATE projects SET lfs_enabled = true WHERE id = ?", w.id)
+		run := func(at *httptest.Server, status, message string) {
+			t.Helper()
+			w.exec("UPDATE projects SET import_status = ?, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
+			err := w.repos.Import(ctx, project.Import{
+				ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
+			})
+			p, said := w.as(w.owner), ""
+			if p.ImportError != nil {
+				said = *p.ImportError
+			}
+			if p.ImportStatus != status || said != message || (err == nil) != (status == project.ImportFinished) {
+				t.Errorf("got %q, %q, %v, want %q, %q", p.ImportStatus, said, err, status, message)
+			}
+		}
+		has := func(want ...string) {
+			t.Helper()
+			var oids []string
+			for _, content := range contents {
+				oids = append(oids, pointer(content).OID)
+			}
+			got, err := w.large.Has(ctx, w.id, oids)
+			check(t, err)
+			if len(got) != len(want) {
+				t.Errorf("the project has %d large objects, want %v", len(got), want)
+			}
+			for _, content := range want {
+				if _, ok := got[pointer(content).OID]; !ok {
+					t.Errorf("%q was not brought", content)
+				}
+			}
+		}
+		w.repos.MaxImport = 1 << 30
+		run(plain, project.ImportFinished, "1 large files of Git LFS were not brought: the server has no Git LFS.")
+		has()
+		hrefs = map[string]string{"two": store.URL + "/wrong", "three": "file:///etc/passwd", "four": ""}
+		run(server, project.ImportFinished, "3 of 5 large files of Git LFS were not brought.")
+		has("one", "five")
+		// Another import, or the same one after a crash, asks for what is missing only.
+		hrefs = nil
+		before := served.Load()
+		run(server, project.ImportFinished, "")
+		has(contents...)
+		if n := served.Load() - before; n != 3 {
+			t.Errorf("%d objects were fetched, want 3", n)
+		}
+		w.exec("DELETE FROM lfs_links")
+		w.exec("UPDATE projects SET lfs_enabled = false WHERE id = ?", w.id)
+		run(server, project.ImportFinished, "")
+		has()
+		if leaked.Load() {
+			t.Error("somebody else was told the password")
+		}
 	})
 }

@@ -90,9 +90,11 @@ type Service struct {
 	// move although not a member.
 	Collaborates func(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
 
-	// Outbound and Box are what imports need; the application sets them.
-	Outbound *safehttp.Dialer
-	Box      *secret.Box
+	// Outbound and Box are what imports need, and MaxImport bounds what one may bring, in
+	// bytes, and its large files as much again; the application sets them.
+	Outbound  *safehttp.Dialer
+	Box       *secret.Box
+	MaxImport int64
 
 	made    sync.Map // project.ID of repositories known to exist on disk
 	locks   locks    // one commit through the API at a time on a branch
