@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"os"
 	"time"
 
 	"tenon/internal/base/db"
@@ -64,7 +67,7 @@ func (a *App) work() error {
 	job.Register(&r, a.repos.Import, job.Attempts(3), job.Timeout(2*time.Hour))
 	job.Register(&r, a.repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error
-	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log}); err != nil {
+	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner()}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)
 	}
 	return nil
@@ -83,4 +86,15 @@ func (a *App) reconcile(ctx context.Context, before time.Time) error {
 		return fmt.Errorf("settle merges: %w", err)
 	}
 	return nil
+}
+
+// owner names the data folder, which this process has locked, among all that may use the
+// same database.
+func (a *App) owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	sum := sha256.Sum256([]byte(host + "\x00" + a.config.Data))
+	return "tenon-" + hex.EncodeToString(sum[:16])
 }

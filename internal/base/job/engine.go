@@ -68,6 +68,7 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 	conf := &river.Config{
 		CompletedJobRetentionPeriod: 15 * time.Minute,
 		ErrorHandler:                q.failures,
+		ID:                          q.config.Owner,
 		Logger:                      slog.New(quiet{q.config.Logger.Handler()}),
 		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
 		PeriodicJobs:                q.registry.periodic,
@@ -123,11 +124,15 @@ func (q *Queue) Start(ctx context.Context) error {
 	if len(q.registry.kinds) == 0 {
 		return errors.New("start job queue: no job is registered")
 	}
-	if q.d.Dialect() == db.SQLite { // nobody else has this file, so nobody else runs them
-		_, err := q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
-		if err != nil {
-			return fmt.Errorf("start job queue: %w", err)
-		}
+	var err error
+	switch {
+	case q.d.Dialect() == db.SQLite: // nobody else has this file, so nobody else runs them
+		_, err = q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
+	case q.config.Owner != "":
+		_, err = q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running' AND ? = ANY(attempted_by)`, q.config.Owner)
+	}
+	if err != nil {
+		return fmt.Errorf("start job queue: %w", err)
 	}
 	if err := q.engine.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start job queue: %w", err)

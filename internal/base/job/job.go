@@ -130,6 +130,12 @@ func (w *worker[A]) Timeout(*river.Job[A]) time.Duration { return w.timeout }
 type Config struct {
 	Logger  *slog.Logger // nil discards
 	Workers int          // jobs that run at a time, 4 where zero
+
+	// Owner names whoever may have but one queue at a time, such as a data folder that
+	// one process locks, in at most 100 bytes. On PostgreSQL, Start begins with the jobs
+	// that a crash of the same owner interrupted; without a name they wait until they are
+	// older than a job may become.
+	Owner string
 }
 
 // Queue enqueues jobs, and does them between Start and Stop.

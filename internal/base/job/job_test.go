@@ -283,17 +283,27 @@ func TestQueue_Stop_deadline(t *testing.T) {
 
 func TestQueue_Start_afterCrash(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
-		if d.Dialect() != db.SQLite {
-			t.Skip("other processes may run jobs on PostgreSQL, so they are rescued by age there")
-		}
 		var r job.Registry
 		ran := make(chan struct{})
 		job.Register(&r, func(context.Context, mail) error { close(ran); return nil })
-		q := queue(t, d, &r, nil)
+		q, err := job.New(d, &r, job.Config{Workers: 2, Owner: "this folder"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := q.Enqueue(t.Context(), mail{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = ?", time.Now()); err != nil {
+		by := `'["this folder"]'`
+		if d.Dialect() == db.Postgres {
+			by = "'{this folder}'"
+			// Another process may be doing this one.
+			other := `INSERT INTO river_job (args, attempt, attempted_at, attempted_by, kind, max_attempts, state)
+				SELECT args, 1, ?, '{another folder}', kind, max_attempts, 'running' FROM river_job`
+			if _, err := d.Exec(t.Context(), other, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := d.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = ?, attempted_by = "+by+" WHERE attempted_by IS NULL", time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if err := q.Start(t.Context()); err != nil {
@@ -302,6 +312,10 @@ func TestQueue_Start_afterCrash(t *testing.T) {
 		<-ran
 		if err := q.Stop(t.Context()); err != nil {
 			t.Error(err)
+		}
+		left, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM river_job WHERE state = 'running'")
+		if want := map[bool]int{true: 1}[d.Dialect() == db.Postgres]; err != nil || left != want {
+			t.Errorf("%d jobs are still somebody's, %v, want %d", left, err, want)
 		}
 	})
 }
