@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 )
 
@@ -282,6 +283,9 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	}
 	if g.Description != nil {
 		f.Check(utf8.RuneCountInString(*g.Description) <= MaxDescription, "description", MessageLongText)
+	}
+	if g.DefaultBranch != nil {
+		f.Check(gitcmd.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
 	if g.DefaultBranchProtection != nil {
 		f.Check(*g.DefaultBranchProtection >= 0 && *g.DefaultBranchProtection <= 4, "default_branch_protection", "is not included in the list")

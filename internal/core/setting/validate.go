@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/pattern"
 )
 
 // levels are the visibilities that may be restricted.
@@ -15,6 +16,9 @@ var levels = []string{"private", "internal", "public"}
 
 // sources are the places that projects can be imported from, by the contract.
 var sources = []string{"github", "bitbucket", "bitbucket_server", "fogbugz", "git", "gitlab_project", "gitea", "manifest"}
+
+// hostText holds what the commits of users may name as the host of their addresses.
+var hostText = pattern.New(`\A[a-zA-Z0-9_.-]{1,253}\z`)
 
 var prefixText = regexp.MustCompile(`\A[a-zA-Z0-9_+=/@:.-]*\z`)
 
@@ -44,7 +48,8 @@ func (s *Settings) problems() []errs.Field {
 	for _, source := range s.ImportSources {
 		wrong("import_sources", fmt.Sprintf("'%s' is not a import source", source), !slices.Contains(sources, source))
 	}
-	wrong("commit_email_hostname", "is invalid", s.CommitEmailHostname != nil && strings.Contains(*s.CommitEmailHostname, "@"))
+	wrong("commit_email_hostname", "is invalid", s.CommitEmailHostname != nil && !hostText().MatchString(*s.CommitEmailHostname))
+	wrong("default_branch_name", "is not a valid branch name", s.DefaultBranchName != nil && !gitcmd.ValidBranchName(*s.DefaultBranchName))
 	wrong("notes_create_limit_allowlist", "is too long (maximum is 100 entries)", len(s.NotesCreateLimitAllowlist) > 100)
 	wrong("outbound_local_requests_whitelist", "is too long (maximum is 1000 entries)", len(s.OutboundLocalRequestsWhitelist) > 1000)
 	wrong("outbound_local_requests_whitelist", "is too long (maximum is 255 characters)",
@@ -61,6 +66,9 @@ func (s *Settings) problems() []errs.Field {
 	}
 	return all
 }
+
+// maxMegabytes is the largest of sizes, which still fits when it is counted in bytes.
+const maxMegabytes = 1 << 20
 
 // number is a setting with bounds; most 0 is none.
 type number struct {
@@ -91,14 +99,14 @@ func (s *Settings) numbers() []number {
 		{"diff_max_patch_bytes", &s.DiffMaxPatchBytes, 204_800, 512_000},
 		{"housekeeping_optimize_repository_period", &s.HousekeepingOptimizeRepositoryPeriod, 1, 0},
 		{"issues_create_limit", &s.IssuesCreateLimit, 0, 0},
-		{"max_attachment_size", &s.MaxAttachmentSize, 1, 0},
+		{"max_attachment_size", &s.MaxAttachmentSize, 1, maxMegabytes},
 		{"max_personal_access_token_lifetime", s.MaxPersonalAccessTokenLifetime, 1, 365},
 		{"max_ssh_key_lifetime", s.MaxSSHKeyLifetime, 1, 365},
 		{"minimum_password_length", &s.MinimumPasswordLength, 8, 128},
 		{"notes_create_limit", &s.NotesCreateLimit, 0, 0},
 		{"push_event_activities_limit", &s.PushEventActivitiesLimit, 0, 0},
 		{"raw_blob_request_limit", &s.RawBlobRequestLimit, 0, 0},
-		{"receive_max_input_size", s.ReceiveMaxInputSize, 1, 0},
+		{"receive_max_input_size", s.ReceiveMaxInputSize, 1, maxMegabytes},
 		{"repository_size_limit", &size, 0, 0},
 		{"search_rate_limit", &s.SearchRateLimit, 0, 0},
 	}
