@@ -32,17 +32,6 @@ func (r *Repo) Quarantine(ctx context.Context) (*Quarantine, error) {
 	return &Quarantine{Repo: &Repo{git: r.git, path: r.path, objects: dir, staging: &staging{}}}, nil
 }
 
-// View gives the repository as seen with the objects of a quarantine that a
-// receive-pack made; folders outside the repository are refused. The view is for
-// reading: whoever made the quarantine keeps or drops it.
-func (r *Repo) View(objects string) (*Repo, error) {
-	rel, err := filepath.Rel(filepath.Join(r.path, "objects"), objects)
-	if err != nil || !filepath.IsLocal(rel) || rel == "." {
-		return nil, fmt.Errorf("quarantine %q is not inside the repository: %w", clip(objects), ErrBadName)
-	}
-	return &Repo{git: r.git, path: r.path, objects: filepath.Clean(objects)}, nil
-}
-
 // With gives a view of the repository that reads the objects of another one as well. It
 // is for reading only, and what is read through it is not remembered for either. End it
 // with CloseView.

@@ -406,12 +406,12 @@ func TestGit_held_up(t *testing.T) {
 	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: id, Format: gitcmd.ArchiveTar, Prefix: "a"}, io.Discard); err != nil {
 		t.Errorf("archive: %v", err)
 	}
-	objects := filepath.Join(r.Path(), "objects", "tmp_objdir-incoming-1")
-	if err := os.MkdirAll(filepath.Join(objects, "pack"), 0o750); err != nil {
+	beside := g.Repo("beside.git")
+	if err := beside.Init(ctx, "main"); err != nil {
 		t.Fatal(err)
 	}
-	runGitIn(t, r.Path(), "", "pack-objects", "--all", filepath.Join(objects, "pack", "pack"))
-	v := must[*gitcmd.Repo](t)(r.View(objects))
+	runGitIn(t, r.Path(), "", "pack-objects", "--all", filepath.Join(beside.Path(), "objects", "pack", "pack"))
+	v := r.With(beside)
 	found := 0
 	if err := v.ArrivedBlobs(ctx, 0, 4<<20, func([]byte) error { found++; return nil }); err != nil || found != 1 {
 		t.Errorf("look at what is pushed: %d, %v", found, err)

@@ -19,7 +19,7 @@ func TestRepo_staleLocks(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	for name, heal := range map[string]func(r *gitcmd.Repo) error{
-		"sweep": func(r *gitcmd.Repo) error { _, err := r.Sweep(ctx, time.Now()); return err },
+		"sweep":        func(r *gitcmd.Repo) error { _, err := r.Sweep(ctx, time.Now()); return err },
 		"housekeeping": func(r *gitcmd.Repo) error { return r.Maintain(ctx, gitcmd.Maintenance{Full: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {
