@@ -71,8 +71,10 @@ func adminAbility(p Place) authz.Ability {
 	return authz.AdminMembers
 }
 
-// membersSQL selects the memberships that count at a place, one row for each user.
-func (s *Service) membersSQL(p Place, inherited bool) (query string, args []any) {
+// membersSQL selects the memberships that count at a place, one row for each user. Who
+// belongs to it through a hidden group that was invited shows to those who see the group
+// or belong to the place themselves.
+func (s *Service) membersSQL(as authz.Actor, p Place, inherited bool) (query string, args []any) {
 	today := s.today()
 	if !inherited {
 		places, ids := "m.namespace_id = ?", []any{p.Namespace}
@@ -83,6 +85,10 @@ func (s *Service) membersSQL(p Place, inherited bool) (query string, args []any)
 			ROW_NUMBER() OVER (PARTITION BY m.user_id ORDER BY m.access_level DESC, m.id) AS rank
 			FROM members m WHERE ` + places + ` AND (m.expires_on IS NULL OR m.expires_on > ?)`, append(ids, today)
 	}
+	seen, visible := s.policy.VisibleGroupsSQL(as, "n")
+	if p.Subject.Visibility == authz.Private || p.Subject.Known && p.Subject.Level > authz.NoAccess {
+		seen, visible = "true", nil
+	}
 	return `SELECT y.namespace_id, y.user_id, y.access_level, y.expires_on, y.created_by_id, y.created_at, y.depth,
 		ROW_NUMBER() OVER (PARTITION BY y.user_id ORDER BY y.access_level DESC, y.near, y.id) AS rank FROM (
 		SELECT m.id, m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, a.depth, a.depth AS near
@@ -91,11 +97,11 @@ func (s *Service) membersSQL(p Place, inherited bool) (query string, args []any)
 		UNION ALL
 		SELECT m.id, m.namespace_id, m.user_id, CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END,
 			m.expires_on, m.created_by_id, m.created_at, -1, 1000
-		FROM namespace_ancestors a JOIN shares s ON s.namespace_id = a.ancestor_id
+		FROM namespace_ancestors a JOIN shares s ON s.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = s.group_id
 		JOIN namespace_ancestors g ON g.namespace_id = s.group_id
 		JOIN members m ON m.namespace_id = g.ancestor_id
-		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND (s.expires_on IS NULL OR s.expires_on > ?)
-	) y`, []any{p.Namespace, today, p.Namespace, today, today}
+		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND (s.expires_on IS NULL OR s.expires_on > ?) AND ` + seen + `
+	) y`, append([]any{p.Namespace, today, p.Namespace, today, today}, visible...)
 }
 
 // Members lists who belongs to a place, by user id; total counts them without limit.
@@ -103,7 +109,7 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
 		return nil, 0, err
 	}
-	inner, args := s.membersSQL(p, f.Inherited)
+	inner, args := s.membersSQL(as, p, f.Inherited)
 	var w db.Where
 	w.Raw("z.rank = 1")
 	if f.Awaiting {

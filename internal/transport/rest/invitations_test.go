@@ -64,6 +64,36 @@ func TestInvitations_claimedAddress(t *testing.T) {
 	})
 }
 
+// Who belongs to an open project through a private group is nobody's business but that of
+// those who see the group or belong to the project.
+func TestMembers_throughHiddenGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		bobID, bob := p.signUp("bob")
+		catID, cat := p.signUp("cat")
+		_, eve := p.signUp("eve")
+		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=Den&path=den&visibility=private", 201)
+		get[gitlab.GroupMember](p, ann, "POST", "/groups/den/members", fmt.Sprintf("user_id=%d&access_level=30", bobID), 201)
+		app := get[gitlab.Project](p, ann, "POST", "/projects", "name=App&visibility=public", 201)
+		path := fmt.Sprintf("/projects/%d", app.ID)
+		get[gitlab.ProjectMember](p, ann, "POST", path+"/members", fmt.Sprintf("user_id=%d&access_level=10", catID), 201)
+		if w, body := p.call(ann, "POST", path+"/share", fmt.Sprintf("group_id=%d&group_access=20", g.ID)); w.Code != 201 {
+			t.Fatalf("share: %d %s", w.Code, body)
+		}
+		for name, row := range map[string]struct {
+			key  string
+			want int
+		}{"owner": {ann, 3}, "in the group": {bob, 3}, "in the project": {cat, 3}, "stranger": {eve, 2}, "nobody": {"", 2}, "administrator": {adminToken, 3}} {
+			if w, body := p.call(row.key, "GET", path+"/members/all", ""); w.Header().Get("X-Total") != fmt.Sprint(row.want) {
+				t.Errorf("%s: %s members, want %d: %s", name, w.Header().Get("X-Total"), row.want, body)
+			}
+		}
+		p.want(eve, "GET", fmt.Sprintf("%s/members/all/%d", path, bobID), "", 404, `{"message":"404 Not found"}`)
+	})
+}
+
 func TestInvitations(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
