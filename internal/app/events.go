@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -47,6 +48,13 @@ func (a *App) react() {
 	event.On(b, "protection rules", a.repos.DropDeployKey)
 	event.On(b, "deploy keys", func(ctx context.Context, e project.Deleted) error {
 		return a.deployKeys.Clear(ctx, e.ProjectID)
+	})
+
+	event.On(b, "access tokens", func(ctx context.Context, e project.Deleted) error {
+		return a.botTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.ProjectID)})
+	})
+	event.On(b, "access tokens", func(ctx context.Context, e namespace.GroupDeleted) error {
+		return a.botTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})
 	})
 
 	event.On(b, "audit", a.audit.GroupCreated)

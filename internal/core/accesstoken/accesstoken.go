@@ -253,6 +253,15 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Pla
 	return t, nil
 }
 
+// Clear ends all tokens of a place that is deleted, with their bots, in the caller's
+// transaction. It asks for no permission.
+func (s *Service) Clear(ctx context.Context, as authz.Actor, p namespace.Place) error {
+	if err := s.Accounts.RetireBots(ctx, as, prefix(p)); err != nil {
+		return fmt.Errorf("end access tokens: %w", err)
+	}
+	return nil
+}
+
 // Revoke ends a token together with its bot.
 func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) error {
 	t, err := s.mayChange(ctx, as, p, id)

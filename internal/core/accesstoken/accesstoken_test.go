@@ -310,3 +310,36 @@ func TestService_List(t *testing.T) {
 		}
 	})
 }
+
+// The tokens of a place that is deleted end with it, and those of others do not.
+func TestService_Clear(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		ann := f.user("ann")
+		g := f.group(ann, "team")
+		keys := map[string]string{}
+		places := map[string]namespace.Place{"group": g, "app": f.project("app", g), "other": f.project("other", g)}
+		for name, p := range places {
+			_, key, err := f.Create(ctx, ann, p, input("ci", authz.Guest, "2026-06-01", "api"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[name] = key
+		}
+		for _, gone := range []string{"app", "group"} {
+			if err := f.Clear(ctx, ann, places[gone]); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := f.users.Authenticate(ctx, keys[gone]); !errs.Is(err, errs.Unauthorized) {
+				t.Errorf("token of the %s that is gone: got %v", gone, err)
+			}
+			if _, _, err := f.users.Authenticate(ctx, keys["other"]); err != nil {
+				t.Errorf("token of another project: %v", err)
+			}
+		}
+		if len(f.queue) != 2 {
+			t.Errorf("jobs: got %+v, want two bots removed", f.queue)
+		}
+	})
+}

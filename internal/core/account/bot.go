@@ -74,6 +74,22 @@ func (s *Service) RotateBotToken(ctx context.Context, as authz.Actor, old *Token
 	return s.rotate(ctx, as, old, day)
 }
 
+// RetireBots is RetireBot for all whose usernames begin so.
+func (s *Service) RetireBots(ctx context.Context, as authz.Actor, prefix string) error {
+	after := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
+	ids, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
+		Bot, prefix, after)
+	if err != nil {
+		return fmt.Errorf("find bots: %w", err)
+	}
+	for _, id := range ids {
+		if err := s.RetireBot(ctx, as, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // RetireBot makes all tokens of a bot useless, bars it and enqueues the end of its
 // account, in the caller's transaction: what it made goes to the ghost. It asks for no
 // permission.

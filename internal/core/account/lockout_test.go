@@ -143,3 +143,27 @@ func TestService_Delete_owners(t *testing.T) {
 		}
 	})
 }
+
+// Somebody who does things right now is not put to sleep, whether it is written down yet or
+// not.
+func TestService_Deactivate_active(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	mona, _ := h.user("mona")
+	_, key := h.token(mona.ID, "ci")
+	const refusal = "The user you are trying to deactivate has been active in the past 90 days and cannot be deactivated"
+	if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Deactivate(t.Context(), h.root, mona.ID)
+	wantErr(t, err, errs.Forbidden, refusal)
+	if err := h.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Deactivate(t.Context(), h.root, mona.ID)
+	wantErr(t, err, errs.Forbidden, refusal)
+	h.pass(91 * 24 * time.Hour)
+	if done, err := h.Deactivate(t.Context(), h.root, mona.ID); err != nil || !done {
+		t.Errorf("after a quiet quarter: got %v, %v", done, err)
+	}
+}

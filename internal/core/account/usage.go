@@ -23,6 +23,12 @@ func (u *usage) note(token TokenID, user authz.UserID, at time.Time) {
 	u.users.Note(user, at)
 }
 
+// active reports whether the user did something that is not written down yet.
+func (u *usage) active(id authz.UserID) bool {
+	_, ok := u.users.Last(id)
+	return ok
+}
+
 // lastUsed gives the time that is not written down yet, nil where there is none.
 func (u *usage) lastUsed(token TokenID) *db.Time {
 	at, ok := u.tokens.Last(token)

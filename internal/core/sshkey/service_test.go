@@ -223,6 +223,33 @@ func TestService_ByFingerprint(t *testing.T) {
 	})
 }
 
+// A key that was added before the settings forbade its like opens nothing any more.
+func TestService_SignOn_restricted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		ann := h.user("ann")
+		weak, old, good := h.add(ann, rsaKey(t, 1024)), h.add(ann, dsaKey(t)), h.add(ann, ed(t))
+		for _, k := range []*sshkey.Key{weak, old, good} {
+			if _, err := h.SignOn(t.Context(), k.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, least := range map[string]int{"rsa_key_restriction": 3072, "dsa_key_restriction": -1} {
+			if err := h.Settings.Set(t.Context(), name, least); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := h.SignOn(t.Context(), weak.ID)
+		wantErr(t, err, errs.Forbidden, "Your SSH key must be at least 3072 bits.")
+		_, err = h.SignOn(t.Context(), old.ID)
+		wantErr(t, err, errs.Forbidden, "Your SSH key type is forbidden. Must be RSA, ECDSA, ED25519, ECDSA_SK, or ED25519_SK.")
+		if _, err := h.SignOn(t.Context(), good.ID); err != nil {
+			t.Errorf("a key of a good kind: %v", err)
+		}
+	})
+}
+
 func TestService_SignOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

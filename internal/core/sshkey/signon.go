@@ -28,8 +28,9 @@ func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) 
 }
 
 // SignOn gives the actor behind a key that has proved itself, and notes its use: a
-// user, or the deploy key itself. A key that is gone is Unauthorized; one that expired,
-// and a user who may not act, are Forbidden with the reason.
+// user, or the deploy key itself. A key that is gone is Unauthorized; one that expired or is
+// of a kind that the settings forbid, and a user who may not act, are Forbidden with the
+// reason.
 func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	k, err := s.load(ctx, "k.id = ? AND k.usage_type <> ?", id, Signing)
 	switch {
@@ -42,6 +43,9 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	if k.Expired(now) {
 		return authz.Actor{}, errs.Denied("Your SSH key has expired.")
 	}
+	if problem := s.restriction(k); problem != "" {
+		return authz.Actor{}, errs.Denied("Your SSH key " + problem + ".")
+	}
 	as := authz.Actor{Deploy: authz.Deploy{KeyID: int64(id)}}
 	if k.Kind == UserKey {
 		if as, err = s.Accounts.Admit(ctx, *k.UserID); err != nil {
@@ -50,6 +54,21 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	}
 	s.used.Note(id, now)
 	return as, nil
+}
+
+// restriction says what the settings have against a key that was good when it was added, ""
+// for nothing.
+func (s *Service) restriction(k *Key) string {
+	p, err := parse(k.PublicKey)
+	if err != nil {
+		return "is invalid"
+	}
+	var f errs.Fields
+	p.check(&f, s.Settings.Current())
+	if len(f) == 0 {
+		return ""
+	}
+	return f[0].Messages[0]
 }
 
 // Good reports whether a key is there, signs people on and has not expired. It asks for no

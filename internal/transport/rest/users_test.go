@@ -37,7 +37,7 @@ type people struct {
 	kit *api.Kit
 	now time.Time
 
-	enqueued []job.Args // by projects
+	enqueued []job.Args
 }
 
 func newPeople(t *testing.T, d *db.DB) *people {
@@ -50,6 +50,10 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
 		Places: places, Enqueue: func(context.Context, job.Args) error { return nil },
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
+		Enqueue: func(_ context.Context, args job.Args) error {
+			p.enqueued = append(p.enqueued, args)
+			return nil
+		},
 	})
 	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
 		t.Fatal(err)
