@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
 )
@@ -70,8 +71,11 @@ func TestSecrets(t *testing.T) {
 		s.http.Handler.ServeHTTP(w, r)
 		return w
 	}
+	s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "workshop"})
 	for name, request := range map[string]request{
 		"project token": {path: "/projects/mona%2Ftools/access_tokens", body: obj{"name": "ci", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()}},
+		"group token":   {path: "/groups/workshop/access_tokens", body: obj{"name": "ci", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()}},
+		"group deploy":  {path: "/groups/workshop/deploy_tokens", body: obj{"name": "ci", "scopes": []string{"read_repository"}, "username": "mona"}},
 		"deploy token":  {path: "/projects/mona%2Ftools/deploy_tokens", body: obj{"name": "ci", "scopes": []string{"read_repository"}, "username": "mona"}},
 		"impersonation": {as: "admin", path: "/users/2/impersonation_tokens", body: obj{"name": "ci", "scopes": []string{"api"}}},
 		"own token":     {path: "/user/personal_access_tokens", body: obj{"name": "ci", "scopes": []string{"self_rotate"}}},
@@ -86,7 +90,9 @@ func TestSecrets(t *testing.T) {
 		}
 		s.noSecrets("list of "+name, s.send(t.Context(), get(request.as, strings.Replace(request.path, "/user/", "/", 1))))
 	}
+	s.keys["LFS grant"] = s.largeFiles("mona/tools", "mona", s.keys["mona"])
 	for name, key := range map[string]string{
+		"LFS grant": s.keys["LFS grant"], "group": s.keys["group token"], "group deploy": s.keys["group deploy"],
 		"good": s.keys["mona"], "wrong": wrong, "deploy": s.keys["deploy token"], "wrong deploy": "gldt-99999999999999999999",
 		"project": s.keys["project token"], "impersonation": s.keys["impersonation"], "own": s.keys["own token"],
 	} {
@@ -106,6 +112,8 @@ func TestSecrets(t *testing.T) {
 			raw("GET", api.Prefix+"/user", "", "", "Deploy-Token", key),
 			raw("GET", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", "Authorization", basic),
 			raw("GET", "/mona/tools.git/info/refs?service=git-receive-pack", "", "", "Authorization", basic),
+			raw("POST", "/mona/tools.git/info/lfs/objects/batch", `{"operation":"download","objects":[]}`, "application/vnd.git-lfs+json", "Authorization", "Bearer "+key),
+			raw("POST", "/mona/tools.git/info/lfs/objects/batch", `{"operation":"download","objects":[]}`, "application/vnd.git-lfs+json", "Authorization", basic),
 			raw("GET", "/mona/tools", "", "", "Private-Token", key),
 			raw("GET", "/mona/tools?private_token="+key, "", ""),
 		} {
@@ -151,5 +159,63 @@ func TestSecrets(t *testing.T) {
 	if s.logs.String() == "" {
 		t.Fatal("nothing was logged, so nothing was checked")
 	}
-	s.noSecretsLogged(wrong, password)
+	const imported = "s3cret-of-another-host"
+	for _, form := range []string{"https://sam:" + imported + "@git.example.com/a.git", "https://sam:" + imported + "@127.0.0.1/a.git", "ftp://sam:" + imported + "@x/a.git"} {
+		a := s.send(t.Context(), request{as: "admin", method: "POST", path: "/projects", body: obj{"name": "From elsewhere", "import_url": form}})
+		if strings.Contains(a.Body.String(), imported) {
+			t.Errorf("an import answers with the password of the other host: %d %s", a.Code, a.Body)
+		}
+	}
+	if a := s.send(t.Context(), get("admin", "/projects?owned=true")); strings.Contains(a.Body.String(), imported) || !strings.Contains(a.Body.String(), "From elsewhere") {
+		t.Errorf("projects show the password of an import: %s", a.Body)
+	}
+	s.noSecretsLogged(wrong, password, imported)
+	s.noSecretsStored(wrong, password, imported)
+}
+
+// largeFiles gives a token for the large files of a project, which the server gives out
+// with the actions on an object.
+func (s *server) largeFiles(path, user, key string) string {
+	s.tb.Helper()
+	r := httptest.NewRequestWithContext(s.tb.Context(), "POST", "/"+path+".git/info/lfs/objects/batch",
+		strings.NewReader(`{"operation":"upload","objects":[{"oid":"`+strings.Repeat("ab", 32)+`","size":5}]}`))
+	r.Header.Set("Content-Type", "application/vnd.git-lfs+json")
+	r.SetBasicAuth(user, key)
+	w := httptest.NewRecorder()
+	s.http.Handler.ServeHTTP(w, r)
+	found := regexp.MustCompile(`"Authorization":"Bearer ([^"]+)"`).FindStringSubmatch(w.Body.String())
+	if found == nil {
+		s.tb.Fatalf("no token for large files: %d %s", w.Code, w.Body)
+	}
+	return found[1]
+}
+
+// noSecretsStored looks through every column of every table: a copy of the database must
+// sign nobody on.
+func (s *server) noSecretsStored(more ...string) {
+	s.tb.Helper()
+	ctx := s.tb.Context()
+	columns, err := db.Select[struct {
+		Table  string `db:"table_name"`
+		Column string `db:"column_name"`
+	}](ctx, s.db, "SELECT t.name AS table_name, c.name AS column_name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.name, c.name")
+	if err != nil || len(columns) < 100 {
+		s.tb.Fatalf("%d columns, %v", len(columns), err)
+	}
+	for _, key := range s.keys {
+		more = append(more, key)
+	}
+	for _, secret := range append(more, rootPassword) {
+		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))} {
+			for _, c := range columns {
+				n, err := db.Get[int](ctx, s.db, `SELECT COUNT(*) FROM "`+c.Table+`" WHERE instr(CAST("`+c.Column+`" AS TEXT), ?) > 0`, form)
+				if err != nil {
+					s.tb.Fatal(err)
+				}
+				if n > 0 {
+					s.tb.Errorf("the secret %q stands in %s.%s", secret, c.Table, c.Column)
+				}
+			}
+		}
+	}
 }
