@@ -73,6 +73,12 @@ func (a *App) react() {
 	event.On(b, "invitations", func(ctx context.Context, e account.UserUpdated) error {
 		return a.namespaces.AcceptInvitations(ctx, e.UserID)
 	})
+	event.On(b, "invitations", func(ctx context.Context, e account.AddressAdded) error {
+		if !e.Confirmed {
+			return nil
+		}
+		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+	})
 	event.On(b, "audit", a.audit.GroupShared)
 	event.On(b, "audit", a.audit.GroupUnshared)
 	event.On(b, "activity", a.activity.MemberAdded)

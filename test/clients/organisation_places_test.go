@@ -169,6 +169,11 @@ func (o *organisation) requests(t *testing.T) {
 		t.Errorf("invited: got %+v", m)
 	}
 	done(o.root.Users.DeleteUser(u.ID)).must(t)
+	got(paul.Invites.GroupInvites(o.partners.ID, &gitlab.InvitesOptions{Email: new("dana@home.example"), AccessLevel: new(gitlab.DeveloperPermissions)})).must(t)
+	got(o.root.Users.AddEmailForUser(o.id["dana"], &gitlab.AddEmailOptions{Email: new("dana@home.example"), SkipConfirmation: new(true)})).must(t)
+	if m := got(paul.GroupMembers.GetGroupMember(o.partners.ID, o.id["dana"])).must(t); m.AccessLevel != gitlab.DeveloperPermissions {
+		t.Errorf("invited at another address: got %+v", m)
+	}
 }
 
 func (o *organisation) personalTokens(t *testing.T) {

@@ -83,7 +83,10 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		row.ID, err = db.Insert(ctx, s.DB, "emails", emailRow{
 			UserID: user, Email: row.Email, EmailFold: row.EmailFold, ConfirmedAt: row.ConfirmedAt, CreatedAt: now, UpdatedAt: now,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, By: as})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
 		return Address{}, errAddressTaken()

@@ -59,3 +59,11 @@ type TokenRevoked struct {
 	UserID  authz.UserID
 	By      authz.Actor
 }
+
+// AddressAdded says that a user has one more address.
+type AddressAdded struct {
+	UserID    authz.UserID
+	Email     string
+	Confirmed bool
+	By        authz.Actor
+}

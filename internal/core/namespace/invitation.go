@@ -248,7 +248,8 @@ func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) erro
 		if _, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", in.ID); err != nil {
 			return fmt.Errorf("use invitation: %w", err)
 		}
-		member, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM members WHERE namespace_id = ? AND user_id = ?)", in.NamespaceID, user)
+		member, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM members
+			WHERE namespace_id = ? AND user_id = ? AND (expires_on IS NULL OR expires_on > ?))`, in.NamespaceID, user, s.today())
 		if err != nil {
 			return fmt.Errorf("look for membership: %w", err)
 		}
