@@ -48,7 +48,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
 	accounts := account.New(account.Config{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
-		Places: places, Enqueue: func(context.Context, job.Args) error { return nil },
+		Places: places,
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
 		Enqueue: func(_ context.Context, args job.Args) error {
 			p.enqueued = append(p.enqueued, args)
