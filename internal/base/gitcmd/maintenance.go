@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,6 +90,13 @@ func (r *Repo) Fsck(ctx context.Context) error {
 		e.Stderr = said.String() + e.Stderr
 	}
 	return err
+}
+
+// FsckNew checks the objects of a quarantine as those of a push are checked when they
+// arrive; the error says what git found. The commit is the newest among them.
+func (r *Repo) FsckNew(ctx context.Context, commit ObjectID) error {
+	args := []string{"fsck", "--strict", "--no-full", "--no-dangling", "--no-progress", "--no-reflogs", commit.String()}
+	return r.git.run(ctx, call{repo: r, args: args, stdout: io.Discard, load: long})
 }
 
 // Storage is how the objects of a repository are stored.

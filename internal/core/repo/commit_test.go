@@ -97,6 +97,13 @@ func TestService_Commit_refused(t *testing.T) {
 			{"rooted", repo.CommitInput{Actions: create("/x")}, errs.Invalid, "Path cannot include directory traversal"},
 			{"git folder", repo.CommitInput{Actions: create(".git/config")}, errs.Invalid, "Path is invalid: .git/config"},
 			{"git folder in capitals", repo.CommitInput{Actions: create("a/.GIT/config")}, errs.Invalid, "Path is invalid: a/.GIT/config"},
+			{
+				"an address of a submodule that is an option",
+				repo.CommitInput{Actions: []repo.Action{{
+					Kind: repo.ActionCreate, Path: ".gitmodules", Content: ptr("[submodule \"x\"]\n\tpath = x\n\turl = --upload-pack=id\n"),
+				}}},
+				errs.Invalid, "The file .gitmodules is invalid",
+			},
 			{"no actions", repo.CommitInput{}, errs.BadRequest, "Provide at least one action, or set allow_empty to true"},
 			{"no such branch", repo.CommitInput{Branch: "new", Actions: create("n")}, errs.Invalid, "You can only create or edit files when you are on a branch"},
 			{

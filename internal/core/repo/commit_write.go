@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -205,7 +207,28 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	if in.first {
 		source = byServer
 	}
+	if slices.ContainsFunc(in.Actions, func(a Action) bool { return namesSubmodules(a.Path) }) {
+		err := quarantine.FsckNew(ctx, id)
+		if _, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
+			return nil, errs.Plain("The file .gitmodules is invalid")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("check .gitmodules: %w", err)
+		}
+	}
 	return s.land(ctx, as, p, quarantine, source, RefChange{Ref: ref, Old: old, New: id})
+}
+
+// namesSubmodules reports whether some system takes the file at a path for .gitmodules, in
+// which an address or a path can be a command to clients that read it.
+func namesSubmodules(path string) bool {
+	name := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII { // some systems do not see all of them
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, path[strings.LastIndexAny(path, `/\`)+1:])
+	return strings.HasPrefix(name, ".gitmod") || strings.HasPrefix(name, "gitmod~") || strings.HasPrefix(name, "gi7")
 }
 
 // land judges a commit that stands in a quarantine, keeps it and moves its branch.
