@@ -9,8 +9,8 @@ import (
 func TestNew(t *testing.T) {
 	t.Parallel()
 	word := pattern.New(`^\w+$`)
-	if !word().MatchString("word") || word().MatchString("two words") || word() != word() {
-		t.Errorf("got %v, want one expression that matches words", word())
+	if !word().MatchString("word") || word().MatchString("two words") {
+		t.Errorf("got %v, want an expression that matches words", word())
 	}
 	wrong := pattern.New(`(`)
 	defer func() {
