@@ -184,9 +184,9 @@ func (o *organisation) keys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, print := range []string{ssh.FingerprintSHA256(parsed), ssh.FingerprintLegacyMD5(parsed)} {
-		if found := got(o.root.Keys.GetKeyByFingerprint(&gitlab.GetKeyByFingerprintOptions{Fingerprint: print})).must(t); found.ID != key.ID || found.User.Username != "dana" {
-			t.Errorf("key %s: got %+v", print, found)
+	for _, fingerprint := range []string{ssh.FingerprintSHA256(parsed), ssh.FingerprintLegacyMD5(parsed)} {
+		if found := got(o.root.Keys.GetKeyByFingerprint(&gitlab.GetKeyByFingerprintOptions{Fingerprint: fingerprint})).must(t); found.ID != key.ID || found.User.Username != "dana" {
+			t.Errorf("key %s: got %+v", fingerprint, found)
 		}
 	}
 	other := got(o.root.Users.AddSSHKeyForUser(o.id["dana"], &gitlab.AddSSHKeyOptions{Title: new("desk"), Key: new(publicKey(t))})).must(t)

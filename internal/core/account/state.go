@@ -64,6 +64,7 @@ func (s *Service) Activate(ctx context.Context, as authz.Actor, id authz.UserID)
 // the user was awake.
 func (s *Service) Deactivate(ctx context.Context, as authz.Actor, id authz.UserID) (bool, error) {
 	u, err := s.moderated(ctx, as, id)
+	since := s.Now().AddDate(0, 0, -dormant)
 	switch {
 	case err != nil:
 		return false, err
@@ -73,7 +74,7 @@ func (s *Service) Deactivate(ctx context.Context, as authz.Actor, id authz.UserI
 		return false, denied("Error occurred. A blocked user cannot be deactivated")
 	case u.Type == Internal || u.Type == Ghost:
 		return false, denied("Internal users cannot be deactivated")
-	case u.activeSince(s.Now().AddDate(0, 0, -dormant)), s.usage.active(u.ID):
+	case u.activeSince(since), s.usage.active(u.ID, since):
 		return false, denied(fmt.Sprintf("The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormant))
 	}
 	return s.become(ctx, as, u, Deactivated, Active)

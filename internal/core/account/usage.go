@@ -23,10 +23,11 @@ func (u *usage) note(token TokenID, user authz.UserID, at time.Time) {
 	u.users.Note(user, at)
 }
 
-// active reports whether the user did something that is not written down yet.
-func (u *usage) active(id authz.UserID) bool {
-	_, ok := u.users.Last(id)
-	return ok
+// active reports whether the user did something after a moment that is not written down
+// yet.
+func (u *usage) active(id authz.UserID, since time.Time) bool {
+	at, ok := u.users.Last(id)
+	return ok && at.After(since)
 }
 
 // lastUsed gives the time that is not written down yet, nil where there is none.
