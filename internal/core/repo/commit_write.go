@@ -141,11 +141,16 @@ func (a *Action) validate() error {
 		}
 	}
 	if a.Content != nil && a.Encoding == "base64" {
-		if _, err := base64.StdEncoding.DecodeString(*a.Content); err != nil {
+		if _, err := unbase64(*a.Content); err != nil {
 			return errs.Plain("content is not valid base64: " + a.Path)
 		}
 	}
 	return nil
+}
+
+// unbase64 reads base64 with its padding or without: clients send both.
+func unbase64(text string) ([]byte, error) {
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=\r\n"))
 }
 
 // traverses reports whether a path tries to leave the tree.

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -123,7 +122,7 @@ func (t *treeEdit) put(ctx context.Context, a *Action, mode gitcmd.Mode) error {
 		content = []byte(*a.Content)
 		if a.Encoding == "base64" {
 			var err error
-			if content, err = base64.StdEncoding.DecodeString(*a.Content); err != nil {
+			if content, err = unbase64(*a.Content); err != nil {
 				return errs.Plain("content is not valid base64: " + a.Path)
 			}
 		}
