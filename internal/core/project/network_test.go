@@ -51,11 +51,11 @@ func TestService_Unfork_at_once(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		real, err := db.Get[int64](ctx, f.db, "SELECT COUNT(*) FROM projects WHERE forked_from_id = ?", source.ID)
-		if err != nil || real < 6 {
-			t.Fatalf("%d forks, %v", real, err)
+		counted, err := db.Get[int64](ctx, f.db, "SELECT COUNT(*) FROM projects WHERE forked_from_id = ?", source.ID)
+		if err != nil || counted < 6 {
+			t.Fatalf("%d forks, %v", counted, err)
 		}
-		f.forks(f.admin, source, real)
+		f.forks(f.admin, source, counted)
 	})
 }
 

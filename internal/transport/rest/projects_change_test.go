@@ -70,20 +70,24 @@ var compoundFields = map[string][][2]string{
 		{"merge_commit_template=a&squash_commit_template=b", `"merge_commit_template":"a","squash_commit_template":"b"`},
 		{"merge_commit_template=", `"merge_commit_template":null`},
 		{"description=%2Asells%2A+%3Cb%3E", `"description_html":"<p><em>sells</em> &lt;b&gt;</p>"`},
-		{"container_expiration_policy_attributes[cadence]=7d&container_expiration_policy_attributes[enabled]=true&" +
-			"container_expiration_policy_attributes[keep_n]=5&container_expiration_policy_attributes[older_than]=14d&" +
-			"container_expiration_policy_attributes[name_regex]=a.*&container_expiration_policy_attributes[name_regex_keep]=b.*",
-			`"container_expiration_policy":{"cadence":"7d","enabled":true,"keep_n":5,"older_than":"14d","name_regex":"a.*","name_regex_keep":"b.*",`},
+		{
+			"container_expiration_policy_attributes[cadence]=7d&container_expiration_policy_attributes[enabled]=true&" +
+				"container_expiration_policy_attributes[keep_n]=5&container_expiration_policy_attributes[older_than]=14d&" +
+				"container_expiration_policy_attributes[name_regex]=a.*&container_expiration_policy_attributes[name_regex_keep]=b.*",
+			`"container_expiration_policy":{"cadence":"7d","enabled":true,"keep_n":5,"older_than":"14d","name_regex":"a.*","name_regex_keep":"b.*",`,
+		},
 	},
 	"/groups": {
 		{"emails_disabled=true", `"emails_disabled":true,"emails_enabled":false`},
 		{"shared_runners_minutes_limit=60", `"shared_runners_minutes_limit":60`},
 		{"extra_shared_runners_minutes_limit=70", `"extra_shared_runners_minutes_limit":70`},
 		{"file_template_project_id=9", `"file_template_project_id":9`},
-		{"default_branch_protection_defaults[allowed_to_push][][access_level]=30&default_branch_protection_defaults[allow_force_push]=true&" +
-			"default_branch_protection_defaults[allowed_to_merge][][access_level]=40&default_branch_protection_defaults[developer_can_initial_push]=true",
+		{
+			"default_branch_protection_defaults[allowed_to_push][][access_level]=30&default_branch_protection_defaults[allow_force_push]=true&" +
+				"default_branch_protection_defaults[allowed_to_merge][][access_level]=40&default_branch_protection_defaults[developer_can_initial_push]=true",
 			`"default_branch_protection_defaults":{"allowed_to_push":[{"access_level":30}],"allow_force_push":true,` +
-				`"allowed_to_merge":[{"access_level":40}],"developer_can_initial_push":true}`},
+				`"allowed_to_merge":[{"access_level":40}],"developer_can_initial_push":true}`,
+		},
 	},
 }
 
