@@ -165,21 +165,41 @@ func (s *Service) invitable(ctx context.Context, as authz.Actor, p Place, id ID)
 // checkHierarchy refuses groups of another tree where the top-level group keeps
 // invitations inside its own.
 func (s *Service) checkHierarchy(ctx context.Context, p Place, group *Group) error {
+	top, inside, err := s.tree(ctx, p.Namespace, group.ID)
+	if err != nil {
+		return err
+	}
+	if top.PreventSharingGroupsOutsideHierarchy && !inside {
+		return notFound()
+	}
+	return nil
+}
+
+// KeepsForks reports whether the top-level group that a place stands in wants its forks
+// inside, and the namespace is not.
+func (s *Service) KeepsForks(ctx context.Context, place, namespace ID) (bool, error) {
+	top, inside, err := s.tree(ctx, place, namespace)
+	return err == nil && !inside && top.PreventForkingOutsideGroup != nil && *top.PreventForkingOutsideGroup, err
+}
+
+// tree gives the settings of the top-level group that a place stands in, none where it
+// belongs to a person, and whether another namespace stands in that group too.
+func (s *Service) tree(ctx context.Context, place, other ID) (top GroupSettings, inside bool, err error) {
 	type root struct {
 		Settings string `db:"settings"`
 		Inside   bool   `db:"inside"`
 	}
-	top, err := db.Get[root](ctx, s.db, `SELECT g.settings,
+	at, err := db.Get[root](ctx, s.db, `SELECT g.settings,
 		EXISTS (SELECT 1 FROM namespace_ancestors i WHERE i.namespace_id = ? AND i.ancestor_id = a.ancestor_id) AS inside
 		FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
-		WHERE a.namespace_id = ? ORDER BY a.depth DESC LIMIT 1`, group.ID, p.Namespace)
+		WHERE a.namespace_id = ? ORDER BY a.depth DESC LIMIT 1`, other, place)
+	if errors.Is(err, db.ErrNotFound) {
+		return GroupSettings{}, false, nil
+	}
 	if err != nil {
-		return fmt.Errorf("top-level group: %w", err)
+		return GroupSettings{}, false, fmt.Errorf("top-level group: %w", err)
 	}
-	if set := (&Group{SettingsJSON: top.Settings}).Settings(); set.PreventSharingGroupsOutsideHierarchy && !top.Inside {
-		return notFound()
-	}
-	return nil
+	return (&Group{SettingsJSON: at.Settings}).Settings(), at.Inside, nil
 }
 
 // Unshare takes the invitation of a group back.

@@ -51,6 +51,9 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 	if err != nil {
 		return nil, conflicting(err)
 	}
+	if kept, err := s.namespaces.KeepsForks(ctx, source.NamespaceID, into.ID); err != nil || kept && !as.Admin {
+		return nil, errors.Join(err, errs.Sentences(errs.Conflict, "Forked from project is forbidden"))
+	}
 	p, err := s.build(as, Input{Changes: in.changes(source)}, into)
 	if err != nil {
 		return nil, err

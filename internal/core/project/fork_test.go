@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -96,6 +97,33 @@ func TestService_Fork(t *testing.T) {
 			t.Error("forks were counted")
 		}
 		f.forks(bob, source, 2)
+	})
+}
+
+// A top-level group may want its forks inside: subgroups are, people's namespaces are not.
+func TestService_Fork_keptInside(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann := t.Context(), f.user("ann", 10)
+		g := f.group(ann, "team", authz.Public)
+		f.project(ann, "app", g, authz.Public)
+		f.group(ann, "other", authz.Public)
+		sub := namespace.GroupInput{ParentID: &g.ID, GroupChanges: namespace.GroupChanges{Name: ptr("Sub"), Path: ptr("sub")}}
+		if _, err := f.spaces.Create(ctx, ann, sub); err != nil {
+			t.Fatal(err)
+		}
+		changes := namespace.GroupChanges{Settings: namespace.GroupSettingsChanges{PreventForkingOutsideGroup: ptr(true)}}
+		if _, err := f.spaces.Update(ctx, ann, "team", changes); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Fork(ctx, ann, "team/app", project.ForkInput{})
+		wantError(t, err, errs.Conflict, "Forked from project is forbidden")
+		if _, err := f.Fork(ctx, ann, "team/app", project.ForkInput{Namespace: "team/sub"}); err != nil {
+			t.Errorf("into a subgroup: %v", err)
+		}
+		if _, err := f.Fork(ctx, f.admin, "team/app", project.ForkInput{Namespace: "other"}); err != nil {
+			t.Errorf("by an administrator: %v", err)
+		}
 	})
 }
 
