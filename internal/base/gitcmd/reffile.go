@@ -21,8 +21,9 @@ var errUnsure = errors.New("not a plain update of references")
 
 // moveFiles moves a few references as git does, without a process: it locks each with a
 // file beside it, compares under the locks, and renames the locks, which hold the new
-// values durably. The locks come last, so that a kill hardly ever leaves one. Whatever is out of the ordinary, such as a deletion, a lock that
-// somebody holds or a value that is not the expected one, is errUnsure.
+// values durably. The locks come last, so that a kill hardly ever leaves one. Whatever is
+// out of the ordinary, such as a deletion, a lock that somebody holds or a value that is
+// not the expected one, is errUnsure.
 func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 	if len(updates) > fewRefs {
 		return errUnsure
@@ -40,7 +41,9 @@ func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 	files := make([]string, len(updates)) // temporary at first, then locks
 	defer func() {
 		for _, name := range files {
-			_ = os.Remove(name) // renamed already where all went well
+			if name != "" {
+				_ = os.Remove(name)
+			}
 		}
 	}()
 	for i, u := range updates {
@@ -71,6 +74,7 @@ func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
 		if err != nil {
 			return fmt.Errorf("move reference %q: %w", u.Ref, err)
 		}
+		files[i] = "" // a lock of that name is somebody else's from now on
 	}
 	return r.syncRefs(updates, made)
 }
@@ -172,12 +176,14 @@ func (r *Repo) isFree(packed *packedRefs, name RefName) bool {
 func (r *Repo) syncRefs(updates []RefUpdate, made bool) error {
 	done := map[string]bool{}
 	for _, u := range updates {
-		for dir := filepath.Dir(r.refFile(u.Ref)); len(dir) > len(r.path) && !done[dir]; dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(r.refFile(u.Ref)); len(dir) >= len(r.path) && !done[dir]; dir = filepath.Dir(dir) {
 			done[dir] = true
-			if err := syncDir(dir); err != nil {
+			err := syncDir(dir)
+			gone := errors.Is(err, fs.ErrNotExist) // packed meanwhile, with the folder that was left empty
+			if err != nil && !gone {
 				return err
 			}
-			if !made {
+			if !made && !gone {
 				break
 			}
 		}
