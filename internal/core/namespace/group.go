@@ -145,6 +145,7 @@ type GroupFilter struct {
 	NotDirect   bool        // and without those invited there itself
 	NotInvited  *ID         // those not invited into this place itself
 	Above       *ID         // those that this place stands in
+	NotAbove    *ID         // none that this place stands in
 	AndShared   bool        // and those invited into it
 	SharedLevel authz.Level // with at least this level there
 	Receiver    authz.Level // those where the actor has this level and may move something to
@@ -263,11 +264,15 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	if f.But != nil {
 		w.And("n.id <> ?", *f.But)
 	}
+	if f.NotAbove != nil {
+		w.And("n.id NOT IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", *f.NotAbove)
+	}
 	if f.ButBelow != nil {
 		w.And("n.id NOT IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", *f.ButBelow)
 	}
 	if f.NotInvited != nil {
-		w.And("n.id NOT IN (SELECT s.group_id FROM shares s WHERE s.namespace_id = ?)", *f.NotInvited)
+		w.And("n.id NOT IN (SELECT s.group_id FROM shares s WHERE s.namespace_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))",
+			*f.NotInvited, s.today())
 	}
 	if f.InvitedTo != nil {
 		depth := "a.depth = 0"

@@ -284,6 +284,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	if g.Description != nil {
 		f.Check(utf8.RuneCountInString(*g.Description) <= MaxDescription, "description", MessageLongText)
 	}
+	f.Check(g.TwoFactorGracePeriod >= 0, "two_factor_grace_period", "must be greater than or equal to 0")
 	if g.DefaultBranch != nil {
 		f.Check(gitcmd.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}

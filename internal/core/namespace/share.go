@@ -159,7 +159,34 @@ func (s *Service) invitable(ctx context.Context, as authz.Actor, p Place, id ID)
 	case at.Inside:
 		return nil, errs.New(errs.Conflict, messageOwnAncestor)
 	}
-	return group, nil
+	return group, s.checkHierarchy(ctx, p, group)
+}
+
+// Invitable narrows a filter to the groups that Share takes into a project, and reports
+// whether there may be any.
+func (s *Service) Invitable(ctx context.Context, project ID, f *GroupFilter) (bool, error) {
+	f.NotInvited, f.NotAbove = &project, &project
+	type root struct {
+		ID       ID     `db:"id"`
+		Settings string `db:"settings"`
+		Locked   bool   `db:"locked"`
+	}
+	top, err := db.Get[root](ctx, s.db, `SELECT g.namespace_id AS id, g.settings,
+		EXISTS (SELECT 1 FROM namespace_ancestors l JOIN groups lg ON lg.namespace_id = l.ancestor_id
+			WHERE l.namespace_id = a.namespace_id AND lg.share_with_group_lock) AS locked
+		FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
+		WHERE a.namespace_id = ? ORDER BY a.depth DESC LIMIT 1`, project)
+	if errors.Is(err, db.ErrNotFound) {
+		return true, nil // it belongs to a person
+	}
+	if err != nil {
+		return false, fmt.Errorf("top-level group: %w", err)
+	}
+	g := Group{SettingsJSON: top.Settings}
+	if g.Settings().PreventSharingGroupsOutsideHierarchy {
+		f.Ancestor = &top.ID
+	}
+	return !top.Locked, nil
 }
 
 // checkHierarchy refuses groups of another tree where the top-level group keeps

@@ -135,22 +135,52 @@ func TestService_Share_groups(t *testing.T) {
 			}
 		}
 
+		f.add(bob, at(other), ann, authz.Guest)
+		app := f.twin("app", sub.ID, authz.Private)
+		invitable := func() string {
+			t.Helper()
+			filter := namespace.GroupFilter{MemberOnly: true}
+			some, err := f.Invitable(ctx, app.Namespace, &filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !some {
+				return "none"
+			}
+			return names(filter)
+		}
+		if got := invitable(); got != "other " { // not those that the project stands in
+			t.Errorf("invitable: got %q", got)
+		}
 		yes := true
 		if _, err := f.Update(ctx, ann, "top", namespace.GroupChanges{Settings: namespace.GroupSettingsChanges{PreventSharingGroupsOutsideHierarchy: &yes}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = f.Share(ctx, ann, at(sub), in)
 		wantError(t, err, errs.NotFound, "Not Found")
+		_, err = f.Share(ctx, ann, app, in)
+		wantError(t, err, errs.NotFound, "Not Found")
 		sister := f.group(ann, "sister", top, authz.Private)
 		if _, err := f.Share(ctx, ann, at(sub), namespace.ShareInput{GroupID: sister.ID, Level: authz.Owner}); err != nil {
 			t.Errorf("inside the tree: %v", err)
+		}
+		if got := invitable(); got != "sister " {
+			t.Errorf("invitable inside the tree: got %q", got)
+		}
+		if _, err := f.Share(ctx, ann, app, namespace.ShareInput{GroupID: sister.ID, Level: authz.Guest}); err != nil {
+			t.Errorf("a project inside the tree: %v", err)
+		}
+		if got := invitable(); got != "" {
+			t.Errorf("invitable after all: got %q", got)
 		}
 
 		if _, err := f.Update(ctx, ann, "top", namespace.GroupChanges{ShareWithGroupLock: &yes}); err != nil {
 			t.Fatal(err)
 		}
-		f.add(bob, at(other), ann, authz.Guest)
-		_, err = f.Share(ctx, ann, f.twin("app", sub.ID, authz.Private), in)
+		_, err = f.Share(ctx, ann, app, in)
 		wantError(t, err, errs.Invalid, "The project sharing with group is disabled")
+		if got := invitable(); got != "none" {
+			t.Errorf("invitable under a lock: got %q", got)
+		}
 	})
 }

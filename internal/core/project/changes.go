@@ -191,12 +191,43 @@ func check(p, old *Project) errs.Fields {
 	if path := set.CIConfigPath; path != nil {
 		f.Check(!strings.HasPrefix(*path, "/") && !slices.Contains(strings.Split(*path, "/"), ".."), "ci_config_path", messageConfigPath)
 	}
+	checkTexts(&f, p, set)
 	if old == nil || p.TopicsJSON != old.TopicsJSON {
 		checkTopics(&f, p.Topics())
 	}
 	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
 	return f
 }
+
+// checkTexts bounds the texts and numbers that are kept as they are sent.
+func checkTexts(f *errs.Fields, p *Project, set Settings) {
+	for _, text := range []struct {
+		name string
+		text *string
+		most int
+	}{
+		{"ci_config_path", set.CIConfigPath, namespace.MaxName},
+		{"suggestion_commit_message", p.SuggestionCommitMessage, namespace.MaxName},
+		{"issue_branch_template", p.IssueBranchTemplate, namespace.MaxName},
+		{"merge_request_title_regex", set.MergeRequestTitleRegex, namespace.MaxName},
+		{"merge_request_title_regex_description", set.MergeRequestTitleRegexDescription, namespace.MaxName},
+		{"merge_commit_template", p.MergeCommitTemplate, maxTemplate},
+		{"squash_commit_template", p.SquashCommitTemplate, maxTemplate},
+	} {
+		if text.text != nil && utf8.RuneCountInString(*text.text) > text.most {
+			f.Add(text.name, fmt.Sprintf("is too long (maximum is %d characters)", text.most))
+		}
+	}
+	if depth := set.CIDefaultGitDepth; depth != nil {
+		f.Check(*depth >= 0, "ci_cd_settings.default_git_depth", "must be greater than or equal to 0")
+		f.Check(*depth <= maxGitDepth, "ci_cd_settings.default_git_depth", "must be less than or equal to 1000")
+	}
+}
+
+const (
+	maxTemplate = 500 // characters of the message of a merge or squash commit
+	maxGitDepth = 1000
+)
 
 func checkPath(f *errs.Fields, path string) {
 	switch {

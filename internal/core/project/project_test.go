@@ -214,6 +214,7 @@ func TestService_Create_refused(t *testing.T) {
 			second = "can only include non-accented letters, digits, '_', '-' and '.'. It must not start with '-', '_', or '.', " +
 				"nor end with '-', '_', '.', '.git', or '.atom'."
 		)
+		long := strings.Repeat("ö", 501)
 		for _, tt := range []struct {
 			name string
 			as   authz.Actor
@@ -257,6 +258,19 @@ func TestService_Create_refused(t *testing.T) {
 			{"config path", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{CIConfigPath: ptr("a/../b")},
 			}}}, errs.Invalid, "ci_config_path cannot include leading slash or directory traversal."},
+			{"long texts", ann, project.Input{Changes: project.Changes{
+				Name: ptr("x"), SuggestionCommitMessage: &long, IssueBranchTemplate: &long, MergeCommitTemplate: &long, SquashCommitTemplate: &long,
+				Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: &long, MergeRequestTitleRegex: &long}},
+			}}, errs.Invalid, "ci_config_path is too long (maximum is 255 characters), " +
+				"suggestion_commit_message is too long (maximum is 255 characters), issue_branch_template is too long (maximum is 255 characters), " +
+				"merge_request_title_regex is too long (maximum is 255 characters), " +
+				"merge_commit_template is too long (maximum is 500 characters), squash_commit_template is too long (maximum is 500 characters)"},
+			{"clone depth below zero", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
+				PlainSettings: project.PlainSettings{CIDefaultGitDepth: ptr(int64(-1))},
+			}}}, errs.Invalid, "ci_cd_settings.default_git_depth must be greater than or equal to 0"},
+			{"clone depth", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
+				PlainSettings: project.PlainSettings{CIDefaultGitDepth: ptr(int64(1001))},
+			}}}, errs.Invalid, "ci_cd_settings.default_git_depth must be less than or equal to 1000"},
 			{"for somebody else", ann, project.Input{Owner: bob.UserID, Changes: project.Changes{Name: ptr("x")}}, errs.Forbidden, "forbidden"},
 		} {
 			_, err := f.Create(t.Context(), tt.as, tt.in)

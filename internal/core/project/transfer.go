@@ -103,7 +103,10 @@ func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string
 	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject()); err != nil {
 		return nil, 0, err
 	}
-	f.NotInvited, f.But, f.MemberOnly = &p.NamespaceID, &p.ParentID, !as.Admin
+	f.MemberOnly = !as.Admin
+	if some, err := s.namespaces.Invitable(ctx, p.NamespaceID, &f); err != nil || !some {
+		return nil, 0, err
+	}
 	return s.namespaces.List(ctx, as, f)
 }
 

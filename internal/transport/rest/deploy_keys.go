@@ -219,8 +219,9 @@ func (s *Server) deployKey(ctx context.Context, as authz.Actor, in deployKeyPath
 
 type updateDeployKeyParams struct {
 	deployKeyPath
-	Title   *string `param:"title" doc:"What the key is called from now on, everywhere"`
-	CanPush *bool   `param:"can_push" doc:"The key may push as well, or only read"`
+	Title   *string  `param:"title" doc:"What the key is called from now on, everywhere"`
+	CanPush *bool    `param:"can_push" doc:"The key may push as well, or only read"`
+	_       struct{} `atleastone:"title,can_push"`
 }
 
 func (s *Server) updateDeployKey(ctx context.Context, as authz.Actor, in updateDeployKeyParams) (projectDeployKeyEntity, error) {

@@ -65,6 +65,7 @@ func TestDeployKeys(t *testing.T) {
 		get[gitlab.ProjectMember](p, annKey, "POST", fmt.Sprintf("/projects/%d/members", app.ID), fmt.Sprintf("user_id=%d&access_level=40", bobID), 201)
 		p.want(bob, "PUT", one, "title=stolen", 403, `{"message":"403 Forbidden"}`)
 		p.want(bob, "PUT", one, "title=", 403, `{"message":"403 Forbidden"}`)
+		p.want(annKey, "PUT", one, "", 400, `{"error":"title, can_push are missing, at least one parameter must be provided"}`)
 		p.want(annKey, "PUT", one, "title=", 400, `{"message":{"deploy_key.title":["can't be blank"]}}`)
 		p.want(annKey, "PUT", of(&his)+"/9999", "title=x", 403, `{"message":"403 Forbidden"}`)
 		if lower := get[gitlab.ProjectDeployKey](p, bob, "PUT", one, "can_push=false", 200); lower.CanPush || lower.Title != "robot" {

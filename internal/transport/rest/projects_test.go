@@ -250,6 +250,8 @@ func TestMembers(t *testing.T) {
 		bobID, bob := p.signUp("bob")
 		catID, _ := p.signUp("cat")
 		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=Team&path=team&visibility=public", 201)
+		p.want(ann, "PUT", "/groups/team", "two_factor_grace_period=-1", 400,
+			`{"message":{"two_factor_grace_period":["must be greater than or equal to 0"]}}`)
 		p.want(ann, "PUT", "/groups/team", "default_branch=--help", 400, `{"message":{"default_branch":["is not a valid branch name"]}}`)
 		app := get[gitlab.Project](p, ann, "POST", "/projects", fmt.Sprintf("name=app&namespace_id=%d&visibility=public", g.ID), 201)
 		members := fmt.Sprintf("/projects/%d/members", app.ID)

@@ -120,7 +120,7 @@ type listInvitedParams struct {
 	ID string `param:"id" doc:"Number or full path"`
 	api.Page
 	groupFilter
-	Relation api.Strings `param:"relation" doc:"Invited directly (direct), into what is above (inherited), or both"`
+	Relation api.Strings `param:"relation" values:"direct,inherited" doc:"Invited directly (direct), into what is above (inherited), or both"`
 }
 
 // into completes the filter for the groups invited into a place.

@@ -39,6 +39,9 @@ func TestShares(t *testing.T) {
 		if list := get[[]gitlab.Group](p, ann, "GET", project+"/invited_groups?relation[]=direct", "", 200); len(list) != 1 || list[0].ID != guests.ID {
 			t.Errorf("invited groups: got %+v", list)
 		}
+		for _, place := range []string{project, group} {
+			p.want(ann, "GET", place+"/invited_groups?relation[]=near", "", 400, `{"error":"relation does not have a valid value"}`)
+		}
 		p.want(ann, "DELETE", project+fmt.Sprintf("/share/%d", team.ID), "", 404, `{"message":"404 Group Link Not Found"}`)
 		p.want(ann, "DELETE", project+fmt.Sprintf("/share/%d", guests.ID), "", 204, "")
 

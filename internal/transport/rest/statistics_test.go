@@ -74,5 +74,11 @@ func TestProjects_show_what_was_measured(t *testing.T) {
 		}
 		p.call(ann, "POST", at+"/share", fmt.Sprintf("group_id=%d&group_access=20", other.ID))
 		p.want(ann, "GET", at+"/share_locations", "", 200, `[]`)
+		p.call(ann, "POST", "/groups", "name=More&path=more")
+		if _, list := p.call(ann, "GET", at+"/share_locations", ""); !strings.Contains(list, `"full_path":"more"`) {
+			t.Errorf("share locations: %s", list)
+		}
+		p.call(ann, "PUT", "/groups/team", "share_with_group_lock=true")
+		p.want(ann, "GET", at+"/share_locations", "", 200, `[]`)
 	})
 }
