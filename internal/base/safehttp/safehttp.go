@@ -252,10 +252,26 @@ func (d *Dialer) Client(timeout time.Duration) *http.Client {
 			if via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https" {
 				return &BlockedError{reasonScheme}
 			}
+			keepToOrigin(r, via[0])
 			_, err := d.CheckURL(r.URL.String())
 			return err
 		},
 	}
+}
+
+// keepToOrigin takes away what the first request told its server alone, credentials under
+// whatever name, where an answer leads to another scheme, host or port.
+func keepToOrigin(r, first *http.Request) {
+	if r.URL.Scheme == first.URL.Scheme && strings.EqualFold(r.URL.Host, first.URL.Host) {
+		return
+	}
+	kept := http.Header{}
+	for _, name := range []string{"Accept", "Content-Type", "User-Agent"} {
+		if values := r.Header.Values(name); len(values) > 0 {
+			kept[name] = values
+		}
+	}
+	r.Header = kept
 }
 
 func (d *Dialer) transport() *http.Transport {

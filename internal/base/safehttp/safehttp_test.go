@@ -146,6 +146,58 @@ func TestDialer_Client_checks_redirects(t *testing.T) {
 	}
 }
 
+// The attack: a server that is asked with credentials leads on to another one, which reads
+// them (CVE-2026-41506). Another port of the same host is another server.
+func TestDialer_Client_keepsSecretsToTheOrigin(t *testing.T) {
+	t.Parallel()
+	var first, told http.Header
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.Redirect(w, r, "/", http.StatusFound) // within the second server
+			return
+		}
+		told = r.Header
+	}))
+	defer other.Close()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+		case "/again":
+			first = r.Header
+			http.Redirect(w, r, other.URL+"/there", http.StatusTemporaryRedirect)
+		}
+	}))
+	defer origin.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{"Authorization", "Cookie", "Private-Token", "X-Ticket"}
+	for _, name := range secrets {
+		r.Header.Set(name, "s3cret")
+	}
+	r.Header.Set("Accept", "text/plain")
+	answer, err := dialer(safehttp.Rules{Local: true}).Client(5 * time.Second).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if told == nil || told.Get("Accept") != "text/plain" {
+		t.Fatalf("the other server was told %v", told)
+	}
+	for _, name := range secrets {
+		if first.Get(name) != "s3cret" {
+			t.Errorf("the server itself was told %q as %s", first.Get(name), name)
+		}
+	}
+	for name, values := range told {
+		if strings.Contains(strings.Join(values, " "), "s3cret") {
+			t.Errorf("another server was told %s: %v", name, values)
+		}
+	}
+}
+
 // through asks for a page with curl through a tunnel.
 func through(t *testing.T, tunnel *safehttp.Tunnel, address string) (string, error) {
 	t.Helper()
