@@ -169,6 +169,28 @@ func TestService_Create(t *testing.T) {
 	})
 }
 
+// The attack: a token whose list of scopes is as long as a body may be, and is read with
+// every request that it makes (CVE-2024-12379).
+func TestService_Create_manyScopes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		ann := f.user("ann")
+		g := f.group(ann, "team")
+		in := input("ci", authz.Guest, "2026-06-01", slices.Repeat([]authz.Scope{"read_api", "api"}, 20_000)...)
+		made, _, err := f.Create(ctx, ann, g, in)
+		if err != nil || made.ScopeText != "read_api api" {
+			t.Errorf("access token: got %.100q, %v", made.ScopeText, err)
+		}
+		deploy, _, err := f.CreateDeploy(ctx, ann, g, accesstoken.DeployInput{
+			Name: "ci", Scopes: slices.Repeat(authz.Scopes{authz.ScopeReadRepository}, 40_000),
+		})
+		if err != nil || deploy.ScopeText != "read_repository" {
+			t.Errorf("deploy token: got %.100q, %v", deploy.ScopeText, err)
+		}
+	})
+}
+
 func TestService_Revoke(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {

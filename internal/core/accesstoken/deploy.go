@@ -114,7 +114,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
 		return nil, "", err
 	}
-	in.Name, in.Username = strings.TrimSpace(in.Name), strings.TrimSpace(in.Username)
+	in.Name, in.Username, in.Scopes = strings.TrimSpace(in.Name), strings.TrimSpace(in.Username), in.Scopes.Unique()
 	if wrong := in.problem(); wrong != "" {
 		return nil, "", errs.Plain(wrong)
 	}

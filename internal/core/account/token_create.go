@@ -99,9 +99,9 @@ func (s *Service) checkToken(in *TokenInput) error {
 	return errs.New(errs.Unprocessable, sentence(wrong))
 }
 
-// tokenProblems lists what is wrong with a token, and trims its name.
+// tokenProblems lists what is wrong with a token, trims its name and keeps each scope once.
 func (s *Service) tokenProblems(in *TokenInput) errs.Fields {
-	in.Name = strings.TrimSpace(in.Name)
+	in.Name, in.Scopes = strings.TrimSpace(in.Name), in.Scopes.Unique()
 	var f errs.Fields
 	f.Check(in.Name != "", "name", "can't be blank")
 	f.Check(utf8.RuneCountInString(in.Name) <= maxName, "name", "is too long (maximum is 255 characters)")

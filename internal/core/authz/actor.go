@@ -106,6 +106,19 @@ func (s Scopes) Has(wanted ...Scope) bool {
 	return false
 }
 
+// Unique gives each scope once: a request may name one fifty thousand times.
+func (s Scopes) Unique() Scopes {
+	seen := map[Scope]bool{}
+	var out Scopes
+	for _, v := range s {
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // String joins the scopes with spaces, the form of OAuth and of the database.
 func (s Scopes) String() string {
 	parts := make([]string, len(s))
