@@ -35,6 +35,7 @@ func TestUploads(t *testing.T) {
 		s.user(name, nil)
 		s.token(name, name, authz.ScopeAPI)
 	}
+	s.token("git only", "mona", authz.ScopeReadRepository, authz.ScopeReadUser)
 	group := s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "work"})
 	project := s.do("mona", "POST", "/projects", obj{"name": "Tools", "namespace_id": group["id"]})
 	for place, paths := range map[string][2]string{
@@ -56,8 +57,10 @@ func TestUploads(t *testing.T) {
 				h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: %d %v %s", prefix+link, got.Code, h, got.Body)
 			}
-			for _, as := range []string{"stan", ""} {
-				if got := s.fetch(as, prefix+link); got.Code != http.StatusNotFound && got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "alert") {
+			for _, as := range []string{"stan", "", "git only"} {
+				got := s.fetch(as, prefix+link)
+				scope := as == "git only" && got.Code == http.StatusForbidden // says the API
+				if got.Code != http.StatusNotFound && got.Code != http.StatusUnauthorized && !scope || strings.Contains(got.Body.String(), "alert") {
 					t.Errorf("%s as %q: %d %s", prefix+link, as, got.Code, got.Body)
 				}
 			}
@@ -143,6 +146,7 @@ func TestAvatars(t *testing.T) {
 		s.user(name, nil)
 		s.token(name, name, authz.ScopeAPI)
 	}
+	s.token("git only", "mona", authz.ScopeReadRepository, authz.ScopeReadUser)
 	logo := attached{"logo.png", onePixel()}
 	group := s.do("mona", "POST", "/groups", obj{"avatar": logo, "name": "Workshop", "path": "work"})
 	project := s.do("mona", "POST", "/projects", obj{"avatar": logo, "name": "Tools", "namespace_id": fmt.Sprint(group["id"])})
@@ -171,7 +175,7 @@ func TestAvatars(t *testing.T) {
 			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Cache-Control"), "max-age=86400") {
 			t.Errorf("%s: %d %v", name, got.Code, h)
 		}
-		for _, as := range []string{"", "stan"} {
+		for _, as := range []string{"", "stan", "git only"} {
 			if got := s.fetch(as, path); (got.Code == http.StatusOK) != row.open {
 				t.Errorf("%s as %q: %d", name, as, got.Code)
 			}

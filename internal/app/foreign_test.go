@@ -36,39 +36,75 @@ func TestForeign(t *testing.T) {
 		w.do("owner", "POST", path+"/protected_branches", obj{"name": "foreign"})
 		w.do("owner", "POST", path+"/protected_tags", obj{"name": "foreign"})
 
-		all, asked := samples(), 0
-		for _, route := range w.kit().Routes() {
-			below, nested := strings.CutPrefix(route.Path, "/projects/:id/")
-			if !nested || !strings.Contains(below, ":") || strings.HasPrefix(below, "members") || strings.HasPrefix(below, "templates/") || strings.HasPrefix(below, "custom_attributes") { // the same for all, or for administrators only
+		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
+			t.Errorf("only %d requests were made", asked)
+		}
+	})
+}
+
+// TestForeign_places is TestForeign for what stands in groups and belongs to users.
+func TestForeign_places(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		one, two := w.groups[0], w.groups[2]
+		two.values[":name"] = "foreign"
+		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/labels", obj{"name": "foreign", "color": "#ff0000"})
+		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
+			t.Errorf("only %d requests were made about groups", asked)
+		}
+
+		// The administrator, for whom no permission stands in the way, mixes up the mate's
+		// things and those of others.
+		mate := w.instance[0]
+		mates := maps.Clone(mate.values)
+		token := w.do("admin", "POST", "/users/"+number(w.do("owner", "GET", "/user", nil), "id")+"/impersonation_tokens", obj{"name": "as owner", "scopes": []string{"api"}})
+		other := &place{name: "other", values: map[string]string{
+			"keys/:key_id": mates["own key"], "gpg_keys/:key_id": mates["own gpg key"], "emails/:email_id": mates["own email"],
+			":impersonation_token_id": number(token, "id"),
+		}}
+		asked := w.askForeign(t, "/users/:id/", mate, other, "admin") + w.askForeign(t, "/users/:user_id/", mate, other, "admin")
+		mate.values["own key"], mate.values["own gpg key"], mate.values["own email"] = mates["keys/:key_id"], mates["gpg_keys/:key_id"], mates["emails/:email_id"]
+		if asked += w.askForeign(t, "/user/", mate, other, "admin"); asked < 10 {
+			t.Errorf("only %d requests were made about users", asked)
+		}
+	})
+}
+
+// askForeign asks every route below a place for what is another's, one name at a time, and
+// tells how often.
+func (w *world) askForeign(t *testing.T, prefix string, one, two *place, as string) (asked int) {
+	t.Helper()
+	all := samples()
+	for _, route := range w.kit().Routes() {
+		below, nested := strings.CutPrefix(route.Path, prefix)
+		if !nested || !strings.Contains(below, ":") || strings.HasPrefix(below, "members") || strings.HasPrefix(below, "templates/") || strings.HasPrefix(below, "custom_attributes") { // the same for all, or for administrators only
+			continue
+		}
+		for _, r := range w.rows(route, all) {
+			if r.place != one || r.sample.note != "" || creates(route.Method, route.Path) {
 				continue
 			}
-			for _, r := range w.rows(route, all) {
-				if r.place != one || r.sample.note != "" || creates(route.Method, route.Path) {
-					continue
-				}
-				names := strings.Split(route.Path, "/")
-				for _, n := range names {
-					// People and groups are nobody's own.
-					nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id", ":forked_from_id"}, n)
-					if strings.HasPrefix(n, ":") && nested {
-						r.place = mixed(one, two, n, names)
-						q, missing := r.request()
-						if missing != "" {
-							t.Fatalf("%s: no value for %s", key(route), missing)
-						}
-						q.as = "owner"
-						asked++
-						if a := w.undone(q, nil); a.Code != http.StatusNotFound {
-							t.Errorf("%s with the %s of another project: got %d %.200s, want 404", key(route), n, a.Code, a.Body)
-						}
+			names := strings.Split(route.Path, "/")
+			for _, n := range names {
+				// People and groups are nobody's own.
+				nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id", ":forked_from_id", ":provider"}, n)
+				if strings.HasPrefix(n, ":") && nested {
+					r.place = mixed(one, two, n, names)
+					q, missing := r.request()
+					if missing != "" {
+						t.Fatalf("%s: no value for %s", key(route), missing)
+					}
+					q.as = as
+					asked++
+					if a := w.undone(q, nil); a.Code != http.StatusNotFound {
+						t.Errorf("%s with the %s of another: got %d %.200s, want 404", key(route), n, a.Code, a.Body)
 					}
 				}
 			}
 		}
-		if asked < 20 {
-			t.Errorf("only %d requests were made", asked)
-		}
-	})
+	}
+	return asked
 }
 
 // creates reports whether the last name of the path is what is made, not found.
@@ -78,7 +114,7 @@ func creates(method, path string) bool {
 
 // mixed is the place one, but for one name of the path, which is two's.
 func mixed(one, two *place, name string, path []string) *place {
-	p := &place{name: one.name, project: true, values: maps.Clone(one.values)}
+	p := &place{name: one.name, project: one.project, values: maps.Clone(one.values)}
 	for _, word := range path {
 		if v, ok := two.values[word+"/"+name]; ok {
 			p.values[word+"/"+name] = v

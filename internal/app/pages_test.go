@@ -96,6 +96,9 @@ func TestMetrics_nearby(t *testing.T) {
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/-/metrics", nil)
 		r.RemoteAddr = tt.from
+		for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "True-Client-Ip", "Forwarded"} { // what a caller says of itself counts for nothing
+			r.Header.Set(name, "127.0.0.1")
+		}
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, r)
 		if w.Code != tt.want {

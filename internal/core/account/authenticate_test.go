@@ -123,6 +123,80 @@ func TestService_Authenticate_states(t *testing.T) {
 	}
 }
 
+// The attack: whoever is put out goes on with what is remembered of their credentials, or
+// through a door that nobody thought of (CVE-2021-39866, CVE-2021-39872, CVE-2026-9807).
+func TestService_Authenticate_putOut(t *testing.T) {
+	t.Parallel()
+	const password = "zebra-crossing-42"
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		departing(h)
+		ctx := t.Context()
+		for name, row := range map[string]struct{ out, back func(id authz.UserID) error }{
+			"blocked": {
+				func(id authz.UserID) error { _, err := h.Block(ctx, h.root, id); return err },
+				func(id authz.UserID) error { _, err := h.Unblock(ctx, h.root, id); return err },
+			},
+			"banned": {
+				func(id authz.UserID) error { return h.Ban(ctx, h.root, id) },
+				func(id authz.UserID) error { return h.Unban(ctx, h.root, id) },
+			},
+			"expired": { // a password that an administrator set is to be changed first
+				func(id authz.UserID) error {
+					_, err := h.Update(ctx, h.root, id, account.Changes{Password: ptr(password)})
+					return err
+				},
+				func(id authz.UserID) error {
+					_, err := h.Update(ctx, h.root, id, account.Changes{Password: ptr(password), KeepPassword: true})
+					return err
+				},
+			},
+			"deleted": {out: func(id authz.UserID) error { return h.Delete(ctx, h.root, id, account.Removal{}) }},
+		} {
+			u, _ := h.user(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = password })
+			_, key := h.token(u.ID, "ci")
+			doors := map[string]func() error{
+				"token":           func() error { _, _, err := h.Authenticate(ctx, key); return err },
+				"token for git":   func() error { _, _, err := h.AuthenticateGit(ctx, "x", key); return err },
+				"password":        func() error { _, err := h.AuthenticatePassword(ctx, name, password); return err },
+				"password of git": func() error { _, _, err := h.AuthenticateGit(ctx, name, password); return err },
+				"SSH key":         func() error { _, err := h.Admit(ctx, u.ID); return err },
+			}
+			all := func(when string, want bool) {
+				t.Helper()
+				for door, try := range doors {
+					if err := try(); (err == nil) != want || err != nil && !errs.Is(err, errs.Forbidden) {
+						t.Errorf("%s, %s, by %s: got %v", name, when, door, err)
+					}
+				}
+			}
+			all("before", true)
+			if err := row.out(u.ID); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all("put out", false)
+			if row.back != nil {
+				if err := row.back(u.ID); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				all("let in again", true)
+			}
+		}
+
+		// Who was an administrator is none from the next request on.
+		u, _ := h.user("chief", func(in *account.Input) { in.Admin = true })
+		_, key := h.token(u.ID, "ci", authz.ScopeAPI, authz.ScopeSudo)
+		for _, want := range []bool{true, false} {
+			if as, _, err := h.Authenticate(ctx, key); err != nil || as.Admin != want {
+				t.Errorf("got %+v, %v, want an administrator: %t", as, err, want)
+			}
+			if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Admin: ptr(false)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestService_AuthenticateGit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, dbtest.Open(t, false))

@@ -23,7 +23,8 @@ import (
 )
 
 // elsewhere serves a repository with two branches, a tag and pointers to large objects at
-// /shop.git, to sam with the password s3cret only, and a way there at /moved.git.
+// /shop.git, to sam with the password s3cret only, a way there at /moved.git, and what
+// does harm to those who clone it at /sly.git.
 func elsewhere(t *testing.T, batch http.HandlerFunc, large ...string) *httptest.Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,6 +47,11 @@ func elsewhere(t *testing.T, batch http.HandlerFunc, large ...string) *httptest.
 	git("-C", "work", "update-ref", "refs/keep-around/x", "HEAD")
 	git("-C", "work", "update-ref", "refs/heads/"+strings.Repeat("ab", 20), "HEAD") // shadows a commit, which no push may
 	git("clone", "-q", "--mirror", "work", "shop.git")
+	git("init", "-q", "-b", "trunk", "sly") // runs a program where it is cloned with its submodules (CVE-2018-17456)
+	check(t, os.WriteFile(filepath.Join(dir, "sly", ".gitmodules"), []byte("[submodule \"a\"]\n\tpath = a\n\turl = -u./payload\n"), 0o600))
+	git("-C", "sly", "add", ".")
+	git("-C", "sly", "commit", "-q", "-m", "Sly")
+	git("clone", "-q", "--mirror", "sly", "sly.git")
 	path, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
 	check(t, err)
 	backend := &cgi.Handler{
@@ -99,6 +105,7 @@ func TestService_Import(t *testing.T) {
 			{"without credentials", "/shop.git", "", "", "The server asks for a user name and a password, or does not accept those given."},
 			{"with wrong ones", "/shop.git", "sam", "pa55word", "The server asks for a user name and a password, or does not accept those given."},
 			{"where nothing is", "/nothing.git", "sam", "s3cret", "There is no git repository at the address."},
+			{"with an option for an address", "/sly.git", "sam", "s3cret", "The repository has objects that are broken."},
 			{"by a redirect", "/moved.git", "sam", "s3cret", "The address leads to another one, which has to be given instead."},
 		} {
 			p, err := run(tt.path, tt.user, tt.password)
