@@ -138,8 +138,11 @@ func (e *every) branches(t *testing.T) {
 	done(e.c.Branches.DeleteBranch(e.id, "topic/x")).must(t)
 	done(e.c.Branches.DeleteBranch(e.id, "topic/x")).refused(t, 404, "")
 	done(e.c.Branches.DeleteBranch(e.id, "main")).refused(t, 400, "The default branch of a project cannot be deleted.")
+	e.git(t, e.copy, "", "push", "-q", "origin", "main~1:refs/heads/old")
 	done(e.c.Branches.DeleteMergedBranches(e.id)).must(t)
-	got(e.c.Branches.GetBranch(e.id, "one")).refused(t, 404, "")
+	got(e.c.Branches.GetBranch(e.id, "old")).refused(t, 404, "")
+	got(e.c.Branches.GetBranch(e.id, "one")).must(t) // just started, and no merged one
+	done(e.c.Branches.DeleteBranch(e.id, "one")).must(t)
 	if b := got(e.c.Branches.GetBranch(e.id, "ahead")).must(t); b.Merged {
 		t.Errorf("ahead: %+v", b)
 	}

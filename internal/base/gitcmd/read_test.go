@@ -10,10 +10,36 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/gitcmd"
 )
+
+// Of many who make one repository at a time, one does, and the others hear that it is there.
+func TestRepo_Init_atOnce(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	for round := range 20 {
+		r := g.Repo(fmt.Sprint(round, ".git"))
+		var made atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				err := r.Init(t.Context(), "main")
+				if err == nil {
+					made.Add(1)
+				} else if !errors.Is(err, gitcmd.ErrExists) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := made.Load(); n != 1 {
+			t.Errorf("made %d times", n)
+		}
+	}
+}
 
 func TestRepo_Init(t *testing.T) {
 	t.Parallel()

@@ -72,6 +72,9 @@ func (r *Repo) Init(ctx context.Context, defaultBranch string) error {
 		return fmt.Errorf("init repository: %w", err)
 	}
 	if err := os.Rename(tmp, r.path); err != nil {
+		if r.Exists() { // somebody else made it meanwhile
+			return fmt.Errorf("init %s: %w", r.path, ErrExists)
+		}
 		return fmt.Errorf("init repository: %w", err)
 	}
 	return syncDir(filepath.Dir(r.path))

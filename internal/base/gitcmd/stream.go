@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 )
 
 // stream is the output of a process that runs while it is read.
@@ -18,7 +19,7 @@ type stream struct {
 	out    io.ReadCloser
 	name   string
 	said   tail
-	eof    bool
+	eof    atomic.Bool // whoever closes need not be who reads
 	once   sync.Once
 	err    error
 }
@@ -50,7 +51,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	s.eof = err == io.EOF
+	s.eof.Store(err == io.EOF)
 	if failed := s.finish(); failed != nil {
 		return n, failed
 	}
@@ -59,7 +60,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 // Close ends the process. Stopping before the end is no error.
 func (s *stream) Close() error {
-	if !s.eof {
+	if !s.eof.Load() {
 		s.cancel()
 		_ = s.finish()
 		return nil

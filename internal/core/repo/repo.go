@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -142,7 +143,8 @@ func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, e
 		return r, nil
 	}
 	if !r.Exists() {
-		if err := r.Init(ctx, s.firstBranch(p)); err != nil {
+		// An import, a fork and whoever looks at the new project may all come here at once.
+		if err := r.Init(ctx, s.firstBranch(p)); err != nil && !errors.Is(err, gitcmd.ErrExists) {
 			return nil, fmt.Errorf("make repository: %w", err)
 		}
 	}
