@@ -2,7 +2,9 @@ package repo_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,6 +184,58 @@ func TestService_misleadingNames(t *testing.T) {
 		}
 		if access("main") || !access("Main") || !access("ma\u0456n") || !access("ma\u0131n") {
 			t.Error("the rule for main does not hold for main alone")
+		}
+	})
+}
+
+// A change in a file whose name a terminal, a page or a parser of diffs takes for something
+// else is a change like any other: it is shown, under its own name (CVE-2026-6976).
+func TestService_hidingNames(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		base := w.put("main", "plain", "1\n")
+		names := []string{
+			" ", " a b ", `"quoted"`, `'; touch x; '`, "a\nb", "a\nGIT binary patch", "a\r", "a\tb", "a\u00a0b", "a\u202egpj.exe", "a\u200b", "a\x01b", "a\x1b[2Kb",
+			"a\x7fb", "b/ b", "dev/null", "diff --git a", "e\u0301", "\u00e9", `c:\d`,
+		}
+		slices.Sort(names)
+		var changes strings.Builder
+		for _, name := range names {
+			quoted := `"`
+			for _, b := range []byte(name) {
+				quoted += fmt.Sprintf(`\%03o`, b)
+			}
+			changes.WriteString(inline(quoted+`"`, "evil\n"))
+		}
+		tip := w.fastImport(commitOf(1, "a@x.org", "Hide", "from "+base.ID.String()+"\n"+changes.String()))
+		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/hiding", New: tip}}))
+		compared, err := w.repos.Compare(ctx, w.reporter, w.as(w.reporter), repo.CompareInput{From: "main", To: "hiding"})
+		check(t, err)
+		commit, err := w.repos.FindCommit(ctx, w.reporter, w.as(w.reporter), "hiding")
+		check(t, err)
+		shown, err := w.repos.CommitDiff(ctx, w.reporter, w.as(w.reporter), commit)
+		check(t, err)
+		for where, diff := range map[string]*gitcmd.Diff{"compare": compared.Diff, "commit": shown} {
+			var got []string
+			for _, f := range diff.Files {
+				got = append(got, f.NewPath)
+				if !f.New() || f.Additions != 1 || !bytes.Contains(f.Patch, []byte("+evil\n")) {
+					t.Errorf("%s, %q: %+v", where, f.NewPath, f)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, names) {
+				t.Errorf("%s:\n got %q\nwant %q", where, got, names)
+			}
+		}
+		for _, name := range names {
+			f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), name, "hiding", repo.WithoutHistory)
+			if err != nil {
+				t.Errorf("%q cannot be read: %v", name, err)
+				continue
+			}
+			check(t, f.Blob.Close())
 		}
 	})
 }
