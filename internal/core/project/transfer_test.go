@@ -82,6 +82,17 @@ func TestService_Star(t *testing.T) {
 		if got := []int{starred(bob, project.Filter{Starred: true}), starred(ann, project.Filter{Starred: true}), starred(ann, project.Filter{StarredBy: bob.UserID})}; got[0] != 1 || got[1] != 0 || got[2] != 1 {
 			t.Errorf("lists: got %v", got)
 		}
+		for v, want := range map[authz.Visibility]int{authz.Private: 0, authz.Public: 1} { // a star keeps nothing visible (CVE-2026-20800)
+			if _, err := f.Update(ctx, ann, "ann/app", project.Changes{Visibility: &v}); err != nil {
+				t.Fatal(err)
+			}
+			if own, others := starred(bob, project.Filter{Starred: true}), starred(authz.Actor{}, project.Filter{StarredBy: bob.UserID}); own != want || others != want {
+				t.Errorf("stars of a project of visibility %v: bob sees %d, anybody %d, want %d", v, own, others, want)
+			}
+		}
+		if _, err := f.Update(ctx, ann, "ann/app", project.Changes{Visibility: ptr(authz.Public)}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := f.db.Exec(ctx, "UPDATE users SET private_profile = ? WHERE id = ?", true, bob.UserID); err != nil {
 			t.Fatal(err)
 		}
