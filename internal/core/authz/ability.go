@@ -210,9 +210,10 @@ const (
 	ReadStorage     Ability = "read_storage"
 	ReadImport      Ability = "read_import"
 
-	UploadFile   Ability = "upload_file"
-	ReadUploads  Ability = "read_uploads"
-	DeleteUpload Ability = "delete_upload"
+	UploadFile      Ability = "upload_file"
+	UploadGroupFile Ability = "upload_group_file"
+	ReadUploads     Ability = "read_uploads"
+	DeleteUpload    Ability = "delete_upload"
 
 	ReadProjectTokens  Ability = "read_project_access_tokens"
 	AdminProjectTokens Ability = "admin_project_access_tokens"
@@ -361,9 +362,10 @@ var Rules = map[Ability]Rule{
 	ReadStorage:     {Min: adminsOnly},
 	ReadImport:      {Min: Guest},
 
-	UploadFile:   {SignedIn: true, Write: true},
-	ReadUploads:  {Min: Maintainer},
-	DeleteUpload: {Min: Maintainer, Write: true},
+	UploadFile:      {SignedIn: true, Write: true},
+	UploadGroupFile: {Min: Guest, Write: true},
+	ReadUploads:     {Min: Maintainer},
+	DeleteUpload:    {Min: Maintainer, Write: true},
 
 	ReadProjectTokens:  {Min: Maintainer},
 	AdminProjectTokens: {Min: Maintainer, Write: true},

@@ -93,9 +93,14 @@ func New(d Deps) *Service { return &Service{Deps: d} }
 // MaxSize is how many bytes a file may have now.
 func (s *Service) MaxSize() int64 { return int64(s.Settings.Current().MaxAttachmentSize) << 20 }
 
-// Create takes a file. Whoever is signed in and sees the place may.
+// Create takes a file: in a project from whoever is signed in and sees it, in a group
+// from its members.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place, name string, from io.Reader) (*Upload, error) {
-	if err := s.Policy.Require(ctx, as, authz.UploadFile, at.Subject); err != nil {
+	ability := authz.UploadFile
+	if at.Group {
+		ability = authz.UploadGroupFile
+	}
+	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return nil, err
 	}
 	staged, err := s.Objects.Stage(ctx, from, blob.Wanted{Limit: max(s.MaxSize(), 1)})

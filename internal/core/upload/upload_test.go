@@ -176,6 +176,26 @@ func (w *world) left() (n int) {
 	return n
 }
 
+func TestService_Create_inGroup(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.Group("open", authz.Public, 0)
+		w.Member(id, w.gus, authz.Guest)
+		g := namespace.Group{ID: id, Path: "open", FullPath: "open", Visibility: authz.Public}
+		for _, who := range []authz.Actor{w.stan, w.mary} {
+			_, err := w.Create(t.Context(), who, g.Place(), "a.txt", strings.NewReader("x"))
+			wants(t, who.Username+" is no member", err, errs.Forbidden)
+		}
+		u, err := w.Create(t.Context(), w.gus, g.Place(), "a.txt", strings.NewReader("text"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.Open(t.Context(), w.stan, g.Place(), link(u))
+		if got := read(t, c, err); got != "text" {
+			t.Errorf("a stranger with the link: got %q", got)
+		}
+	})
+}
+
 func TestService_Create_tooLarge(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		if err := w.settings.Set(t.Context(), "max_attachment_size", 1); err != nil {

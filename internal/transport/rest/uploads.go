@@ -19,14 +19,14 @@ func (s *Server) uploadRoutes() []*api.Route {
 	for _, kind := range []struct {
 		prefix, noun string
 		source       memberSource
-		see          authz.Ability
+		add, see     authz.Ability
 	}{
-		{"/groups/:id/uploads", "a group", memberSource{s, true}, authz.ReadGroup},
-		{"/projects/:id/uploads", "a project", memberSource{s, false}, authz.ReadProject},
+		{"/groups/:id/uploads", "a group", memberSource{s, true}, authz.UploadGroupFile, authz.ReadGroup},
+		{"/projects/:id/uploads", "a project", memberSource{s, false}, authz.UploadFile, authz.ReadProject},
 	} {
 		m := kind.source
 		out = append(out,
-			api.Post(kind.prefix, m.upload).Doc("Attach a file to the texts of "+kind.noun).Needs(authz.UploadFile).MaxBodyNow(s.maxUpload),
+			api.Post(kind.prefix, m.upload).Doc("Attach a file to the texts of "+kind.noun).Needs(kind.add).MaxBodyNow(s.maxUpload),
 			api.Get(kind.prefix, m.listUploads).Doc("List the files attached in "+kind.noun).Needs(authz.ReadUploads),
 			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Give a file attached in "+kind.noun).Needs(authz.ReadUploads),
 			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Doc("Delete a file attached in "+kind.noun).Needs(authz.DeleteUpload),
