@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/gitcmd"
@@ -79,7 +80,8 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 			r := newRepo(t, newGit(t))
 			a := commit(t, r, 1700000000, map[string]string{"f": "1"})
 			point(t, r, "refs/heads/main", a)
-			refuse := true
+			var refuse atomic.Bool
+			refuse.Store(true)
 			j := lenient(r)
 			j.check = func(ctx context.Context, v *gitcmd.Repo, changes []gitcmd.RefUpdate, _ []string) string {
 				if len(changes) != 1 || changes[0].Old != a {
@@ -105,7 +107,7 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 				if _, err := r.Commit(ctx, id); !errors.Is(err, gitcmd.ErrNotFound) {
 					t.Errorf("visible outside: %v", err)
 				}
-				if refuse {
+				if refuse.Load() {
 					return "Not today."
 				}
 				return ""
@@ -125,7 +127,7 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(r.Path(), "objects", "tmp_*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
-			refuse = false
+			refuse.Store(false)
 			if out, err := try(dir, "push", url, "HEAD:main"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
@@ -177,9 +179,11 @@ func TestRepo_ReceivePack_client(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, newGit(t))
 	j := lenient(r)
-	var got []string
+	asked := make(chan []string, 1)
 	j.check = func(_ context.Context, _ *gitcmd.Repo, _ []gitcmd.RefUpdate, options []string) string {
-		got = options
+		if len(options) > 0 {
+			asked <- options
+		}
 		return ""
 	}
 	apply := j.apply
@@ -197,8 +201,13 @@ func TestRepo_ReceivePack_client(t *testing.T) {
 		if err != nil || !strings.Contains(out, "remote: Well done.") || !strings.Contains(out, "remote: Indeed.") {
 			t.Errorf("version %s: %v: %s", version, err, out)
 		}
-		if !slices.Equal(got, []string{"one", "two words"}) {
-			t.Errorf("version %s: options %q", version, got)
+		select {
+		case options := <-asked:
+			if !slices.Equal(options, []string{"one", "two words"}) {
+				t.Errorf("version %s: options %q", version, options)
+			}
+		default:
+			t.Errorf("version %s: no options", version)
 		}
 	}
 	if out, err := try(dir, "push", "--atomic", url, ":refs/heads/v0", ":refs/tags/t0"); err != nil {
