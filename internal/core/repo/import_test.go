@@ -158,30 +158,35 @@ func TestService_Import(t *testing.T) {
 // An import brings the large objects along, and says which it could not.
 func TestService_Import_large_objects(t *testing.T) {
 	t.Parallel()
+	each(t, importLargeObjects)
+}
+
+func importLargeObjects(t *testing.T, w *world) {
+	t.Helper()
 	// The content stands with somebody else, who must not learn the password.
 	var leaked atomic.Bool
 	var served atomic.Int64
-	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	store := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			leaked.Store(true)
 		}
 		if r.Header.Get("X-Ticket") != "t" {
-			http.Error(w, "no ticket", http.StatusForbidden)
+			http.Error(answer, "no ticket", http.StatusForbidden)
 			return
 		}
 		served.Add(1)
-		_, _ = io.WriteString(w, strings.TrimPrefix(r.URL.Path, "/"))
+		_, _ = io.WriteString(answer, strings.TrimPrefix(r.URL.Path, "/"))
 	}))
 	t.Cleanup(store.Close)
 	var hrefs map[string]string // by content; others stand at the store
 	batch := func(contents ...string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
+		return func(answer http.ResponseWriter, r *http.Request) {
 			var asked struct {
 				Operation string
 				Objects   []struct{ OID string }
 			}
 			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Operation != "download" {
-				http.Error(w, "what", http.StatusBadRequest)
+				http.Error(answer, "what", http.StatusBadRequest)
 				return
 			}
 			var objects []map[string]any
@@ -198,70 +203,68 @@ func TestService_Import_large_objects(t *testing.T) {
 					}
 				}
 			}
-			_ = json.NewEncoder(w).Encode(map[string]any{"objects": objects})
+			_ = json.NewEncoder(answer).Encode(map[string]any{"objects": objects})
 		}
 	}
 	contents := []string{"one", "two", "three", "four", "five"}
 	server := elsewhere(t, batch(contents...), contents...)
 	plain := elsewhere(t, nil, "one")
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		box, err := secret.NewBox(secret.NewKey())
+	ctx := t.Context()
+	box, err := secret.NewBox(secret.NewKey())
+	check(t, err)
+	w.repos.Outbound = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: true} }}
+	w.repos.Box, w.repos.Enqueue = box, func(context.Context, job.Args, ...job.Option) error { return nil }
+	w.exec("UPDATE projects SET lfs_enabled = true WHERE id = ?", w.id)
+	run := func(at *httptest.Server, status, message string) {
+		t.Helper()
+		w.exec("UPDATE projects SET import_status = ?, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
+		err := w.repos.Import(ctx, project.Import{
+			ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
+		})
+		p, said := w.as(w.owner), ""
+		if p.ImportError != nil {
+			said = *p.ImportError
+		}
+		if p.ImportStatus != status || said != message || (err == nil) != (status == project.ImportFinished) {
+			t.Errorf("got %q, %q, %v, want %q, %q", p.ImportStatus, said, err, status, message)
+		}
+	}
+	has := func(want ...string) {
+		t.Helper()
+		var oids []string
+		for _, content := range contents {
+			oids = append(oids, pointer(content).OID)
+		}
+		got, err := w.large.Has(ctx, w.id, oids)
 		check(t, err)
-		w.repos.Outbound = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: true} }}
-		w.repos.Box, w.repos.Enqueue = box, func(context.Context, job.Args, ...job.Option) error { return nil }
-		w.exec("UPDATE projects SET lfs_enabled = true WHERE id = ?", w.id)
-		run := func(at *httptest.Server, status, message string) {
-			t.Helper()
-			w.exec("UPDATE projects SET import_status = ?, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
-			err := w.repos.Import(ctx, project.Import{
-				ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
-			})
-			p, said := w.as(w.owner), ""
-			if p.ImportError != nil {
-				said = *p.ImportError
-			}
-			if p.ImportStatus != status || said != message || (err == nil) != (status == project.ImportFinished) {
-				t.Errorf("got %q, %q, %v, want %q, %q", p.ImportStatus, said, err, status, message)
+		if len(got) != len(want) {
+			t.Errorf("the project has %d large objects, want %v", len(got), want)
+		}
+		for _, content := range want {
+			if _, ok := got[pointer(content).OID]; !ok {
+				t.Errorf("%q was not brought", content)
 			}
 		}
-		has := func(want ...string) {
-			t.Helper()
-			var oids []string
-			for _, content := range contents {
-				oids = append(oids, pointer(content).OID)
-			}
-			got, err := w.large.Has(ctx, w.id, oids)
-			check(t, err)
-			if len(got) != len(want) {
-				t.Errorf("the project has %d large objects, want %v", len(got), want)
-			}
-			for _, content := range want {
-				if _, ok := got[pointer(content).OID]; !ok {
-					t.Errorf("%q was not brought", content)
-				}
-			}
-		}
-		w.repos.MaxImport = 1 << 30
-		run(plain, project.ImportFinished, "1 large files of Git LFS were not brought: the server has no Git LFS.")
-		has()
-		hrefs = map[string]string{"two": store.URL + "/wrong", "three": "file:///etc/passwd", "four": ""}
-		run(server, project.ImportFinished, "3 of 5 large files of Git LFS were not brought.")
-		has("one", "five")
-		// Another import, or the same one after a crash, asks for what is missing only.
-		hrefs = nil
-		before := served.Load()
-		run(server, project.ImportFinished, "")
-		has(contents...)
-		if n := served.Load() - before; n != 3 {
-			t.Errorf("%d objects were fetched, want 3", n)
-		}
-		w.exec("DELETE FROM lfs_links")
-		w.exec("UPDATE projects SET lfs_enabled = false WHERE id = ?", w.id)
-		run(server, project.ImportFinished, "")
-		has()
-		if leaked.Load() {
-			t.Error("somebody else was told the password")
-		}
-	})
+	}
+	w.repos.MaxImport = 1 << 30
+	run(plain, project.ImportFinished, "1 large files of Git LFS were not brought: the server has no Git LFS.")
+	has()
+	hrefs = map[string]string{"two": store.URL + "/wrong", "three": "file:///etc/passwd", "four": ""}
+	run(server, project.ImportFinished, "3 of 5 large files of Git LFS were not brought.")
+	has("one", "five")
+	// Another import, or the same one after a crash, asks for what is missing only.
+	hrefs = nil
+	before := served.Load()
+	run(server, project.ImportFinished, "")
+	has(contents...)
+	if n := served.Load() - before; n != 3 {
+		t.Errorf("%d objects were fetched, want 3", n)
+	}
+	w.exec("DELETE FROM lfs_links")
+	w.exec("UPDATE projects SET lfs_enabled = false WHERE id = ?", w.id)
+	run(server, project.ImportFinished, "")
+	has()
+	if leaked.Load() {
+		t.Error("somebody else was told the password")
+	}
 }
