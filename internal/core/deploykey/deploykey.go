@@ -108,7 +108,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	out, err := s.make(ctx, as, p, in)
 	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps somebody was quicker
-		if known, again := s.Keys.DeployWith(ctx, in.Key); again == nil {
+		again := s.DB.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
+			known, err = s.Keys.DeployWith(ctx, in.Key)
+			return err
+		})
+		if again == nil {
 			return s.join(ctx, as, p, known, in.CanPush)
 		}
 	}
