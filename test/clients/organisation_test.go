@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"net/http"
@@ -10,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/ProtonMail/go-crypto/openpgp/armor"
-	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 	"golang.org/x/crypto/ssh"
 
@@ -143,27 +139,6 @@ func publicKey(t *testing.T) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }
 
-// publicGPGKey makes a GPG key.
-func publicGPGKey(t *testing.T) string {
-	t.Helper()
-	e, err := openpgp.NewEntity("Dana", "", "dana@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Serialize(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 func (o *organisation) keys(t *testing.T) {
 	dana, text := o.as["dana"], publicKey(t)
 	expires := gitlab.ISOTime(time.Now().UTC().AddDate(0, 1, 0).Truncate(24 * time.Hour))
@@ -192,7 +167,7 @@ func (o *organisation) keys(t *testing.T) {
 	done(o.root.Users.DeleteSSHKeyForUser(o.id["dana"], other.ID)).must(t)
 	got(dana.Users.GetSSHKey(other.ID)).refused(t, 404, "")
 
-	armored := publicGPGKey(t)
+	armored := servertest.GPGKey(t, "Dana", "dana@example.com")
 	pgp := got(dana.Users.AddGPGKey(&gitlab.AddGPGKeyOptions{Key: &armored})).must(t)
 	o.recent(t, "created_at", pgp.CreatedAt)
 	same(t, "own GPG keys", got(dana.Users.ListGPGKeys()).must(t), []*gitlab.GPGKey{pgp})

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,10 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/ProtonMail/go-crypto/openpgp/armor"
-	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"tenon/test/servertest"
 )
@@ -109,7 +104,7 @@ func (w *world) parallelPeople(t *testing.T) {
 			won: 201, winners: -1, rows: map[string]int64{"SELECT COUNT(*) FROM ssh_keys WHERE kind = 'deploy'": 1, "SELECT COUNT(*) FROM deploy_key_projects": 1},
 		},
 		{
-			name: "GPG key", token: []string{w.ann, w.ben}, path: []string{"/user/gpg_keys"}, body: []string{`{"key":` + quoted(armoredKey(t)) + `}`},
+			name: "GPG key", token: []string{w.ann, w.ben}, path: []string{"/user/gpg_keys"}, body: []string{`{"key":` + quoted(strings.TrimSpace(servertest.GPGKey(t, "Somebody", "somebody@example.com"))) + `}`},
 			won: 201, lost: 400, says: taken, rows: map[string]int64{"SELECT COUNT(*) FROM gpg_keys": 1},
 		},
 		{
@@ -225,25 +220,4 @@ func (w *world) wholes(t *testing.T) {
 			t.Errorf("%s: %d", what, n)
 		}
 	}
-}
-
-// armoredKey makes a public key of GPG.
-func armoredKey(t *testing.T) string {
-	t.Helper()
-	e, err := openpgp.NewEntity("Somebody", "", "somebody@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	out, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Serialize(out); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -150,7 +150,7 @@ func (g *Git) Close() error {
 }
 
 // environment is all that a git process sees: no user or system configuration, no
-// prompt, no hooks unless a call names a folder of them, and durable writes.
+// prompt, no hooks, and durable writes.
 func environment() []string {
 	env := []string{
 		"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC",

@@ -50,7 +50,8 @@ type Bitmap struct {
 // MultiPack is the index over several packs.
 type MultiPack struct{ Packs, Version int }
 
-// staleAfter is how old a loose object is that nothing may need any more: the grace of Maintain.
+// staleAfter is how old a loose object is that nothing may need any more: what Maintain
+// gives it unless it is told otherwise.
 const staleAfter = 14 * 24 * time.Hour
 
 // fullRepack is the file whose time says when Maintain repacked everything.

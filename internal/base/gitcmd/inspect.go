@@ -64,7 +64,7 @@ func (r *Repo) leftovers(ctx context.Context, now time.Time) ([]string, error) {
 		}
 		name, rel := d.Name(), strings.TrimPrefix(path, r.path+string(filepath.Separator))
 		lock := !d.IsDir() && strings.HasSuffix(name, ".lock")
-		incoming := d.IsDir() && (strings.HasPrefix(name, "tmp_objdir-") || strings.HasPrefix(name, "incoming-"))
+		incoming := incoming(d)
 		if lock || incoming {
 			info, err := d.Info()
 			if err == nil && now.Sub(info.ModTime()) > stale {

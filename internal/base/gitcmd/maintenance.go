@@ -15,7 +15,7 @@ import (
 // packs under one index with a bitmap and refreshing the commit graph.
 type Maintenance struct {
 	Full  bool          // repack everything
-	Grace time.Duration // objects that nothing names are kept this long; default two weeks; used by Full
+	Grace time.Duration // objects that nothing names are kept this long; default two weeks
 }
 
 // Maintain keeps the repository fast. Nothing that a reference names is lost, and
@@ -35,7 +35,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		return err
 	}
 	if m.Grace <= 0 {
-		m.Grace = 14 * 24 * time.Hour
+		m.Grace = staleAfter
 	}
 	expiry := time.Now().Add(-m.Grace).UTC().Format("2006-01-02T15:04:05Z")
 	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--write-midx", "--write-bitmap-index"}

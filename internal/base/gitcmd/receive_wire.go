@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,25 +33,21 @@ func (r *Repo) advertise(ctx context.Context, p Receive) error {
 	}
 	var out bytes.Buffer
 	if ProtocolVersion(p.Protocol) == 1 {
-		putPacket(&out, "version 1\n")
+		out.WriteString(Packet("version 1\n"))
 	}
 	words := "\x00" + pushCapabilities
 	for _, ref := range refs {
 		if !below(ref.name, p.Hidden) {
-			putPacket(&out, ref.id.String()+" "+ref.name+words+"\n")
+			out.WriteString(Packet(ref.id.String() + " " + ref.name + words + "\n"))
 			words = ""
 		}
 	}
 	if words != "" {
-		putPacket(&out, ObjectID{}.String()+" capabilities^{}"+words+"\n")
+		out.WriteString(Packet(ObjectID{}.String() + " capabilities^{}" + words + "\n"))
 	}
 	out.WriteString("0000")
 	_, err = p.Stdout.Write(out.Bytes())
 	return err //nolint:wrapcheck // the client has gone
-}
-
-func putPacket(out *bytes.Buffer, payload string) {
-	fmt.Fprintf(out, "%04x%s", len(payload)+4, payload)
 }
 
 // pushRequest is what a client says before its pack.
@@ -157,18 +152,16 @@ func parseCommand(line string) (RefUpdate, error) {
 // still come, in bytes.
 func readSection(in *bufio.Reader, left *int, fn func(line string) error) error {
 	for {
-		var head [4]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		head, n, err := packetLength(in)
+		switch {
+		case errors.Is(err, errMalformed), err == nil && n != 0 && n < len(head), n > maxPacket:
+			return fmt.Errorf("line of length %q: %w", head[:], ErrProtocol)
+		case err != nil:
 			return hungUp(err)
-		}
-		n, err := strconv.ParseUint(string(head[:]), 16, 16)
-		if n == 0 && err == nil {
+		case n == 0:
 			return nil
 		}
-		if err != nil || n < 4 || n > maxPacket {
-			return fmt.Errorf("line of length %q: %w", clip(string(head[:])), ErrProtocol)
-		}
-		if *left -= int(n); *left < 0 {
+		if *left -= n; *left < 0 {
 			return fmt.Errorf("commands of more than %d bytes: %w", maxPushWords, ErrTooLarge)
 		}
 		line := make([]byte, n-4)
@@ -286,7 +279,7 @@ func (a *pushAnswer) write(p []byte) {
 func band(to *bytes.Buffer, number byte, content []byte) {
 	for len(content) > 0 {
 		n := min(len(content), maxPacket-5)
-		fmt.Fprintf(to, "%04x%c%s", n+5, number, content[:n])
+		to.WriteString(Packet(string(number) + string(content[:n])))
 		content = content[n:]
 	}
 }
@@ -338,12 +331,12 @@ func (a *pushAnswer) report(unpacked string, reasons []string) error {
 		if unpacked == "" {
 			unpacked = "ok"
 		}
-		putPacket(&lines, "unpack "+oneLine(unpacked)+"\n")
+		lines.WriteString(Packet("unpack " + oneLine(unpacked) + "\n"))
 		for i, c := range a.request.changes {
 			if reasons[i] == "" {
-				putPacket(&lines, "ok "+string(c.Ref)+"\n")
+				lines.WriteString(Packet("ok " + string(c.Ref) + "\n"))
 			} else {
-				putPacket(&lines, "ng "+string(c.Ref)+" "+oneLine(reasons[i])+"\n")
+				lines.WriteString(Packet("ng " + string(c.Ref) + " " + oneLine(reasons[i]) + "\n"))
 			}
 		}
 		lines.WriteString("0000")

@@ -57,9 +57,14 @@ func (r *Repo) Sweep(ctx context.Context, now time.Time) (int64, error) {
 // is being written has.
 func unfinished(e fs.DirEntry) bool {
 	if e.IsDir() {
-		return strings.HasPrefix(e.Name(), "tmp_objdir-") || strings.HasPrefix(e.Name(), "incoming-")
+		return incoming(e)
 	}
 	return strings.HasPrefix(e.Name(), "tmp_")
+}
+
+// incoming reports whether something is a folder of objects that are coming in.
+func incoming(e fs.DirEntry) bool {
+	return e.IsDir() && (strings.HasPrefix(e.Name(), "tmp_objdir-") || strings.HasPrefix(e.Name(), "incoming-"))
 }
 
 // left reports whether what was written to last at a time has been left by somebody who

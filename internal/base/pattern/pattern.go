@@ -1,5 +1,5 @@
-// Package pattern compiles regular expressions when they are first used: this program is
-// started twice by every push, as a hook of git that matches nothing.
+// Package pattern compiles regular expressions when they are first used: a start of the
+// program matches none of them.
 package pattern
 
 import (

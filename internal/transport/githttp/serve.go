@@ -169,8 +169,7 @@ func begin(w http.ResponseWriter, r *http.Request, t target, service string) *re
 	if t.service == "info/refs" {
 		out.kind = "application/x-" + service + "-advertisement"
 		if service == receivePack || !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") {
-			line := "# service=" + service + "\n"
-			out.prefix = fmt.Sprintf("%04x%s0000", len(line)+4, line)
+			out.prefix = gitcmd.Packet("# service="+service+"\n") + "0000"
 		}
 	}
 	return out

@@ -139,17 +139,7 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 			places = append(places, p.ParentID)
 		}
 	}
-	parents, err := s.Namespaces.ByIDs(ctx, places)
-	if err != nil {
-		return nil, err
-	}
-	var people []authz.UserID
-	for _, n := range parents {
-		if n.OwnerID != nil {
-			people = append(people, *n.OwnerID)
-		}
-	}
-	owners, err := s.Accounts.ByIDs(ctx, people)
+	parents, owners, err := s.homes(ctx, places)
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +259,22 @@ func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Pr
 		e.RepositoryStorage = p.Storage
 	}
 	return e
+}
+
+// homes gives namespaces by their ids, with the people whom personal ones belong to.
+func (s *Server) homes(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.User, error) {
+	found, err := s.Namespaces.ByIDs(ctx, places)
+	if err != nil {
+		return nil, nil, err
+	}
+	var people []authz.UserID
+	for _, n := range found {
+		if n.OwnerID != nil {
+			people = append(people, *n.OwnerID)
+		}
+	}
+	owners, err := s.Accounts.ByIDs(ctx, people)
+	return found, owners, err
 }
 
 func (s *Server) projectNamespace(n *namespace.Namespace, owners map[authz.UserID]*account.User) projectNamespace {

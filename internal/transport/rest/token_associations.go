@@ -79,17 +79,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	for i, found := range projects {
 		places[i], twins[i] = found.ParentID, found.NamespaceID
 	}
-	parents, err := s.Namespaces.ByIDs(ctx, places)
-	if err != nil {
-		return out, err
-	}
-	var people []authz.UserID
-	for _, n := range parents {
-		if n.OwnerID != nil {
-			people = append(people, *n.OwnerID)
-		}
-	}
-	owners, err := s.Accounts.ByIDs(ctx, people)
+	parents, owners, err := s.homes(ctx, places)
 	if err != nil {
 		return out, err
 	}
