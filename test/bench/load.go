@@ -25,6 +25,7 @@ type operation struct {
 type figures struct {
 	rate          float64 // requests a second
 	p50, p95, p99 time.Duration
+	longest       time.Duration
 	done, errors  int
 	sample        string // of the errors
 }
@@ -140,6 +141,7 @@ func (l *loader) run(ctx context.Context, op operation, next *atomic.Int64, clie
 	if len(all) > 0 {
 		slices.Sort(all)
 		f.p50, f.p95, f.p99 = all[len(all)/2], all[len(all)*95/100], all[len(all)*99/100]
+		f.longest = all[len(all)-1]
 	}
 	return f
 }

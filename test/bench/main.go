@@ -119,6 +119,11 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 				return err
 			}
 			out.line("\nRepository %s: %d commits.\n", o.repo, w.commits)
+			if o.only.MatchString("first time") {
+				if err := l.measureFirsts(ctx, w, out); err != nil {
+					return err
+				}
+			}
 			if ops, err = w.readsOfReal(ctx, o); err != nil {
 				return err
 			}

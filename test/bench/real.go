@@ -63,17 +63,18 @@ func (w *world) push(ctx context.Context, from, source string) (*world, error) {
 	return out, err
 }
 
-// packed waits until housekeeping has packed the repository that was pushed: the commit
-// graph is its last step. A large one takes minutes.
+// packed waits until housekeeping has packed the repository that was pushed, with a bitmap,
+// which comes after the commit graph. A large one takes a minute.
 func (w *world) packed(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
-	info := filepath.Join(w.onDisk(s.data), "objects", "info")
 	for {
-		for _, name := range []string{"commit-graph", "commit-graphs"} {
-			if _, err := os.Stat(filepath.Join(info, name)); err == nil {
-				return s.quiet(ctx)
-			}
+		bitmaps, err := filepath.Glob(filepath.Join(w.onDisk(s.data), "objects", "pack", "*.bitmap"))
+		if err != nil {
+			return err
+		}
+		if len(bitmaps) > 0 {
+			return s.quiet(ctx)
 		}
 		if err := wait(ctx, time.Second); err != nil {
 			return fmt.Errorf("the repository is not packed: %w", err)

@@ -9,15 +9,16 @@ import (
 // maxContaining bounds the output of RefsContaining.
 const maxContaining = 16 << 20
 
-// RefsContaining lists the references below a prefix from which a commit can be reached,
-// in the order of their bytes.
-func (r *Repo) RefsContaining(ctx context.Context, commit ObjectID, prefix string) ([]RefName, error) {
-	if !validPrefix(prefix) {
-		return nil, fmt.Errorf("references below %q: %w", clip(prefix), ErrBadName)
+// RefsContaining lists the references below some prefixes from which a commit can be
+// reached, in the order of their bytes.
+func (r *Repo) RefsContaining(ctx context.Context, commit ObjectID, prefixes ...string) ([]RefName, error) {
+	for _, prefix := range prefixes {
+		if !validPrefix(prefix) {
+			return nil, fmt.Errorf("references below %q: %w", clip(prefix), ErrBadName)
+		}
 	}
-	out, err := r.git.output(ctx, call{repo: r, args: []string{
-		"for-each-ref", "--format=%(refname)", "--contains=" + commit.String(), prefix,
-	}}, maxContaining)
+	args := append([]string{"for-each-ref", "--format=%(refname)", "--contains=" + commit.String()}, prefixes...)
+	out, err := r.git.output(ctx, call{repo: r, args: args}, maxContaining)
 	if err != nil {
 		return nil, missing(err)
 	}

@@ -47,9 +47,9 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 	}
 	commands := [][]string{
 		{"pack-refs", "--all", "--prune"},
+		{"commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"}, // before what takes minutes: reads are slow without
 		repack,
 		{"prune", "--expire=" + expiry},
-		{"commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"},
 	}
 	for _, args := range commands {
 		if err := r.git.run(ctx, call{repo: r.main(), config: modest(), args: args, load: long}); err != nil {

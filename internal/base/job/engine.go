@@ -83,6 +83,7 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 	writer, pool := q.d.Pools()
 	if pool == nil { // SQLite tells nobody about new rows
 		conf.FetchPollInterval, conf.FetchCooldown = 100*time.Millisecond, 20*time.Millisecond
+		conf.ReindexerSchedule = river.NeverSchedule() // it knows only the indexes of PostgreSQL
 	}
 	if eager {
 		conf.FetchPollInterval, conf.FetchCooldown = 5*time.Millisecond, time.Millisecond

@@ -80,18 +80,18 @@ func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	var out []gitcmd.RefName
-	for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
-		if kind == "branch" && prefix == gitcmd.Tags || kind == "tag" && prefix == gitcmd.Branches {
-			continue
-		}
-		names, err := r.RefsContaining(ctx, c.ID, prefix)
-		if err != nil {
-			return nil, fmt.Errorf("look for commit in references: %w", err)
-		}
-		out = append(out, names...)
+	prefixes := []string{gitcmd.Branches, gitcmd.Tags}
+	switch kind {
+	case "branch":
+		prefixes = prefixes[:1]
+	case "tag":
+		prefixes = prefixes[1:]
 	}
-	return out, nil
+	names, err := r.RefsContaining(ctx, c.ID, prefixes...)
+	if err != nil {
+		return nil, fmt.Errorf("look for commit in references: %w", err)
+	}
+	return names, nil
 }
 
 // Sequence counts the commits up to and with a commit; of the filter only FirstParent
