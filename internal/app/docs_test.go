@@ -98,9 +98,9 @@ func permissionsText(kit *api.Kit) string {
 		}
 		switch {
 		case r.Write:
-			notes = append(notes, "writes: not in archived projects")
+			notes = append(notes, "writes: not in what is archived or marked for deletion")
 		case r.Change:
-			notes = append(notes, "writes: also in archived projects")
+			notes = append(notes, "writes: also in what is archived or marked for deletion")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", a, who(r), strings.Join(only, ", "), strings.Join(notes, ", "))
 	}

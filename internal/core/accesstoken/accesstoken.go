@@ -153,7 +153,7 @@ func (s *Service) find(ctx context.Context, p namespace.Place, id account.TokenI
 // kept.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place, in Input) (*Token, string, error) {
 	err := s.requireWrite(ctx, as, p)
-	if errs.Is(err, errs.Forbidden) && !p.Subject.Archived || err == nil && as.Bot {
+	if errs.Is(err, errs.Forbidden) && !p.Subject.Closed || err == nil && as.Bot {
 		return nil, "", errs.Bad("User does not have permission to create " + Kind(p) + " access token")
 	}
 	if err != nil {

@@ -278,9 +278,9 @@ type Rule struct {
 	Person   bool    // refused to bots
 	Feature  Feature // refused to those whom the feature is closed to
 	Code     bool    // guests of a private project do not see code
-	Write    bool    // refused in an archived project, and to auditors for being auditors
+	Write    bool    // refused in what is archived or marked for deletion, and to auditors for being auditors
 	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach
-	Change   bool    // refused to auditors like Write, but not in an archived project
+	Change   bool    // refused to auditors like Write, but not in what is archived or marked for deletion
 }
 
 var adminsOnly = AdminLevel

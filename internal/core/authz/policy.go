@@ -20,7 +20,7 @@ type Subject struct {
 	Thing      string      // public name for the 404: "Project", "Group", "" for the bare one
 	Namespace  NamespaceID // of the group, or the project's own; zero for the instance
 	Visibility Visibility
-	Archived   bool
+	Closed     bool     // nothing is written there: it is archived or marked for deletion, or a group above it is
 	Features   Features // of a project
 	IsProject  bool
 
@@ -102,7 +102,7 @@ func (p *Policy) Can(ctx context.Context, as Actor, ability Ability, s Subject) 
 
 // allows applies a row of the table to an actor that sees the subject.
 func (r Rule) allows(as Actor, s Subject, level Level) bool {
-	if r.Write && s.Archived || as.Deploys() && !r.Deploy || as.Bot && r.Person {
+	if r.Write && s.Closed || as.Deploys() && !r.Deploy || as.Bot && r.Person {
 		return false
 	}
 	if r.Feature == NoFeature {

@@ -79,7 +79,7 @@ func TestPolicy_Require_archived(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
 		subject := w.Subject(int64(w.Project("group/old", authz.Public, w.Group("group", authz.Public, 0))))
-		subject.Archived = true
+		subject.Closed = true
 		admin := w.Admin("root")
 		for ability, want := range map[authz.Ability]errs.Kind{
 			authz.ReadCode: ok, authz.ArchiveProject: ok, authz.DeleteProject: ok,

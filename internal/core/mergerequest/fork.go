@@ -38,7 +38,7 @@ const maxCollaborations = 500
 // not a member: those of open requests into other projects of the network whose authors
 // allow it, and which the actor may merge.
 func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *project.Project) (map[string]bool, error) {
-	if !as.SignedIn() || source.Archived || source.Visibility == authz.Private {
+	if !as.SignedIn() || source.Subject().Closed || source.Visibility == authz.Private {
 		return nil, nil
 	}
 	may, err := s.policy.Can(ctx, as, authz.ReadCode, source.Subject())

@@ -24,6 +24,13 @@ func ArchivedAbove(namespace string) string {
 		WHERE ag.archived AND aa.namespace_id = ` + namespace + ")"
 }
 
+// MarkedAbove is the condition that a group is marked for deletion which the place stands
+// in or is. Nobody writes there until it is restored.
+func MarkedAbove(namespace string) string {
+	return `EXISTS (SELECT 1 FROM groups dg JOIN namespace_ancestors da ON da.ancestor_id = dg.namespace_id
+		WHERE dg.marked_for_deletion_on IS NOT NULL AND da.namespace_id = ` + namespace + ")"
+}
+
 // PipelineAbove is the condition that a group which the place stands in lets nothing be
 // merged without a pipeline that succeeded; namespace is the SQL of the place's id.
 func PipelineAbove(namespace string) string {

@@ -79,8 +79,8 @@ func (s *Service) Original(ctx context.Context, n *Namespace, id int64) (path, n
 	return path, name, nil
 }
 
-// Mark schedules a group for deletion: it keeps working under a path with a suffix
-// until the instance's grace period is over, and its old path is free.
+// Mark schedules a group for deletion: it is read-only with everything in it, under a
+// path with a suffix, until the instance's grace period is over, and its old path is free.
 func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group, error) {
 	g, err := s.Find(ctx, as, ref)
 	if err != nil {

@@ -51,6 +51,7 @@ type Group struct {
 	Archived            bool    `db:"archived"`               // itself or a group that it stands in
 	SettingsJSON        string  `db:"settings"`               // see Settings
 	MarkedForDeletionOn *string `db:"marked_for_deletion_on"` // YYYY-MM-DD
+	MarkedAbove         bool    `db:"marked_above"`           // itself or a group that it stands in
 
 	Level      authz.Level `db:"actor_level"`
 	LevelKnown bool        `db:"-"`
@@ -80,14 +81,16 @@ var groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.na
 	g.require_two_factor_authentication, g.two_factor_grace_period, g.project_creation_level, g.subgroup_creation_level,
 	g.auto_devops_enabled, g.emails_enabled, g.mentions_disabled, g.lfs_enabled, g.request_access_enabled, g.default_branch,
 	g.default_branch_protection, g.shared_runners_setting, g.only_allow_merge_if_pipeline_succeeds,
-	g.allow_merge_on_skipped_pipeline, g.only_allow_merge_if_all_discussions_are_resolved, ` + ArchivedAbove("n.id") + ` AS archived, g.settings, g.marked_for_deletion_on`
+	g.allow_merge_on_skipped_pipeline, g.only_allow_merge_if_all_discussions_are_resolved, ` + ArchivedAbove("n.id") + ` AS archived, g.settings,
+	g.marked_for_deletion_on, ` + MarkedAbove("n.id") + ` AS marked_above`
 
 const groupFrom = ` FROM namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id`
 
 // Subject is what permissions are asked about.
 func (g *Group) Subject() authz.Subject {
 	return authz.Subject{
-		Thing: "Group", Namespace: g.ID, Visibility: g.Visibility, Archived: g.Archived, Level: g.Level, Known: g.LevelKnown,
+		Thing: "Group", Namespace: g.ID, Visibility: g.Visibility, Closed: g.Archived || g.MarkedAbove,
+		Level: g.Level, Known: g.LevelKnown,
 	}
 }
 
@@ -255,7 +258,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.And("("+cond+")", args...)
 	}
 	if f.Receiver > 0 {
-		w.Raw("NOT " + ArchivedAbove("n.id"))
+		w.Raw("NOT " + ArchivedAbove("n.id") + " AND NOT " + MarkedAbove("n.id"))
 		if !as.Admin {
 			reach, args := s.policy.ReachSQL(as, f.Receiver)
 			w.And("n.id IN ("+reach+")", args...)
@@ -306,9 +309,9 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	}
 	if f.Active != nil {
 		if *f.Active {
-			w.Raw("NOT " + ArchivedAbove("n.id") + " AND g.marked_for_deletion_on IS NULL")
+			w.Raw("NOT " + ArchivedAbove("n.id") + " AND NOT " + MarkedAbove("n.id"))
 		} else {
-			w.Raw("(" + ArchivedAbove("n.id") + " OR g.marked_for_deletion_on IS NOT NULL)")
+			w.Raw("(" + ArchivedAbove("n.id") + " OR " + MarkedAbove("n.id") + ")")
 		}
 	}
 	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)

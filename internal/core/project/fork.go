@@ -82,6 +82,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 }
 
 // requireFork checks that the actor may copy the source; otherwise it is not found.
+// Nobody copies what is marked for deletion.
 func (s *Service) requireFork(ctx context.Context, as authz.Actor, source *Project) error {
 	for _, ability := range []authz.Ability{authz.ForkProject, authz.ReadCode} {
 		err := s.policy.Require(ctx, as, ability, source.Subject())
@@ -91,6 +92,9 @@ func (s *Service) requireFork(ctx context.Context, as authz.Actor, source *Proje
 		if err != nil {
 			return err
 		}
+	}
+	if source.Marked() {
+		return errs.Missing("")
 	}
 	return nil
 }

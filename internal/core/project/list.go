@@ -176,6 +176,9 @@ func (s *Service) count(ctx context.Context, f Filter, w db.Where) (int, error) 
 // archived is the condition that a project is read-only.
 var archived = "(p.archived OR " + namespace.ArchivedAbove("p.namespace_id") + ")"
 
+// marked is the condition that a project is to be deleted.
+var marked = "(p.marked_for_deletion_on IS NOT NULL OR " + namespace.MarkedAbove("p.namespace_id") + ")"
+
 func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	var w db.Where
 	if f.least() == authz.NoAccess { // members see what they belong to
@@ -204,9 +207,9 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	}
 	if f.Active != nil {
 		if *f.Active {
-			w.Raw("NOT " + archived + " AND p.marked_for_deletion_on IS NULL")
+			w.Raw("NOT " + archived + " AND NOT " + marked)
 		} else {
-			w.Raw("(" + archived + " OR p.marked_for_deletion_on IS NOT NULL)")
+			w.Raw("(" + archived + " OR " + marked + ")")
 		}
 	}
 	if f.MarkedOn != "" {

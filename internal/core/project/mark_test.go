@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -247,4 +248,93 @@ func TestService_Archive_of_a_group_reaches_what_is_inside(t *testing.T) {
 			t.Errorf("project of a writable group: %v", err)
 		}
 	})
+}
+
+// What is to be deleted with its group is as closed as what is to be deleted by itself,
+// for every way in; only what takes it back, or hastens it, stays open.
+func TestService_MarkGroup_closes_what_is_inside(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
+		g, open := f.group(ann, "team", authz.Public), f.group(ann, "open", authz.Public)
+		sub, err := f.spaces.Create(ctx, ann, namespace.GroupInput{ParentID: &g.ID, GroupChanges: namespace.GroupChanges{Name: ptr("sub"), Path: ptr("sub")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, other := f.project(ann, "App", g, authz.Public), f.project(ann, "Other", open, authz.Public)
+		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
+			t.Fatal(err)
+		}
+		id, subID := fmt.Sprint(p.ID), fmt.Sprint(sub.ID)
+		_, err = f.Fork(ctx, bob, id, project.ForkInput{})
+		wantError(t, err, errs.NotFound, "not found")
+		_, err = f.Fork(ctx, ann, fmt.Sprint(other.ID), project.ForkInput{Namespace: subID})
+		wantError(t, err, errs.NotFound, "Target Namespace not found")
+		_, err = f.Create(ctx, ann, input("new", sub, authz.Public))
+		wantError(t, err, errs.Invalid, "namespace is not valid")
+		_, err = f.CreateByPush(ctx, ann, sub.FullPath+"/pushed")
+		if !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
+			t.Errorf("made by a push: %v", err)
+		}
+		_, err = f.Update(ctx, ann, id, project.Changes{Description: ptr("x")})
+		wantError(t, err, errs.Forbidden, "forbidden")
+		_, err = f.Transfer(ctx, ann, fmt.Sprint(other.ID), subID)
+		if !errs.Is(err, errs.Invalid) {
+			t.Errorf("transfer into it: %v", err)
+		}
+		_, err = f.Transfer(ctx, ann, id, fmt.Sprint(open.ID))
+		wantError(t, err, errs.Forbidden, "forbidden")
+		_, err = f.spaces.Create(ctx, ann, namespace.GroupInput{ParentID: &sub.ID, GroupChanges: namespace.GroupChanges{Name: ptr("x"), Path: ptr("deep")}})
+		wantError(t, err, errs.Forbidden, "forbidden")
+		_, err = f.spaces.Transfer(ctx, ann, fmt.Sprint(open.ID), &g.ID)
+		wantError(t, err, errs.Invalid, "Transfer failed: You don't have enough permissions.")
+		_, err = f.spaces.Add(ctx, ann, place(f, ann, g), namespace.MemberInput{UserID: bob.UserID, Level: authz.Guest})
+		wantError(t, err, errs.Forbidden, "forbidden")
+
+		now, err := f.Find(ctx, ann, id)
+		if err != nil || now.Archived || !now.Marked() {
+			t.Errorf("project of a marked group: %+v, %v", now, err)
+		}
+		active := true
+		if list, _, err := f.List(ctx, ann, project.Filter{Active: &active, Limit: 10}); err != nil || len(list) != 1 || list[0].ID != other.ID {
+			t.Errorf("active projects: %v, %v", list, err)
+		}
+		if _, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Fork(ctx, bob, id, project.ForkInput{}); err != nil {
+			t.Errorf("fork of what was restored: %v", err)
+		}
+		if _, err := f.Update(ctx, ann, id, project.Changes{Description: ptr("x")}); err != nil {
+			t.Errorf("change of what was restored: %v", err)
+		}
+	})
+}
+
+// A stranger must not keep by a fork what its owner is about to delete.
+func TestService_Fork_of_what_is_marked(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ann, bob := f.user("ann", 10), f.user("bob", 10)
+		if err := f.settings.Set(t.Context(), "delayed_project_deletion", true); err != nil {
+			t.Fatal(err)
+		}
+		p := f.project(ann, "App", nil, authz.Public)
+		if err := f.Mark(t.Context(), ann, fmt.Sprint(p.ID)); err != nil {
+			t.Fatal(err)
+		}
+		for _, who := range []authz.Actor{ann, bob} {
+			_, err := f.Fork(t.Context(), who, fmt.Sprint(p.ID), project.ForkInput{Path: ptr("kept"), Name: ptr("kept")})
+			wantError(t, err, errs.NotFound, "not found")
+		}
+	})
+}
+
+func place(f *fixture, as authz.Actor, g *namespace.Group) namespace.Place {
+	f.t.Helper()
+	now, err := f.spaces.FindByID(f.t.Context(), as, g.ID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return now.Place()
 }

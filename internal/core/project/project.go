@@ -84,6 +84,7 @@ type Project struct {
 	FeaturesJSON                    string  `db:"features"` // see OtherFeatures
 	SettingsJSON                    string  `db:"settings"` // see Settings
 	MarkedForDeletionOn             *string `db:"marked_for_deletion_on"`
+	MarkedAbove                     bool    `db:"marked_above"` // a group that it stands in is marked for deletion
 	PendingDelete                   bool    `db:"pending_delete"`
 	ImportStatus                    string  `db:"import_status"` // see ImportNone and the others
 	ImportError                     *string `db:"import_error"`
@@ -103,13 +104,17 @@ func (p *Project) Subject() authz.Subject {
 		Thing:      "Project",
 		Namespace:  p.NamespaceID,
 		Visibility: p.Visibility,
-		Archived:   p.Archived,
+		Closed:     p.Archived || p.Marked(),
 		Features:   p.Features,
 		IsProject:  true,
 		Level:      p.Level,
 		Known:      p.LevelKnown,
 	}
 }
+
+// Marked reports whether the project is to be deleted, itself or with a group that it
+// stands in: nobody writes to it or forks it until that is taken back.
+func (p *Project) Marked() bool { return p.MarkedForDeletionOn != nil || p.MarkedAbove }
 
 // Place is where the project's members are.
 func (p *Project) Place() namespace.Place {

@@ -33,7 +33,7 @@ var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id
 	p.printing_merge_request_link_enabled, p.merge_commit_template, p.squash_commit_template,
 	p.suggestion_commit_message, p.issue_branch_template, p.request_access_enabled, p.lfs_enabled,
 	p.autoclose_referenced_issues, p.emails_enabled, p.approvals_before_merge, p.settings,
-	p.marked_for_deletion_on, p.pending_delete, p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at`
+	p.marked_for_deletion_on, ` + namespace.MarkedAbove("p.namespace_id") + ` AS marked_above, p.pending_delete, p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at`
 
 const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
 	JOIN namespaces o ON o.id = p.parent_id LEFT JOIN project_measures d ON d.project_id = p.id`

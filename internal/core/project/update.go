@@ -22,7 +22,7 @@ type Updated struct {
 // Update changes a project, also in the archive: what clients keep of a project they
 // write in one call, before they take it out of there. Visibility asks for the owner; a
 // default branch must exist. Neither changes in the archive, and nothing changes of a
-// project that is marked for deletion or was archived with its group.
+// project that is marked for deletion, or was archived or marked with its group.
 func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Changes) (*Project, error) {
 	old, err := s.Find(ctx, as, ref)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err := s.policy.Require(ctx, as, authz.EditProject, old.Subject()); err != nil {
 		return nil, err
 	}
-	if old.MarkedForDeletionOn != nil || old.Archived && !old.ArchivedSelf || c.DefaultBranch != nil {
+	if old.Marked() || old.Archived && !old.ArchivedSelf || c.DefaultBranch != nil {
 		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ const (
 	textNoPush          = "You are not allowed to push code to this project."
 	textNoWriteKey      = "This deploy key does not have write access to this project."
 	textArchived        = "You can't push code to an archived project."
+	textMarked          = "You can't push code to a project that is marked for deletion."
 	textProtected       = "You are not allowed to push code to protected branches on this project."
 	textForcePush       = "You are not allowed to force push code to a protected branch on this project."
 	textNotReady        = "A repository for this project does not exist yet."

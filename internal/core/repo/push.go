@@ -61,6 +61,8 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 		return err
 	case p.Archived:
 		return refuse("", textArchived)
+	case p.Marked():
+		return refuse("", textMarked)
 	case as.Deploy.KeyID != 0:
 		return refuse("", textNoWriteKey)
 	}
