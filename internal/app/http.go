@@ -31,7 +31,7 @@ func (a *App) transports() error {
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
-		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser,
+		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone,
 		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())

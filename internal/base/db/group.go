@@ -32,6 +32,8 @@ type group struct {
 type turn struct {
 	next chan step  // to the caller: run in a transaction, or the answer
 	ran  chan error // from the caller: how the run ended
+
+	failure error // of a closure that may have met what others in its batch wrote
 }
 
 // step tells a caller to run in tx, or, where tx is nil, how its turn ended.
@@ -130,7 +132,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	turns := 0
 	for r != nil {
 		var ok bool
-		if ok, err = g.one(tx, r, watchdog); ok {
+		if ok, err = g.one(tx, r, len(done) > 0, watchdog); ok {
 			done = append(done, r)
 		}
 		turns++
@@ -159,13 +161,18 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 		}
 	}
 	for _, r := range done {
+		if err == nil {
+			r.next <- step{err: r.failure}
+			continue
+		}
 		r.next <- step{err: err}
 	}
 }
 
-// one gives r its turn in the batch's transaction. It says whether r's answer hangs
-// on the commit; an error means that the transaction is lost.
-func (g *group) one(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
+// one gives r its turn in the batch's transaction, after others where behind says so. It
+// says whether r's answer hangs on the commit, as that of a failure does behind others:
+// whoever hears of what they wrote must find it. An error means that the transaction is lost.
+func (g *group) one(tx *sql.Tx, r *turn, behind bool, watchdog *time.Timer) (bool, error) {
 	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT turn"); err != nil {
 		return true, err
 	}
@@ -173,6 +180,10 @@ func (g *group) one(tx *sql.Tx, r *turn, watchdog *time.Timer) (bool, error) {
 		_, err := tx.ExecContext(context.Background(), "ROLLBACK TO turn")
 		if err == nil {
 			_, err = tx.ExecContext(context.Background(), "RELEASE turn")
+		}
+		if behind && !errors.Is(failure, errUnwound) { // one that did not return is not there for a second run
+			r.failure = failure
+			return true, err
 		}
 		r.next <- step{err: failure}
 		return false, err

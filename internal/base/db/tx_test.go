@@ -245,6 +245,29 @@ func call(t *testing.T, d *db.DB, caller, round int, refused error, answered, ho
 	}
 }
 
+// TestDB_InTx_refused_for_good lets many callers write the same row: whoever hears that it
+// is there already finds it, although the one who wrote it may share a batch with them.
+func TestDB_InTx_refused_for_good(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		const callers, rounds = 12, 40
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() {
+				for round := range rounds {
+					err := d.InTx(t.Context(), func(ctx context.Context) error { return put(ctx, d, round, round) })
+					if err != nil && !errors.Is(err, db.ErrDuplicate) {
+						t.Errorf("round %d: got %v", round, err)
+					}
+					if n := count(t, d, fmt.Sprintf("WHERE a = %d AND b = %d", round, round)); n != 1 {
+						t.Errorf("round %d: told %v, found %d rows", round, err, n)
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
 // TestDB_InTx_poisoned loses the transaction that a batch shares, and with it nobody's work.
 func TestDB_InTx_poisoned(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {

@@ -3,7 +3,9 @@
 package rest
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/core/accesstoken"
@@ -66,6 +68,18 @@ type Server struct {
 	BaseURL  string // external URL without a trailing slash
 	SSH      string // host:port of git over SSH as clients see it, "" where it is off
 	Revision string // of the build, for /metadata
+}
+
+// Gone looks again for the project or group that a route is about.
+func (s *Server) Gone(ctx context.Context, as authz.Actor, route, id string) error {
+	var err error
+	switch {
+	case strings.HasPrefix(route, "/projects/:id"):
+		_, err = s.Projects.Find(ctx, as, id)
+	case strings.HasPrefix(route, "/groups/:id"):
+		_, err = s.Namespaces.Find(ctx, as, id)
+	}
+	return err //nolint:wrapcheck // the kit tells what it is
 }
 
 // Routes lists every endpoint.

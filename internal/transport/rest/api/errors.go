@@ -142,8 +142,31 @@ func (x *exchange) fail(err error) {
 		x.kit.config.Log.ErrorContext(x.r.Context(), "disk full", "request_id", x.id, "error", err.Error())
 		x.object(http.StatusInsufficientStorage, "message", `"507 Insufficient Storage - the server's disk is full"`)
 	default:
+		if gone := x.gone(); gone != nil {
+			x.kit.config.Log.InfoContext(x.r.Context(), "request outlived what it is about", "request_id", x.id, "error", err.Error())
+			x.known(err, gone)
+			return
+		}
 		x.internal(err)
 	}
+}
+
+// gone looks again for what the request is about. Between the moment it was found and a
+// statement that refers to it, somebody may have deleted it: that is no failure of ours.
+func (x *exchange) gone() *errs.Error {
+	if x.kit.config.Gone == nil || x.route == nil {
+		return nil
+	}
+	value, _ := x.params.get("id")
+	id, ok := value.(string)
+	if !ok {
+		return nil
+	}
+	gone, ok := errors.AsType[*errs.Error](x.kit.config.Gone(x.r.Context(), x.as, x.route.path, id))
+	if !ok || gone.Kind != errs.NotFound {
+		return nil
+	}
+	return gone
 }
 
 // known answers with an error of the product.

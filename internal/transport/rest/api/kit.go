@@ -39,6 +39,10 @@ type Config struct {
 	// answers a TooMany error, or a *Throttled.
 	Limit func(ctx context.Context, as authz.Actor, class string) error
 
+	// Gone, where set, is asked after a failure of ours whether what the capture :id of
+	// the route names went away while the request was under way; it answers NotFound then.
+	Gone func(ctx context.Context, as authz.Actor, route, id string) error
+
 	// Address gives the client's address; the peer's where it is nil.
 	Address func(r *http.Request) string
 
