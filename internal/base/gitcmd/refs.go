@@ -230,8 +230,10 @@ type Revision struct {
 }
 
 // Resolve finds the commit behind a name: a full object id, HEAD, a full reference
-// name, heads/x or tags/x, a tag, a branch, an abbreviated id of four digits or more,
-// in this order, which is git's. Revision syntax is not understood. What names no
+// name, heads/x or tags/x, a tag, a branch, another reference without its refs/, an
+// abbreviated id of four digits or more, in this order. git would have the other
+// references first: whoever may push refs/release/1 would stand before the branch
+// release/1, which may be protected. Revision syntax is not understood. What names no
 // commit is ErrNotFound.
 func (r *Repo) Resolve(ctx context.Context, name string) (Revision, error) {
 	if len(name) == 40 && isHex(name) {
@@ -266,7 +268,7 @@ func (r *Repo) Resolve(ctx context.Context, name string) (Revision, error) {
 	return Revision{}, fmt.Errorf("revision %q: %w", clip(name), ErrNotFound)
 }
 
-// candidates gives the references a name may stand for, in git's order.
+// candidates gives the references a name may stand for, in the order of Resolve.
 func candidates(name string) []string {
 	if name == string(HEAD) {
 		return []string{name}
@@ -274,7 +276,10 @@ func candidates(name string) []string {
 	if strings.HasPrefix(name, "-") {
 		return nil
 	}
-	all := []string{"refs/" + name, Tags + name, Branches + name}
+	all := []string{Tags + name, Branches + name, "refs/" + name}
+	if strings.HasPrefix(name, "heads/") || strings.HasPrefix(name, "tags/") {
+		all = []string{"refs/" + name, Tags + name, Branches + name}
+	}
 	if strings.HasPrefix(name, "refs/") {
 		all = append([]string{name}, all...)
 	}

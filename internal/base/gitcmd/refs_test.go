@@ -79,7 +79,7 @@ func TestRepo_Resolve(t *testing.T) {
 	tree := must[*gitcmd.Commit](t)(r.Commit(ctx, a)).Tree
 	for ref, id := range map[gitcmd.RefName]gitcmd.ObjectID{
 		"refs/heads/main": a, "refs/heads/both": a, "refs/tags/both": b, "refs/heads/deadbeef": b, "refs/heads/tags/x": a, "refs/tags/x": b,
-		"refs/merge-requests/1/head": b,
+		"refs/merge-requests/1/head": b, "refs/heads/release/1": a, "refs/release/1": b, "refs/tags/v/1": a, "refs/v/1": b,
 	} {
 		point(t, r, ref, id)
 	}
@@ -102,6 +102,9 @@ func TestRepo_Resolve(t *testing.T) {
 		{a.String()[:7], a},
 		{b.String()[:12], b},
 		{"tags/x", b},
+		{"release/1", a}, // a reference of no kind stands behind branches and tags
+		{"refs/release/1", b},
+		{"v/1", a},
 	}
 	for _, tt := range tests {
 		rev, err := r.Resolve(ctx, tt.name)

@@ -100,7 +100,8 @@ func TestService_Commit_throughLinks(t *testing.T) {
 		link := func(path, to string) string {
 			return "M 120000 inline " + path + "\ndata " + string(rune('0'+len(to))) + "\n" + to + "\n"
 		}
-		tip := w.fastImport(commitOf(1, "a@x.org", "Links", "from "+base.ID.String()+"\n"+link("out", "/tmp")+link("up", "../..")+link("here", "dir")))
+		tip := w.fastImport(commitOf(1, "a@x.org", "Links", "from "+base.ID.String()+"\n"+link("out", "/tmp")+link("up", "../..")+link("here", "dir")+
+			"M 160000 "+base.ID.String()+" module\n"))
 		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/links", New: tip}}))
 		content := "evil"
 		for _, a := range []repo.Action{
@@ -113,6 +114,9 @@ func TestService_Commit_throughLinks(t *testing.T) {
 			{Kind: repo.ActionMove, PreviousPath: "here/file", Path: "moved"},
 			{Kind: repo.ActionChmod, Path: "here/file", Executable: ptr(true)},
 			{Kind: repo.ActionCreate, Path: "out", Content: &content},
+			{Kind: repo.ActionUpdate, Path: "module", Content: &content},
+			{Kind: repo.ActionChmod, Path: "module", Executable: ptr(true)},
+			{Kind: repo.ActionMove, PreviousPath: "module", Path: "moved", Content: &content},
 			{Kind: repo.ActionCreate, Path: ".git/config", Content: &content},
 			{Kind: repo.ActionCreate, Path: "a/.GIT/hooks/x", Content: &content},
 			{Kind: repo.ActionCreate, Path: "git~1/config", Content: &content},
@@ -131,7 +135,10 @@ func TestService_Commit_throughLinks(t *testing.T) {
 		}
 		// What stands in a link is its own content, for those who read it and those who change it.
 		_, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{
-			Branch: "links", Message: "Turn", Actions: []repo.Action{{Kind: repo.ActionUpdate, Path: "out", Content: ptr("dir/file")}},
+			Branch: "links", Message: "Turn", Actions: []repo.Action{
+				{Kind: repo.ActionUpdate, Path: "out", Content: ptr("dir/file"), Executable: ptr(true)},
+				{Kind: repo.ActionChmod, Path: "out", Executable: ptr(false)},
+			},
 		})
 		check(t, err)
 		f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "out", "links", repo.WithoutHistory)
@@ -170,6 +177,13 @@ func TestService_misleadingNames(t *testing.T) {
 				if err := w.repos.Judge(ctx, w.owner, w.as(w.owner), repo.ByPush, w.open(), []repo.RefChange{change}); err == nil {
 					t.Errorf("a push makes %q", prefix+name)
 				}
+			}
+		}
+		// git takes no reference right below refs/; "main" might then be refs/main.
+		for _, name := range []gitcmd.RefName{"refs/main", "refs/stash", "HEAD", "refs/", "refs", "main"} {
+			change := repo.RefChange{Ref: name, New: c.ID}
+			if err := w.repos.Judge(ctx, w.owner, w.as(w.owner), repo.ByPush, w.open(), []repo.RefChange{change}); err == nil {
+				t.Errorf("a push makes %q", name)
 			}
 		}
 		refs, err := w.open().Refs(ctx, "refs/")

@@ -268,7 +268,7 @@ func (j *judge) other(ctx context.Context, c RefChange) error {
 			return refuse(c.Ref, textHiddenPrefix+prefix)
 		}
 	}
-	if !c.Ref.Valid() || c.Ref == gitcmd.HEAD {
+	if !c.Ref.Valid() || strings.Count(string(c.Ref), "/") < 2 { // git itself takes nothing right below refs/
 		return refuse(c.Ref, textBranchName)
 	}
 	return nil

@@ -83,7 +83,7 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 		}
 		return t.put(ctx, a, gitcmd.ModeFile)
 	}
-	if !exists {
+	if !exists || old.mode == gitcmd.ModeSubmodule && a.touches() {
 		return errs.Plain(textFileMissing)
 	}
 	switch a.Kind {
@@ -95,10 +95,7 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 	case ActionDelete:
 		t.staged[a.Path] = staged{}
 	case ActionChmod:
-		old.mode = gitcmd.ModeFile
-		if a.Executable != nil && *a.Executable {
-			old.mode = gitcmd.ModeExecutable
-		}
+		old.mode = a.mode(old.mode)
 		t.staged[a.Path] = old
 	case ActionMove:
 		if _, err := t.file(ctx, a.Path); err == nil {
@@ -113,6 +110,12 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 		t.staged[a.Path] = old
 	}
 	return nil
+}
+
+// touches reports whether the action is about what is in a file, or what kind of file it
+// is, which a submodule has neither of.
+func (a *Action) touches() bool {
+	return a.Kind == ActionUpdate || a.Kind == ActionChmod || a.Kind == ActionMove && a.Content != nil
 }
 
 // put stores an action's content at its path.
@@ -131,14 +134,20 @@ func (t *treeEdit) put(ctx context.Context, a *Action, mode gitcmd.Mode) error {
 	if err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
-	if a.Executable != nil {
-		mode = gitcmd.ModeFile
-		if *a.Executable {
-			mode = gitcmd.ModeExecutable
-		}
-	}
-	t.staged[a.Path] = staged{mode: mode, id: id}
+	t.staged[a.Path] = staged{mode: a.mode(mode), id: id}
 	return nil
+}
+
+// mode gives the mode of a file that had one after the action. A symbolic link stays one:
+// what it names is no program.
+func (a *Action) mode(old gitcmd.Mode) gitcmd.Mode {
+	switch {
+	case a.Executable == nil || old == gitcmd.ModeSymlink:
+		return old
+	case *a.Executable:
+		return gitcmd.ModeExecutable
+	}
+	return gitcmd.ModeFile
 }
 
 // file gives a file as the actions so far leave it.
