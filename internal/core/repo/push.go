@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -98,7 +99,9 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 			return "GitLab: " + textBranchName, nil
 		}
 	}
-	err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
+	if err = p.anew(ctx); err == nil {
+		err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
+	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		text := "GitLab: " + refused.Text
 		if len(changes) > 1 && refused.Ref != "" {
@@ -117,6 +120,39 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		p.passed[c] = true
 	}
 	return "", nil
+}
+
+// anew looks again at who pushes and where to. A push lasts as long as its client likes:
+// meanwhile its user may have been blocked, its token revoked, the project archived.
+func (p *Push) anew(ctx context.Context) error {
+	s, gone := p.service, refuse("", textNoPush)
+	if p.as.TokenID != 0 {
+		if good, err := s.accounts.Good(ctx, account.TokenID(p.as.TokenID)); err != nil {
+			return err
+		} else if !good {
+			return gone
+		}
+	}
+	if p.as.SignedIn() {
+		now, err := s.accounts.Admit(ctx, p.as.UserID)
+		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
+			return gone
+		}
+		if err != nil {
+			return err
+		}
+		p.as.Admin, p.as.Auditor, p.as.External = p.as.Admin && now.Admin, p.as.Auditor && now.Auditor, now.External
+	}
+	here, err := s.projects.FindByID(ctx, p.as, p.project.ID)
+	if errs.Is(err, errs.NotFound) {
+		return gone
+	}
+	if err != nil {
+		return err
+	}
+	p.project = here
+	p.by, err = s.pusher(ctx, p.as, here)
+	return err
 }
 
 // Apply moves the references that Check let through, all in one transaction, and gives

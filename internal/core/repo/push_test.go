@@ -1,10 +1,12 @@
 package repo_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/repo"
 )
 
@@ -46,6 +48,52 @@ func TestPush_Apply_impossible(t *testing.T) {
 					t.Error("one reference of a refused push moved")
 				}
 			})
+		}
+	})
+}
+
+// The attack: somebody begins a push, holds back its end, and is shut out meanwhile. What
+// was true when the push began counts for nothing when it ends.
+func TestPush_Check_shutOut(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		tip := w.put("main", "a", "a\n").ID
+		exec := func(query string, args ...any) {
+			t.Helper()
+			_, err := w.DB.Exec(ctx, query, args...)
+			check(t, err)
+		}
+		token := w.Insert("access_tokens", coretest.Row{
+			"kind": "personal", "user_id": w.developer.UserID, "name": "ci", "name_fold": "ci", "scopes": "api", "digest": "d", "created_at": w.Now(), "revoked": false,
+		})
+		for i, tt := range []struct {
+			name, out, back string
+			arg             any
+			want            string
+		}{
+			{"archived", "UPDATE projects SET archived = true WHERE id = ?", "UPDATE projects SET archived = false WHERE id = ?", w.id, "archived project"},
+			{"no member", "UPDATE members SET access_level = 10 WHERE user_id = ?", "UPDATE members SET access_level = 30 WHERE user_id = ?", w.developer.UserID, "not allowed to push code to this project"},
+			{"blocked", "UPDATE users SET state = 'blocked' WHERE id = ?", "UPDATE users SET state = 'active' WHERE id = ?", w.developer.UserID, "not allowed to push code to this project"},
+			{"token revoked", "UPDATE access_tokens SET revoked = true WHERE id = ?", "UPDATE access_tokens SET revoked = false WHERE id = ?", token, "not allowed to push code to this project"},
+		} {
+			as := w.developer
+			as.TokenID = token
+			push, err := w.repos.BeginPush(ctx, as, w.as(w.developer))
+			check(t, err)
+			exec(tt.out, tt.arg)
+			changes := []repo.RefChange{{Ref: ref(t, "refs/heads/new"+strconv.Itoa(i)), New: tip}}
+			refusal, err := push.Check(ctx, w.open(), changes, nil)
+			if err != nil || !strings.Contains(refusal, tt.want) {
+				t.Errorf("%s: %q, %v", tt.name, refusal, err)
+			}
+			if _, _, err := push.Apply(ctx, changes); err == nil {
+				t.Errorf("%s: what was refused is done", tt.name)
+			}
+			exec(tt.back, tt.arg)
+			if refusal, err = push.Check(ctx, w.open(), changes, nil); err != nil || refusal != "" {
+				t.Errorf("%s, and back: %q, %v", tt.name, refusal, err)
+			}
 		}
 	})
 }
