@@ -111,6 +111,7 @@ func (a *App) core() error {
 		return a.jobs.Enqueue(ctx, args, options...)
 	}
 	a.repos.Hint, a.repos.Collaborates, a.repos.Options = a.requests.PushHint, a.requests.Collaborations, a.requests.PushOptions
+	a.repos.Requested = a.requests.Requested
 	outbound := &safehttp.Dialer{Rules: func() safehttp.Rules {
 		set := a.settings.Current()
 		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}

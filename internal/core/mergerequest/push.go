@@ -106,6 +106,21 @@ func (s *Service) touched(ctx context.Context, id project.ID, names []string) (s
 	return sources, targets, nil
 }
 
+// Requested gives the branches of a project that open requests come from or go to. It asks
+// for no permission.
+func (s *Service) Requested(ctx context.Context, id project.ID) (map[string]bool, error) {
+	names, err := db.Select[string](ctx, s.db, `SELECT source_branch FROM merge_requests WHERE source_project_id = ? AND state = 'opened'
+		UNION SELECT target_branch FROM merge_requests WHERE target_project_id = ? AND state = 'opened'`, id, id)
+	if err != nil {
+		return nil, fmt.Errorf("list branches of merge requests: %w", err)
+	}
+	out := make(map[string]bool, len(names))
+	for _, name := range names {
+		out[name] = true
+	}
+	return out, nil
+}
+
 // followPush gives requests from the pushed branches their versions and marks those
 // merged that were merged by hand.
 func (s *Service) followPush(ctx context.Context, work afterPush) error {

@@ -324,28 +324,49 @@ func plainRefusal(err error) error {
 	return err
 }
 
-// DeleteMerged deletes the branches whose commits the default branch holds, protected
-// ones left out.
+// DeleteMerged deletes the branches whose commits the default branch holds. Those that a
+// rule protects stay, and those that open merge requests come from or go to.
 func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.Project) error {
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return err
 	}
+	for try := 0; ; try++ {
+		changes, err := s.mergedBranches(ctx, as, p)
+		if err != nil {
+			return err
+		}
+		err = s.MoveRefs(ctx, as, p, ByAPI, changes)
+		if errors.Is(err, ErrMoved) && try < 3 {
+			continue // somebody pushed to one of them, which is merged no more, or deleted it
+		}
+		return err
+	}
+}
+
+// mergedBranches gives the deletions of DeleteMerged.
+func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project.Project) ([]RefChange, error) {
 	branches, _, err := s.Branches(ctx, as, p, BranchFilter{})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	var wanted map[string]bool
+	if s.Requested != nil {
+		if wanted, err = s.Requested(ctx, p.ID); err != nil {
+			return nil, fmt.Errorf("look for merge requests of branches: %w", err)
+		}
 	}
 	var changes []RefChange
 	for _, b := range branches {
-		if !b.Merged || b.Protected || b.Default {
+		if !b.Merged || b.Protected || b.Default || wanted[b.Name] {
 			continue
 		}
 		ref, err := gitcmd.BranchRef(b.Name)
 		if err != nil {
-			return fmt.Errorf("merged branch: %w", err)
+			return nil, fmt.Errorf("merged branch: %w", err)
 		}
 		changes = append(changes, RefChange{Ref: ref, Old: b.Tip.ID})
 	}
-	return s.MoveRefs(ctx, as, p, ByAPI, changes)
+	return changes, nil
 }
 
 // SetHead makes a branch the one that HEAD names; NotFound where there is no such branch.

@@ -91,6 +91,10 @@ type Service struct {
 	// move although not a member.
 	Collaborates func(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
 
+	// Requested, where set, gives the branches of a project that open merge requests come
+	// from or go to.
+	Requested func(ctx context.Context, id project.ID) (map[string]bool, error)
+
 	// Outbound and Box are what imports need, and MaxImport bounds what one may bring, in
 	// bytes, and its large files as much again; the application sets them.
 	Outbound  *safehttp.Dialer
