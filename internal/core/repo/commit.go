@@ -32,6 +32,9 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, false, err
 	}
+	if strings.ContainsAny(f.Author, "\n\x00") {
+		return nil, false, nil // nobody is called so
+	}
 	opts := gitcmd.LogOptions{
 		All: f.All, Path: f.Path, Author: f.Author, Since: f.Since, Until: f.Until, FirstParent: f.FirstParent,
 		Skip: f.Offset, Limit: f.Limit + 1,

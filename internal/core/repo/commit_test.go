@@ -1,9 +1,12 @@
 package repo_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -257,6 +260,42 @@ func TestService_Tree(t *testing.T) {
 			if got, next := paths(tt.f); got != tt.want || next != tt.next {
 				t.Errorf("%s: %q next %q, want %q next %q", tt.name, got, next, tt.want, tt.next)
 			}
+		}
+	})
+}
+
+// The token of a page goes through an address and back, whatever the file is called.
+func TestService_Tree_tokens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		base := w.put("main", "z", "1")
+		names := []string{"\xff\xfe", "a\xe9b", "b64:x", strings.Repeat("ab", 20)}
+		files := ""
+		for _, name := range names {
+			files += "M 100644 inline \"" + strings.NewReplacer("\xff", `\377`, "\xfe", `\376`, "\xe9", `\351`).Replace(name) + "\"\ndata 1\nx\n"
+		}
+		tip := w.fastImport(commitOf(1, "a@x.org", "Names", "from "+base.ID.String()+"\n"+files))
+		check(t, w.open().UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: "refs/heads/names", New: tip}}))
+		seen := map[string]bool{}
+		f := repo.TreeFilter{Ref: "names", Keyset: true, Limit: 1}
+		for pages := 0; pages < 10; pages++ {
+			page, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+			check(t, err)
+			for _, e := range page.Entries {
+				if seen[e.Path] {
+					t.Errorf("%q comes twice", e.Path)
+				}
+				seen[e.Path] = true
+			}
+			if f.After = page.Next; f.After == "" {
+				break
+			}
+			if !utf8.ValidString(page.Next) {
+				t.Errorf("no request may hold %q", page.Next)
+			}
+		}
+		if len(seen) != len(names)+1 {
+			t.Errorf("got %q", slices.Sorted(maps.Keys(seen)))
 		}
 	})
 }

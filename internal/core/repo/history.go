@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -31,6 +32,9 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 		return nil, err
 	}
 	rev, err := resolve(ctx, r, p, ref, "")
+	if errs.Is(err, errs.NotFound) {
+		return nil, &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
+	}
 	if err != nil {
 		return nil, err
 	}

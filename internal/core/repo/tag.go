@@ -220,7 +220,7 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 		return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
 	}
 	rev, err := resolve(ctx, r, p, target, "Ref")
-	if errs.Is(err, errs.NotFound) {
+	if errs.Is(err, errs.NotFound) || target == "" {
 		return nil, errs.Plain(fmt.Sprintf("Target %s is invalid", target))
 	}
 	if err != nil {
@@ -240,6 +240,9 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 	if err := s.moveJudged(ctx, as, p, r, change); err != nil {
 		if errors.Is(err, ErrMoved) {
 			return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
+		}
+		if errors.Is(err, gitcmd.ErrRefConflict) {
+			return nil, errs.Plain(fmt.Sprintf("Failed to create tag '%s': it conflicts with another tag", name))
 		}
 		return nil, plainRefusal(err)
 	}

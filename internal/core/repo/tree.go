@@ -2,10 +2,12 @@ package repo
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
@@ -21,7 +23,7 @@ type TreeFilter struct {
 	Offset    int
 	Limit     int
 	Keyset    bool   // start after the entry that After names, in git's order
-	After     string // an object id or a path, as TreePage.Next gives it
+	After     string // an object id, or what TreePage.Next gave
 }
 
 // TreePage is a part of a listing.
@@ -54,7 +56,7 @@ func (s *Service) Tree(ctx context.Context, as authz.Actor, p *project.Project, 
 		entries = entries[startAfter(entries, f.After):]
 		if f.Limit > 0 && len(entries) > f.Limit {
 			entries = entries[:f.Limit]
-			page.Next = entries[f.Limit-1].Path
+			page.Next = pathToken(entries[f.Limit-1].Path)
 		}
 		page.Entries = foldersFirst(entries)
 		return page, nil
@@ -89,11 +91,29 @@ func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f Tree
 	return entries, nil
 }
 
+// encodedToken begins a token that holds its path in base64.
+const encodedToken = "b64:"
+
+// pathToken names a path in an address: as it is, unless that is no text, which no
+// request may hold, or could be taken for something else.
+func pathToken(path string) string {
+	_, err := gitcmd.ParseObjectID(path)
+	if utf8.ValidString(path) && !strings.HasPrefix(path, encodedToken) && err != nil {
+		return path
+	}
+	return encodedToken + base64.RawURLEncoding.EncodeToString([]byte(path))
+}
+
 // startAfter finds where a keyset page begins: behind the path, or behind the last
 // entry with the object id (ruling 34).
 func startAfter(entries []gitcmd.PathEntry, after string) int {
 	if after == "" {
 		return 0
+	}
+	if code, ok := strings.CutPrefix(after, encodedToken); ok {
+		if path, err := base64.RawURLEncoding.DecodeString(code); err == nil {
+			after = string(path)
+		}
 	}
 	last := 0
 	for i, e := range entries {

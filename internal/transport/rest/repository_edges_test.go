@@ -26,6 +26,13 @@ func TestRepository_edges(t *testing.T) {
 			{"dev", "POST", "/branches", `{"branch":"refs","ref":"main"}`, 201, ""},
 			{"dev", "POST", "/branches", `{"branch":"x","ref":""}`, 400, `{"message":"Failed to create branch 'x': invalid reference name ''"}`},
 
+			{"dev", "POST", "/tags", `{"tag_name":"folder","ref":"main"}`, 201, ""},
+			{"dev", "POST", "/tags", `{"tag_name":"folder/v1","ref":"main"}`, 400, `{"message":"Failed to create tag 'folder/v1': it conflicts with another tag"}`},
+			{"dev", "POST", "/tags", `{"tag_name":"folder/v1","ref":"main","message":"m"}`, 400, `{"message":"Failed to create tag 'folder/v1': it conflicts with another tag"}`},
+			{"dev", "POST", "/tags", `{"tag_name":"x","ref":""}`, 400, `{"message":"Target  is invalid"}`},
+			{"", "GET", "/commits?author=a%0Ab", "", 200, `[]`},
+			{"", "GET", "/contributors?ref=none", "", 404, `{"message":"404 Not Found"}`},
+
 			{"", "GET", "/tree?pagination=offset", "", 400, `{"error":"pagination does not have a valid value"}`},
 			{"", "GET", "/tree?pagination=legacy", "", 200, ""},
 
