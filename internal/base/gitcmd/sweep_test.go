@@ -134,3 +134,47 @@ func TestRepo_Sweep(t *testing.T) {
 		t.Errorf("the commit is gone: %v", err)
 	}
 }
+
+// What is wrong with references is told, also when the server has read them before.
+func TestRepo_Inspect_damage(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for name, tt := range map[string]struct {
+		path, content string // "" takes the file away
+		want          string
+	}{
+		"nothing":          {"description", "x", ""},
+		"an empty file":    {"refs/heads/empty", "", "refs/heads/empty holds no object id"},
+		"no id":            {"refs/heads/junk", "junk\n", "refs/heads/junk holds no object id"},
+		"half an id":       {"refs/tags/half", strings.Repeat("1", 20) + "\n", "refs/tags/half holds no object id"},
+		"a tag of nothing": {"refs/tags/ghost", strings.Repeat("1", 40) + "\n", "refs/tags/ghost names " + strings.Repeat("1", 40) + ", which is not there"},
+		"a lost reference": {"refs/heads/link", "ref: refs/heads/none\n", "refs/heads/link names refs/heads/none, which is not there"},
+		"no name":          {"refs/heads/a~b", "x", `the file "refs/heads/a~b" is no reference`},
+		"a lost commit":    {"-", "", "which is not there"},
+		"a broken config":  {"config", "[core\njunk", "git cannot read the repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, newGit(t))
+			tip := commit(t, r, 1700000000, map[string]string{"f": "1"})
+			point(t, r, "refs/heads/main", tip)
+			if _, err := r.Info(ctx, tip); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(r.Path(), filepath.FromSlash(tt.path))
+			err := os.WriteFile(file, []byte(tt.content), 0o600)
+			if tt.path == "-" {
+				err = errors.Join(os.Remove(file), os.Remove(filepath.Join(r.Path(), "objects", tip.String()[:2], tip.String()[2:])))
+			} else if dir := filepath.Dir(file); err != nil {
+				err = errors.Join(os.MkdirAll(dir, 0o750), os.WriteFile(file, []byte(tt.content), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := r.Inspect(ctx, time.Now())
+			if err != nil || len(found) > 1 || !strings.Contains(strings.Join(found, "\n"), tt.want) || tt.want != "" && len(found) == 0 {
+				t.Errorf("found %q, %v, want %q", found, err, tt.want)
+			}
+		})
+	}
+}

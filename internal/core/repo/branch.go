@@ -44,7 +44,8 @@ type BranchFilter struct {
 	Limit  int // zero is no limit
 }
 
-// Branches lists branches and says how many there are in all.
+// Branches lists branches and says how many there are in all. Those whose commit is lost
+// are left out, so that damage to one of them hides no other.
 func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project, f BranchFilter) ([]*Branch, int, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
@@ -59,6 +60,20 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, 0, fmt.Errorf("list branches: %w", err)
 	}
 	refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool { return !matches(ref.Name.Short()) })
+	list, total, err := s.listBranches(ctx, as, p, r, refs, f)
+	if errors.Is(err, gitcmd.ErrNotFound) {
+		s.log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
+		refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool {
+			_, err := r.Commit(ctx, ref.Peeled)
+			return errors.Is(err, gitcmd.ErrNotFound)
+		})
+		return s.listBranches(ctx, as, p, r, refs, f)
+	}
+	return list, total, err
+}
+
+// listBranches gives the page of a list of branches.
+func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitcmd.Ref, f BranchFilter) ([]*Branch, int, error) {
 	if f.Sort == ByUpdatedAsc || f.Sort == ByUpdatedDesc {
 		if err := sortByDate(ctx, r, refs, f.Sort == ByUpdatedDesc); err != nil {
 			return nil, 0, err
@@ -67,6 +82,7 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	total := len(refs)
 	if f.After != "" {
 		inOrder := f.Sort == "" || f.Sort == ByNameAsc
+		var err error
 		if refs, err = following(refs, func(ref gitcmd.Ref) string { return ref.Name.Short() }, f.After, inOrder); err != nil {
 			return nil, 0, err
 		}
@@ -236,9 +252,10 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	found := gitcmd.Ref{Name: ref, ID: id, Peeled: id}
 	merged, err := mergedInto(ctx, r, p, []gitcmd.Ref{found})
 	if err != nil {
-		return nil, err
+		return nil, missing(err, "Branch")
 	}
-	return s.branch(ctx, p, r, st, found, merged[ref])
+	b, err := s.branch(ctx, p, r, st, found, merged[ref])
+	return b, missing(err, "Branch")
 }
 
 // CreateBranch makes a branch at what ref names. In an empty repository a first commit

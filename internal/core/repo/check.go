@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,13 +99,18 @@ func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]
 	if err != nil {
 		return nil, fmt.Errorf("list commits that are named: %w", err)
 	}
+	shown, err := db.Select[string](ctx, s.db, `SELECT DISTINCT v.head_sha FROM merge_request_versions v
+		JOIN merge_requests m ON m.id = v.merge_request_id WHERE m.target_project_id = ? ORDER BY v.head_sha`, id)
+	if err != nil {
+		return nil, fmt.Errorf("list commits that are shown: %w", err)
+	}
+	there, err := holding(ctx, r, slices.Concat(named, shown))
+	if err != nil {
+		return nil, err
+	}
 	var out []string
 	for _, name := range named {
-		there, err := holds(ctx, r, name)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
+		if !there[name] {
 			out = append(out, "a comment or status names the commit "+name+", which is not there")
 			continue
 		}
@@ -117,36 +123,39 @@ func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]
 			return nil, fmt.Errorf("look for commits that are kept: %w", err)
 		}
 	}
-	shown, err := db.Select[string](ctx, s.db, `SELECT DISTINCT v.head_sha FROM merge_request_versions v
-		JOIN merge_requests m ON m.id = v.merge_request_id WHERE m.target_project_id = ? ORDER BY v.head_sha`, id)
-	if err != nil {
-		return nil, fmt.Errorf("list commits that are shown: %w", err)
-	}
 	for _, name := range shown {
-		there, err := holds(ctx, r, name)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
+		if !there[name] {
 			out = append(out, "a merge request shows the commit "+name+", which is not there")
 		}
 	}
 	return out, nil
 }
 
-// holds reports whether a repository has an object; what is no name has none.
-func holds(ctx context.Context, r *gitcmd.Repo, name string) (bool, error) {
-	id, err := gitcmd.ParseObjectID(name)
-	if err == nil {
-		_, err = r.Info(ctx, id)
+// holding says which of the objects a repository has; what is no name has none. Of a
+// repository that git cannot read at all, which Inspect tells, it says that of all.
+func holding(ctx context.Context, r *gitcmd.Repo, names []string) (map[string]bool, error) {
+	there := make(map[string]bool, len(names))
+	ids := make([]gitcmd.ObjectID, 0, len(names))
+	for _, name := range names {
+		if id, err := gitcmd.ParseObjectID(name); err == nil {
+			there[name] = true
+			ids = append(ids, id)
+		}
 	}
-	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
-		return false, nil
+	if len(ids) == 0 {
+		return there, nil
+	}
+	absent, err := r.Absent(ctx, ids)
+	if _, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
+		return there, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for commit: %w", err)
+		return nil, fmt.Errorf("look for commits: %w", err)
 	}
-	return true, nil
+	for id := range absent {
+		there[id.String()] = false
+	}
+	return there, nil
 }
 
 // stuck lists pushes that were recorded long ago and never settled.

@@ -2,8 +2,12 @@ package repo_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/repo"
@@ -77,6 +81,30 @@ func TestService_Check_namedCommits(t *testing.T) {
 		w.exec("UPDATE pipelines SET sha = ?", gone)
 		if got := wrong(); len(got) != 1 || got[0] != "a comment or status names the commit "+gone+", which is not there" {
 			t.Errorf("not there: %q", got)
+		}
+	})
+}
+
+// A branch whose commit is lost hides no other, and is not there itself.
+func TestService_Branches_lost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.put("main", "a", "1")
+		w.put("topic", "b", "1")
+		ghost := filepath.Join(w.open().Path(), "refs", "heads", "ghost")
+		check(t, os.WriteFile(ghost, []byte(strings.Repeat("1", 40)+"\n"), 0o600))
+		for _, sort := range []string{repo.ByNameAsc, repo.ByUpdatedAsc, repo.ByUpdatedDesc} {
+			list, total, err := w.repos.Branches(ctx, w.reporter, w.as(w.reporter), repo.BranchFilter{Sort: sort})
+			if err != nil || len(list) != 2 || total != 2 {
+				t.Errorf("%s: %v of %d, %v", sort, list, total, err)
+			}
+		}
+		_, err := w.repos.FindBranch(ctx, w.reporter, w.as(w.reporter), "ghost")
+		wants(t, err, errs.NotFound, "Branch not found")
+		problems, err := w.repos.Check(ctx, repo.CheckOptions{Project: w.id}, func(int, int, string) {})
+		if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0].Text, "refs/heads/ghost names 1111") {
+			t.Errorf("check: %v, %v", problems, err)
 		}
 	})
 }
