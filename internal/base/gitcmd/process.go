@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
 )
 
-// waitDelay is how long a process that was ended, or whose input does not, may hold up its caller.
+// waitDelay is how long a process that was ended may hold up its caller.
 const waitDelay = 2 * time.Second
 
 // command prepares a process in a group of its own, so that its children end with it.
@@ -122,21 +123,83 @@ func (g *Git) run(ctx context.Context, c call) error {
 	in := c.stdin
 	c.stdin = nil
 	cmd := g.command(ctx, c)
-	if in == nil {
-		if err := g.start(cmd); err != nil {
-			return err
-		}
-		return g.wait(ctx, cmd, c.args[0], &said)
-	}
-	pipe, err := cmd.StdinPipe()
+	outputs, err := pipes(cmd)
 	if err != nil {
 		return fmt.Errorf("start git: %w", err)
+	}
+	var pipe io.WriteCloser
+	if in != nil {
+		if pipe, err = cmd.StdinPipe(); err != nil {
+			return fmt.Errorf("start git: %w", err)
+		}
 	}
 	if err := g.start(cmd); err != nil {
 		return err
 	}
-	go feed(pipe, in)
-	return g.wait(ctx, cmd, c.args[0], &said)
+	if in != nil {
+		go feed(pipe, in)
+	}
+	lost := drain(ctx, outputs)
+	if err := g.wait(ctx, cmd, c.args[0], &said); err != nil {
+		return err
+	}
+	return lost
+}
+
+// output is what a process writes, and where it goes.
+type output struct {
+	from io.ReadCloser
+	to   io.Writer
+}
+
+// pipes takes over what a process writes. Left to itself, the command would give up soon
+// after the end of the process, and whoever reads slowly would miss the rest.
+func pipes(cmd *exec.Cmd) ([]output, error) {
+	var all []output
+	for _, o := range []struct {
+		to   *io.Writer
+		open func() (io.ReadCloser, error)
+	}{{&cmd.Stdout, cmd.StdoutPipe}, {&cmd.Stderr, cmd.StderrPipe}} {
+		to := *o.to
+		if _, file := to.(*os.File); file || to == nil {
+			continue
+		}
+		*o.to = nil
+		from, err := o.open()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, output{from, to})
+	}
+	return all, nil
+}
+
+// drain copies what a process writes until it has closed its ends, which it has when it is
+// over, or for a moment after the end of ctx: a client may take nothing any more.
+func drain(ctx context.Context, outputs []output) error {
+	copied := make(chan error, len(outputs))
+	for _, o := range outputs {
+		go func() {
+			_, err := io.Copy(o.to, o.from)
+			_ = o.from.Close() // a process that nobody listens to ends
+			copied <- err
+		}()
+	}
+	var failed error
+	var patience <-chan time.Time
+	done := ctx.Done()
+	for left := len(outputs); left > 0; {
+		select {
+		case err := <-copied:
+			left--
+			failed = errors.Join(failed, err)
+		case <-done:
+			done, patience = nil, time.After(waitDelay)
+		case <-patience:
+			return context.Cause(ctx)
+		}
+	}
+	return failed
 }
 
 // output runs a process and gives what it printed, at most limit bytes; more is ErrTooLarge.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/gitcmd"
 )
@@ -172,5 +173,35 @@ func TestRepo_Archive(t *testing.T) {
 	var zip bytes.Buffer
 	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: c, Format: gitcmd.ArchiveZip, Prefix: "p"}, &zip); err != nil || zip.Len() == 0 {
 		t.Errorf("zip: %d bytes, %v", zip.Len(), err)
+	}
+}
+
+// slow is a client that takes nothing for longer than a process that was ended may last.
+type slow struct {
+	took bytes.Buffer
+	once sync.Once
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	s.once.Do(func() { <-time.After(3 * time.Second) })
+	return s.took.Write(p)
+}
+
+// A client that reads slowly gets the end as well: by then the process is long over, which
+// has put it into the pipe.
+func TestRepo_slowReader(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	tip := commit(t, r, 1700000000, map[string]string{"f": strings.Repeat("content\n", 1000)})
+	point(t, r, "refs/heads/main", tip)
+	input := gitcmd.ArchiveInput{Commit: tip, Format: gitcmd.ArchiveTar, Prefix: "x"}
+	var want bytes.Buffer
+	if err := r.Archive(ctx, input, &want); err != nil {
+		t.Fatal(err)
+	}
+	var got slow
+	if err := r.Archive(ctx, input, &got); err != nil || !bytes.Equal(got.took.Bytes(), want.Bytes()) {
+		t.Errorf("got %d bytes of %d, %v", got.took.Len(), want.Len(), err)
 	}
 }
