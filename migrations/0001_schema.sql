@@ -814,6 +814,12 @@ CREATE TABLE merge_requests (
     force_remove_source_branch  BOOLEAN, -- what the request itself says
     allow_collaboration         BOOLEAN NOT NULL,
     merge_when_pipeline_succeeds BOOLEAN NOT NULL,
+    -- What a request that is set to merge by itself is merged with; merge_user_id says who
+    -- set it. NULL where it is not.
+    auto_merge_sha            {{text}}, -- the head that it was set for
+    auto_merge_admin          BOOLEAN,  -- whether it was set with an administrator's rights
+    auto_merge_message        {{text}},
+    auto_merge_squash_message {{text}},
     approvals_before_merge      BIGINT,
     notes_count        BIGINT NOT NULL,
     public_notes_count BIGINT NOT NULL,

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
@@ -181,6 +182,12 @@ func (a *App) react() {
 	event.On(b, "system notes", a.systemNotes.RequestCreated)
 	event.On(b, "system notes", a.systemNotes.RequestUpdated)
 	event.On(b, "system notes", a.systemNotes.RequestPushed)
+	event.On(b, "system notes", a.systemNotes.AutoMergeEnabled)
+	event.On(b, "system notes", a.systemNotes.AutoMergeCanceled)
+	event.On(b, "system notes", a.systemNotes.AutoMergeAborted)
+	event.On(b, "automatic merges", func(ctx context.Context, e ci.StatusReported) error {
+		return a.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
+	})
 	event.On(b, "activity", a.activity.RequestCreated)
 	event.On(b, "activity", a.activity.RequestClosed)
 	event.On(b, "activity", a.activity.RequestReopened)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
@@ -171,5 +172,66 @@ func (s *story) squash(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(again, "two.txt")); err != nil {
 		t.Error(err)
+	}
+}
+
+// autoMerge has another system decide when a request is merged.
+func (s *story) autoMerge(t *testing.T) {
+	dir := s.clone(t, "ben-auto")
+	s.git(t, dir, "", "switch", "-qc", "patient")
+	s.change(t, dir, "patient", "patient.txt")
+	m := got(s.ben.MergeRequests.CreateMergeRequest(s.project.ID, &gitlab.CreateMergeRequestOptions{
+		Title: new("Patience"), SourceBranch: new("patient"), TargetBranch: new("main"),
+	})).must(t)
+	accept := func() answer[*gitlab.MergeRequest] {
+		return got(s.ann.MergeRequests.AcceptMergeRequest(s.project.ID, m.IID, &gitlab.AcceptMergeRequestOptions{
+			AutoMerge: new(true), MergeCommitMessage: new("It waited"), ShouldRemoveSourceBranch: new(true),
+		}))
+	}
+	accept().refused(t, 405, "no pipeline is running")
+	report := func(sha string, state gitlab.BuildStateValue) {
+		t.Helper()
+		got(s.ben.Commits.SetCommitStatus(s.project.ID, sha, &gitlab.SetCommitStatusOptions{State: state, Ref: new("patient"), Name: new("ci")})).must(t)
+	}
+	waits := func(m *gitlab.MergeRequest) {
+		t.Helper()
+		if m.State != "opened" || !m.MergeWhenPipelineSucceeds || m.MergeUser == nil || m.MergeUser.Username != "ann" || m.DetailedMergeStatus != "ci_still_running" {
+			t.Fatalf("set to merge: got %+v", m)
+		}
+	}
+	report(m.SHA, gitlab.Running)
+	waits(accept().must(t))
+	canceled := got(s.ann.MergeRequests.CancelMergeWhenPipelineSucceeds(s.project.ID, m.IID)).must(t)
+	if canceled.MergeWhenPipelineSucceeds || canceled.MergeUser != nil {
+		t.Errorf("canceled: got %+v", canceled)
+	}
+	got(s.ann.MergeRequests.CancelMergeWhenPipelineSucceeds(s.project.ID, m.IID)).refused(t, 406, "Can't cancel the automatic merge")
+	waits(accept().must(t))
+	report(m.SHA, gitlab.Success)
+	done := s.merged(t, m.IID)
+	if done.MergeUser == nil || done.MergeUser.Username != "ann" || done.MergeWhenPipelineSucceeds {
+		t.Errorf("merged by itself: got %+v", done)
+	}
+	if message := got(s.ann.Commits.GetCommit(s.project.ID, done.MergeCommitSHA, nil)).must(t).Message; message != "It waited" {
+		t.Errorf("message: got %q", message)
+	}
+	got(s.ben.Branches.GetBranch(s.project.ID, "patient")).refused(t, 404, "")
+}
+
+// merged waits until a request is merged.
+func (s *story) merged(t *testing.T, iid int64) *gitlab.MergeRequest {
+	t.Helper()
+	tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		m := got(s.ben.MergeRequests.GetMergeRequest(s.project.ID, iid, nil)).must(t)
+		if m.State == "merged" {
+			return m
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("request %d is still %s", iid, m.State)
+		}
 	}
 }

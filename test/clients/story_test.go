@@ -47,6 +47,7 @@ func TestStory(t *testing.T) {
 			{"review", s.review},
 			{"merge", s.merge},
 			{"squash", s.squash},
+			{"auto merge", s.autoMerge},
 			{"forks", s.forks},
 			{"members", s.members},
 			{"pages", s.pages},

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
@@ -75,9 +76,10 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitcmd.Objec
 
 // moving finds the status of a name that has not ended.
 func (s *Service) moving(ctx context.Context, in PipelineID, name string) (*Status, error) {
-	st, err := db.Get[Status](ctx, s.DB, "SELECT "+statusColumns+` FROM commit_statuses s
-		WHERE s.pipeline_id = ? AND s.name = ? AND NOT s.retried AND s.status IN (?, ?, ?) ORDER BY s.id DESC LIMIT 1`,
-		in, name, Created, Pending, Running)
+	var w db.Where
+	w.And("s.pipeline_id = ? AND s.name = ? AND NOT s.retried", in, name)
+	w.In("s.status", progress.Moving())
+	st, err := db.Get[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("find status: %w", err)
 	}
@@ -120,7 +122,7 @@ func (s *Service) save(ctx context.Context, st *Status) error {
 
 // summarise brings the state of a pipeline up to date.
 func (s *Service) summarise(ctx context.Context, p *Pipeline, now time.Time) error {
-	states, err := db.Select[State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
+	states, err := db.Select[progress.State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
 	if err != nil {
 		return fmt.Errorf("read states: %w", err)
 	}

@@ -71,6 +71,3 @@ func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
 	}
 	return c, nil
 }
-
-// Active reports whether the state is one that another follows.
-func (s State) Active() bool { return slices.Contains(active, s) }

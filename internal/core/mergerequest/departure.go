@@ -13,6 +13,10 @@ import (
 // Depart is the account.Executor of merge requests: those that a departing user wrote
 // become the ghost's, or go; so does the fame of having merged some.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
+	more, err := s.departPlans(ctx, e.UserID, account.Batch/10)
+	if err != nil || more {
+		return more, err
+	}
 	merged, err := s.db.Exec(ctx, `UPDATE merge_requests SET merge_user_id = ? WHERE id IN
 		(SELECT id FROM merge_requests WHERE merge_user_id = ? ORDER BY id LIMIT ?)`, e.Ghost, e.UserID, account.Batch)
 	if err != nil {

@@ -62,6 +62,21 @@ type Merged struct {
 	ClosesIssues []int64
 }
 
+// AutoMergeEnabled is published when a request was set to merge once its pipeline succeeds.
+type AutoMergeEnabled struct {
+	Fact
+	SHA string // the head that the pipeline runs for
+}
+
+// AutoMergeCanceled is published when somebody took that back.
+type AutoMergeCanceled struct{ Fact }
+
+// AutoMergeAborted is published when something else took it back.
+type AutoMergeAborted struct {
+	Fact
+	Reason string // ends the sentence "aborted the automatic merge because ..."
+}
+
 // Deleted is published when a merge request was deleted.
 type Deleted struct{ Fact }
 

@@ -100,12 +100,15 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 		if p == nil {
 			continue
 		}
-		_, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'closed', closed_by_id = ?, closed_at = ?, updated_at = ?,
-			merge_when_pipeline_succeeds = false WHERE id = ? AND state = 'opened'`, by, now, now, m.ID)
+		_, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'closed', closed_by_id = ?, closed_at = ?, updated_at = ?
+			WHERE id = ? AND state = 'opened'`, by, now, now, m.ID)
 		if err != nil {
 			return fmt.Errorf("close requests between forks: %w", err)
 		}
 		if err := s.bus.Publish(ctx, Closed{fact(e.By, p, m)}); err != nil {
+			return err
+		}
+		if err := s.abort(ctx, e.By, p, m, abortClosed); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -42,14 +43,14 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
 			return err
 		}
-		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'locked', squash = ?, should_remove_source_branch = ?,
-			merge_error = NULL WHERE id = ? AND state = 'opened' AND head_sha = ? AND target_branch = ?`,
-			a.m.Squash, a.in.RemoveSource, a.m.ID, a.m.HeadSHA, a.m.TargetBranch)
+		w := a.unchanged()
+		n, err := s.db.Exec(ctx, "UPDATE merge_requests AS m SET state = 'locked', squash = ?, should_remove_source_branch = ?, merge_error = NULL"+w.SQL(),
+			append([]any{a.m.Squash, a.in.RemoveSource}, w.Args()...)...)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return errs.New(errs.NotAllowed, "405 Method Not Allowed - the merge request has changed meanwhile")
+			return errChanged
 		}
 		_, err = db.InsertRow(ctx, s.db, "merge_leases", l, "")
 		return err
@@ -59,6 +60,20 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 		return fmt.Errorf("lock merge request: %w", err)
 	}
 	return err
+}
+
+// unchanged selects the row of the request while all that the merge was judged by holds: a
+// cancelled wish, a push or another run of the pipeline since is seen here at the latest.
+func (a *attempt) unchanged() *db.Where {
+	var w db.Where
+	w.And("m.id = ? AND m.state = 'opened' AND NOT m.draft AND m.head_sha = ? AND m.target_branch = ?", a.m.ID, a.m.HeadSHA, a.m.TargetBranch)
+	if a.in.due {
+		w.And("m.merge_when_pipeline_succeeds AND m.merge_user_id = ? AND m.auto_merge_sha = ?", a.as.UserID, a.in.SHA)
+	}
+	if a.in.WhenReady || a.p.MergeNeedsPipeline {
+		w.And("(SELECT l.status FROM pipelines l WHERE l.id = "+newestPipeline+") IN (?, ?)", progress.Success, alsoPasses(a.p))
+	}
+	return &w
 }
 
 // finish records that the target branch holds the changes.
@@ -100,7 +115,8 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 		by = &l.UserID
 	}
 	n, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'merged', merge_user_id = ?, merged_at = ?, merge_commit_sha = ?,
-		squash_commit_sha = ?, merge_error = NULL, merge_when_pipeline_succeeds = false, trial_result = ?, updated_at = ?
+		squash_commit_sha = ?, merge_error = NULL, merge_when_pipeline_succeeds = false, auto_merge_sha = NULL, auto_merge_admin = NULL,
+		auto_merge_message = NULL, auto_merge_squash_message = NULL, trial_result = ?, updated_at = ?
 		WHERE id = ? AND state = ?`,
 		by, now, l.MergeCommitSHA, l.SquashCommitSHA, CanBeMerged, now, l.RequestID, from)
 	if err != nil || n == 0 {
@@ -116,7 +132,8 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	return s.bus.Publish(ctx, e)
 }
 
-// reopen ends a lease whose merge has not happened.
+// reopen ends a lease whose merge has not happened. Where the request is set to merge by
+// itself that is looked at again: its pipeline may have succeeded in between.
 func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", id)
@@ -124,7 +141,14 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 			return err
 		}
 		_, err = s.db.Exec(ctx, "UPDATE merge_requests SET state = 'opened', merge_error = ? WHERE id = ? AND state = 'locked'", reason, id)
-		return err
+		if err != nil {
+			return err
+		}
+		m, err := s.load(ctx, "m.id = ?", id)
+		if err != nil || !m.MergeWhenPipelineSucceeds {
+			return err
+		}
+		return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
 	})
 	if err != nil {
 		return fmt.Errorf("unlock merge request: %w", err)

@@ -20,7 +20,9 @@ type MergeInput struct {
 	SquashMessage string // the same
 	Squash        bool   // false leaves it to the request and the project
 	RemoveSource  *bool  // nil does as the request says
-	WhenReady     bool   // merge once the pipeline has succeeded
+	WhenReady     bool   // wait for the pipeline where it runs; without one there is nothing to wait for
+
+	due bool // what the row waits for has come
 }
 
 // What merge_error says after a merge that failed.
@@ -42,7 +44,8 @@ func (r *refusal) Error() string { return r.reason }
 // maxAttempts bounds how often a merge begins again because the target branch has moved.
 const maxAttempts = 8
 
-// Merge merges request iid and returns it as it is afterwards. The refusals come in the
+// Merge merges request iid, or with in.WhenReady sets it to merge when its running pipeline
+// has succeeded, and returns it as it is afterwards. The refusals come in the
 // order of facts-1 section 5.9: NotFound, Unauthorized for who may not merge into the target
 // branch, NotAllowed for a request that is not ready, Unprocessable for what git cannot
 // merge, Conflict where the source branch is not at in.SHA.
@@ -55,7 +58,7 @@ func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	if _, running := s.merging.LoadOrStore(m.ID, struct{}{}); running {
-		return nil, notAllowed(reasonLocked)
+		return nil, errLocked
 	}
 	defer s.merging.Delete(m.ID)
 	leave, err := s.enter(ctx, m)
@@ -63,6 +66,11 @@ func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, err
 	}
 	defer leave()
+	return s.mergeNow(ctx, as, p, m, in)
+}
+
+// mergeNow is Merge for an actor who may, when it is the request's turn.
+func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) (*MergeRequest, error) {
 	// Another merge may have ended between the first look and our turn.
 	if err := s.reload(ctx, m); err != nil {
 		return nil, err
@@ -79,6 +87,9 @@ func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.checkMerge(ctx, p, m, in, kept); err != nil {
 		return nil, err
 	}
+	if in.waits(m) {
+		return s.scheduled(ctx, as, p, m, in)
+	}
 	a, err := s.attempt(ctx, as, p, m, in)
 	if err != nil {
 		return nil, err
@@ -92,6 +103,20 @@ func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	m.Status = m.statusAt("")
 	return m, nil
+}
+
+// waits reports whether the merge is to come later: its pipeline is under way.
+func (i *MergeInput) waits(m *MergeRequest) bool { return i.WhenReady && !i.due && m.Pipeline.Active() }
+
+// scheduled sets a request to merge later and returns it as it is then.
+func (s *Service) scheduled(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) (*MergeRequest, error) {
+	if err := s.schedule(ctx, as, p, m, in); err != nil {
+		return nil, err
+	}
+	if err := s.reload(ctx, m); err != nil {
+		return nil, err
+	}
+	return m, s.readPipelines(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p})
 }
 
 // enter waits until no other merge into the same branch runs here, so that merges do not
@@ -112,6 +137,9 @@ func (s *Service) enter(ctx context.Context, m *MergeRequest) (leave func(), err
 func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRequest, in MergeInput, kept *gitcmd.Quarantine) error {
 	if err := s.refreshIn(ctx, authz.Actor{}, p, m, kept); err != nil {
 		return err
+	}
+	if m.State == StateLocked {
+		return errLocked
 	}
 	if p.MergeNeedsPipeline || in.WhenReady {
 		if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil {
@@ -143,7 +171,11 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 	return nil
 }
 
-const reasonLocked = "the merge request is being merged"
+// Refusals that time may mend.
+var (
+	errLocked  = notAllowed("the merge request is being merged")
+	errChanged = notAllowed("the merge request has changed meanwhile")
+)
 
 func notAllowed(reason string) error {
 	return errs.New(errs.NotAllowed, "405 Method Not Allowed - "+reason)
@@ -175,12 +207,10 @@ func (s *Service) CanMerge(ctx context.Context, as authz.Actor, p *project.Proje
 	return access.Push || access.Merge, err
 }
 
-// notReady says what keeps the request from being merged, as far as it is not git; ""
-// for nothing.
-func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
+// unfit says what keeps the request from being merged whatever its pipeline says, as far
+// as it is not git; "" for nothing.
+func unfit(m *MergeRequest) string {
 	switch {
-	case m.State == StateLocked:
-		return reasonLocked
 	case m.State != StateOpened:
 		return "the merge request is not open"
 	case m.Draft:
@@ -189,9 +219,22 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 		return "the source or target branch does not exist"
 	case m.CommitsCount == 0:
 		return "the merge request has no commits"
+	}
+	return ""
+}
+
+// notReady says what keeps the request from being merged, or from being set to merge, as
+// far as it is not git; "" for nothing.
+func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
+	if reason := unfit(m); reason != "" {
+		return reason
+	}
+	switch {
+	case in.waits(m):
+		return ""
 	case in.WhenReady && m.Pipeline == "":
 		return "no pipeline is running for the merge request"
-	case (in.WhenReady || p.MergeNeedsPipeline) && !m.Pipeline.passed(p):
+	case (in.WhenReady || p.MergeNeedsPipeline) && !passed(p, m):
 		return "the pipeline must succeed"
 	}
 	return ""

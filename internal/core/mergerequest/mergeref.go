@@ -91,35 +91,6 @@ func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.R
 	return id, nil
 }
 
-// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. Whoever
-// may merge may, and the author; others are Unauthorized. A request that is no longer
-// open is NotAllowed, one without the wish NotAcceptable (facts-1 ruling 7).
-func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
-	m, err := s.Read(ctx, as, p, iid)
-	if err != nil {
-		return nil, err
-	}
-	may, err := s.CanMerge(ctx, as, p, m)
-	if err != nil {
-		return nil, err
-	}
-	const cannot = "Can't cancel the automatic merge"
-	switch {
-	case !may && m.AuthorID != as.UserID:
-		return nil, errs.New(errs.Unauthorized, "")
-	case m.State != StateOpened:
-		return nil, errs.New(errs.NotAllowed, cannot)
-	case !m.MergeWhenPipelineSucceeds:
-		return nil, errs.New(errs.NotAcceptable, cannot)
-	}
-	_, err = s.db.Exec(ctx, `UPDATE merge_requests SET merge_when_pipeline_succeeds = false, merge_user_id = NULL,
-		should_remove_source_branch = NULL, updated_at = ? WHERE id = ? AND state = 'opened'`, s.stamp(), m.ID)
-	if err != nil {
-		return nil, fmt.Errorf("cancel automatic merge: %w", err)
-	}
-	return s.Read(ctx, as, p, iid)
-}
-
 // Participants lists the users who take part: author, assignees, reviewers and whoever
 // commented for everybody to read, sorted by id.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]authz.UserID, error) {

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
@@ -46,7 +47,7 @@ type MergeRequest struct {
 	State           State        `db:"state"`
 	Draft           bool         `db:"draft"`
 
-	MergeUserID *authz.UserID `db:"merge_user_id"`
+	MergeUserID *authz.UserID `db:"merge_user_id"` // who merged it, or set it to merge
 	MergedAt    *db.Time      `db:"merged_at"`
 	ClosedByID  *authz.UserID `db:"closed_by_id"`
 	ClosedAt    *db.Time      `db:"closed_at"`
@@ -89,8 +90,9 @@ type MergeRequest struct {
 
 	// Status is how the merge would go as far as it is known; see MergeStatus.
 	Status MergeStatus `db:"-"`
-	// Pipeline is filled for requests whose project wants it to have succeeded.
-	Pipeline Pipeline `db:"-"`
+	// Pipeline is how the newest pipeline of the head stands, "" where there is none. It is
+	// filled for requests that wait for it, or whose project wants it to have succeeded.
+	Pipeline progress.State `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 }

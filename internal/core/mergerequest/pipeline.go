@@ -7,36 +7,41 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
-// Pipeline says how the newest pipeline of a request's head stands, in the words of its
-// status; "" where there is none.
-type Pipeline string
-
-// passed reports whether the pipeline lets a merge into p through.
-func (s Pipeline) passed(p *project.Project) bool {
-	return s == "success" || s == "skipped" && p.MergeTakesSkipped
+// passed reports whether m's pipeline lets a merge into p through.
+func passed(p *project.Project, m *MergeRequest) bool {
+	return m.Pipeline == progress.Success || m.Pipeline == alsoPasses(p)
 }
 
-// active reports whether the pipeline has still to end.
-func (s Pipeline) active() bool { return s == "created" || s == "pending" || s == "running" }
+// alsoPasses is the state of a pipeline that p takes for a success.
+func alsoPasses(p *project.Project) progress.State {
+	if p.MergeTakesSkipped {
+		return progress.Skipped
+	}
+	return progress.Success
+}
 
-// readPipelines fills Pipeline of the open requests whose project lets nothing in before
-// its pipeline has succeeded, in one statement.
+// readPipelines fills Pipeline of the open requests that wait for theirs, or whose project
+// lets nothing in before it has succeeded, in one statement.
 func (s *Service) readPipelines(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
 	var asked []*MergeRequest
 	for _, m := range page {
 		m.Pipeline = ""
-		if p := projects[m.ProjectID]; p != nil && p.MergeNeedsPipeline && m.State == StateOpened && m.HeadSHA != "" {
+		if p := projects[m.ProjectID]; p != nil && (p.MergeNeedsPipeline || m.MergeWhenPipelineSucceeds) && m.State == StateOpened && m.HeadSHA != "" {
 			asked = append(asked, m)
 		}
 	}
 	return s.pipelinesOf(ctx, asked)
 }
 
-// pipelinesOf fills Pipeline of requests. The pipeline of a request is the newest that
-// ran on its source branch for the commit at its head.
+// newestPipeline is the id of a request's (m) pipeline: the newest that ran on its source
+// branch for the commit at its head.
+const newestPipeline = "(SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch)"
+
+// pipelinesOf fills Pipeline of requests, "" where there is none.
 func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error {
 	if len(asked) == 0 {
 		return nil
@@ -44,17 +49,15 @@ func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error 
 	ids := make([]ID, len(asked))
 	byID := make(map[ID]*MergeRequest, len(asked))
 	for i, m := range asked {
-		ids[i], byID[m.ID] = m.ID, m
+		ids[i], byID[m.ID], m.Pipeline = m.ID, m, ""
 	}
 	var w db.Where
 	w.In("m.id", ids)
 	type row struct {
-		ID     ID       `db:"id"`
-		Status Pipeline `db:"status"`
+		ID     ID             `db:"id"`
+		Status progress.State `db:"status"`
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = (
-		SELECT MAX(n.id) FROM pipelines n WHERE n.project_id = m.source_project_id AND n.sha = m.head_sha AND n.ref = m.source_branch)`+
-		w.SQL()+" ORDER BY m.id", w.Args()...)
+	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+w.SQL()+" ORDER BY m.id", w.Args()...)
 	if err != nil {
 		return fmt.Errorf("read pipelines of requests: %w", err)
 	}

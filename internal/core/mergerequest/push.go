@@ -39,6 +39,7 @@ func (trials) Kind() string { return "merge_request_trials" }
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.followPush)
 	job.Register(r, s.retry, job.Low(), job.Unique())
+	job.Register(r, s.mergeDue, job.Unique())
 }
 
 // OnPushed reacts to moved references: it records that the requests of these branches
@@ -192,14 +193,26 @@ func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.I
 		in[commit] = true
 	}
 	for _, m := range rows {
-		if !in[idOf(m.HeadSHA)] {
-			continue
+		if in[idOf(m.HeadSHA)] {
+			err = s.mergedByHand(ctx, by, p, m, r, c)
+		} else if m.MergeWhenPipelineSucceeds && p.MergeMethod != project.MergeCommit {
+			err = s.overtake(ctx, by, p, m, r, c.New)
 		}
-		if err := s.mergedByHand(ctx, by, p, m, r, c); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// overtake takes back the wish to merge a request that would have to be rebased first,
+// because its target branch has moved to tip.
+func (s *Service) overtake(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, r *gitcmd.Repo, tip gitcmd.ObjectID) error {
+	forward, err := contains(ctx, r, idOf(m.HeadSHA), tip)
+	if err != nil || forward {
+		return err
+	}
+	return s.abort(ctx, by, p, m, abortOvertook)
 }
 
 // mergedByHand records a merge that somebody pushed.

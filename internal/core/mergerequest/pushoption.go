@@ -24,6 +24,7 @@ const maxOptionBranches = 10
 // pushOptions are what a push says about the requests of its branches (facts-3 §31.3).
 type pushOptions struct {
 	given  []string // as they were typed
+	vain   []string // those whose subject the server does not have; what it lacks is in lacking
 	create bool
 	target string // branch
 	into   string // project, by path or number
@@ -32,14 +33,33 @@ type pushOptions struct {
 	draft              bool
 	removeSource       *bool
 	squash             *bool
+	autoMerge          bool
 	labels, unlabels   []string
 	assign, unassign   []string
 }
 
-// parsePushOptions picks those that are about requests; all others are for somebody else.
+// lacking says of the documented options that nothing here can follow why that is so.
+func lacking(name string) string {
+	switch name {
+	case "ci.skip", "ci.variable", "ci.input", "integrations.skip_ci":
+		return "this server runs no pipelines of its own"
+	case "secret_push_protection.skip_all":
+		return "this server does not look for secrets inside pushed files"
+	case "merge_request.milestone", "mr.milestone":
+		return "this server has no milestones"
+	}
+	return ""
+}
+
+// parsePushOptions picks those that are about requests and those that cannot be followed.
+// Unknown ones are ignored.
 func parsePushOptions(options []string) *pushOptions {
 	o := &pushOptions{}
 	for _, option := range options {
+		if name, _, _ := strings.Cut(option, "="); lacking(name) != "" {
+			o.vain = append(o.vain, option)
+			continue
+		}
 		rest, ok := strings.CutPrefix(option, "merge_request.")
 		if !ok {
 			if rest, ok = strings.CutPrefix(option, "mr."); !ok {
@@ -65,6 +85,8 @@ func parsePushOptions(options []string) *pushOptions {
 			o.removeSource = &yes
 		case "squash":
 			o.squash = &yes
+		case "merge_when_pipeline_succeeds", "auto_merge":
+			o.autoMerge = yes
 		case "label":
 			o.labels = append(o.labels, value)
 		case "unlabel":
@@ -86,25 +108,45 @@ func parsePushOptions(options []string) *pushOptions {
 // done by then, whatever comes of this.
 func (s *Service) PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []repo.RefChange, options []string) (string, error) {
 	o := parsePushOptions(options)
+	told := o.told()
 	if len(o.given) == 0 {
-		return "", nil
+		return strings.Join(told, "\n"), nil
 	}
 	target, err := s.optionTarget(ctx, as, p, o)
 	if err == nil {
 		err = s.applyOptions(ctx, as, p, target, changes, o)
 	}
 	refused, ok := errors.AsType[*errs.Error](err)
-	switch {
-	case err == nil:
-		return "", nil
-	case !ok:
+	if err != nil && !ok {
 		return "", err
 	}
-	quoted := make([]string, len(o.given))
-	for i, option := range o.given {
-		quoted[i] = "'" + option + "'"
+	if ok {
+		told = append([]string{encountered(o.given, refused.Error())}, told...)
 	}
-	return "Error encountered with push options " + strings.Join(quoted, " ") + ": " + refused.Error(), nil
+	return strings.Join(told, "\n"), nil
+}
+
+// encountered words what is wrong with options.
+func encountered(options []string, what string) string {
+	return "Error encountered with push options '" + strings.Join(options, "' '") + "': " + what
+}
+
+// told gives a line for each reason why options were given in vain.
+func (o *pushOptions) told() (lines []string) {
+	var reasons []string
+	of := map[string][]string{}
+	for _, option := range o.vain {
+		name, _, _ := strings.Cut(option, "=")
+		reason := lacking(name)
+		if of[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		of[reason] = append(of[reason], option)
+	}
+	for _, reason := range reasons {
+		lines = append(lines, encountered(of[reason], reason))
+	}
+	return lines
 }
 
 // optionTarget finds the project that the requests go to.
@@ -207,8 +249,11 @@ func (s *Service) optionRequest(ctx context.Context, as authz.Actor, p, target *
 	if o.draft && !IsDraft(in.Title) {
 		in.Title = "Draft: " + in.Title
 	}
-	_, _, err = s.Create(ctx, as, p, in)
-	return err
+	m, _, err := s.Create(ctx, as, p, in)
+	if err != nil || !o.autoMerge {
+		return err
+	}
+	return s.MergeLater(ctx, as, target, m.IID)
 }
 
 func (s *Service) optionUpdate(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, o *pushOptions, people []authz.UserID) error {
@@ -240,8 +285,10 @@ func (s *Service) optionUpdate(ctx context.Context, as authz.Actor, p *project.P
 		all := without(append(slices.Clone(m.Assignees), people...), gone)
 		c.Assignees = &all
 	}
-	_, err := s.Update(ctx, as, p, m.IID, c)
-	return err
+	if _, err := s.Update(ctx, as, p, m.IID, c); err != nil || !o.autoMerge {
+		return err
+	}
+	return s.MergeLater(ctx, as, p, m.IID)
 }
 
 // optionPeople finds users by name or number; unknown ones are left out.

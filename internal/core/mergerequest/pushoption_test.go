@@ -38,15 +38,21 @@ func TestService_PushOptions(t *testing.T) {
 		w.push("second", w.tip("main"), files{"d": "d\n"}, "Add d")
 		w.push("second", "", files{"e": "e\n"}, "Add e")
 		one := []string{"my-first_topic"}
-		none := w.options(w.developer, one, "ci.skip", "ci.variable=A=b", "unknown", "merge_request.unknown")
-		equal(t, "options for others", none, "")
+		none := w.options(w.developer, one, "unknown", "merge_request.unknown", "visibility=public")
+		equal(t, "unknown options", none, "")
+		vain := w.options(w.developer, one, "ci.skip", "ci.variable=A=b", "ci.input=a=b", "secret_push_protection.skip_all", "integrations.skip_ci", "mr.milestone=1.0")
+		equal(t, "options that nothing follows", vain, strings.Join([]string{
+			"Error encountered with push options 'ci.skip' 'ci.variable=A=b' 'ci.input=a=b' 'integrations.skip_ci': this server runs no pipelines of its own",
+			"Error encountered with push options 'secret_push_protection.skip_all': this server does not look for secrets inside pushed files",
+			"Error encountered with push options 'mr.milestone=1.0': this server has no milestones",
+		}, "\n"))
 		equal(t, "no request to change", w.options(w.developer, one, "merge_request.title=New"),
 			"Error encountered with push options 'merge_request.title=New': A merge_request.create push option is required to create a merge request for branch my-first_topic")
 		equal(t, "no such target", w.options(w.developer, one, "mr.create", "mr.target=none"),
 			"Error encountered with push options 'mr.create' 'mr.target=none': Branch none does not exist")
 		equal(t, "no such project", w.options(w.developer, one, "mr.create", "mr.target_project=group/none"),
 			"Error encountered with push options 'mr.create' 'mr.target_project=group/none': Target project group/none does not exist")
-		equal(t, "created", w.options(w.developer, one, "merge_request.create", "merge_request.remove_source_branch", "merge_request.label=bug", "ci.skip"), "")
+		equal(t, "created", w.options(w.developer, one, "merge_request.create", "merge_request.remove_source_branch", "merge_request.label=bug"), "")
 		m := w.read(1)
 		equal(t, "title", m.Title, "Add c")
 		equal(t, "description", m.Text(), "It was missing.")

@@ -217,25 +217,6 @@ func TestService_Delete(t *testing.T) {
 	})
 }
 
-func TestService_CancelAutoMerge(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		m := w.open("topic", files{"c": "c\n"})
-		cancel := func(who authz.Actor) error {
-			_, err := w.requests.CancelAutoMerge(t.Context(), who, w.as(who), m.IID)
-			return err
-		}
-		wantError(t, cancel(w.reporter), errs.Unauthorized, "")
-		wantError(t, cancel(w.developer), errs.NotAcceptable, "Can't cancel the automatic merge")
-		w.exec("UPDATE merge_requests SET merge_when_pipeline_succeeds = true")
-		check(t, cancel(w.developer))
-		equal(t, "waits", w.read(m.IID).MergeWhenPipelineSucceeds, false)
-		_, err := w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
-		check(t, err)
-		wantError(t, cancel(w.maintainer), errs.NotAllowed, "Can't cancel the automatic merge")
-	})
-}
-
 func TestService_List(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

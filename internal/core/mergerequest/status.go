@@ -47,9 +47,9 @@ func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 		return "draft_status"
 	case m.Status == CannotBeMerged:
 		return "broken_status"
-	case p.MergeNeedsPipeline && m.Pipeline.active():
+	case (p.MergeNeedsPipeline || m.MergeWhenPipelineSucceeds) && m.Pipeline.Active():
 		return "ci_still_running"
-	case p.MergeNeedsPipeline && !m.Pipeline.passed(p):
+	case p.MergeNeedsPipeline && !passed(p, m):
 		return "ci_must_pass"
 	}
 	return "mergeable"

@@ -153,6 +153,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		var diff Diff
+		draft := now.Draft
 		changed, err := s.assign(ctx, as, p, &now, c, &diff)
 		if err != nil {
 			return err
@@ -170,7 +171,13 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 				return err
 			}
 		}
-		return s.publishState(ctx, fact(as, p, &now), state)
+		if err := s.publishState(ctx, fact(as, p, &now), state); err != nil {
+			return err
+		}
+		if reason := stops(&now, draft, &diff, state); reason != "" {
+			return s.abort(ctx, as, p, &now, reason)
+		}
+		return nil
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, c.target(m), err)
@@ -183,6 +190,21 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		return fmt.Errorf("update merge request: %w", err)
 	}
 	return nil
+}
+
+// stops says why an update ends the wish to merge m by itself, "" where it does not.
+func stops(m *MergeRequest, wasDraft bool, diff *Diff, state Event) string {
+	switch {
+	case !m.MergeWhenPipelineSucceeds:
+		return ""
+	case state == Close:
+		return abortClosed
+	case diff.OldTarget != nil:
+		return abortTarget
+	case m.Draft && !wasDraft:
+		return abortDraft
+	}
+	return ""
 }
 
 // set applies plain fields to m, names those that changed and notes in diff how.
@@ -289,7 +311,7 @@ func (s *Service) dropPeople(ctx context.Context, table string, id ID, stay []au
 func (m *MergeRequest) move(e Event, as authz.Actor) Event {
 	switch {
 	case e == Close && m.State == StateOpened:
-		m.State, m.MergeWhenPipelineSucceeds = StateClosed, false
+		m.State = StateClosed
 		m.ClosedByID = &as.UserID
 		if !as.SignedIn() {
 			m.ClosedByID = nil
@@ -325,7 +347,6 @@ func (s *Service) write(ctx context.Context, as authz.Actor, m *MergeRequest) er
 	set.Put("force_remove_source_branch", m.ForceRemoveSource)
 	set.Put("squash", m.Squash)
 	set.Put("allow_collaboration", m.AllowCollaboration)
-	set.Put("merge_when_pipeline_succeeds", m.MergeWhenPipelineSucceeds)
 	set.Put("updated_at", now)
 	_, err := s.db.Exec(ctx, "UPDATE merge_requests"+set.SQL()+" WHERE id = ?", append(set.Args(), m.ID)...)
 	return err

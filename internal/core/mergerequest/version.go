@@ -239,6 +239,9 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 		if old == next.HeadSHA {
 			return nil
 		}
+		if err := s.leave(ctx, by, p, &next); err != nil {
+			return err
+		}
 		news.Fact, news.OldSHA, news.NewSHA = fact(by, p, m), old, next.HeadSHA
 		if next.VersionID != nil {
 			news.VersionID = *next.VersionID

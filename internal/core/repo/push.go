@@ -228,17 +228,20 @@ func warning(text string) string {
 	}
 	put()
 	line = ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > bannerWidth-4 {
-			put()
-			line = ""
+	for paragraph := range strings.Lines(text) {
+		for word := range strings.FieldsSeq(paragraph) {
+			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > bannerWidth-4 {
+				put()
+				line = ""
+			}
+			if line != "" {
+				line += " "
+			}
+			line += word
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
+		put()
+		line = ""
 	}
-	put()
 	out.WriteString("\n" + rule + "\n")
 	return out.String()
 }

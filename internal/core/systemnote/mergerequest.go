@@ -56,6 +56,24 @@ func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) 
 	return s.recordRequest(ctx, e.Fact, []string{Commits(e)})
 }
 
+// AutoMergeEnabled tells that a merge request is to be merged when its pipeline succeeds.
+func (s *Service) AutoMergeEnabled(ctx context.Context, e mergerequest.AutoMergeEnabled) error {
+	return s.recordRequest(ctx, e.Fact, []string{"enabled an automatic merge when the pipeline for " + e.SHA + " succeeds"})
+}
+
+// AutoMergeCanceled tells that somebody took that back.
+func (s *Service) AutoMergeCanceled(ctx context.Context, e mergerequest.AutoMergeCanceled) error {
+	return s.recordRequest(ctx, e.Fact, []string{"canceled the automatic merge"})
+}
+
+// AutoMergeAborted tells why a merge request will not be merged by itself any more.
+func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMergeAborted) error {
+	if !e.By.SignedIn() {
+		e.By.UserID = e.AuthorID // as for RequestPushed
+	}
+	return s.recordRequest(ctx, e.Fact, []string{"aborted the automatic merge because " + e.Reason})
+}
+
 func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {
 	return s.notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.ID)}, ProjectID: f.ProjectID, AuthorID: f.By.UserID, At: s.now(),

@@ -152,11 +152,12 @@ type commitAction struct {
 
 type createCommitParams struct {
 	projectPath
-	Branch        string         `param:"branch" doc:"Branch to commit to"`
-	CommitMessage string         `param:"commit_message" doc:"Message"`
-	StartBranch   string         `param:"start_branch" doc:"Branch that a new branch starts from"`
-	StartProject  string         `param:"start_project" doc:"Number or full path of the project that a new branch starts from"`
-	StartSHA      string         `param:"start_sha" doc:"Commit that a new branch starts from"`
+	Branch        string `param:"branch" doc:"Branch to commit to"`
+	CommitMessage string `param:"commit_message" doc:"Message"`
+	StartBranch   string `param:"start_branch" doc:"Branch that a new branch starts from"`
+	StartProject  string `param:"start_project" doc:"Number or full path of the project that a new branch starts from"`
+	StartSHA      string `param:"start_sha" doc:"Commit that a new branch starts from"`
+	Misshapen     api.Misshapen
 	Actions       []commitAction `param:"actions" misshapen:"actions must be an array" doc:"What to do with which files"`
 	AuthorName    string         `param:"author_name" doc:"Name of the author, the caller if absent"`
 	AuthorEmail   string         `param:"author_email" doc:"Address of the author"`
@@ -205,6 +206,8 @@ func (p *createCommitParams) check() error {
 		return errs.Bad("branch is required")
 	case p.CommitMessage == "":
 		return errs.Bad("commit_message is required")
+	case p.Misshapen != "":
+		return errs.Bad(string(p.Misshapen))
 	case len(p.Actions) == 0 && !p.AllowEmpty:
 		return errs.Bad("Provide at least one action, or set allow_empty to true")
 	case p.StartBranch != "" && p.StartSHA != "":

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitcmd"
-	"tenon/internal/core/ci"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -38,7 +38,7 @@ type statsEntity struct {
 // commitDetailEntity is a commit read by itself.
 type commitDetailEntity struct {
 	commitEntity
-	Status       *ci.State       `json:"status"`
+	Status       *progress.State `json:"status"`
 	ProjectID    project.ID      `json:"project_id"`
 	LastPipeline *pipelineEntity `json:"last_pipeline"`
 }

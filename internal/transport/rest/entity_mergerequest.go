@@ -46,7 +46,7 @@ type mergeRequestEntity struct {
 	ImportedFrom          string                   `json:"imported_from" later:"import"`
 	WorkInProgress        bool                     `json:"work_in_progress"`
 	Milestone             *struct{}                `json:"milestone" later:"milestones"`
-	WhenPipelineSucceeds  bool                     `json:"merge_when_pipeline_succeeds" later:"ci"`
+	WhenPipelineSucceeds  bool                     `json:"merge_when_pipeline_succeeds"`
 	MergeStatus           mergerequest.MergeStatus `json:"merge_status"`
 	DetailedMergeStatus   string                   `json:"detailed_merge_status"`
 	MergeAfter            *api.Time                `json:"merge_after" later:"scheduled merges"`

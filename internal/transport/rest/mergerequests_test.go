@@ -278,6 +278,45 @@ func TestMergeRequests_merge(t *testing.T) {
 	})
 }
 
+func TestMergeRequests_mergeWhenPipelineSucceeds(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		const one = requestsPath + "/1"
+		const cannot = `{"message":"Can't cancel the automatic merge"}`
+		head := p.open("one")["sha"].(string)
+		report := func(state string) { p.do("dev", "POST", appPath+"/statuses/"+head, `{"state":"`+state+`","ref":"one"}`) }
+		report("running")
+		for _, name := range []string{"merge_when_pipeline_succeeds", "auto_merge"} {
+			got := p.do("maint", "PUT", one+"/merge", `{"`+name+`":true,"should_remove_source_branch":true,"squash":true,"sha":"`+head+`"}`)
+			user, _ := got["merge_user"].(map[string]any)
+			if got["state"] != "opened" || got["merge_when_pipeline_succeeds"] != true || user["username"] != "maint" || got["merged_by"] != nil ||
+				got["detailed_merge_status"] != "ci_still_running" || got["should_remove_source_branch"] != true || got["squash"] != true || got["merge_error"] != nil {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+		p.rows(one, []codeRow{
+			{"maint", "PUT", "/merge", `{"auto_merge":"maybe"}`, 400, `{"error":"merge_when_pipeline_succeeds is invalid"}`},
+			{"maint", "PUT", "/merge", `{"auto_merge":true,"sha":"beef"}`, 409, `{"message":"SHA does not match HEAD of source branch: ` + head + `"}`},
+			{"dev", "PUT", "/merge", `{"auto_merge":true}`, 401, `{"message":"401 Unauthorized"}`},
+			{"guest", "POST", "/cancel_merge_when_pipeline_succeeds", "", 401, `{"message":"401 Unauthorized"}`},
+			{"", "POST", "/cancel_merge_when_pipeline_succeeds", "", 401, `{"message":"401 Unauthorized"}`},
+		})
+		got := p.do("dev", "POST", one+"/cancel_merge_when_pipeline_succeeds", "")
+		if got["merge_when_pipeline_succeeds"] != false || got["merge_user"] != nil || got["should_remove_source_branch"] != nil || got["detailed_merge_status"] != "mergeable" {
+			t.Errorf("canceled: got %v", got)
+		}
+		p.want("dev", "POST", one+"/cancel_merge_when_pipeline_succeeds", "", 406, cannot)
+		report("failed")
+		p.want("maint", "PUT", one+"/merge", `{"auto_merge":true}`, 405, `{"message":"405 Method Not Allowed - the pipeline must succeed"}`)
+		report("success")
+		if got := p.do("maint", "PUT", one+"/merge", `{"auto_merge":true}`); got["state"] != "merged" {
+			t.Errorf("with a pipeline that has succeeded: got %v", got)
+		}
+		p.want("maint", "POST", one+"/cancel_merge_when_pipeline_succeeds", "", 405, cannot)
+	})
+}
+
 func TestMergeRequests_parts(t *testing.T) {
 	t.Parallel()
 	p := newMerging(t, dbtest.Open(t, false))

@@ -170,9 +170,55 @@ func TestCreateCommit_wrongShapes(t *testing.T) {
 		} {
 			p.want("maint", "POST", appPath+"/repository/commits", tt.body, 400, tt.want)
 		}
-		p.want("guest", "POST", appPath+"/repository/commits", commit(`[{}]`), 403, `{"message":"403 Forbidden - You are not allowed to push into this branch"}`)
+		// The right to push comes before the shape of the commit, but after the types of what
+		// was sent (facts-1 §1.5, facts-3 §13.3).
+		const denied = `{"message":"403 Forbidden - You are not allowed to push into this branch"}`
+		for _, body := range []string{commit(`[{}]`), commit(`5`), commit(`"x"`), `{}`} {
+			p.want("guest", "POST", appPath+"/repository/commits", body, 403, denied)
+		}
+		p.want("guest", "POST", appPath+"/repository/commits", `{"branch":["main"]}`, 400, `{"error":"branch is invalid"}`)
 		if now := p.do("dev", "GET", appPath+"/repository/commits/main", "")["id"]; now != head {
 			t.Errorf("main moved from %v to %v", head, now)
 		}
 	})
+}
+
+// Whoever may not see a project learns nothing of it by sending what would be refused: the
+// answer is the one for a project that does not exist, byte for byte.
+func TestRepository_bad_parameters_do_not_tell_a_hidden_project_from_a_missing_one(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t, false)
+	p := newCode(t, d)
+	if _, err := d.Exec(t.Context(), "UPDATE namespaces SET visibility = ?", authz.Private); err != nil {
+		t.Fatal(err)
+	}
+	p.open("topic")
+	const missing = "/projects/team%2Fnone"
+	seen := map[int]int{}
+	for _, tt := range []struct{ method, path string }{
+		{"POST", "/repository/commits"},
+		{"POST", "/repository/files/a.txt"},
+		{"PUT", "/repository/files/a.txt"},
+		{"DELETE", "/repository/files/a.txt"},
+		{"POST", "/merge_requests"},
+		{"PUT", "/merge_requests/1"},
+		{"PUT", "/merge_requests/1/merge"},
+		{"POST", "/statuses/main"},
+	} {
+		for _, body := range []string{
+			``, `{}`, `[]`, `{"branch":["main"]}`, `{"branch":"main","commit_message":"m","actions":5}`, `{"branch":"main","commit_message":"m","actions":[{}]}`,
+			`{"branch":"main","commit_message":"m","content":{"a":1}}`, `{"branch":"main","commit_message":"m","content":"x","encoding":"utf8"}`,
+			`{"branch":"main","commit_message":"m","start_project":{}}`, `{"squash":"maybe"}`, `{"title":"x"}`, `{"title":""}`,
+			`{"title":"x","source_branch":"main","target_branch":"main"}`, `{"state":"odd"}`, `{"state":5}`, `{"sha`,
+		} {
+			there, none := p.send("stranger", tt.method, appPath+tt.path, body), p.send("stranger", tt.method, missing+tt.path, body)
+			if there.Code != none.Code || there.Body.String() != none.Body.String() {
+				t.Errorf("%s %s %s: %d %s, of a missing project %d %s", tt.method, tt.path, body, there.Code, there.Body, none.Code, none.Body)
+			}
+			seen[there.Code]++
+		}
+	}
+	if len(seen) != 2 || seen[400] < 10 || seen[404] < 10 {
+		t.Errorf("answers by status: got %v, want 400 and 404", seen)
+	}
 }

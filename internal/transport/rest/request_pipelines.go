@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -43,9 +44,9 @@ type detailedStatus struct {
 }
 
 // newDetailedStatus words a state; a pipeline that has passed has succeeded.
-func newDetailedStatus(state ci.State, path string) detailedStatus {
+func newDetailedStatus(state progress.State, path string) detailedStatus {
 	word := string(state)
-	if state == ci.Success {
+	if state == progress.Success {
 		word = "passed"
 	}
 	return detailedStatus{

@@ -27,7 +27,9 @@ var (
 	optType     = reflect.TypeFor[interface{ optional() }]()
 	unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	rawBodyType = reflect.TypeFor[RawBody]()
-	special     = map[reflect.Type]setter{
+
+	misshapenType = reflect.TypeFor[Misshapen]()
+	special       = map[reflect.Type]setter{
 		reflect.TypeFor[time.Time](): setTime,
 		reflect.TypeFor[Time]():      setTime,
 		reflect.TypeFor[NullTime]():  setTime,

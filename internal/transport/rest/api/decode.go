@@ -6,15 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"tenon/internal/base/errs"
 )
 
 // decoding fills one parameter struct from one request and collects what is wrong.
 type decoding struct {
 	request  *http.Request
 	problems []string
-	bad      string // what a parameter of the wrong shape is refused with in words of its own
 }
 
 // maxProblems bounds what one answer complains of: an array of fifty thousand wrong
@@ -30,9 +27,6 @@ func (d *decoding) report(sentence string) {
 // err gives the 400 for everything that was reported, or nil.
 func (d *decoding) err() error {
 	if len(d.problems) == 0 {
-		if d.bad != "" {
-			return errs.Bad(d.bad)
-		}
 		return nil
 	}
 	return &Refusal{Status: http.StatusBadRequest, Text: strings.Join(d.problems, ", ")}
@@ -72,7 +66,7 @@ func (p *plan) field(d *decoding, f *field, given *object, dst reflect.Value, pr
 	switch f.set(to, raw, d, name) {
 	case refused:
 		if f.misshapen != "" {
-			d.bad = f.misshapen
+			dst.FieldByIndex(p.misshapen).SetString(f.misshapen)
 			return
 		}
 		d.report(name + " is invalid")

@@ -42,7 +42,7 @@
 //	alias:"old_name"      other names, read when the name is absent
 //	header:"X-Thing"      read from a header
 //	doc:"..."             what it means
-//	misshapen:"..."       what a value of the wrong type is refused with, instead of "x is invalid"
+//	misshapen:"..."       what a field of type Misshapen says of a value of the wrong type, instead of "x is invalid"
 //
 // A blank field holds a rule between parameters:
 //

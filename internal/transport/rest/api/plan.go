@@ -10,10 +10,11 @@ import (
 // A plan is how a parameter struct is filled. It is made once for each route, from
 // the struct's tags; a request only walks it.
 type plan struct {
-	typ      reflect.Type
-	fields   []field
-	settlers [][]int // embedded structs that put their own values right afterwards
-	rawBody  bool    // the body is handed over unread
+	typ       reflect.Type
+	fields    []field
+	misshapen []int   // where the endpoint is told of a value of the wrong shape
+	settlers  [][]int // embedded structs that put their own values right afterwards
+	rawBody   bool    // the body is handed over unread
 }
 
 // field is one parameter, or a rule between several.
@@ -54,6 +55,9 @@ func planOf(t reflect.Type) *plan {
 	p.add(t, nil)
 	seen := map[string]bool{}
 	for _, f := range p.fields {
+		if f.misshapen != "" && p.misshapen == nil {
+			panic(fmt.Sprintf("api: %s has words for a misshapen %q and no Misshapen to put them", t, f.name))
+		}
 		for _, name := range append([]string{f.name}, f.aliases...) {
 			if name != "" && seen[name] {
 				panic(fmt.Sprintf("api: %s declares the parameter %q twice", t, name))
@@ -88,6 +92,8 @@ func (p *plan) add(t reflect.Type, index []int) {
 			if sf.IsExported() && reflect.PointerTo(sf.Type).Implements(settlerType) {
 				p.settlers = append(p.settlers, at)
 			}
+		case sf.Type == misshapenType:
+			p.misshapen = at
 		case sf.Name == "_":
 			p.fields = append(p.fields, field{rule: ruleOf(t, sf, p.fields[first:])})
 		case isParam || sf.Tag.Get("header") != "":

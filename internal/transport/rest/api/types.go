@@ -93,3 +93,8 @@ func NumericID(s string) (int64, bool) {
 	}
 	return n, true
 }
+
+// Misshapen is a field that is no parameter: it holds the words of the misshapen tag of a
+// parameter whose value had the wrong type, "" where none had. The endpoint refuses it then,
+// after what comes before that.
+type Misshapen string
