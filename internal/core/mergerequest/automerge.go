@@ -160,14 +160,15 @@ func (s *Service) unplan(ctx context.Context, id ID) (int64, error) {
 	return n, nil
 }
 
-// abort takes the wish back because of something else that happened, and publishes why. A
-// request without the wish is left alone.
+// abort takes the wish back because of something else that happened, in the row and in m,
+// and publishes why. A request without the wish is left alone.
 func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, reason string) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		n, err := s.unplan(ctx, m.ID)
 		if err != nil || n == 0 {
 			return err
 		}
+		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
 		return s.bus.Publish(ctx, AutoMergeAborted{Fact: fact(by, p, m), Reason: reason})
 	})
 }

@@ -240,6 +240,10 @@ func TestService_Merge_whenPipelineSucceeds_aborted(t *testing.T) {
 		state   mergerequest.State
 	}{
 		{name: "pushed", do: func(w *checked) { w.push("topic", "", files{"topic": "y\n"}, "More") }, told: "dave the source branch was updated"},
+		{name: "pushed and read before the job has run", do: func(w *checked) {
+			w.push("topic", "", files{"topic": "y\n"}, "More")
+			equal(w.T, "waits when read at once", w.read(1).MergeWhenPipelineSucceeds, false)
+		}, told: " the source branch was updated"},
 		{name: "closed", changes: mergerequest.Changes{Event: mergerequest.Close}, told: "dave the merge request was closed", state: mergerequest.StateClosed},
 		{name: "drafted", changes: mergerequest.Changes{Title: &title}, told: "dave the merge request was marked as draft"},
 		{name: "redirected", changes: mergerequest.Changes{TargetBranch: &target}, told: "dave the target branch was changed"},
