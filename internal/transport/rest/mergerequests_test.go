@@ -285,7 +285,9 @@ func TestMergeRequests_mergeWhenPipelineSucceeds(t *testing.T) {
 		const one = requestsPath + "/1"
 		const cannot = `{"message":"Can't cancel the automatic merge"}`
 		head := p.open("one")["sha"].(string)
-		report := func(state string) { p.do("dev", "POST", appPath+"/statuses/"+head, `{"state":"`+state+`","ref":"one"}`) }
+		report := func(state string) {
+			p.do("dev", "POST", appPath+"/statuses/"+head, `{"state":"`+state+`","ref":"one"}`)
+		}
 		report("running")
 		for _, name := range []string{"merge_when_pipeline_succeeds", "auto_merge"} {
 			got := p.do("maint", "PUT", one+"/merge", `{"`+name+`":true,"should_remove_source_branch":true,"squash":true,"sha":"`+head+`"}`)
