@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -91,6 +92,7 @@ func (i *Input) validate(set *setting.Settings) error {
 	}
 	i.check(&f)
 	checkNumbers(&f, i.ProjectsLimit, i.ThemeID, i.ColorSchemeID)
+	checkMinutes(&f, i.RunnerMinutes, i.ExtraMinutes)
 	return f.Err()
 }
 
@@ -152,16 +154,18 @@ func deref(s *string) string {
 }
 
 func checkNumbers(f *errs.Fields, limit, theme, scheme *int64) {
-	if limit != nil {
-		f.Check(*limit >= 0, "projects_limit", "must be greater than or equal to 0")
-		f.Check(*limit <= 1<<31-1, "projects_limit", "must be less than or equal to 2147483647")
-	}
+	f.Range("projects_limit", limit, 0, math.MaxInt32)
 	if theme != nil && (*theme < 1 || *theme > maxTheme) {
 		f.Add("theme_id", fmt.Sprintf("%d is not a valid theme", *theme))
 	}
 	if scheme != nil && (*scheme < 1 || *scheme > maxScheme) {
 		f.Add("color_scheme_id", fmt.Sprintf("%d is not a valid color scheme", *scheme))
 	}
+}
+
+func checkMinutes(f *errs.Fields, minutes, extra *int64) {
+	f.Range("shared_runners_minutes_limit", minutes, 0, math.MaxInt32)
+	f.Range("extra_shared_runners_minutes_limit", extra, 0, math.MaxInt32)
 }
 
 // commonPasswords are the first that anybody would try.

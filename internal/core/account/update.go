@@ -190,6 +190,7 @@ func (s *Service) checkChanges(c *Changes, u *User, email string, own []emailRow
 	}
 	details.check(&f)
 	checkNumbers(&f, c.ProjectsLimit, c.ThemeID, c.ColorSchemeID)
+	checkMinutes(&f, c.RunnerMinutes.Value, c.ExtraMinutes.Value)
 	return f.Err()
 }
 

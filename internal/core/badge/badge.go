@@ -256,13 +256,14 @@ func check(b *Badge) error {
 		switch {
 		case strings.TrimSpace(address) == "":
 			f.Add(name, "can't be blank")
-		case err != nil || u.Host == "" && u.Scheme != "" && u.Opaque == "":
+		case err != nil || strings.Contains(u.String(), "%{") || u.Host == "" && u.Scheme != "" && u.Opaque == "":
 			f.Add(name, "is blocked: URI is invalid")
 		case u.Scheme != "http" && u.Scheme != "https":
 			f.Add(name, "is blocked: Only allowed schemes are http, https")
 		}
 		f.Check(len([]rune(address)) <= maxURL, name, "is too long (maximum is 255 characters)")
 	}
+	f.Length("name", b.Name, maxURL)
 	return f.Err()
 }
 

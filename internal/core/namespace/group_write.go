@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"unicode/utf8"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -281,10 +281,9 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	if old == nil || g.Name != old.Name {
 		checkGroupName(&f, g.Name)
 	}
-	if g.Description != nil {
-		f.Check(utf8.RuneCountInString(*g.Description) <= MaxDescription, "description", MessageLongText)
-	}
-	f.Check(g.TwoFactorGracePeriod >= 0, "two_factor_grace_period", "must be greater than or equal to 0")
+	f.Length("description", g.Description, MaxDescription)
+	f.Range("two_factor_grace_period", &g.TwoFactorGracePeriod, 0, math.MaxInt32)
+	g.Settings().check(&f)
 	if g.DefaultBranch != nil {
 		f.Check(gitcmd.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
@@ -304,6 +303,21 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 		}
 	}
 	return f, nil
+}
+
+// maxRules bounds the texts and objects of a group that hold a list of rules, in bytes or
+// characters.
+const maxRules = 4096
+
+// check bounds what is kept as it is sent.
+func (s GroupSettings) check(f *errs.Fields) {
+	f.Length("ip_restriction_ranges", s.IPRestrictionRanges, maxRules)
+	f.Length("allowed_email_domains_list", s.AllowedEmailDomainsList, maxRules)
+	f.Check(len(s.DefaultBranchProtectionDefaults) <= maxRules, "default_branch_protection_defaults", "must be a valid json schema")
+	f.Range("max_artifacts_size", s.MaxArtifactsSize, 1, math.MaxInt32)
+	f.Range("shared_runners_minutes_limit", s.SharedRunnersMinutesLimit, 0, math.MaxInt32)
+	f.Range("extra_shared_runners_minutes_limit", s.ExtraSharedRunnersMinutesLimit, 0, math.MaxInt32)
+	f.Range("file_template_project_id", s.FileTemplateProjectID, 0, math.MaxInt32)
 }
 
 func (s *Service) checkVisibility(ctx context.Context, as authz.Actor, f *errs.Fields, g, parent *Group) error {

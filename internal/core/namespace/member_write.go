@@ -331,9 +331,15 @@ func (s *Service) checkMember(ctx context.Context, p Place, user authz.UserID, l
 			f.Add("access_level", fmt.Sprintf("should be greater than or equal to %s inherited membership from group %s", inherited.Name(), group))
 		}
 	}
+	return s.checkExpiry(&f, expires)
+}
+
+// checkExpiry looks at the day on which a membership or an invitation of a group ends,
+// and gives what was found so far with it.
+func (s *Service) checkExpiry(f *errs.Fields, expires *string) error {
 	if expires != nil {
 		if _, err := time.Parse(time.DateOnly, *expires); err != nil {
-			return fmt.Errorf("expiry of member: %w", err)
+			return fmt.Errorf("date of expiry: %w", err)
 		}
 		f.Check(*expires >= s.today(), "expires_at", "cannot be a date in the past")
 	}

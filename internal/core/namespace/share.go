@@ -90,10 +90,10 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareIn
 	if err := s.requireShare(ctx, as, p, notFound()); err != nil {
 		return nil, err
 	}
-	if !in.Level.Assignable() || in.Level < authz.Guest {
-		var f errs.Fields
-		f.Add("group_access", messageNotListed)
-		return nil, f.Err()
+	var f errs.Fields
+	f.Check(in.Level.Assignable() && in.Level >= authz.Guest, "group_access", messageNotListed)
+	if err := s.checkExpiry(&f, in.ExpiresOn); err != nil {
+		return nil, err
 	}
 	group, err := s.invitable(ctx, as, p, in.GroupID)
 	if err != nil {

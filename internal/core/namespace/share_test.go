@@ -40,6 +40,9 @@ func TestService_Share(t *testing.T) {
 		_, err = f.Share(ctx, ann, p, namespace.ShareInput{GroupID: guests.ID, Level: authz.Minimal})
 		wantError(t, err, errs.Invalid, "group_access is not included in the list")
 
+		in.ExpiresOn = ptr("2026-04-30")
+		_, err = f.Share(ctx, ann, p, in)
+		wantError(t, err, errs.Invalid, "expires_at cannot be a date in the past")
 		past, later := "2026-05-01", "2026-05-02"
 		in.ExpiresOn = &past
 		if _, err := f.Share(ctx, ann, p, in); err != nil {

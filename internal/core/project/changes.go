@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -46,7 +48,33 @@ type Changes struct {
 	ApprovalsBeforeMerge            *int64
 
 	Settings SettingsChanges
+	Mirror   Mirror
 }
+
+// Mirror is what a call says of a pull mirror. There are none: whoever asks for one is
+// told so, rather than left to wait for commits that do not come.
+type Mirror struct {
+	Asked []string // parameters that ask for one
+	From  *string  // address to pull from; nil, or where the project came from, asks for nothing
+}
+
+func (m Mirror) check(f *errs.Fields, p *Project) {
+	for _, name := range m.Asked {
+		f.Add(name, messageNoMirror)
+	}
+	if m.From == nil {
+		return
+	}
+	from, err := url.Parse(*m.From)
+	if err != nil {
+		f.Add("import_url", messageNoMirror)
+		return
+	}
+	from.User = nil // credentials are never shown
+	f.Check(from.String() == p.ImportedFrom(), "import_url", messageNoMirror)
+}
+
+const messageNoMirror = "is not supported: this server has no pull mirrors"
 
 // apply sets what the changes hold, but for the default branch, and names what is
 // different now.
@@ -184,9 +212,7 @@ func check(p, old *Project) errs.Fields {
 	if old == nil || p.Path != old.Path {
 		checkPath(&f, p.Path)
 	}
-	if p.Description != nil {
-		f.Check(utf8.RuneCountInString(*p.Description) <= namespace.MaxDescription, "description", namespace.MessageLongText)
-	}
+	f.Length("description", p.Description, namespace.MaxDescription)
 	set := p.Settings()
 	if path := set.CIConfigPath; path != nil {
 		f.Check(!strings.HasPrefix(*path, "/") && !slices.Contains(strings.Split(*path, "/"), ".."), "ci_config_path", messageConfigPath)
@@ -195,11 +221,11 @@ func check(p, old *Project) errs.Fields {
 	if old == nil || p.TopicsJSON != old.TopicsJSON {
 		checkTopics(&f, p.Topics())
 	}
-	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
+	checkNumbers(&f, p, set)
 	return f
 }
 
-// checkTexts bounds the texts and numbers that are kept as they are sent.
+// checkTexts bounds the texts that are kept as they are sent.
 func checkTexts(f *errs.Fields, p *Project, set Settings) {
 	for _, text := range []struct {
 		name string
@@ -213,20 +239,46 @@ func checkTexts(f *errs.Fields, p *Project, set Settings) {
 		{"merge_request_title_regex_description", set.MergeRequestTitleRegexDescription, namespace.MaxName},
 		{"merge_commit_template", p.MergeCommitTemplate, maxTemplate},
 		{"squash_commit_template", p.SquashCommitTemplate, maxTemplate},
+		{"mr_default_title_template", set.MRDefaultTitleTemplate, maxTemplate},
+		{"build_coverage_regex", set.BuildCoverageRegex, namespace.MaxName},
+		{"external_authorization_classification_label", set.ExternalAuthorizationLabel, namespace.MaxName},
+		{"issues_template", set.IssuesTemplate, maxForm},
+		{"merge_requests_template", set.MergeRequestsTemplate, maxForm},
+		{"container_expiration_policy.name_regex", set.ContainerExpirationPolicy.NameRegex, namespace.MaxName},
+		{"container_expiration_policy.name_regex_keep", set.ContainerExpirationPolicy.NameRegexKeep, namespace.MaxName},
 	} {
-		if text.text != nil && utf8.RuneCountInString(*text.text) > text.most {
-			f.Add(text.name, fmt.Sprintf("is too long (maximum is %d characters)", text.most))
-		}
+		f.Length(text.name, text.text, text.most)
 	}
-	if depth := set.CIDefaultGitDepth; depth != nil {
-		f.Check(*depth >= 0, "ci_cd_settings.default_git_depth", "must be greater than or equal to 0")
-		f.Check(*depth <= maxGitDepth, "ci_cd_settings.default_git_depth", "must be less than or equal to 1000")
+	f.Check(len(set.CIIDTokenSubClaimComponents) <= maxClaims, "ci_id_token_sub_claim_components", fmt.Sprintf("are too many (maximum is %d)", maxClaims))
+	for _, claim := range set.CIIDTokenSubClaimComponents {
+		f.Length("ci_id_token_sub_claim_components", &claim, namespace.MaxName)
+	}
+}
+
+// checkNumbers bounds the numbers that are kept as they are sent, and what is one of a few words.
+func checkNumbers(f *errs.Fields, p *Project, set Settings) {
+	f.Check(set.BuildTimeout >= 600 && set.BuildTimeout <= 30*24*3600, "build_timeout", messageTimeout)
+	f.Range("ci_cd_settings.default_git_depth", set.CIDefaultGitDepth, 0, maxGitDepth)
+	f.Range("ci_cd_settings.delete_pipelines_in_seconds", set.CIDeletePipelinesInSeconds, 24*3600, 366*24*3600)
+	f.Range("approvals_before_merge", &p.ApprovalsBeforeMerge, 0, maxApprovals)
+	f.Range("max_artifacts_size", set.MaxArtifactsSize, 1, math.MaxInt32)
+	policy := set.ContainerExpirationPolicy
+	f.Range("container_expiration_policy.keep_n", policy.KeepN, 1, 100)
+	f.Check(slices.Contains([]string{"1d", "7d", "14d", "1month", "3month"}, policy.Cadence), "container_expiration_policy.cadence", messageNotListed)
+	if older := policy.OlderThan; older != nil && *older != "" {
+		f.Check(slices.Contains([]string{"7d", "14d", "30d", "60d", "90d"}, *older), "container_expiration_policy.older_than", messageNotListed)
 	}
 }
 
 const (
-	maxTemplate = 500 // characters of the message of a merge or squash commit
-	maxGitDepth = 1000
+	maxTemplate  = 500    // characters of the message of a merge or squash commit, or of a title
+	maxForm      = 65_536 // characters that the description of a new issue or merge request starts with
+	maxGitDepth  = 1000
+	maxClaims    = 10
+	maxApprovals = 100
+
+	messageBranch    = "is not a valid branch name"
+	messageNotListed = "is not included in the list"
 )
 
 func checkPath(f *errs.Fields, path string) {

@@ -110,9 +110,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	}
 	fields := check(p, nil)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
-		fields.Check(gitcmd.ValidBranchName(*in.DefaultBranch), "default_branch", "is not a valid branch name")
+		fields.Check(gitcmd.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
 	}
-	fields.Check(slices.Contains(s.settings.Current().RepositoryStorages, p.Storage), "repository_storage", "is not included in the list")
+	in.Mirror.check(&fields, p)
+	storages := s.settings.Current().RepositoryStorages
+	fields.Check(slices.Contains(storages, p.Storage) && (in.Storage == nil || slices.Contains(storages, *in.Storage)), "repository_storage", messageNotListed)
 	s.checkVisibility(&fields, as, p, parent)
 	if err := s.checkFree(ctx, &fields, p, parent, 0); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 )
 
@@ -46,10 +47,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err != nil {
 		return nil, err
 	}
-	if c.Storage != nil && as.Admin {
+	if c.Storage != nil {
 		p.Storage = *c.Storage
 	}
-	if err := s.checkUpdate(ctx, as, &p, old); err != nil {
+	if err := s.checkUpdate(ctx, as, &p, old, c.Mirror); err != nil {
 		return nil, err
 	}
 	if c.DefaultBranch != nil && *c.DefaultBranch != "" && (old.DefaultBranch == nil || *c.DefaultBranch != *old.DefaultBranch) {
@@ -92,8 +93,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	return s.FindByID(ctx, as, p.ID)
 }
 
-func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project) error {
+func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project, m Mirror) error {
 	fields := check(p, old)
+	m.check(&fields, old)
 	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {
 		all, err := s.namespaces.ByIDs(ctx, []authz.NamespaceID{p.ParentID})
@@ -117,6 +119,11 @@ func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Proje
 }
 
 func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error {
+	if !gitcmd.ValidBranchName(branch) {
+		var f errs.Fields
+		f.Add("default_branch", messageBranch)
+		return f.Err()
+	}
 	if s.Heads == nil {
 		return fmt.Errorf("change default branch of project %d: no repositories", p.ID)
 	}

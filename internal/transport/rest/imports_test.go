@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -72,6 +73,43 @@ func TestProjects_import(t *testing.T) {
 		}
 		if len(p.enqueued) != 1 {
 			t.Errorf("jobs: %v", p.enqueued)
+		}
+	})
+}
+
+// There are no pull mirrors: whoever asks for one is told, at once and whatever form it
+// takes; what the server says of itself it also takes back.
+func TestProjects_do_not_mirror(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		app := get[gitlab.Project](p, ann, "POST", "/projects", "name=app", 201)
+		at := fmt.Sprintf("/projects/%d", app.ID)
+		for _, tt := range []struct{ form, field string }{
+			{"mirror=true", "mirror"},
+			{"mirror_trigger_builds=true", "mirror_trigger_builds"},
+			{"only_mirror_protected_branches=true", "only_mirror_protected_branches"},
+			{"mirror_overwrites_diverged_branches=true", "mirror_overwrites_diverged_branches"},
+			{"mirror_user_id=1", "mirror_user_id"},
+			{"mirror_branch_regex=main", "mirror_branch_regex"},
+		} {
+			want := `{"message":{"` + tt.field + `":["is not supported: this server has no pull mirrors"]}}`
+			p.want(ann, "PUT", at, tt.form, 400, want)
+			p.want(ann, "POST", "/projects", "name=other&"+tt.form, 400, want)
+		}
+		for _, address := range []string{"https://git.example/a.git", "http://127.0.0.1/", "%zz"} {
+			p.want(ann, "PUT", at, "import_url="+url.QueryEscape(address), 400,
+				`{"message":{"import_url":["is not supported: this server has no pull mirrors"]}}`)
+		}
+		if got := get[gitlab.Project](p, ann, "PUT", at, "mirror=false&mirror_trigger_builds=false&import_url=&mirror_branch_regex=&description=x", 200); got.Description != "x" || got.Mirror || got.ImportURL != "" {
+			t.Errorf("without a mirror: %+v", got)
+		}
+		if _, err := d.Exec(t.Context(), `UPDATE projects SET settings = '{"import_url":"https://git.example/a.git"}' WHERE id = ?`, app.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := get[gitlab.Project](p, ann, "PUT", at, "import_url=https://sam:s3cret@git.example/a.git", 200); got.ImportURL != "https://git.example/a.git" {
+			t.Errorf("the address that it came from: %+v", got)
 		}
 	})
 }

@@ -42,6 +42,7 @@ type projectParams struct {
 
 	featureParams
 	projectSettings
+	mirrorParams
 }
 
 // featureParams say who may use which part of a project.
@@ -146,6 +147,7 @@ func (p *projectParams) changes() project.Changes {
 			PlainSettings: project.PlainSettings(p.projectSettings), ContainerExpirationPolicy: (*project.ExpirationChange)(p.ExpirationPolicy),
 		},
 	}
+	c.Mirror = p.mirror()
 	if c.EmailsEnabled == nil && p.EmailsDisabled != nil {
 		on := !*p.EmailsDisabled
 		c.EmailsEnabled = &on

@@ -241,7 +241,8 @@ type updateProjectParams struct {
 
 type changedProject struct {
 	projectParams
-	_ struct{} `atleastone:"*"`
+	ImportURL *string  `param:"import_url" doc:"Address to pull from; only the one that the project was imported from is taken"`
+	_         struct{} `atleastone:"*"`
 }
 
 func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (any, error) {
@@ -249,7 +250,9 @@ func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProj
 	if err != nil {
 		return nil, err
 	}
-	changed, err := s.Projects.Update(ctx, as, p.ID, p.changes())
+	c := p.changes()
+	c.Mirror.From = p.ImportURL
+	changed, err := s.Projects.Update(ctx, as, p.ID, c)
 	if err != nil {
 		return nil, err
 	}

@@ -211,7 +211,8 @@ func TestProjects_refuse_a_storage_that_is_not_there(t *testing.T) {
 		at := fmt.Sprintf("/projects/%d", app.ID)
 		p.want(adminToken, "PUT", at, "repository_storage=moon", 400, `{"message":{"repository_storage":["is invalid"]}}`)
 		get[gitlab.Project](p, adminToken, "PUT", at, "repository_storage=default", 200)
-		get[gitlab.Project](p, ann, "POST", "/projects", "name=own&repository_storage=moon", 201) // only administrators are heard
+		p.want(ann, "POST", "/projects", "name=own&repository_storage=moon", 400, `{"message":{"repository_storage":["is not included in the list"]}}`)
+		get[gitlab.Project](p, ann, "POST", "/projects", "name=own&repository_storage=default", 201)
 	})
 }
 
@@ -253,6 +254,31 @@ func TestProjects_in_the_archive_are_edited(t *testing.T) {
 		}
 		p.want(ann, "DELETE", at, "", 202, `{"message":"202 Accepted"}`)
 		p.want(ann, "PUT", at, "description=Gone", 403, `{"message":"403 Forbidden"}`)
+	})
+}
+
+// What a group that was renamed leaves behind leads projects' readers to where they are
+// now; the group itself is not found under its old path, as clients know it.
+func TestGroups_old_paths(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		_, bob := p.signUp("bob")
+		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=team&path=team", 201)
+		sub := get[gitlab.Group](p, ann, "POST", "/groups", fmt.Sprintf("name=sub&path=sub&parent_id=%d", g.ID), 201)
+		app := get[gitlab.Project](p, ann, "POST", "/projects", fmt.Sprintf("name=app&namespace_id=%d", sub.ID), 201)
+		get[gitlab.Group](p, ann, "PUT", fmt.Sprintf("/groups/%d", g.ID), "path=crew", 200)
+		for _, path := range []string{"team", "team%2Fsub"} {
+			p.want(ann, "GET", "/groups/"+path, "", 404, `{"message":"404 Group Not Found"}`)
+			p.want(ann, "PUT", "/groups/"+path, "description=x", 404, `{"message":"404 Group Not Found"}`)
+			p.want(ann, "GET", "/namespaces/"+path, "", 404, `{"message":"404 Namespace Not Found"}`)
+		}
+		old := "/projects/team%2Fsub%2Fapp"
+		p.want(ann, "GET", old+"/members?page=2", "", 301,
+			fmt.Sprintf("This resource has been moved permanently to https://tenon.example/api/v4/projects/%d/members?page=2", app.ID))
+		p.want(ann, "DELETE", old, "", 405, `{"message":"Non GET methods are not allowed for moved projects"}`)
+		p.want(bob, "GET", old, "", 404, `{"message":"404 Project Not Found"}`) // who may not see it learns nothing
 	})
 }
 
