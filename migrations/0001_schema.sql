@@ -60,6 +60,8 @@ CREATE TABLE users (
     current_sign_in_ip  {{text}},
     last_sign_in_ip     {{text}},
     last_activity_on    {{text}}, -- YYYY-MM-DD
+    failed_attempts     BIGINT NOT NULL, -- wrong passwords since the last right one
+    locked_at           {{time}},        -- there were too many; none is taken for a while
     created_at          {{time}} NOT NULL,
     updated_at          {{time}} NOT NULL
 );
@@ -67,6 +69,13 @@ CREATE UNIQUE INDEX users_username ON users (username_fold);
 CREATE INDEX users_name ON users (name_fold);
 CREATE UNIQUE INDEX users_namespace ON users (namespace_id);
 CREATE INDEX users_created_by ON users (created_by_id) WHERE created_by_id IS NOT NULL;
+
+-- How often somebody tried to sign on with a name that nobody has. Such an attempt is
+-- written down as one at an account is, lest its time tell which names there are.
+CREATE TABLE unknown_sign_ons (
+    day      {{text}} PRIMARY KEY, -- YYYY-MM-DD
+    attempts BIGINT NOT NULL
+);
 
 CREATE TABLE emails (
     id           {{id}},

@@ -39,6 +39,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -79,6 +80,7 @@ type App struct {
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
+	limits   *limit.Service // nil where they are switched off
 	policy   *authz.Policy
 
 	settings   *setting.Store

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -48,6 +49,9 @@ func (a *App) core() error {
 	a.bus = &event.Bus{}
 	a.policy = authz.New(a.db, a.now)
 	a.settings = setting.New(a.db, a.now)
+	if a.config.RateLimits {
+		a.limits = limit.New(a.settings, a.now, a.metrics.Limited)
+	}
 	a.attributes = &attribute.Service{DB: a.db, Policy: a.policy, Now: a.now}
 	a.namespaces = namespace.New(namespace.Deps{
 		DB: a.db, Policy: a.policy, Bus: a.bus, Settings: a.settings, Now: a.now,

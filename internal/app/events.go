@@ -32,6 +32,8 @@ func (a *App) react() {
 
 	event.On(b, "audit", a.audit.UserCreated)
 	event.On(b, "audit", a.audit.UserStateChanged)
+	event.On(b, "audit", a.audit.AccessLocked)
+	event.On(b, "audit", a.audit.AccessUnlocked)
 	event.On(b, "audit", a.audit.UserRemoved)
 	event.On(b, "audit", a.audit.TokenCreated)
 	event.On(b, "audit", a.audit.TokenRevoked)

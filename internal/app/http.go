@@ -26,25 +26,26 @@ func (a *App) transports() error {
 		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
 		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
 		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
+		Limits:     a.limits,
 		Instance:   &setting.Service{Store: a.settings, Policy: a.policy, Bus: a.bus},
 		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Avatars: a.avatars, Badges: a.badges, Attributes: a.attributes,
 		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
-		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone,
+		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone, Limits: a.limits,
 		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{
 		Accounts: a.accounts, Users: a.accounts, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
-		Log: a.log, BaseURL: a.baseURL,
+		Limits: a.limits, Log: a.log, BaseURL: a.baseURL,
 	})
 	if err := a.overSSH(); err != nil {
 		return err
 	}
 	pages := web.New(web.Deps{
 		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
-		Repos: a.repos, Uploads: a.uploads, Avatars: a.avatars, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL,
+		Repos: a.repos, Uploads: a.uploads, Avatars: a.avatars, Authenticate: a.signIn, Limits: a.limits, Log: a.log, BaseURL: a.baseURL,
 	})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},
@@ -128,13 +129,14 @@ func (a *App) service() http.Handler {
 // signIn reads the token of a request for a page; nobody where there is none that is
 // good and may read the API, since a page shows what the API does.
 func (a *App) signIn(r *http.Request) authz.Actor {
+	nobody := authz.Actor{Address: r.RemoteAddr}
 	key := r.Header.Get("Private-Token")
 	if key == "" {
-		return authz.Actor{}
+		return nobody
 	}
 	as, _, err := a.accounts.Authenticate(r.Context(), key)
 	if err != nil || !as.Scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI) {
-		return authz.Actor{}
+		return nobody
 	}
 	return as
 }

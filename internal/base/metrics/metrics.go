@@ -46,6 +46,7 @@ type Registry struct {
 	requests *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	jobs     *prometheus.HistogramVec
+	limited  *prometheus.CounterVec
 }
 
 // New makes a registry with the metrics of the process, the Go runtime and the build.
@@ -63,6 +64,9 @@ func New(b Build) *Registry {
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tenon_job_duration_seconds", Help: "Time a job took, by kind and outcome.", Buckets: buckets,
 		}, []string{"kind", "outcome"}),
+		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tenon_rate_limited_total", Help: "Requests refused because their caller made too many, by limit.",
+		}, []string{"limit"}),
 	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tenon_build_info", Help: "Always 1; the labels say what runs.",
@@ -71,7 +75,7 @@ func New(b Build) *Registry {
 	info.Set(1)
 	r.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		r.requests, r.inFlight, r.jobs, info)
+		r.requests, r.inFlight, r.jobs, r.limited, info)
 	return r
 }
 
@@ -111,6 +115,9 @@ const (
 func (r *Registry) Job(kind string, outcome Outcome, took time.Duration) {
 	r.jobs.WithLabelValues(r.kinds.value(kind), string(outcome)).Observe(took.Seconds())
 }
+
+// Limited counts a request that a rate limit refused. The limit is one of a fixed set.
+func (r *Registry) Limited(limit string) { r.limited.WithLabelValues(limit).Inc() }
 
 // SQL publishes a count of SQL statements that the database kit keeps itself.
 func (r *Registry) SQL(statements func() uint64) error {

@@ -32,6 +32,19 @@ type UserStateChanged struct {
 	By       authz.Actor
 }
 
+// AccessLocked is published when there were too many wrong passwords for an account.
+type AccessLocked struct {
+	UserID   authz.UserID
+	Username string
+}
+
+// AccessUnlocked is published when somebody ended that before its time.
+type AccessUnlocked struct {
+	UserID   authz.UserID
+	Username string
+	By       authz.Actor
+}
+
 // UserRemoved is published when the deletion of an account began. The user can do
 // nothing from then on; the rows go in the background.
 type UserRemoved struct {

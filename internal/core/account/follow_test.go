@@ -81,9 +81,9 @@ func TestService_Follow_limit(t *testing.T) {
 			INSERT INTO users (username, username_fold, name, name_fold, state, user_type, admin, auditor, external, private_profile,
 				password_hash, password_expired, avatar, bio, public_email, commit_email, skype, linkedin, twitter, discord, website_url,
 				organization, job_title, time_zone, theme_id, color_scheme_id, projects_limit, can_create_group, view_diffs_file_by_file,
-				show_whitespace_in_diffs, pass_user_identities_to_ci_jwt, sign_in_count, created_at, updated_at)
+				show_whitespace_in_diffs, pass_user_identities_to_ci_jwt, sign_in_count, failed_attempts, created_at, updated_at)
 			SELECT 'u' || i, 'u' || i, '', '', 'active', 'human', false, false, false, false, '', false, '', '', '', '', '', '', '', '', '',
-				'', '', '', 1, 1, 0, false, false, true, false, 0, u.created_at, u.updated_at FROM n, users u WHERE u.id = 1`); err != nil {
+				'', '', '', 1, 1, 0, false, false, true, false, 0, 0, u.created_at, u.updated_at FROM n, users u WHERE u.id = 1`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.Exec(t.Context(), `INSERT INTO follows (follower_id, followee_id, created_at)

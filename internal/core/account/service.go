@@ -56,6 +56,7 @@ type Config struct {
 type Service struct {
 	Config
 	cache    *tokenCache
+	turns    turns
 	people   *summaryCache
 	usage    usage
 	flushing lastuse.Loop

@@ -19,45 +19,6 @@ type GitAccess struct {
 	Write bool
 }
 
-// AuthenticatePassword gives the person with this username or primary address and
-// password. Whatever does not fit is Unauthorized, in the same time; who fits but may
-// not act is Forbidden with the reason. Where too many sign on at once it is Unavailable.
-func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
-	type row struct {
-		ID authz.UserID `db:"id"`
-		standing
-		PasswordHash string `db:"password_hash"`
-	}
-	column := "u.username_fold"
-	if strings.Contains(login, "@") {
-		column = "e.email_fold"
-	}
-	r, err := db.Get[row](ctx, s.DB, "SELECT u.id, u.password_hash, "+standingColumns+fromUsers+
-		" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
-	if errors.Is(err, db.ErrNotFound) {
-		if err := s.Hasher.VerifyNobody(ctx, password); err != nil {
-			return authz.Actor{}, undecided(err)
-		}
-		return authz.Actor{}, errs.New(errs.Unauthorized, "")
-	}
-	if err != nil {
-		return authz.Actor{}, fmt.Errorf("read user: %w", err)
-	}
-	fits, err := s.Hasher.Verify(ctx, r.PasswordHash, password)
-	if err != nil {
-		return authz.Actor{}, undecided(err)
-	}
-	if !fits {
-		return authz.Actor{}, errs.New(errs.Unauthorized, "")
-	}
-	if err := s.barred(&r.standing); err != nil {
-		return authz.Actor{}, err
-	}
-	return authz.Actor{
-		UserID: r.ID, Username: r.Username, Admin: r.Admin, Auditor: r.Auditor, External: r.External,
-	}, nil
-}
-
 // undecided says why a password was not looked at.
 func undecided(err error) error {
 	if errors.Is(err, secret.ErrBusy) {
@@ -66,11 +27,28 @@ func undecided(err error) error {
 	return fmt.Errorf("verify password: %w", err)
 }
 
-// AuthenticateGit judges name and password of HTTP Basic: any name with an access token
-// whose scopes reach repositories, the name that goes with a deploy token which reads
-// them, or a person's name and password where the settings allow that. Everything that
-// does not fit is Unauthorized.
+// AuthenticateGit judges name and password of HTTP Basic: what AuthenticateGitToken takes,
+// or a person's name and password where the settings allow that. Everything that does not
+// fit is Unauthorized.
 func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
+	as, access, err := s.AuthenticateGitToken(ctx, name, password)
+	switch {
+	case !errs.Is(err, errs.Unauthorized) || known(err) || name == "" || password == "":
+		return as, access, err
+	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || strings.HasPrefix(password, secret.DeployTokenPrefix) || s.looksLikeToken(password):
+		return authz.Actor{}, GitAccess{}, err
+	}
+	as, err = s.AuthenticatePassword(ctx, name, password)
+	if err != nil {
+		return authz.Actor{}, GitAccess{}, err
+	}
+	return as, GitAccess{Read: true, Write: true}, nil
+}
+
+// AuthenticateGitToken judges name and secret of HTTP Basic: any name with an access token
+// whose scopes reach repositories, or the name that goes with a deploy token which reads
+// them. Everything that does not fit is Unauthorized.
+func (s *Service) AuthenticateGitToken(ctx context.Context, name, password string) (authz.Actor, GitAccess, error) {
 	if name == "" || password == "" {
 		return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
 	}
@@ -85,32 +63,26 @@ func (s *Service) AuthenticateGit(ctx context.Context, name, password string) (a
 		return as, GitAccess{Read: true}, nil
 	}
 	as, t, err := s.Authenticate(ctx, password)
-	switch {
-	case err == nil:
-		scopes := t.Scopes()
-		access := GitAccess{
-			Read:  scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI, authz.ScopeReadRepository, authz.ScopeWriteRepository),
-			Write: scopes.Has(authz.ScopeAPI, authz.ScopeWriteRepository),
-		}
-		if !access.Read {
-			return authz.Actor{}, GitAccess{}, errs.New(errs.Unauthorized, "")
-		}
-		return as, access, nil
-	case !errs.Is(err, errs.Unauthorized) || known(err):
-		return authz.Actor{}, GitAccess{}, err
-	case !s.Settings.Current().PasswordAuthenticationEnabledForGit || s.looksLikeToken(password):
-		return authz.Actor{}, GitAccess{}, err
-	}
-	as, err = s.AuthenticatePassword(ctx, name, password)
 	if err != nil {
 		return authz.Actor{}, GitAccess{}, err
 	}
-	return as, GitAccess{Read: true, Write: true}, nil
+	scopes := t.Scopes()
+	access := GitAccess{
+		Read:  scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI, authz.ScopeReadRepository, authz.ScopeWriteRepository),
+		Write: scopes.Has(authz.ScopeAPI, authz.ScopeWriteRepository),
+	}
+	if !access.Read {
+		return authz.Actor{}, GitAccess{}, &errs.Error{Kind: errs.Unauthorized, Err: errScope}
+	}
+	return as, access, nil
 }
+
+// errScope is why a good token is refused that is for something else.
+var errScope = errors.New("token does not reach repositories")
 
 // known reports whether a refusal is of a token that exists.
 func known(err error) bool {
-	return errors.Is(err, ErrTokenExpired) || errors.Is(err, ErrTokenRevoked) || errors.Is(err, ErrTokenImpersonation)
+	return errors.Is(err, errScope) || errors.Is(err, ErrTokenExpired) || errors.Is(err, ErrTokenRevoked) || errors.Is(err, ErrTokenImpersonation)
 }
 
 // looksLikeToken saves the price of a password's hash for tokens that are of no use.

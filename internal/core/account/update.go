@@ -77,6 +77,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 		}
 		set.Put("password_hash", hash)
 		set.Put("password_expired", as.UserID != id && !c.KeepPassword)
+		set.Put("failed_attempts", 0) // they were made at another password
+		set.Put("locked_at", nil)
 	}
 	if set.Empty() && email == "" && c.Provider == "" {
 		return u, nil

@@ -90,6 +90,8 @@ type Profile struct {
 	CurrentSignInIP  *string            `db:"current_sign_in_ip"`
 	LastSignInIP     *string            `db:"last_sign_in_ip"`
 	LastActivityOn   *string            `db:"last_activity_on"`      // YYYY-MM-DD
+	FailedAttempts   int64              `db:"failed_attempts"`       // wrong passwords since the last right one
+	LockedAt         *db.Time           `db:"locked_at"`             // when there were too many, see [Service.Locked]
 	ConfirmedAt      *db.Time           `db:"confirmed_at,readonly"` // of the primary address
 	UpdatedAt        db.Time            `db:"updated_at"`
 	PersonalProjects int64              `db:"personal_projects,readonly"` // how many stand in the user's namespace

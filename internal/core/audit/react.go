@@ -46,6 +46,22 @@ func (r *Recorder) UserStateChanged(ctx context.Context, e account.UserStateChan
 	return r.Record(ctx, out)
 }
 
+// AccessLocked records that there were too many wrong passwords.
+func (r *Recorder) AccessLocked(ctx context.Context, e account.AccessLocked) error {
+	return r.Record(ctx, Entry{
+		By: authz.System(), EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username, Event: "user_access_locked",
+		Message: "User access locked", TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Username,
+	})
+}
+
+// AccessUnlocked records that an administrator let a locked account in again.
+func (r *Recorder) AccessUnlocked(ctx context.Context, e account.AccessUnlocked) error {
+	return r.Record(ctx, Entry{
+		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username, Event: "user_access_unlocked",
+		Message: "User access unlocked", TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Username,
+	})
+}
+
 // UserRemoved records that the deletion of an account began.
 func (r *Recorder) UserRemoved(ctx context.Context, e account.UserRemoved) error {
 	out := Entry{

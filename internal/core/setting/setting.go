@@ -71,11 +71,59 @@ type Settings struct {
 	DiffMaxPatchBytes int `setting:"diff_max_patch_bytes" default:"204800"`
 
 	// Limits per minute; zero switches one off.
-	IssuesCreateLimit         int      `setting:"issues_create_limit" default:"300"`
-	NotesCreateLimit          int      `setting:"notes_create_limit" default:"300"`
-	NotesCreateLimitAllowlist []string `setting:"notes_create_limit_allowlist" default:"[]"`
-	RawBlobRequestLimit       int      `setting:"raw_blob_request_limit" default:"300"`
-	SearchRateLimit           int      `setting:"search_rate_limit" default:"30"`
+	IssuesCreateLimit                   int      `setting:"issues_create_limit" default:"300"`
+	NotesCreateLimit                    int      `setting:"notes_create_limit" default:"300"`
+	NotesCreateLimitAllowlist           []string `setting:"notes_create_limit_allowlist" default:"[]"`
+	RawBlobRequestLimit                 int      `setting:"raw_blob_request_limit" default:"300"`
+	SearchRateLimit                     int      `setting:"search_rate_limit" default:"30"`
+	ArchiveRequestLimit                 int      `setting:"archive_request_limit" default:"0"`                   // ours
+	ArchiveRequestLimitUnauthenticated  int      `setting:"archive_request_limit_unauthenticated" default:"100"` // ours
+	MembersDeleteLimit                  int      `setting:"members_delete_limit" default:"60"`
+	ProjectImportLimit                  int      `setting:"project_import_limit" default:"6"`
+	ProjectsAPIRateLimitUnauthenticated int      `setting:"projects_api_rate_limit_unauthenticated" default:"400"` // per ten minutes
+	SearchRateLimitUnauthenticated      int      `setting:"search_rate_limit_unauthenticated" default:"10"`
+	UsersAPILimitFollowers              int      `setting:"users_api_limit_followers" default:"100"`
+	UsersAPILimitFollowing              int      `setting:"users_api_limit_following" default:"100"`
+	UsersAPILimitGPGKey                 int      `setting:"users_api_limit_gpg_key" default:"120"`
+	UsersAPILimitGPGKeys                int      `setting:"users_api_limit_gpg_keys" default:"120"`
+	UsersAPILimitSSHKey                 int      `setting:"users_api_limit_ssh_key" default:"120"`
+	UsersAPILimitSSHKeys                int      `setting:"users_api_limit_ssh_keys" default:"120"`
+	UsersAPILimitStatus                 int      `setting:"users_api_limit_status" default:"240"`
+	UsersGetByIDLimit                   int      `setting:"users_get_by_id_limit" default:"300"` // per ten minutes
+
+	// Sign-on; nil is ten attempts and ten minutes.
+	MaxLoginAttempts                         *int `setting:"max_login_attempts" default:"null"`
+	FailedLoginAttemptsUnlockPeriodInMinutes *int `setting:"failed_login_attempts_unlock_period_in_minutes" default:"null"`
+
+	// Throttles of whole kinds of requests.
+	RateLimitingResponseText                         *string `setting:"rate_limiting_response_text" default:"null"` // nil is "Retry later"
+	ThrottleUnauthenticatedAPIEnabled                bool    `setting:"throttle_unauthenticated_api_enabled" default:"false"`
+	ThrottleUnauthenticatedAPIRequestsPerPeriod      int     `setting:"throttle_unauthenticated_api_requests_per_period" default:"3600"`
+	ThrottleUnauthenticatedAPIPeriodInSeconds        int     `setting:"throttle_unauthenticated_api_period_in_seconds" default:"3600"`
+	ThrottleAuthenticatedAPIEnabled                  bool    `setting:"throttle_authenticated_api_enabled" default:"false"`
+	ThrottleAuthenticatedAPIRequestsPerPeriod        int     `setting:"throttle_authenticated_api_requests_per_period" default:"7200"`
+	ThrottleAuthenticatedAPIPeriodInSeconds          int     `setting:"throttle_authenticated_api_period_in_seconds" default:"3600"`
+	ThrottleUnauthenticatedFilesAPIEnabled           bool    `setting:"throttle_unauthenticated_files_api_enabled" default:"false"`
+	ThrottleUnauthenticatedFilesAPIRequestsPerPeriod int     `setting:"throttle_unauthenticated_files_api_requests_per_period" default:"125"`
+	ThrottleUnauthenticatedFilesAPIPeriodInSeconds   int     `setting:"throttle_unauthenticated_files_api_period_in_seconds" default:"15"`
+	ThrottleAuthenticatedFilesAPIEnabled             bool    `setting:"throttle_authenticated_files_api_enabled" default:"false"`
+	ThrottleAuthenticatedFilesAPIRequestsPerPeriod   int     `setting:"throttle_authenticated_files_api_requests_per_period" default:"500"`
+	ThrottleAuthenticatedFilesAPIPeriodInSeconds     int     `setting:"throttle_authenticated_files_api_period_in_seconds" default:"15"`
+	ThrottleUnauthenticatedEnabled                   bool    `setting:"throttle_unauthenticated_enabled" default:"false"`
+	ThrottleUnauthenticatedRequestsPerPeriod         int     `setting:"throttle_unauthenticated_requests_per_period" default:"3600"`
+	ThrottleUnauthenticatedPeriodInSeconds           int     `setting:"throttle_unauthenticated_period_in_seconds" default:"3600"`
+	ThrottleAuthenticatedWebEnabled                  bool    `setting:"throttle_authenticated_web_enabled" default:"false"`
+	ThrottleAuthenticatedWebRequestsPerPeriod        int     `setting:"throttle_authenticated_web_requests_per_period" default:"7200"`
+	ThrottleAuthenticatedWebPeriodInSeconds          int     `setting:"throttle_authenticated_web_period_in_seconds" default:"3600"`
+	ThrottleUnauthenticatedGitHTTPEnabled            bool    `setting:"throttle_unauthenticated_git_http_enabled" default:"false"`
+	ThrottleUnauthenticatedGitHTTPRequestsPerPeriod  int     `setting:"throttle_unauthenticated_git_http_requests_per_period" default:"3600"`
+	ThrottleUnauthenticatedGitHTTPPeriodInSeconds    int     `setting:"throttle_unauthenticated_git_http_period_in_seconds" default:"3600"`
+	ThrottleAuthenticatedGitHTTPEnabled              bool    `setting:"throttle_authenticated_git_http_enabled" default:"false"`
+	ThrottleAuthenticatedGitHTTPRequestsPerPeriod    int     `setting:"throttle_authenticated_git_http_requests_per_period" default:"3600"`
+	ThrottleAuthenticatedGitHTTPPeriodInSeconds      int     `setting:"throttle_authenticated_git_http_period_in_seconds" default:"3600"`
+	ThrottleAuthenticatedGitLFSEnabled               bool    `setting:"throttle_authenticated_git_lfs_enabled" default:"false"`
+	ThrottleAuthenticatedGitLFSRequestsPerPeriod     int     `setting:"throttle_authenticated_git_lfs_requests_per_period" default:"1000"`
+	ThrottleAuthenticatedGitLFSPeriodInSeconds       int     `setting:"throttle_authenticated_git_lfs_period_in_seconds" default:"60"`
 
 	// Housekeeping: after every how many pushes a repository is looked at.
 	HousekeepingEnabled                  bool `setting:"housekeeping_enabled" default:"true"`

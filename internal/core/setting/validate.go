@@ -60,6 +60,8 @@ func (s *Settings) problems() []errs.Field {
 	wrong("allowed_key_types", "can't be blank", !slices.ContainsFunc([]int{
 		s.DSAKeyRestriction, s.ECDSAKeyRestriction, s.ECDSASKKeyRestriction, s.ED25519KeyRestriction, s.ED25519SKKeyRestriction, s.RSAKeyRestriction,
 	}, func(bits int) bool { return bits >= 0 }))
+	wrong("rate_limiting_response_text", "is too long (maximum is 255 characters)",
+		s.RateLimitingResponseText != nil && utf8.RuneCountInString(*s.RateLimitingResponseText) > 255)
 	if s.UserDefaultInternalRegex != nil {
 		_, err := regexp.Compile(*s.UserDefaultInternalRegex)
 		wrong("user_default_internal_regex", "is not a valid regular expression", err != nil)
@@ -109,5 +111,39 @@ func (s *Settings) numbers() []number {
 		{"receive_max_input_size", s.ReceiveMaxInputSize, 1, maxMegabytes},
 		{"repository_size_limit", &size, 0, 0},
 		{"search_rate_limit", &s.SearchRateLimit, 0, 0},
+		{"archive_request_limit", &s.ArchiveRequestLimit, 0, 0},
+		{"archive_request_limit_unauthenticated", &s.ArchiveRequestLimitUnauthenticated, 0, 0},
+		{"members_delete_limit", &s.MembersDeleteLimit, 0, 0},
+		{"project_import_limit", &s.ProjectImportLimit, 0, 0},
+		{"projects_api_rate_limit_unauthenticated", &s.ProjectsAPIRateLimitUnauthenticated, 0, 0},
+		{"search_rate_limit_unauthenticated", &s.SearchRateLimitUnauthenticated, 0, 0},
+		{"users_api_limit_followers", &s.UsersAPILimitFollowers, 0, 0},
+		{"users_api_limit_following", &s.UsersAPILimitFollowing, 0, 0},
+		{"users_api_limit_gpg_key", &s.UsersAPILimitGPGKey, 0, 0},
+		{"users_api_limit_gpg_keys", &s.UsersAPILimitGPGKeys, 0, 0},
+		{"users_api_limit_ssh_key", &s.UsersAPILimitSSHKey, 0, 0},
+		{"users_api_limit_ssh_keys", &s.UsersAPILimitSSHKeys, 0, 0},
+		{"users_api_limit_status", &s.UsersAPILimitStatus, 0, 0},
+		{"users_get_by_id_limit", &s.UsersGetByIDLimit, 0, 0},
+		{"max_login_attempts", s.MaxLoginAttempts, 1, 0},
+		{"failed_login_attempts_unlock_period_in_minutes", s.FailedLoginAttemptsUnlockPeriodInMinutes, 1, 0},
+		{"throttle_unauthenticated_api_requests_per_period", &s.ThrottleUnauthenticatedAPIRequestsPerPeriod, 1, 0},
+		{"throttle_unauthenticated_api_period_in_seconds", &s.ThrottleUnauthenticatedAPIPeriodInSeconds, 1, 0},
+		{"throttle_authenticated_api_requests_per_period", &s.ThrottleAuthenticatedAPIRequestsPerPeriod, 1, 0},
+		{"throttle_authenticated_api_period_in_seconds", &s.ThrottleAuthenticatedAPIPeriodInSeconds, 1, 0},
+		{"throttle_unauthenticated_files_api_requests_per_period", &s.ThrottleUnauthenticatedFilesAPIRequestsPerPeriod, 1, 0},
+		{"throttle_unauthenticated_files_api_period_in_seconds", &s.ThrottleUnauthenticatedFilesAPIPeriodInSeconds, 1, 0},
+		{"throttle_authenticated_files_api_requests_per_period", &s.ThrottleAuthenticatedFilesAPIRequestsPerPeriod, 1, 0},
+		{"throttle_authenticated_files_api_period_in_seconds", &s.ThrottleAuthenticatedFilesAPIPeriodInSeconds, 1, 0},
+		{"throttle_unauthenticated_requests_per_period", &s.ThrottleUnauthenticatedRequestsPerPeriod, 1, 0},
+		{"throttle_unauthenticated_period_in_seconds", &s.ThrottleUnauthenticatedPeriodInSeconds, 1, 0},
+		{"throttle_authenticated_web_requests_per_period", &s.ThrottleAuthenticatedWebRequestsPerPeriod, 1, 0},
+		{"throttle_authenticated_web_period_in_seconds", &s.ThrottleAuthenticatedWebPeriodInSeconds, 1, 0},
+		{"throttle_unauthenticated_git_http_requests_per_period", &s.ThrottleUnauthenticatedGitHTTPRequestsPerPeriod, 1, 0},
+		{"throttle_unauthenticated_git_http_period_in_seconds", &s.ThrottleUnauthenticatedGitHTTPPeriodInSeconds, 1, 0},
+		{"throttle_authenticated_git_http_requests_per_period", &s.ThrottleAuthenticatedGitHTTPRequestsPerPeriod, 1, 0},
+		{"throttle_authenticated_git_http_period_in_seconds", &s.ThrottleAuthenticatedGitHTTPPeriodInSeconds, 1, 0},
+		{"throttle_authenticated_git_lfs_requests_per_period", &s.ThrottleAuthenticatedGitLFSRequestsPerPeriod, 1, 0},
+		{"throttle_authenticated_git_lfs_period_in_seconds", &s.ThrottleAuthenticatedGitLFSPeriodInSeconds, 1, 0},
 	}
 }

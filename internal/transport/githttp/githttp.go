@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -24,6 +25,8 @@ import (
 // refused credentials is of kind Unauthorized.
 type Authenticator interface {
 	AuthenticateGit(ctx context.Context, username, password string) (authz.Actor, account.GitAccess, error)
+	// AuthenticateGitToken takes no passwords of people.
+	AuthenticateGitToken(ctx context.Context, username, secret string) (authz.Actor, account.GitAccess, error)
 }
 
 // Users knows the names of people.
@@ -39,6 +42,7 @@ type Deps struct {
 	Repos    *repo.Service
 	LFS      *lfs.Service
 	Settings *setting.Store
+	Limits   *limit.Service // nil limits nobody
 	Log      *slog.Logger
 	BaseURL  string // without a trailing slash
 }
@@ -184,14 +188,16 @@ func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 // signIn reads HTTP Basic. Without credentials the caller is anonymous; wrong ones are
 // answered here.
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, account.GitAccess, bool) {
-	user, password, ok := r.BasicAuth()
-	if !ok {
-		return authz.Actor{Address: address(r)}, account.GitAccess{Read: true}, true
+	as, access, err := authz.Actor{Address: address(r)}, account.GitAccess{Read: true}, error(nil)
+	if user, password, given := r.BasicAuth(); given {
+		as, access, err = h.authenticate(r, user, password)
 	}
-	as, access, err := h.Accounts.AuthenticateGit(r.Context(), user, password)
+	if exceeded := h.Limits.Throttle(limit.GitHTTP, as); exceeded != nil {
+		exceeded.Answer(w)
+		return authz.Actor{}, account.GitAccess{}, false
+	}
 	switch {
 	case err == nil:
-		as.Address = address(r)
 		return as, access, true
 	case errs.Is(err, errs.Unauthorized):
 		h.challenge(w)
@@ -204,6 +210,25 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 		h.fail(w, r, err)
 	}
 	return authz.Actor{}, account.GitAccess{}, false
+}
+
+// authenticate judges the user and password of HTTP Basic. Who failed too often gets no
+// password looked at any more. The actor has the address also where there is an error.
+func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Actor, account.GitAccess, error) {
+	from, judge := address(r), h.Accounts.AuthenticateGit
+	banned := h.Limits.GitBanned(from)
+	if banned {
+		judge = h.Accounts.AuthenticateGitToken
+	}
+	as, access, err := judge(r.Context(), user, password)
+	as.Address = from
+	if errs.Is(err, errs.Unauthorized) {
+		if banned {
+			return as, access, h.Limits.RefuseGit()
+		}
+		h.Limits.GitFailed(from)
+	}
+	return as, access, err //nolint:wrapcheck // the sentence stands
 }
 
 // address is where a request comes from, without the port.

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 )
 
@@ -128,27 +129,42 @@ func (x *lfsExchange) signOn() bool {
 		}
 		x.as, x.grant, x.write = g.Actor, &g, g.Operation == lfs.Upload
 		x.as.Address = address(x.r)
-		return true
+		return !x.throttled()
 	}
 	if x.Settings.Current().EnabledGitAccessProtocol == "ssh" {
 		lfsRefuse(x.w, http.StatusForbidden, "Git access over HTTP is not allowed")
 		return false
 	}
+	x.as.Address = address(x.r)
 	user, password, ok := x.r.BasicAuth()
 	if !ok {
-		return true
+		return !x.throttled()
 	}
-	as, access, err := x.Accounts.AuthenticateGit(x.r.Context(), user, password)
+	as, access, err := x.authenticate(x.r, user, password)
 	if err == nil && !access.Read {
 		err = errs.New(errs.Unauthorized, "")
+	}
+	if err == nil {
+		x.as = as
+	}
+	if x.throttled() {
+		return false
 	}
 	if err != nil {
 		x.fault(err)
 		return false
 	}
-	x.as, x.write = as, access.Write
-	x.as.Address = address(x.r)
+	x.write = access.Write
 	return true
+}
+
+// throttled answers a caller who asks too often.
+func (x *lfsExchange) throttled() bool {
+	exceeded := x.Limits.Throttle(limit.GitLFS, x.as)
+	if exceeded != nil {
+		exceeded.Answer(x.w)
+	}
+	return exceeded != nil
 }
 
 // find finds the project, also where a path leads to that it had earlier. Nobody who is

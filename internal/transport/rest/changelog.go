@@ -8,14 +8,15 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/changelog"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
 func (s *Server) changelogRoutes() []*api.Route {
 	const path = "/projects/:id/repository/changelog"
 	return api.Scoped(nil,
-		api.Get(path, s.changelog).Doc("Write the changelog of a version without committing it").Public().Needs(authz.ReadCode).Rate("changelog"),
-		api.Post(path, s.addChangelog).Doc("Commit the changelog of a version").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode).Rate("changelog"),
+		api.Get(path, s.changelog).Doc("Write the changelog of a version without committing it").Public().Needs(authz.ReadCode),
+		api.Post(path, s.addChangelog).Doc("Commit the changelog of a version").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode),
 	)
 }
 
@@ -60,6 +61,9 @@ func (s *Server) changelog(ctx context.Context, as authz.Actor, in changelogPara
 	if err != nil {
 		return notesEntity{}, err
 	}
+	if err := s.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
+		return notesEntity{}, err
+	}
 	notes, err := s.Changelogs.Generate(ctx, as, p, input)
 	return notesEntity{notes}, err
 }
@@ -79,6 +83,9 @@ func (s *Server) addChangelog(ctx context.Context, as authz.Actor, in addChangel
 	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
+		return 0, err
+	}
+	if err := s.Limits.CheckIn(limit.Changelog, as, int64(p.ID), ""); err != nil {
 		return 0, err
 	}
 	input.Branch, input.File, input.Message = in.Branch, in.File, in.Message

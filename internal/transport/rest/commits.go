@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
@@ -18,7 +19,7 @@ func (s *Server) commitRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits"
 	return api.Scoped(nil,
 		api.Get(path, s.commits).Doc("List commits").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).NamesJSON().Needs(authz.PushCode, authz.ReadCode),
+		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).RateLarge(limit.LargeBody, limit.LargeCommits).NamesJSON().Needs(authz.PushCode, authz.ReadCode),
 		api.Get(path+"/:sha", s.commit).Doc("Show a commit").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Show what a commit changes").Public().Needs(authz.ReadCode),
 	)

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
@@ -85,6 +86,9 @@ func (s *Server) file(ctx context.Context, as authz.Actor, in fileParams) (api.R
 		return none, err
 	}
 	defer f.Blob.Close()
+	if err := s.large(as, p, f.Blob); err != nil {
+		return none, err
+	}
 	if f.Blob.Size > maxShownFile {
 		return none, errs.New(errs.TooLarge, "")
 	}
@@ -150,6 +154,10 @@ func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) 
 	}
 	f, err := s.Repos.File(ctx, as, p, in.FilePath, in.Ref, repo.WithoutHistory)
 	if err != nil {
+		return api.Content{}, err
+	}
+	if err := s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), f.Path); err != nil {
+		_ = f.Blob.Close() // nothing was read
 		return api.Content{}, err
 	}
 	raw, err := s.rawOrLarge(ctx, p, f.Blob, in.LFS)

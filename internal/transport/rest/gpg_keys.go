@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -13,8 +14,8 @@ func (s *Server) gpgKeyRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Get("/user/gpg_keys/:key_id", s.getOwnGPGKey).Doc("Get one of one's own GPG keys").Needs(authz.ManageOwnKey),
-		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public(),
-		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public(),
+		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKeys),
+		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKey),
 	), api.Scoped(nil,
 		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),

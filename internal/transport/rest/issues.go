@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -15,15 +16,15 @@ import (
 func (s *Server) issueRoutes() []*api.Route {
 	const path = "/projects/:id/issues"
 	return api.Scoped(nil,
-		api.Get("/issues", s.allIssues).Doc("List issues of all projects").Needs(authz.ListOwnIssues),
+		api.Get("/issues", s.allIssues).Doc("List issues of all projects").Needs(authz.ListOwnIssues).RateIf("search", limit.Search),
 		api.Get("/issues/:id", s.anyIssue).Doc("Show the issue with an id").Needs(authz.ReadAnyIssue),
 		api.Get("/issues_statistics", s.allIssueStatistics).Doc("Count issues of all projects").Needs(authz.ListOwnIssues),
-		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup),
+		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup).RateIf("search", limit.Search),
 		api.Get("/groups/:id/issues_statistics", s.groupIssueStatistics).Doc("Count issues of a group").Public().Needs(authz.ReadGroup),
-		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue),
+		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue).RateIf("search", limit.Search),
 		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Count issues of a project").Public().Needs(authz.ReadIssue),
 		api.Get(path+"/:issue_iid", s.issue).Doc("Show an issue").Public().Needs(authz.ReadIssue),
-		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate("issues_create"),
+		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate(limit.IssuesCreate),
 		api.Put(path+"/:issue_iid", s.updateIssue).Doc("Change an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
 		api.Delete(path+"/:issue_iid", s.deleteIssue).Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
 	)

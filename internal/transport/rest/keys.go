@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
@@ -14,8 +15,8 @@ func (s *Server) keyRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/keys", s.listOwnKeys).Doc("List one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Get("/user/keys/:key_id", s.getOwnKey).Doc("Get one of one's own SSH keys").Needs(authz.ManageOwnKey),
-		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public(),
-		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public(),
+		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKeys),
+		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKey),
 	), api.Scoped(nil,
 		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),

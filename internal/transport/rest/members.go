@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
 )
@@ -286,5 +287,16 @@ func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMember
 	if err != nil {
 		return api.None{}, err
 	}
+	if err := m.s.membersDelete(as, at); err != nil {
+		return api.None{}, err
+	}
 	return api.None{}, m.s.Namespaces.Delete(ctx, as, at, p.UserID, namespace.Below(!p.SkipSubresources))
+}
+
+// membersDelete counts who takes members away.
+func (s *Server) membersDelete(as authz.Actor, at namespace.Place) error {
+	if at.Group {
+		return s.Limits.CheckInGroup(limit.MembersDelete, as, at.ID)
+	}
+	return s.Limits.CheckIn(limit.MembersDelete, as, at.ID, "")
 }

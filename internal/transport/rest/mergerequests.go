@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -15,9 +16,9 @@ import (
 func (s *Server) mergeRequestRoutes() []*api.Route {
 	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,
-		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ListOwnMergeRequests),
-		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup),
-		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest),
+		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ListOwnMergeRequests).RateIf("search", limit.Search),
+		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup).RateIf("search", limit.Search),
+		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest).RateIf("search", limit.Search),
 		api.Get(one, s.getRequest).Doc("Show a merge request").Needs(authz.ReadMergeRequest),
 		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
 		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/transport/rest/api"
@@ -27,7 +28,7 @@ func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
 		api.Get(path+"/:note_id", h.get).Doc("Show a note on "+on).Needs(read, authz.ReadNote),
-		api.Post(path, h.create).Doc("Add a note to "+on).Needs(read, authz.CreateNote).Rate("notes_create"),
+		api.Post(path, h.create).Doc("Add a note to "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
 		api.Put(path+"/:note_id", h.update).Doc("Change a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 		api.Delete(path+"/:note_id", h.delete).Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -16,9 +17,10 @@ import (
 
 func (s *Server) projectRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public(),
-		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject),
-		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject),
+		api.Get("/projects", s.listProjects).Doc("List projects").Needs(authz.ListProjects).Public().Rate(limit.ProjectsList),
+		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject).RateIf("import_url", limit.ProjectImport),
+		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject).
+			RateIf("import_url", limit.ProjectImport),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),

@@ -30,7 +30,7 @@ func newCode(t *testing.T, d *db.DB) *planning {
 func (p *planning) routes(more ...*api.Route) {
 	p.Signatures = signature.New(signature.Deps{Accounts: p.Accounts, Repos: p.Repos, Now: p.Server.Now})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser, Limits: p.Limits,
 		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
@@ -21,7 +23,7 @@ func (s *Server) repositoryRoutes() []*api.Route {
 		api.Get(path+"/tree", s.tree).Doc("List files and folders").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha", s.blob).Doc("Show a blob").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
-		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode).Rate("archive"),
+		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode),
 		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
 		api.Get(path+"/health", s.repositoryHealth).Doc("Tell how the repository is stored").Public().Needs(authz.ReadCode),
 		api.Get(path+"/contributors", s.contributors).Doc("List who wrote commits").Public().Needs(authz.ReadCode),
@@ -110,6 +112,9 @@ func (s *Server) blob(ctx context.Context, as authz.Actor, in blobParams) (blobE
 		return blobEntity{}, err
 	}
 	defer b.Close()
+	if err := s.large(as, p, b); err != nil {
+		return blobEntity{}, err
+	}
 	if b.Size > maxShownFile {
 		return blobEntity{}, errs.New(errs.TooLarge, "")
 	}
@@ -129,7 +134,23 @@ func (s *Server) rawBlob(ctx context.Context, as authz.Actor, in blobParams) (ap
 	if err != nil {
 		return api.Content{}, err
 	}
+	err = s.large(as, p, b)
+	if err == nil {
+		err = s.Limits.CheckIn(limit.RawBlob, as, int64(p.ID), b.ID.String())
+	}
+	if err != nil {
+		_ = b.Close() // nothing was read
+		return api.Content{}, err
+	}
 	return rawBlob(b)
+}
+
+// large counts a large blob.
+func (s *Server) large(as authz.Actor, p *project.Project, b *gitcmd.BlobReader) error {
+	if b.Size <= limit.LargeFile {
+		return nil
+	}
+	return s.Limits.CheckIn(limit.LargeBlob, as, int64(p.ID), "")
 }
 
 type compareParams struct {

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -63,6 +64,7 @@ type Server struct {
 	Policy     *authz.Policy
 	Settings   *setting.Store
 	Instance   *setting.Service
+	Limits     *limit.Service // nil limits nobody
 	Now        func() time.Time
 
 	BaseURL  string // external URL without a trailing slash

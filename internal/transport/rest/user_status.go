@@ -9,13 +9,14 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
 func (s *Server) userStatusRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/status", s.ownStatus).Doc("Get one's own status").Needs(authz.ReadOwnUser),
-		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public(),
+		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public().Rate(limit.UserStatus),
 	), api.Scoped(nil,
 		api.Put("/user/status", s.putStatus).Doc("Set one's own status").Needs(authz.UpdateOwnUser),
 		api.Patch("/user/status", s.patchStatus).Doc("Change one's own status").Needs(authz.UpdateOwnUser),

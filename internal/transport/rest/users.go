@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -14,8 +15,8 @@ func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
 		api.Get("/user_counts", s.userCounts).Doc("Count the open work of the current user").Needs(authz.ReadOwnUser),
-		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public(),
-		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public(),
+		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public().RateIf("search", limit.Search),
+		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public().Rate(limit.UsersByID),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
 	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes(), s.userFollowRoutes(), s.userRecordRoutes())...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/pattern"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
 )
 
@@ -13,14 +14,14 @@ import (
 var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project|topic)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
 
 // serveAvatar answers with a picture, whose address never shows another one.
-func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, m []string) {
+func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.Actor, m []string) {
 	id, err := strconv.ParseInt(m[2], 10, 64)
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
 	kind := avatar.Kind(m[1])
-	o, err := h.Avatars.Open(r.Context(), h.Authenticate(r), kind, id, m[3])
+	o, err := h.Avatars.Open(r.Context(), as, kind, id, m[3])
 	switch {
 	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
 		http.NotFound(w, r)

@@ -56,8 +56,12 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
+	as := h.Authenticate(r)
+	if h.throttled(w, as) {
+		return
+	}
 	if m := avatarPath().FindStringSubmatch(r.URL.Path); m != nil {
-		h.serveAvatar(w, r, m)
+		h.serveAvatar(w, r, as, m)
 		return
 	}
 	a, ok := parseFile(r.URL.Path)
@@ -65,7 +69,7 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	c, err := h.openFile(r.Context(), h.Authenticate(r), a)
+	c, err := h.openFile(r.Context(), as, a)
 	switch {
 	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
 		http.NotFound(w, r) // hidden and absent look alike

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -35,6 +36,7 @@ type Deps struct {
 	// Authenticate gives the actor of a request, the anonymous one where there is no
 	// good credential.
 	Authenticate func(r *http.Request) authz.Actor
+	Limits       *limit.Service // nil limits nobody
 	Log          *slog.Logger
 	BaseURL      string // without a trailing slash
 }
@@ -58,7 +60,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.render(w, http.StatusMethodNotAllowed, page{Kind: "Error", Title: "Method not allowed"})
 		return
 	}
-	out, err := h.find(r.Context(), h.Authenticate(r), strings.Trim(r.URL.Path, "/"))
+	as := h.Authenticate(r)
+	if h.throttled(w, as) {
+		return
+	}
+	out, err := h.find(r.Context(), as, strings.Trim(r.URL.Path, "/"))
 	switch {
 	case err == nil:
 		h.render(w, http.StatusOK, out)
@@ -72,6 +78,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Log.Error("page failed", "path", r.URL.Path, "error", err)
 		h.render(w, http.StatusInternalServerError, page{Kind: "Error", Title: "Something went wrong"})
 	}
+}
+
+// throttled answers a caller who asks too often.
+func (h *Handler) throttled(w http.ResponseWriter, as authz.Actor) bool {
+	exceeded := h.Limits.Throttle(limit.Web, as)
+	if exceeded == nil {
+		return false
+	}
+	exceeded.Answer(w)
+	return true
 }
 
 func (h *Handler) render(w http.ResponseWriter, status int, p page) {

@@ -119,6 +119,9 @@ func (x *exchange) signIn() error {
 			return err
 		}
 	}
+	if err := x.weigh(x.r.ContentLength); err != nil {
+		return err
+	}
 	limit := x.route.maxBody
 	if x.route.maxBodyNow != nil {
 		limit = x.route.maxBodyNow()
@@ -143,6 +146,11 @@ func (x *exchange) signIn() error {
 	} else if x.r.Body != nil {
 		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, limit)
 	}
+	if !ok {
+		if err := x.throttle(); err != nil {
+			return err
+		}
+	}
 	if !x.as.SignedIn() && !x.route.public {
 		return errs.New(errs.Unauthorized, "")
 	}
@@ -151,11 +159,16 @@ func (x *exchange) signIn() error {
 
 func (x *exchange) authenticate(c Credential) error {
 	as, err := x.kit.config.Authenticate(x.r.Context(), c)
+	if err == nil {
+		as.Address = x.address
+		x.as = as
+	}
+	if err := x.throttle(); err != nil { // who fails to sign on is counted by the address
+		return err
+	}
 	if err != nil {
 		return err
 	}
-	as.Address = x.address
-	x.as = as
 	if as.Scopes != nil && !x.route.permits(as.Scopes, x.r.Method) {
 		return &scopeError{scopes: x.route.scopeList()}
 	}

@@ -90,6 +90,9 @@ func (x *exchange) readBody(limit int64) error {
 		return errs.New(errs.TooLarge, "")
 	}
 	r.Body = http.MaxBytesReader(x.w, r.Body, limit)
+	if r.ContentLength < 0 {
+		r.Body = &received{r.Body, &x.received}
+	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil && kind == "" {
 		kind, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Type"))), ";")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -128,7 +129,7 @@ func TestKit_Routes(t *testing.T) {
 		t.Errorf("its first parameter is %+v", p)
 	}
 	for _, r := range routes {
-		if r.Path == "/limited" && r.RateClass != "notes" {
+		if r.Path == "/limited" && r.RateClass != limit.NotesCreate {
 			t.Errorf("/limited has the class %q", r.RateClass)
 		}
 		if r.Path == "/things/:id" && !r.Params[0].InPath {

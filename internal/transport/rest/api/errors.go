@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
 )
 
 // Refusal is an answer of the layer above the product: parameters, formats,
@@ -38,25 +38,8 @@ type Moved struct{ ID int64 }
 // Error says what happened.
 func (m *Moved) Error() string { return "moved to id " + strconv.FormatInt(m.ID, 10) }
 
-// Throttled is the answer for callers above a limit on requests of every kind.
-type Throttled struct {
-	Name      string // of the limit
-	Limit     int    // requests per minute
-	Observed  int
-	Remaining int
-	Reset     time.Time
-	After     time.Duration // to wait
-	Body      string        // "Retry later\n" where it is empty
-}
-
-// Error says what happened.
-func (t *Throttled) Error() string { return "throttled by " + t.Name }
-
-// retrier is an error that knows how long to wait; TooMany errors may wrap one.
-type retrier interface{ RetryAfter() time.Duration }
-
-// defaultRetry is the interval of most limits.
-const defaultRetry = time.Minute
+// defaultRetry is how many seconds to wait where the error does not say it.
+const defaultRetry = "60"
 
 // frame is how an error kind looks to clients of the REST API.
 type frame struct {
@@ -102,7 +85,7 @@ func (x *exchange) fail(err error) {
 		token     TokenError
 		scope     *scopeError
 		moved     *Moved
-		throttled *Throttled
+		throttled *ratelimit.Exceeded
 		answer    *Answer
 		mover     interface{ MovedTo() int64 }
 	)
@@ -132,10 +115,11 @@ func (x *exchange) fail(err error) {
 		x.moved(mover.MovedTo())
 	case errors.As(err, &answer):
 		x.answer(answer)
-	case errors.As(err, &throttled):
-		x.throttled(throttled)
 	case errors.As(err, &known) && known.Kind != errs.Internal:
 		x.known(err, known)
+	case errors.As(err, &throttled): // a request of any kind, as plain text
+		throttled.Headers(x.w.Header())
+		x.text(http.StatusTooManyRequests, throttled.Body())
 	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
 	case errors.Is(err, syscall.ENOSPC):
@@ -184,12 +168,11 @@ func (x *exchange) known(err error, e *errs.Error) {
 		x.object(f.status, "message", message(e, f))
 		return
 	}
-	wait := defaultRetry
-	var r retrier
-	if errors.As(err, &r) {
-		wait = r.RetryAfter()
+	x.w.Header().Set("Retry-After", defaultRetry)
+	var exceeded *ratelimit.Exceeded
+	if errors.As(err, &exceeded) {
+		exceeded.Headers(x.w.Header())
 	}
-	x.w.Header().Set("Retry-After", strconv.Itoa(int(wait.Round(time.Second)/time.Second)))
 	x.object(f.status, "message", `{"error":`+message(e, f)+`}`)
 }
 
@@ -298,21 +281,4 @@ func (x *exchange) moved(id int64) {
 	}
 	x.w.Header().Set("Location", to)
 	x.text(http.StatusMovedPermanently, "This resource has been moved permanently to "+to)
-}
-
-func (x *exchange) throttled(t *Throttled) {
-	h := x.w.Header()
-	wait := strconv.Itoa(int(t.After.Round(time.Second) / time.Second))
-	for k, v := range map[string]string{
-		"Ratelimit-Name": t.Name, "Ratelimit-Limit": strconv.Itoa(t.Limit), "Ratelimit-Observed": strconv.Itoa(t.Observed),
-		"Ratelimit-Remaining": strconv.Itoa(t.Remaining), "Ratelimit-Reset": strconv.FormatInt(t.Reset.Unix(), 10),
-		"Ratelimit-Resettime": t.Reset.UTC().Format(http.TimeFormat), "Retry-After": wait,
-	} {
-		h.Set(k, v)
-	}
-	body := t.Body
-	if body == "" {
-		body = "Retry later\n"
-	}
-	x.text(http.StatusTooManyRequests, body)
 }

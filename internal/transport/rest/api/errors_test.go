@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
 	"tenon/internal/transport/rest/api"
 )
 
-type waiting struct{ error }
-
-func (waiting) RetryAfter() time.Duration { return 10 * time.Minute }
+var waiting = &ratelimit.Exceeded{After: 10 * time.Minute, Usage: ratelimit.Usage{Limit: ratelimit.Limit{Every: time.Minute}}}
 
 var failures = map[string]error{
 	"invalid":         errs.Plain("Branch cannot be merged"),
@@ -39,7 +38,7 @@ var failures = map[string]error{
 	"too-large":       errs.New(errs.TooLarge, ""),
 	"unprocessable":   errs.New(errs.Unprocessable, ""),
 	"many":            errs.New(errs.TooMany, ""),
-	"many-waiting":    fmt.Errorf("limit: %w", &errs.Error{Kind: errs.TooMany, Message: "Slow down.", Err: waiting{}}),
+	"many-waiting":    fmt.Errorf("limit: %w", &errs.Error{Kind: errs.TooMany, Message: "Slow down.", Err: waiting}),
 	"not-modified":    errs.New(errs.NotModified, ""),
 	"unavailable":     errs.New(errs.Unavailable, ""),
 	"wrapped":         fmt.Errorf("find: %w", errs.Missing("Note")),
@@ -151,24 +150,5 @@ func TestKit_failuresAreLoggedOnce(t *testing.T) {
 		if !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, `"request_id":"req-1"`) {
 			t.Errorf("%s: no error line with the request id in:\n%s", id, log)
 		}
-	}
-}
-
-func TestKit_throttled(t *testing.T) {
-	k := (&toy{}).kit()
-	got := call(t, k, "POST /limited\nPRIVATE-TOKEN: root")
-	if got.Code != 429 || got.Body.String() != "Retry later\n" || got.Header().Get("Content-Type") != "text/plain" {
-		t.Errorf("got %d %q %q", got.Code, got.Body, got.Header().Get("Content-Type"))
-	}
-	for name, want := range map[string]string{
-		"RateLimit-Name": "throttle_authenticated_api", "RateLimit-Limit": "60", "RateLimit-Observed": "61", "RateLimit-Remaining": "0",
-		"RateLimit-Reset": "1700000000", "RateLimit-ResetTime": "Tue, 14 Nov 2023 22:13:20 GMT", "Retry-After": "30",
-	} {
-		if got.Header().Get(name) != want {
-			t.Errorf("%s is %q, want %q", name, got.Header().Get(name), want)
-		}
-	}
-	if got := call(t, k, "POST /limited\nPRIVATE-TOKEN: ann"); got.Code != 429 || got.Header().Get("Retry-After") != "60" {
-		t.Errorf("class limit: got %d %s", got.Code, got.Body)
 	}
 }

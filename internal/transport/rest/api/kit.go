@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 // Prefix is where the API lives below the server's root.
@@ -35,9 +36,8 @@ type Config struct {
 	// without regard to case. It answers NotFound where there is none.
 	FindUser func(ctx context.Context, idOrName string) (authz.Actor, error)
 
-	// Limit, where set, is asked before a route with a rate class runs. It
-	// answers a TooMany error, or a *Throttled.
-	Limit func(ctx context.Context, as authz.Actor, class string) error
+	// Limits says who calls too often; nil limits nobody.
+	Limits *limit.Service
 
 	// Gone, where set, is asked after a failure of ours whether what the capture :id of
 	// the route names went away while the request was under way; it answers NotFound then.
@@ -127,6 +127,8 @@ type exchange struct {
 	address   string
 	id        string
 	started   time.Time
+	received  int64    // bytes of the body, where nobody announced how many
+	weighed   bool     // the body was counted as a large one
 	status    int      // of the answer, 0 until it is begun
 	temporary []string // files to remove
 }
@@ -137,6 +139,7 @@ func (k *Kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.w, x.r, x.started = w, r, time.Now()
 	x.id = requestID(r.Header.Get("X-Request-Id"))
 	x.address = k.config.Address(r)
+	x.as.Address = x.address
 	defer x.finish()
 	x.headers()
 	if !x.preflight() {
@@ -161,6 +164,9 @@ func (x *exchange) serve() error {
 	}
 	m := x.kit.tree.lookup(x.r.Method, below)
 	if m.leaf == nil {
+		if err := x.throttle(); err != nil {
+			return err
+		}
 		return x.unmatched(m.allowed)
 	}
 	x.route, x.captured = m.leaf.route, m.leaf.captures
@@ -198,14 +204,6 @@ func (x *exchange) unmatched(allowed methods) error {
 		return nil
 	}
 	return &Refusal{Status: http.StatusMethodNotAllowed, Text: "405 Not Allowed"}
-}
-
-// limit asks for the rate limit of the route's class.
-func (x *exchange) limit() error {
-	if x.route.rateClass == "" || x.kit.config.Limit == nil {
-		return nil
-	}
-	return x.kit.config.Limit(x.r.Context(), x.as, x.route.rateClass)
 }
 
 // finish recovers from a panic, tells log and metrics, and gives the exchange back.

@@ -15,13 +15,15 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
 )
 
 // toy is a small product behind the kit.
 type toy struct {
-	log  *bytes.Buffer
-	seen []api.Observation
+	log    *bytes.Buffer
+	seen   []api.Observation
+	limits *limit.Service
 }
 
 type thingEntity struct {
@@ -219,7 +221,13 @@ func (s *toy) routes() []*api.Route {
 			}
 			return api.Raw{Status: 201, Type: "text/x", Stream: io.NopCloser(p.Body), Length: p.Body.Length}, nil
 		}).Doc("upload").MaxBody(10),
-		api.Post("/limited", show[struct{}]).Doc("limited").Rate("notes"),
+		api.Post("/limited", show[struct{}]).Doc("limited").Rate(limit.NotesCreate),
+		api.Get("/searched", show[struct {
+			Search string `param:"search"`
+		}]).Doc("searched").RateIf("search", limit.Search),
+		api.Post("/large", show[struct {
+			Text string `param:"text"`
+		}]).Doc("large").MaxBody(100<<20).RateLarge(limit.LargeBody, limit.LargeCommits),
 	)
 }
 
@@ -231,15 +239,8 @@ func (s *toy) kit() *api.Kit {
 		FindUser:     s.findUser,
 		Log:          slog.New(slog.NewJSONHandler(s.log, nil)),
 		Observe:      func(o api.Observation) { s.seen = append(s.seen, o) },
-		Limit: func(_ context.Context, as authz.Actor, class string) error {
-			if as.Username == "root" {
-				return &api.Throttled{
-					Name: "throttle_authenticated_api", Limit: 60, Observed: 61, Reset: time.Unix(1700000000, 0), After: 30 * time.Second,
-				}
-			}
-			return errs.New(errs.TooMany, "")
-		},
-		Title: "Toy", Version: "1",
+		Limits:       s.limits,
+		Title:        "Toy", Version: "1",
 	}, s.routes())
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
 )
 
 // Handler is an endpoint: it gets its parameters decoded and valid, and returns
@@ -28,7 +29,7 @@ type Route struct {
 	public     bool
 	status     int
 	deprecated bool
-	rateClass  string
+	rate       rate
 	maxBody    int64
 	maxBodyNow func() int64 // goes before maxBody; may be nil
 	namesJSON  bool         // says "Invalid json" of a body that is none
@@ -142,9 +143,6 @@ func (r *Route) Alias(paths ...string) *Route {
 // Deprecated marks the endpoint as one that clients should leave.
 func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
 
-// Rate names the class of calls that share a rate limit.
-func (r *Route) Rate(class string) *Route { r.rateClass = class; return r }
-
 // MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
 func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
 
@@ -177,7 +175,7 @@ type Info struct {
 	Public     bool
 	Status     int
 	Deprecated bool
-	RateClass  string
+	RateClass  limit.Class // the calls are counted in it
 	Params     []Param
 	Result     reflect.Type
 }
@@ -197,7 +195,7 @@ type Param struct {
 func (r *Route) Info() Info {
 	info := Info{
 		Method: r.method, Path: r.path, Aliases: r.aliases, Doc: r.doc, Needs: r.needs, Scopes: r.scopes,
-		AnyScope: r.anyScope, Public: r.public, Status: r.status, Deprecated: r.deprecated, RateClass: r.rateClass,
+		AnyScope: r.anyScope, Public: r.public, Status: r.status, Deprecated: r.deprecated, RateClass: r.rate.class,
 		Result: r.result,
 	}
 	inPath := map[string]bool{}

@@ -1,0 +1,186 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+)
+
+// What holds where the settings say nothing.
+const (
+	defaultAttempts = 10
+	defaultUnlock   = 10 * time.Minute
+)
+
+// attempt is what judging a password needs of an account; the zero value is nobody.
+type attempt struct {
+	ID authz.UserID `db:"id"`
+	standing
+	PasswordHash   string   `db:"password_hash"` // "" fits no password
+	FailedAttempts int64    `db:"failed_attempts"`
+	LockedAt       *db.Time `db:"locked_at"`
+}
+
+// AuthenticatePassword gives the person with this username or primary address and
+// password. Whatever does not fit is Unauthorized, in the same time; who fits but may
+// not act is Forbidden with the reason. Where too many sign on at once it is Unavailable.
+//
+// Wrong passwords are counted by account, whichever way they come; after too many in a row
+// the account is locked for a while, and the right password is refused like a wrong one.
+// Those who try one account come one after the other, so that no more are looked at in
+// parallel than are allowed in all.
+func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
+	id, err := s.namedBy(ctx, login)
+	if err != nil {
+		return authz.Actor{}, err
+	}
+	turn := "name " + db.Fold(login)
+	if id != 0 {
+		turn = "id " + strconv.FormatInt(int64(id), 10)
+	}
+	done, err := s.turns.take(ctx, turn)
+	if err != nil {
+		return authz.Actor{}, undecided(err)
+	}
+	defer done()
+	who, err := s.attempt(ctx, id)
+	if err != nil {
+		return authz.Actor{}, err
+	}
+	if s.locked(who.LockedAt) {
+		who.PasswordHash = ""
+	}
+	fits, err := s.Hasher.Verify(ctx, who.PasswordHash, password)
+	if err != nil {
+		return authz.Actor{}, undecided(err)
+	}
+	ctx = context.WithoutCancel(ctx) // who hangs up is counted all the same
+	if !fits {
+		if err := s.countFailure(ctx, who); err != nil {
+			return authz.Actor{}, err
+		}
+		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+	}
+	if who.FailedAttempts != 0 || who.LockedAt != nil {
+		if err := s.clearFailures(ctx, id); err != nil {
+			return authz.Actor{}, err
+		}
+	}
+	if err := s.barred(&who.standing); err != nil {
+		return authz.Actor{}, err
+	}
+	return authz.Actor{
+		UserID: id, Username: who.Username, Admin: who.Admin, Auditor: who.Auditor, External: who.External,
+	}, nil
+}
+
+// namedBy finds the person whom a username or primary address means, 0 where it is nobody.
+func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, error) {
+	column := "u.username_fold"
+	if strings.Contains(login, "@") {
+		column = "e.email_fold"
+	}
+	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT u.id"+fromUsers+" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return 0, fmt.Errorf("read user: %w", err)
+	}
+	return id, nil
+}
+
+func (s *Service) attempt(ctx context.Context, id authz.UserID) (attempt, error) {
+	who, err := db.Get[attempt](ctx, s.DB, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+standingColumns+fromUsers+
+		" WHERE u.id = ?", id)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return attempt{}, fmt.Errorf("read user: %w", err)
+	}
+	return who, nil
+}
+
+// Locked reports whether there were too many wrong passwords for an account, so that none
+// is taken for a while. Tokens and keys go on working.
+func (s *Service) Locked(u *User) bool { return s.locked(u.LockedAt) }
+
+func (s *Service) locked(at *db.Time) bool {
+	return at != nil && at.After(s.unlocked())
+}
+
+// unlocked is the moment up to which locks are over.
+func (s *Service) unlocked() time.Time {
+	period := defaultUnlock
+	if minutes := s.Settings.Current().FailedLoginAttemptsUnlockPeriodInMinutes; minutes != nil {
+		period = time.Duration(*minutes) * time.Minute
+	}
+	return s.Now().Add(-period)
+}
+
+// maxAttempts is how many wrong passwords in a row lock an account.
+func (s *Service) maxAttempts() int {
+	if n := s.Settings.Current().MaxLoginAttempts; n != nil {
+		return *n
+	}
+	return defaultAttempts
+}
+
+// countFailure writes a wrong password down, with as much work for nobody and for who is
+// locked as for everybody else. A lock that is over begins the count anew.
+func (s *Service) countFailure(ctx context.Context, who attempt) error {
+	now, over := db.At(s.Now()), db.At(s.unlocked())
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if who.ID == 0 {
+			_, err := s.DB.Exec(ctx, `INSERT INTO unknown_sign_ons (day, attempts) VALUES (?, 1)
+				ON CONFLICT (day) DO UPDATE SET attempts = unknown_sign_ons.attempts + 1`, now.UTC().Format(time.DateOnly))
+			return err
+		}
+		const count = "CASE WHEN locked_at IS NULL THEN failed_attempts + 1 ELSE 1 END"
+		at, err := db.Get[*db.Time](ctx, s.DB, `UPDATE users SET
+				failed_attempts = CASE WHEN locked_at > ? THEN failed_attempts ELSE `+count+` END,
+				locked_at = CASE WHEN locked_at > ? THEN locked_at WHEN `+count+` >= ? THEN ? ELSE NULL END
+			WHERE id = ? RETURNING locked_at`, over, over, s.maxAttempts(), now, who.ID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil // deleted meanwhile
+		}
+		if err != nil || at == nil || s.locked(who.LockedAt) {
+			return err
+		}
+		return s.Bus.Publish(ctx, AccessLocked{UserID: who.ID, Username: who.Username})
+	})
+	if err != nil {
+		return fmt.Errorf("count failed sign-on: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) clearFailures(ctx context.Context, id authz.UserID) error {
+	if _, err := s.DB.Exec(ctx, "UPDATE users SET failed_attempts = 0, locked_at = NULL WHERE id = ?", id); err != nil {
+		return fmt.Errorf("clear failed sign-ons: %w", err)
+	}
+	return nil
+}
+
+// Unlock ends the time in which an account takes no password. Only administrators may.
+func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
+	u, err := s.moderated(ctx, as, id)
+	if err != nil {
+		return nil, err
+	}
+	if u.FailedAttempts == 0 && u.LockedAt == nil {
+		return u, nil
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.clearFailures(ctx, id); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, By: as})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unlock user: %w", err)
+	}
+	return s.load(ctx, "u.id = ?", id)
+}

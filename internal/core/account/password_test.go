@@ -1,0 +1,236 @@
+package account_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+const rightPassword = "zebra-crossing-42"
+
+// guarded gives a person with a password and what it takes to try it.
+func guarded(h *house, name string) (*account.User, func(login, password string) error) {
+	u, _ := h.user(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = rightPassword })
+	return u, func(login, password string) error {
+		_, err := h.AuthenticatePassword(h.t.Context(), login, password)
+		return err
+	}
+}
+
+func (h *house) find(id authz.UserID) *account.User {
+	h.t.Helper()
+	u, err := h.Find(h.t.Context(), h.root, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return u
+}
+
+func (h *house) count(match func(e any) bool) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, e := range h.events {
+		if match(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// The attack: guess on, by every name and every door that takes a password, until one fits
+// (CVE-2022-3031).
+func TestService_AuthenticatePassword_locks(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		record(h.Bus, h, account.AccessLocked{})
+		record(h.Bus, h, account.AccessUnlocked{})
+		mona, try := guarded(h, "mona")
+		nora, tryNora := guarded(h, "nora")
+		_, key := h.token(mona.ID, "ci")
+		git := func(login, password string) error {
+			_, _, err := h.AuthenticateGit(t.Context(), login, password)
+			return err
+		}
+		for i := range 10 {
+			login := []string{"mona", "MONA", "mona@example.com"}[i%3]
+			err := []func(string, string) error{try, git}[i%2](login, fmt.Sprintf("guess number %d", i))
+			wantErr(t, err, errs.Unauthorized, "unauthorized")
+		}
+		if u := h.find(mona.ID); !h.Locked(u) || u.FailedAttempts != 10 {
+			t.Errorf("after ten guesses: locked %t, %d attempts", h.Locked(u), u.FailedAttempts)
+		}
+		// The right password gets the answer of a wrong one; a token goes on working.
+		wantErr(t, try("mona", rightPassword), errs.Unauthorized, "unauthorized")
+		wantErr(t, git("mona@example.com", rightPassword), errs.Unauthorized, "unauthorized")
+		if err := git("mona", key); err != nil {
+			t.Errorf("a token of the locked account: %v", err)
+		}
+		if err := tryNora("nora", rightPassword); err != nil || h.Locked(h.find(nora.ID)) {
+			t.Errorf("somebody else: %v", err)
+		}
+		// Whoever starts the server anew finds the lock; guessing on does not prolong it.
+		h.pass(10*time.Minute - time.Second)
+		again := account.New(h.Config)
+		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword); !errs.Is(err, errs.Unauthorized) {
+			t.Errorf("after a restart: %v", err)
+		}
+		wantErr(t, try("mona", "one more"), errs.Unauthorized, "unauthorized")
+		h.pass(time.Second)
+		if h.Locked(h.find(mona.ID)) {
+			t.Error("still locked after ten minutes")
+		}
+		wantErr(t, try("mona", "wrong once more"), errs.Unauthorized, "unauthorized")
+		if u := h.find(mona.ID); u.FailedAttempts != 1 || u.LockedAt != nil {
+			t.Errorf("the count did not begin anew: %d, %v", u.FailedAttempts, u.LockedAt)
+		}
+		if err := try("mona", rightPassword); err != nil {
+			t.Errorf("the right password: %v", err)
+		}
+		if u := h.find(mona.ID); u.FailedAttempts != 0 || u.LockedAt != nil {
+			t.Errorf("after the right password: %d, %v", u.FailedAttempts, u.LockedAt)
+		}
+		if n := h.count(func(e any) bool { l, ok := e.(account.AccessLocked); return ok && l.UserID == mona.ID }); n != 1 {
+			t.Errorf("the lock was told %d times, want once", n)
+		}
+	})
+}
+
+// The attack: make all guesses at once, before the first is counted.
+func TestService_AuthenticatePassword_parallel(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		for name, value := range map[string]int{"max_login_attempts": 4} {
+			if err := h.Settings.Set(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mona, try := guarded(h, "mona")
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				if err := try([]string{"mona", "mona@example.com"}[i%2], fmt.Sprintf("guess number %d", i)); err == nil {
+					t.Error("a wrong password was taken")
+				}
+			})
+		}
+		wg.Wait()
+		if u := h.find(mona.ID); !h.Locked(u) || u.FailedAttempts != 4 {
+			t.Errorf("locked %t after %d attempts, want 4", h.Locked(u), u.FailedAttempts)
+		}
+		// Many who know the password do not lock one another out.
+		_, tryNora := guarded(h, "nora")
+		var in atomic.Int64
+		for range 12 {
+			wg.Go(func() {
+				if err := tryNora("nora", rightPassword); err != nil {
+					t.Errorf("the right password, at the same time as others: %v", err)
+					return
+				}
+				in.Add(1)
+			})
+		}
+		wg.Wait()
+		if in.Load() != 12 {
+			t.Errorf("%d of 12 came in", in.Load())
+		}
+	})
+}
+
+// The attack: tell names that exist from those that do not, by the work an answer takes
+// (CVE-2025-69413 of Gitea).
+func TestService_AuthenticatePassword_unknown(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		if err := h.Settings.Set(t.Context(), "max_login_attempts", 2); err != nil {
+			t.Fatal(err)
+		}
+		_, try := guarded(h, "mona")
+		work := func(login string) int {
+			return dbtest.Count(t, d, func() {
+				wantErr(t, try(login, "guess"), errs.Unauthorized, "unauthorized")
+			})
+		}
+		nobody, somebody := work("nobody"), work("mona")
+		work("mona")
+		if locked := work("mona"); nobody != somebody || nobody != locked {
+			t.Errorf("statements: %d for nobody, %d for mona, %d when she is locked", nobody, somebody, locked)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT attempts FROM unknown_sign_ons WHERE day = '2026-05-04'"); err != nil || n != 1 {
+			t.Errorf("%d attempts of nobody, %v", n, err)
+		}
+	})
+}
+
+// Whoever hangs up before the answer is counted all the same once the password was looked
+// at, and not before.
+func TestService_AuthenticatePassword_hangUp(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.Open(t, false))
+	mona, _ := guarded(h, "mona")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.AuthenticatePassword(ctx, "mona", "guess"); err == nil {
+		t.Error("no error for who is gone")
+	}
+	if u := h.find(mona.ID); u.FailedAttempts != 0 {
+		t.Errorf("%d attempts counted of a password nobody looked at", u.FailedAttempts)
+	}
+}
+
+func TestService_Unlock(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		record(h.Bus, h, account.AccessUnlocked{})
+		for name, value := range map[string]int{"max_login_attempts": 1, "failed_login_attempts_unlock_period_in_minutes": 600} {
+			if err := h.Settings.Set(t.Context(), name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mona, try := guarded(h, "mona")
+		_, asNora := h.user("nora")
+		lock := func() {
+			t.Helper()
+			wantErr(t, try("mona", "guess"), errs.Unauthorized, "unauthorized")
+			h.pass(9 * time.Hour)
+			if !h.Locked(h.find(mona.ID)) {
+				t.Fatal("not locked")
+			}
+		}
+		lock()
+		_, err := h.Unlock(t.Context(), asNora, mona.ID)
+		wantErr(t, err, errs.Forbidden, "forbidden")
+		if u, err := h.Unlock(t.Context(), h.root, mona.ID); err != nil || h.Locked(u) || u.FailedAttempts != 0 {
+			t.Errorf("unlocked: %v, %v", u, err)
+		}
+		if _, err := h.Unlock(t.Context(), h.root, mona.ID); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+		if n := h.count(func(e any) bool { _, ok := e.(account.AccessUnlocked); return ok }); n != 1 {
+			t.Errorf("told %d times, want once", n)
+		}
+		if err := try("mona", rightPassword); err != nil {
+			t.Errorf("the right password: %v", err)
+		}
+		lock()
+		if _, err := h.Update(t.Context(), h.root, mona.ID, account.Changes{Password: ptr("another-zebra-42"), KeepPassword: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err := try("mona", "another-zebra-42"); err != nil {
+			t.Errorf("with a new password: %v", err)
+		}
+	})
+}

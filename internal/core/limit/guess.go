@@ -1,0 +1,45 @@
+package limit
+
+import (
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
+)
+
+// Who fails too often to sign on for git stays out for a while.
+const (
+	gitFailures = "git_basic_auth"
+	gitTries    = 30
+	gitWindow   = 3 * time.Minute
+	gitBan      = time.Hour
+)
+
+// GitFailed counts credentials for git that were refused. The network they came from is
+// kept out once there were too many; one on this machine never is, since a proxy there
+// may stand for everybody.
+func (s *Service) GitFailed(address string) {
+	if s == nil {
+		return
+	}
+	from := ratelimit.NetworkOf(address)
+	if from.Loopback() {
+		return
+	}
+	used := s.counter.Add(ratelimit.Limit{Name: gitFailures, Most: gitTries - 1, Every: gitWindow}, ratelimit.Key{From: from})
+	if used.Exceeded() {
+		s.bans.Ban(from, gitBan)
+	}
+}
+
+// GitBanned reports whether the network of an address is kept out. Tokens may be tried
+// from there all the same, since nobody guesses those; passwords may not.
+func (s *Service) GitBanned(address string) bool {
+	return s != nil && s.bans.Banned(ratelimit.NetworkOf(address))
+}
+
+// RefuseGit is the answer to whoever is kept out.
+func (s *Service) RefuseGit() error {
+	s.refused(gitFailures)
+	return errs.Denied("Too many failed sign-ons came from your address. Use an access token, or try again in an hour.")
+}

@@ -1,0 +1,180 @@
+// Package limit says how often callers may do things: the limits of single operations,
+// the throttles of everything, and who keeps guessing passwords. The numbers come from
+// the settings of the moment.
+package limit
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/ratelimit"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
+)
+
+// Class is a kind of operation with a limit of its own.
+type Class string
+
+// The classes whose counters belong to the caller alone.
+const (
+	NotesCreate   Class = "notes_create"
+	IssuesCreate  Class = "issues_create"
+	Search        Class = "search_rate_limit"
+	UsersByID     Class = "users_get_by_id"
+	ProjectsList  Class = "projects_api_unauthenticated"
+	UserFollowers Class = "user_followers"
+	UserFollowing Class = "user_following"
+	UserStatus    Class = "user_status"
+	UserSSHKeys   Class = "user_ssh_keys"
+	UserSSHKey    Class = "user_ssh_key"
+	UserGPGKeys   Class = "user_gpg_keys"
+	UserGPGKey    Class = "user_gpg_key"
+	ProjectImport Class = "project_import"
+	LargeCommits  Class = "large_commits"
+)
+
+// The classes whose counters belong to what is asked for: CheckIn takes them.
+const (
+	Archive       Class = "project_repositories_archive"   // caller and project
+	Changelog     Class = "project_repositories_changelog" // caller and project
+	MembersDelete Class = "members_delete"                 // caller and project or group
+	RawBlob       Class = "raw_blob"                       // project and path, whoever asks
+	LargeBlob     Class = "large_blob_download"            // project, whoever asks
+)
+
+const tenMinutes = 10 * time.Minute
+
+// LargeBody is the size in bytes above which a commit of the API is of LargeCommits, and
+// LargeFile that above which a blob is of LargeBlob.
+const (
+	LargeBody = 20 << 20
+	LargeFile = 10 << 20
+)
+
+// rule is what a class means.
+type rule struct {
+	every  time.Duration
+	most   func(s *setting.Settings, as authz.Actor) int // 0 is no limit
+	shared bool                                          // counted for everybody together
+	text   string                                        // "" has the standard words
+}
+
+// rules is the one table of classes.
+var rules = map[Class]rule{
+	NotesCreate: {every: time.Minute, most: func(s *setting.Settings, as authz.Actor) int {
+		if slices.ContainsFunc(s.NotesCreateLimitAllowlist, func(name string) bool { return strings.EqualFold(name, as.Username) }) {
+			return 0
+		}
+		return s.NotesCreateLimit
+	}},
+	IssuesCreate: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.IssuesCreateLimit }},
+	Search: {every: time.Minute, most: func(s *setting.Settings, as authz.Actor) int {
+		return choose(as.Known(), s.SearchRateLimit, s.SearchRateLimitUnauthenticated)
+	}},
+	UsersByID: {every: tenMinutes, most: func(s *setting.Settings, as authz.Actor) int {
+		return choose(as.Admin || as.Auditor, 0, s.UsersGetByIDLimit)
+	}},
+	ProjectsList: {every: tenMinutes, most: func(s *setting.Settings, as authz.Actor) int {
+		return choose(as.Known(), 0, s.ProjectsAPIRateLimitUnauthenticated)
+	}},
+	UserFollowers: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitFollowers }},
+	UserFollowing: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitFollowing }},
+	UserStatus:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitStatus }},
+	UserSSHKeys:   {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitSSHKeys }},
+	UserSSHKey:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitSSHKey }},
+	UserGPGKeys:   {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitGPGKeys }},
+	UserGPGKey:    {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitGPGKey }},
+	ProjectImport: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.ProjectImportLimit }},
+	LargeCommits:  {every: 30 * time.Second, most: fixed(3)},
+
+	Archive: {every: time.Minute, text: "This archive has been requested too many times. Try again later.", most: func(s *setting.Settings, as authz.Actor) int {
+		return choose(as.Known(), s.ArchiveRequestLimit, s.ArchiveRequestLimitUnauthenticated)
+	}},
+	Changelog:     {every: time.Minute, text: "This changelog has been requested too many times. Try again later.", most: fixed(5)},
+	MembersDelete: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.MembersDeleteLimit }},
+	RawBlob:       {every: time.Minute, shared: true, most: func(s *setting.Settings, _ authz.Actor) int { return s.RawBlobRequestLimit }},
+	LargeBlob:     {every: time.Minute, shared: true, most: fixed(5)},
+}
+
+func fixed(n int) func(*setting.Settings, authz.Actor) int {
+	return func(*setting.Settings, authz.Actor) int { return n }
+}
+
+func choose(first bool, a, b int) int {
+	if first {
+		return a
+	}
+	return b
+}
+
+// Service judges by the settings in force. A nil one limits nothing. It is safe for
+// concurrent use. Its counters are of this process and begin anew when it does.
+type Service struct {
+	settings *setting.Store
+	counter  *ratelimit.Counter
+	bans     *ratelimit.Bans
+	refused  func(class string)
+}
+
+// New builds the service. refused, where it is not nil, is told the class of each refusal.
+func New(s *setting.Store, now func() time.Time, refused func(class string)) *Service {
+	if refused == nil {
+		refused = func(string) {}
+	}
+	return &Service{settings: s, counter: ratelimit.New(now), bans: ratelimit.NewBans(now), refused: refused}
+}
+
+// Check counts a call of the class for the caller. Who made too many gets TooMany, which
+// wraps a *ratelimit.Exceeded. A class that is not there has no limit.
+func (s *Service) Check(class Class, as authz.Actor) error { return s.check(class, as, 0, "") }
+
+// CheckIn is Check for what is asked for in a project; text names it where one project
+// has many. Ask after the permission, lest the answer tells of hidden projects.
+func (s *Service) CheckIn(class Class, as authz.Actor, project int64, text string) error {
+	return s.check(class, as, project, text)
+}
+
+// CheckInGroup is CheckIn for a group.
+func (s *Service) CheckInGroup(class Class, as authz.Actor, group int64) error {
+	return s.check(class, as, group, "group")
+}
+
+func (s *Service) check(class Class, as authz.Actor, what int64, text string) error {
+	if s == nil {
+		return nil
+	}
+	r := rules[class]
+	if r.most == nil {
+		return nil
+	}
+	most := r.most(s.settings.Current(), as)
+	if most <= 0 {
+		return nil
+	}
+	key := ratelimit.Key{What: what, Text: text}
+	if !r.shared {
+		caller(&key, as)
+	}
+	used := s.counter.Add(ratelimit.Limit{Name: string(class), Most: most, Every: r.every}, key)
+	if !used.Exceeded() {
+		return nil
+	}
+	s.refused(string(class))
+	return &errs.Error{Kind: errs.TooMany, Message: r.text, Err: &ratelimit.Exceeded{Usage: used, After: r.every}}
+}
+
+// caller puts into a key who calls: a user, a deploy key or token, or an address.
+func caller(k *ratelimit.Key, as authz.Actor) {
+	switch {
+	case as.UserID != 0:
+		k.Who = int64(as.UserID)
+	case as.Deploy.TokenID != 0:
+		k.Who, k.Text = as.Deploy.TokenID, "deploy token "+k.Text
+	case as.Deploy.KeyID != 0:
+		k.Who, k.Text = as.Deploy.KeyID, "deploy key "+k.Text
+	default:
+		k.From = ratelimit.NetworkOf(as.Address)
+	}
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"io"
+	"strings"
+
+	"tenon/internal/core/limit"
+)
+
+// rate says which calls of a route count against which limit of the caller.
+type rate struct {
+	class limit.Class
+	param string // only calls that name this parameter count; "" counts all
+	large int64  // only calls with a larger body do; 0 counts all
+}
+
+// Rate counts the calls of the endpoint in a class that belongs to the caller alone.
+func (r *Route) Rate(class limit.Class) *Route { r.rate = rate{class: class}; return r }
+
+// RateIf is Rate for the calls that give a parameter a value.
+func (r *Route) RateIf(param string, class limit.Class) *Route {
+	r.rate = rate{class: class, param: param}
+	return r
+}
+
+// RateLarge is Rate for the calls with more than so many bytes in the body. A body that
+// announces its length is refused before it is read.
+func (r *Route) RateLarge(bytes int64, class limit.Class) *Route {
+	r.rate = rate{class: class, large: bytes}
+	return r
+}
+
+// limit counts the call in the class of the route.
+func (x *exchange) limit() error {
+	r := x.route.rate
+	switch {
+	case r.class == "":
+		return nil
+	case r.large != 0:
+		return x.weigh(max(x.r.ContentLength, x.received))
+	case r.param != "":
+		if v, given := x.params.get(r.param); !given || v == nil || v == "" {
+			return nil
+		}
+	}
+	return x.kit.config.Limits.Check(r.class, x.as)
+}
+
+// weigh counts the call once where its body is a large one, of a caller who is known.
+func (x *exchange) weigh(bytes int64) error {
+	r := x.route.rate
+	if r.large == 0 || bytes <= r.large || x.weighed || !x.as.SignedIn() {
+		return nil
+	}
+	x.weighed = true
+	return x.kit.config.Limits.Check(r.class, x.as)
+}
+
+// filesPrefix is what the endpoints of files of repositories have in common.
+const filesPrefix = "/projects/:id/repository/files/"
+
+// throttle counts the request whatever it asks for.
+func (x *exchange) throttle() error {
+	traffic := limit.API
+	if x.route != nil && strings.HasPrefix(x.route.path, filesPrefix) {
+		traffic = limit.FilesAPI
+	}
+	if exceeded := x.kit.config.Limits.Throttle(traffic, x.as); exceeded != nil {
+		return exceeded
+	}
+	return nil
+}
+
+// received counts what comes of a body.
+type received struct {
+	io.ReadCloser
+	n *int64
+}
+
+func (r *received) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	*r.n += int64(n)
+	return n, err //nolint:wrapcheck // what the body says stands
+}
