@@ -23,7 +23,8 @@ func (f *flags) admin() *cobra.Command {
 	c := group("admin", "Look after a server's data",
 		group("user", "Users", f.userCreate(), f.userPassword(),
 			f.userNamed("promote", "Make a user an administrator", app.AdminUserPromote),
-			f.userNamed("demote", "Make an administrator an ordinary user; one administrator stays", app.AdminUserDemote), f.userList()),
+			f.userNamed("demote", "Make an administrator an ordinary user; one administrator stays", app.AdminUserDemote),
+			f.userNamed("unlock", "Let a user sign on again after too many wrong passwords", app.AdminUserUnlock), f.userList()),
 		group("token", "Access tokens", f.tokenCreate()),
 		f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()))
@@ -85,11 +86,19 @@ func printUser(w io.Writer, u *app.AdminUser) error {
 	if u.Admin {
 		role = ", administrator"
 	}
-	if _, err := fmt.Fprintf(w, "%s: id %d, %s%s\n", u.Username, u.ID, u.State, role); err != nil || u.Password == "" {
+	if _, err := fmt.Fprintf(w, "%s: id %d, %s%s\n", u.Username, u.ID, state(u), role); err != nil || u.Password == "" {
 		return err //nolint:wrapcheck // nothing to add
 	}
 	_, err := fmt.Fprintln(w, "password: "+u.Password)
 	return err //nolint:wrapcheck // nothing to add
+}
+
+// state says whether a user may sign on.
+func state(u *app.AdminUser) string {
+	if u.Locked {
+		return u.State + ", locked"
+	}
+	return u.State
 }
 
 func (f *flags) userCreate() *cobra.Command {
@@ -173,7 +182,7 @@ func printUsers(w io.Writer, list *[]app.AdminUser) error {
 		case u.Auditor:
 			role = "auditor"
 		}
-		_, _ = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, u.Username, u.State, role, u.Email, u.Name)
+		_, _ = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, u.Username, state(&u), role, u.Email, u.Name)
 	}
 	return t.Flush() //nolint:wrapcheck // nothing to add
 }

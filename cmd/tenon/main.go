@@ -42,6 +42,7 @@ var settings = []struct{ name, usage, standard string }{
 	{"external-url", "address that users reach the server by", "http://127.0.0.1:8080"},
 	{"rate-limits", "on or off", "on"},
 	{"metrics-from", "ranges of addresses that may read /-/metrics, with commas between them", "127.0.0.0/8,::1/128"},
+	{"trusted-proxies", "ranges of addresses whose X-Forwarded-For is believed, with commas between them", "none"},
 	{"git-fetches", "clones and fetches that git works on at a time", "32"},
 	{"git-fetches-per-address", "of those, by one address, for people who are not signed in", "16"},
 	{"git-pack-cache-mb", "megabytes of answers kept for whoever asks the same", "2048"},

@@ -25,6 +25,7 @@ const (
 	AdminUserPassword = "user password"
 	AdminUserPromote  = "user promote"
 	AdminUserDemote   = "user demote"
+	AdminUserUnlock   = "user unlock"
 	AdminUserList     = "user list"
 	AdminTokenCreate  = "token create"
 	AdminCheck        = "check"
@@ -108,6 +109,9 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminUserDemote: handle(func(ctx context.Context, in UserRef, _ func(string)) (AdminUser, error) {
 			return a.setAdmin(ctx, in, false)
 		}),
+		AdminUserUnlock: handle(func(ctx context.Context, in UserRef, _ func(string)) (AdminUser, error) {
+			return a.unlock(ctx, in)
+		}),
 		AdminUserList:    handle(a.adminUserList),
 		AdminTokenCreate: handle(a.adminTokenCreate),
 		AdminCheck:       handle(a.adminCheck),
@@ -137,14 +141,15 @@ type AdminUser struct {
 	Name     string       `json:"name"`
 	Email    string       `json:"email"`
 	State    string       `json:"state"`
+	Locked   bool         `json:"locked"` // takes no password for a while, after too many wrong ones
 	Admin    bool         `json:"admin"`
 	Auditor  bool         `json:"auditor"`
 	Password string       `json:"password,omitempty"` // that was made, where none was given
 }
 
-func shown(u *account.User) AdminUser {
+func (a *App) shown(u *account.User) AdminUser {
 	return AdminUser{
-		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Admin: u.Admin, Auditor: u.Auditor,
+		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Locked: a.accounts.Locked(u), Admin: u.Admin, Auditor: u.Auditor,
 	}
 }
 
@@ -175,7 +180,7 @@ func (a *App) adminUserCreate(ctx context.Context, in UserInput, _ func(string))
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("create user %q: %w", in.Username, err)
 	}
-	out := shown(u)
+	out := a.shown(u)
 	out.Password = made
 	return out, nil
 }
@@ -213,7 +218,19 @@ func (a *App) change(ctx context.Context, in UserRef, c account.Changes) (AdminU
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("change user %q: %w", in.User, err)
 	}
-	return shown(u), nil
+	return a.shown(u), nil
+}
+
+func (a *App) unlock(ctx context.Context, in UserRef) (AdminUser, error) {
+	who, err := a.accounts.ActorFor(ctx, in.User)
+	if err != nil {
+		return AdminUser{}, fmt.Errorf("find user %q: %w", in.User, err)
+	}
+	u, err := a.accounts.Unlock(ctx, authz.System(), who.UserID)
+	if err != nil {
+		return AdminUser{}, fmt.Errorf("unlock user %q: %w", in.User, err)
+	}
+	return a.shown(u), nil
 }
 
 // UserListInput selects users.
@@ -232,7 +249,7 @@ func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string
 			return nil, fmt.Errorf("list users: %w", err)
 		}
 		for _, u := range page.Users {
-			out = append(out, shown(u))
+			out = append(out, a.shown(u))
 		}
 		if f.Offset += len(page.Users); len(page.Users) < f.Limit {
 			return out, nil

@@ -48,7 +48,7 @@ func (a *App) transports() error {
 		Repos: a.repos, Uploads: a.uploads, Avatars: a.avatars, Authenticate: a.signIn, Limits: a.limits, Log: a.log, BaseURL: a.baseURL,
 	})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle},
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies},
 		// A body may take long as long as it flows (see patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -82,11 +82,13 @@ type router struct {
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
 	idle    *idleness
+	proxies []netip.Prefix // that say where a request comes from
 }
 
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
+	forwarded(r, h.proxies)
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		h.api.ServeHTTP(patiently(w, r, patience), r)
@@ -129,7 +131,7 @@ func (a *App) service() http.Handler {
 // signIn reads the token of a request for a page; nobody where there is none that is
 // good and may read the API, since a page shows what the API does.
 func (a *App) signIn(r *http.Request) authz.Actor {
-	nobody := authz.Actor{Address: r.RemoteAddr}
+	nobody := authz.Actor{Address: host(r.RemoteAddr)}
 	key := r.Header.Get("Private-Token")
 	if key == "" {
 		return nobody

@@ -23,8 +23,9 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 
 // TestScripts runs every story on a server of its own; those whose names begin with ssh_
 // have one that serves git over SSH. There $SSH runs ssh, and a host of any name is the
-// server, asked with the key in the file of that name: ann:team/app.git. Besides the commands of
-// testscript a story has:
+// server, asked with the key in the file of that name: ann:team/app.git. Those whose names begin
+// with limits have a server with limits, behind a proxy on this machine. Besides the commands
+// of testscript a story has:
 //
 //	user NAME            make a user; $NAME is the token from then on
 //	api WHO METHOD PATH [JSON]
@@ -53,6 +54,9 @@ func TestScripts(t *testing.T) {
 				if _, err := exec.LookPath("git-lfs"); err != nil {
 					e.T().Skip("git-lfs: skipped (not installed)")
 				}
+			}
+			if strings.HasPrefix(filepath.Base(e.WorkDir), "script-limits") {
+				args = []string{"--rate-limits", "on", "--trusted-proxies", "127.0.0.1/32"}
 			}
 			if strings.HasPrefix(filepath.Base(e.WorkDir), "script-ssh_") {
 				if _, err := exec.LookPath("ssh"); err != nil {

@@ -56,6 +56,9 @@ type Config struct {
 
 	MetricsFrom []netip.Prefix // addresses that may read /-/metrics; others learn nothing of it
 
+	// TrustedProxies may say by X-Forwarded-For where a request comes from; nobody else may.
+	TrustedProxies []netip.Prefix
+
 	Log Log
 
 	sources map[string]string // by key: where the value comes from, for Print
@@ -134,13 +137,11 @@ func settings() []setting {
 		}, {
 			key: "metrics_from", env: "TENON_METRICS_FROM", flag: "metrics-from", fallback: "127.0.0.0/8,::1/128",
 			set: func(c *Config, v string) string { return setPrefixes(&c.MetricsFrom, v) },
-			get: func(c *Config) string {
-				text := make([]string, len(c.MetricsFrom))
-				for i, p := range c.MetricsFrom {
-					text[i] = p.String()
-				}
-				return strings.Join(text, ",")
-			},
+			get: func(c *Config) string { return joined(c.MetricsFrom) },
+		}, {
+			key: "trusted_proxies", env: "TENON_TRUSTED_PROXIES", flag: "trusted-proxies",
+			set: func(c *Config, v string) string { return setPrefixes(&c.TrustedProxies, v) },
+			get: func(c *Config) string { return joined(c.TrustedProxies) },
 		}, {
 			key: "root.password", env: "TENON_ROOT_PASSWORD", show: maskAll,
 			set: func(c *Config, v string) string { return setPassword(&c.Root.Password, v) },
@@ -189,6 +190,14 @@ func settings() []setting {
 			get: func(c *Config) string { return string(c.Log.Format) },
 		},
 	}
+}
+
+func joined(list []netip.Prefix) string {
+	text := make([]string, len(list))
+	for i, p := range list {
+		text[i] = p.String()
+	}
+	return strings.Join(text, ",")
 }
 
 // complete fills in what depends on other values and checks what concerns two at once.

@@ -250,6 +250,7 @@ database_url = "postgres://tenon:[masked]@db/tenon?sslmode=require&sslpassword=[
 external_url = "" # default
 rate_limits = "on" # default
 metrics_from = "127.0.0.0/8,::1/128" # default
+trusted_proxies = "" # default
 
 [root]
 password = "[masked]" # TENON_ROOT_PASSWORD
