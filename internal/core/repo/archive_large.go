@@ -26,13 +26,10 @@ type larges struct {
 	absent  bool  // a pointer stayed, because the project has not what it points to
 }
 
-// An archive holds at most so many times the large objects that the project has, and as
-// much as the latter in any case: a thousand pointers to one object are a small commit
-// and would be a huge archive.
-const (
-	maxRepeated = 4
-	leastLarge  = 1 << 30
-)
+// maxRepeated is how many times the large objects that the project has an archive holds at
+// most, unless they are fewer than Deps.ArchiveLarge: a thousand pointers to one object are
+// a small commit and would be a huge archive.
+const maxRepeated = 4
 
 // writeLarge is content.write with large objects in the place of the pointers to them:
 // git makes a tar, whose files are taken over one by one. An archive in which a pointer
@@ -51,7 +48,7 @@ func (s *Service) writeLarge(ctx context.Context, id project.ID, c content, r *g
 		_ = to.CloseWithError(err) // nil is the end of the file
 		made <- err
 	}()
-	l := larges{Service: s, project: id, left: max(leastLarge, maxRepeated*sizes[id])}
+	l := larges{Service: s, project: id, left: max(s.archiveLarge, maxRepeated*sizes[id])}
 	err = l.repack(ctx, c.format, from, w)
 	if err == nil {
 		_, err = io.Copy(io.Discard, from) // a tar ends with padding

@@ -90,11 +90,11 @@ func TestService_Commit_pointersOfAnotherProject(t *testing.T) {
 func TestService_Archive_repeatedObject(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		object := strings.Repeat("0123456789abcdef", 8<<20/16)
+		object := strings.Repeat("0123456789abcdef", archiveLarge/128/16)
 		w.upload(w.id, object)
 		text := pointer(object).Text()
 		var actions []repo.Action
-		for i := range 200 { // 1.6 GB
+		for i := range 200 { // more than an archive may hold
 			actions = append(actions, repo.Action{Kind: repo.ActionCreate, Path: fmt.Sprintf("f%03d", i), Content: &text})
 		}
 		_, err := w.repos.Commit(t.Context(), w.owner, w.as(w.owner), repo.CommitInput{Branch: "main", Message: "Many", Actions: actions})

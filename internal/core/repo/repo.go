@@ -4,6 +4,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,6 +52,8 @@ type Deps struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	BaseURL  string // without a trailing slash
+
+	ArchiveLarge int64 // bytes of large objects that any archive may hold, however small the project; 0 is 1 GiB
 }
 
 // Service reads and changes repositories.
@@ -71,6 +74,8 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 	baseURL  string
+
+	archiveLarge int64
 
 	// Hint, where set, gives the lines that a person who pushed these branches reads,
 	// such as where to open a merge request.
@@ -118,7 +123,7 @@ func New(d Deps) *Service {
 		PushRules: &pushrule.Service{DB: d.DB, Policy: d.Policy, Bus: d.Bus, Now: d.Now},
 		db:        d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches), receives: newGate(pushLimits),
-		log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		log: d.Log, now: d.Now, baseURL: d.BaseURL, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}
 }
 

@@ -37,6 +37,9 @@ type world struct {
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
 
+// archiveLarge is how many bytes of large objects any archive may hold here.
+const archiveLarge = 1 << 20
+
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) { fn(t, newWorld(t, d)) })
@@ -68,6 +71,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		ArchiveLarge: archiveLarge,
 	})
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
 		w.pushed = append(w.pushed, e)
