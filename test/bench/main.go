@@ -147,7 +147,7 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 		}
 	}
 	if o.only.MatchString("ssh") {
-		if err := measureSSH(ctx, folder, w, out); err != nil {
+		if err := measureSSH(ctx, folder, s, w, out); err != nil {
 			return fmt.Errorf("ssh: %w", err)
 		}
 	}

@@ -240,7 +240,7 @@ func (c *crowd) makeLarge(ctx context.Context) (int, error) {
 }
 
 // measureSSH fetches by many clients at once, none of which may be turned away.
-func measureSSH(ctx context.Context, folder string, w *world, out *report) error {
+func measureSSH(ctx context.Context, folder string, s *server, w *world, out *report) error {
 	const clients = 50
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -272,6 +272,11 @@ func measureSSH(ctx context.Context, folder string, w *world, out *report) error
 	if err := json.Unmarshal(text, &project); err != nil {
 		return err
 	}
+	before, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	theirs := childrenTime()
 	began := time.Now()
 	failures := make([]error, clients)
 	var group errgroup.Group
@@ -286,14 +291,22 @@ func measureSSH(ctx context.Context, folder string, w *world, out *report) error
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	took := time.Since(began)
+	theirs = childrenTime() - theirs
+	after, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
 	refused := 0
 	for _, err := range failures {
 		if err != nil {
 			refused++
 		}
 	}
-	out.line("\n| SSH | fetches | took | failed | goal |\n|---|--:|--:|--:|---|")
-	out.line("| shallow clones at once | %d | %.1f s | %d | %s |", clients, time.Since(began).Seconds(), refused, met(refused == 0, "none fails"))
+	used := after.minus(before)
+	out.line("\n| SSH | fetches | took | CPU of the server + git | CPU of the clients | failed | goal |\n|---|--:|--:|--:|--:|--:|---|")
+	out.line("| shallow clones at once | %d | %.1f s | %.1f + %.1f s | %.1f s | %d | %s |", clients, took.Seconds(), used.own.Seconds(),
+		used.git.Seconds(), theirs.Seconds(), refused, met(refused == 0, "none fails"))
 	if refused > 0 {
 		return fmt.Errorf("%d of %d fetches over SSH failed: %w", refused, clients, errors.Join(failures...))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -78,6 +79,15 @@ func times(text []byte) (pid, parent int, own, ended time.Duration, ok bool) {
 		n[i] = v
 	}
 	return n[0], n[1], time.Duration(n[2]+n[3]) * tick, time.Duration(n[4]+n[5]) * tick, true
+}
+
+// childrenTime is the processor time of the programs that this one has run and waited for.
+func childrenTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // quiet waits until two seconds have passed without a new git process.

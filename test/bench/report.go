@@ -101,6 +101,10 @@ func (r *report) transportHeader(rounds int) {
 	r.line("\n| git, median of %d, interleaved | Tenon | bare git | ratio | CPU of Tenon | CPU of bare git | goal |\n|---|--:|--:|--:|--:|--:|---|", rounds)
 }
 
+func (r *report) indexing(took time.Duration, size int64) {
+	r.line("| the client's share: git index-pack alone, %.1f MB | | %.1f ms | | | | |", float64(size)/(1<<20), took.Seconds()*1000)
+}
+
 func (r *report) stormHeader() {
 	r.line("\n| identical clones at once, nothing cached | CPU of one | CPU of all | ratio | wall | size of one | goal |\n|---|--:|--:|--:|--:|--:|---|")
 }

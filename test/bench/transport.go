@@ -41,6 +41,8 @@ func measureGit(ctx context.Context, o options, folder string, s *server, w *wor
 	for _, m := range []comparison{
 		{name: "clone, all branches, first time", wall: 1.15, before: s.forgetPacks, run: t.clone},
 		{name: "clone, all branches, again", wall: 0.5, cpu: 0.2, run: t.clone},
+		{name: "clone, read and thrown away, first time", before: s.forgetPacks, run: t.drain},
+		{name: "clone, read and thrown away, again", run: t.drain},
 		{name: "shallow clone, depth 1, first time", before: s.forgetPacks, run: t.shallow},
 		{name: "shallow clone, depth 1, again", run: t.shallow},
 		{name: "push of one commit", wall: 1.3, run: t.push},
@@ -55,6 +57,13 @@ func measureGit(ctx context.Context, o options, folder string, s *server, w *wor
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		out.transport(m, c)
+	}
+	if o.only.MatchString("git clone, indexed alone") {
+		took, size, err := t.indexing(ctx, rounds)
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		out.indexing(took, size)
 	}
 	if !o.only.MatchString("git clone, identical") {
 		return nil

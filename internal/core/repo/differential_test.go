@@ -151,7 +151,7 @@ func (w *world) sameBases(t *testing.T) {
 		if len(refs) > 2 {
 			args = append(args, "--octopus") // the ancestor of all of them
 		}
-		want, failed := w.command("", append(args, refs...)...)
+		want, failed := w.said(append(args, refs...)...)
 		c, err := w.repos.MergeBase(t.Context(), w.reporter, w.as(w.reporter), refs)
 		switch {
 		case failed != nil:
@@ -215,7 +215,7 @@ func (w *world) sameComparisons(t *testing.T) {
 				same(t, name+", commits", commits.String(), w.prints("rev-list", "--reverse", to, "^"+from))
 				base := w.rev(t, from).String()
 				if !straight {
-					found, err := w.command("", "merge-base", from, to)
+					found, err := w.said("merge-base", from, to)
 					if base = strings.TrimSpace(found); err != nil {
 						base = empty
 					}
@@ -297,7 +297,7 @@ func (w *world) sameBlame(t *testing.T) {
 	}
 	for _, ref := range []string{"main", "crossed1", "crossed2", "octopus", "void"} {
 		for _, file := range files {
-			printed, failed := w.command("", "blame", "-l", "-s", "--root", ref, "--", file)
+			printed, failed := w.said("blame", "-l", "-s", "--root", ref, "--", file)
 			runs, err := w.repos.Blame(t.Context(), w.reporter, w.as(w.reporter), file, ref, repo.Lines{})
 			if failed != nil {
 				if !errs.Is(err, errs.NotFound) {

@@ -43,9 +43,30 @@ func (w *world) command(in string, args ...string) (string, error) {
 // prints is what the command line prints.
 func (w *world) prints(args ...string) string {
 	w.T.Helper()
-	out, err := w.command("", args...)
+	out, err := w.said(args...)
 	check(w.T, err)
 	return out
+}
+
+// saying is what the command line said.
+type saying struct {
+	out string
+	err error
+}
+
+// said is command for a repository that does not change: nothing is asked twice.
+func (w *world) said(args ...string) (string, error) {
+	w.T.Helper()
+	key := strings.Join(args, "\x00")
+	if w.sayings == nil {
+		w.sayings = map[string]saying{}
+	}
+	if known, ok := w.sayings[key]; ok {
+		return known.out, known.err
+	}
+	out, err := w.command("", args...)
+	w.sayings[key] = saying{out, err}
+	return out, err
 }
 
 // importer writes a stream for git fast-import.

@@ -33,6 +33,7 @@ type world struct {
 	settings *setting.Store
 	id       project.ID
 	pushed   []repo.Pushed
+	sayings  map[string]saying // of git, about the repository as it is
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
