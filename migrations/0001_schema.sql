@@ -890,6 +890,14 @@ CREATE TABLE merge_leases (
     created_at       {{time}} NOT NULL
 );
 
+-- A rebase that waits or runs: gone when it has ended, however it did.
+CREATE TABLE merge_request_rebases (
+    merge_request_id BIGINT PRIMARY KEY REFERENCES merge_requests (id) ON DELETE CASCADE,
+    user_id          BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at       {{time}} NOT NULL
+);
+CREATE INDEX merge_request_rebases_user ON merge_request_rebases (user_id);
+
 -- Records -----------------------------------------------------------------------------
 
 -- What people did, as /events shows it.

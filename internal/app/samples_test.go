@@ -261,6 +261,7 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/merge_requests/:merge_request_iid":                                      {{body: obj{"title": "Other"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid":                                   {{}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/rebase":                               {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
 	}
 }

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"testing"
-	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
@@ -16,19 +15,12 @@ func (s *story) forks(t *testing.T) {
 		fork.ForkedFromProject.PathWithNamespace != "team/core/app" || !fork.MergeRequestDefaultTargetSelf {
 		t.Errorf("fork: got %+v", fork)
 	}
-	tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
-	defer tick.Stop()
-	for fork.ImportStatus != "finished" {
-		if fork.ImportStatus == "failed" {
+	until(t, "filled", func() bool {
+		if fork = got(s.ben.Projects.GetProject(fork.ID, nil)).must(t); fork.ImportStatus == "failed" {
 			t.Fatalf("fork: %s", fork.ImportError)
 		}
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("the fork stays %q", fork.ImportStatus)
-		}
-		fork = got(s.ben.Projects.GetProject(fork.ID, nil)).must(t)
-	}
+		return fork.ImportStatus == "finished"
+	})
 	if fork.DefaultBranch != "main" || fork.EmptyRepo {
 		t.Errorf("filled fork: default branch %q, empty %v", fork.DefaultBranch, fork.EmptyRepo)
 	}

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
@@ -219,19 +218,44 @@ func (s *story) autoMerge(t *testing.T) {
 }
 
 // merged waits until a request is merged.
-func (s *story) merged(t *testing.T, iid int64) *gitlab.MergeRequest {
+func (s *story) merged(t *testing.T, iid int64) (m *gitlab.MergeRequest) {
 	t.Helper()
-	tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
-	defer tick.Stop()
-	for {
-		m := got(s.ben.MergeRequests.GetMergeRequest(s.project.ID, iid, nil)).must(t)
-		if m.State == "merged" {
-			return m
-		}
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("request %d is still %s", iid, m.State)
-		}
+	until(t, "merged", func() bool {
+		m = got(s.ben.MergeRequests.GetMergeRequest(s.project.ID, iid, nil)).must(t)
+		return m.State == "merged"
+	})
+	return m
+}
+
+// rebase lets a branch catch up with main, as a project wants it that takes no merge commits.
+func (s *story) rebase(t *testing.T) {
+	dir := s.clone(t, "ben-rebase")
+	s.git(t, dir, "", "switch", "-qc", "late")
+	s.change(t, dir, "late", "late.txt")
+	m := got(s.ben.MergeRequests.CreateMergeRequest(s.project.ID, &gitlab.CreateMergeRequestOptions{
+		Title: new("A late one"), SourceBranch: new("late"), TargetBranch: new("main"),
+	})).must(t)
+	onto := got(s.ann.Commits.CreateCommit(s.project.ID, &gitlab.CreateCommitOptions{
+		Branch: new("main"), CommitMessage: new("Meanwhile"), Actions: []*gitlab.CommitActionOptions{
+			{Action: new(gitlab.FileCreate), FilePath: new("meanwhile.txt"), Content: new("x")},
+		},
+	})).must(t)
+	if _, err := s.ben.MergeRequests.RebaseMergeRequest(s.project.ID, m.IID, nil); err != nil {
+		t.Fatal(err)
 	}
+	until(t, "rebased", func() bool {
+		m = got(s.ben.MergeRequests.GetMergeRequest(s.project.ID, m.IID, &gitlab.GetMergeRequestsOptions{IncludeRebaseInProgress: new(true)})).must(t)
+		return !m.RebaseInProgress
+	})
+	if m.MergeError != "" {
+		t.Fatalf("rebase: %q", m.MergeError)
+	}
+	s.git(t, dir, "", "fetch", "-q", "origin", "late")
+	if below := s.git(t, dir, "", "rev-parse", "FETCH_HEAD^"); below != onto.ID {
+		t.Errorf("the branch stands on %s, not on %s", below, onto.ID)
+	}
+	if title := s.git(t, dir, "", "log", "-1", "--format=%s", "FETCH_HEAD"); title != "Add late.txt" {
+		t.Errorf("its commit is %q", title)
+	}
+	got(s.ann.MergeRequests.AcceptMergeRequest(s.project.ID, m.IID, nil)).must(t)
 }

@@ -49,6 +49,7 @@ func TestStory(t *testing.T) {
 			{"squash", s.squash},
 			{"auto merge", s.autoMerge},
 			{"forks", s.forks},
+			{"rebase", s.rebase},
 			{"members", s.members},
 			{"pages", s.pages},
 			{"keyset", s.keyset},
@@ -130,6 +131,20 @@ func (a answer[T]) refused(t *testing.T, status int, words string) {
 	}
 	if status == 404 && !errors.Is(a.err, gitlab.ErrNotFound) {
 		t.Errorf("got %v, want ErrNotFound", a.err)
+	}
+}
+
+// until asks again and again until what happens in the background has happened.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it is still not %s", what)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.followPush)
 	job.Register(r, s.retry, job.Low(), job.Unique())
 	job.Register(r, s.mergeDue, job.Unique())
+	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
 }
 
 // OnPushed reacts to moved references: it records that the requests of these branches

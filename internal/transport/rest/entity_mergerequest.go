@@ -96,7 +96,7 @@ type mergeRequestFull struct {
 	HeadPipeline      *pipelineFull   `json:"head_pipeline"`
 	DiffRefs          *diffRefsEntity `json:"diff_refs"`
 	MergeError        *string         `json:"merge_error"`
-	RebaseInProgress  *bool           `json:"rebase_in_progress,omitempty" later:"rebase"` // where asked for, as the next
+	RebaseInProgress  *bool           `json:"rebase_in_progress,omitempty"` // where asked for, as the next
 	DivergedCommits   *int            `json:"diverged_commits_count,omitempty"`
 	FirstContribution *bool           `json:"first_contribution,omitempty"` // of a read alone
 	User              requestUser     `json:"user"`

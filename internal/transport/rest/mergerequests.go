@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/http"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
@@ -26,6 +27,8 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.PushCode),
 		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
 			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
+		api.Put(one+"/rebase", s.rebaseRequest).Doc("Put the source branch on top of the target branch").
+			Status(http.StatusAccepted).Needs(authz.ReadMergeRequest, authz.PushCode),
 		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/participants", s.requestParticipants).Doc("List who takes part").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/reviewers", s.requestReviewers).Doc("List who is asked to review").Needs(authz.ReadMergeRequest),
@@ -58,9 +61,12 @@ func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestPa
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	none := false
 	if in.WithRebaseFlag {
-		out.RebaseInProgress = &none
+		running, err := s.Requests.Rebasing(ctx, m)
+		if err != nil {
+			return mergeRequestFull{}, err
+		}
+		out.RebaseInProgress = &running
 	}
 	if in.WithDiverged {
 		n, err := s.Requests.Diverged(ctx, as, p, m)

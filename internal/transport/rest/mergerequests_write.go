@@ -186,3 +186,20 @@ func (s *Server) cancelAutoMerge(ctx context.Context, as authz.Actor, in request
 	}
 	return s.requestFull(ctx, as, p, m)
 }
+
+type rebaseParams struct {
+	requestPath
+	SkipCI bool `param:"skip_ci" doc:"Make no pipeline for the commits that are made; this server makes none of its own yet"`
+}
+
+type rebaseEntity struct {
+	RebaseInProgress bool `json:"rebase_in_progress"`
+}
+
+func (s *Server) rebaseRequest(ctx context.Context, as authz.Actor, in rebaseParams) (rebaseEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return rebaseEntity{}, err
+	}
+	return rebaseEntity{true}, s.Requests.Rebase(ctx, as, p, in.IID)
+}

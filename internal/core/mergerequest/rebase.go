@@ -1,0 +1,175 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// errorRebase is what merge_error says after a rebase that git could not do by itself.
+const errorRebase = "Rebase failed: Rebase locally, resolve all conflicts, then push the branch."
+
+// rebaseTakes bounds how long one runs.
+const rebaseTakes = 10 * time.Minute
+
+// rebasing is a rebase that waits or runs.
+type rebasing struct {
+	RequestID ID           `db:"merge_request_id" json:"merge_request_id"`
+	UserID    authz.UserID `db:"user_id" json:"user_id"`
+	CreatedAt db.Time      `db:"created_at" json:"-"`
+}
+
+// Kind names the job.
+func (rebasing) Kind() string { return "merge_request_rebase" }
+
+// Rebase begins to put the source branch of a request on top of its target branch, in the
+// background; how it ends is seen from Rebasing and from the request's merge_error.
+// Forbidden where the branch is gone or the actor may not push over it, Conflict where a
+// rebase or a merge is under way (facts-1 §5.12).
+func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return err
+	}
+	if err := s.mayRebase(ctx, as, p, m); err != nil {
+		return err
+	}
+	busy := errs.New(errs.Conflict, "409 Conflict - a rebase or a merge of this merge request is under way")
+	if m.State == StateLocked {
+		return busy
+	}
+	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, CreatedAt: s.stamp()}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.db.Exec(ctx, `INSERT INTO merge_request_rebases (merge_request_id, user_id, created_at) VALUES (?, ?, ?)
+			ON CONFLICT (merge_request_id) DO NOTHING`, wanted.RequestID, wanted.UserID, wanted.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("note rebase: %w", err)
+		}
+		if n == 0 {
+			return busy
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = NULL WHERE id = ? AND state = 'opened'", m.ID); err != nil {
+			return fmt.Errorf("note rebase: %w", err)
+		}
+		return s.Enqueue(ctx, wanted)
+	})
+	return err
+}
+
+// Rebasing reports whether a rebase of the request waits or runs.
+func (s *Service) Rebasing(ctx context.Context, m *MergeRequest) (bool, error) {
+	yes, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM merge_request_rebases WHERE merge_request_id = ?)", m.ID)
+	if err != nil {
+		return false, fmt.Errorf("look for rebase: %w", err)
+	}
+	return yes, nil
+}
+
+// mayRebase requires a source branch that the actor may push over.
+func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+	source, err := s.source(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	if source == nil {
+		return errs.Denied("Source branch does not exist")
+	}
+	tip, err := s.tip(ctx, source, m.SourceBranch)
+	if err != nil {
+		return err
+	}
+	if tip.IsZero() {
+		return errs.Denied("Source branch does not exist")
+	}
+	access, err := s.repos.BranchAccess(ctx, as, source, m.SourceBranch)
+	switch {
+	case err != nil:
+		return err
+	case !access.Push:
+		return errs.Denied("Cannot push to source branch")
+	case !access.ForcePush:
+		return errs.Denied("Source branch is protected from force push")
+	}
+	return nil
+}
+
+// rebase does what somebody has asked for, if he may still do it. It is tried again only
+// where the server was stopped meanwhile: a branch that stands where it should stays.
+func (s *Service) rebase(ctx context.Context, job rebasing) error {
+	err := s.rebaseNow(ctx, job)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	reason := ""
+	known, refused := errors.AsType[*errs.Error](err)
+	switch {
+	case errors.Is(err, repo.ErrRebase):
+		reason = errorRebase
+	case refused:
+		reason = "Rebase failed: " + known.Message
+	case err != nil:
+		s.log.Error("rebase failed", "merge_request_id", job.RequestID, "error", err)
+		reason = "Rebase failed: an error occurred, please try again"
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if reason != "" {
+			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ?", reason, job.RequestID); err != nil {
+				return err
+			}
+		}
+		_, err := s.db.Exec(ctx, "DELETE FROM merge_request_rebases WHERE merge_request_id = ?", job.RequestID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("end rebase: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
+	m, err := s.load(ctx, "m.id = ?", job.RequestID)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
+	if err != nil {
+		return err
+	}
+	users, err := s.accounts.ByIDs(ctx, []authz.UserID{job.UserID})
+	if err != nil {
+		return err
+	}
+	p, u := projects[m.ProjectID], users[job.UserID]
+	if p == nil || u == nil || m.State == StateMerged {
+		return nil // gone, or done in the meantime
+	}
+	if u.State != account.Active {
+		return errs.Denied("Cannot push to source branch")
+	}
+	if err := s.mayRebase(ctx, u.Actor(), p, m); err != nil {
+		return err
+	}
+	source, err := s.source(ctx, p, m)
+	if err != nil || source == nil {
+		return err
+	}
+	onto, err := s.tip(ctx, p, m.TargetBranch)
+	if err != nil {
+		return err
+	}
+	if onto.IsZero() {
+		return errs.Missing("Branch")
+	}
+	return s.repos.Rebase(ctx, u.Actor(), source, repo.RebaseInput{Branch: m.SourceBranch, Onto: onto, Of: p})
+}
