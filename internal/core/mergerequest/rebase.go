@@ -89,16 +89,16 @@ func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Proj
 	if tip.IsZero() {
 		return errs.Denied("Source branch does not exist")
 	}
-	access, err := s.repos.BranchAccess(ctx, as, source, m.SourceBranch)
-	switch {
-	case err != nil:
-		return err
-	case !access.Push:
+	if err := s.repos.MayCommit(ctx, as, source, m.SourceBranch); errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return errs.Denied("Cannot push to source branch")
-	case !access.ForcePush:
+	} else if err != nil {
+		return err
+	}
+	access, err := s.repos.BranchAccess(ctx, as, source, m.SourceBranch)
+	if err == nil && !access.ForcePush {
 		return errs.Denied("Source branch is protected from force push")
 	}
-	return nil
+	return err
 }
 
 // rebase does what somebody has asked for, if he may still do it. It is tried again only
