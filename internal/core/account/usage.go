@@ -2,9 +2,8 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"tenon/internal/base/db"
@@ -41,45 +40,24 @@ func (u *usage) lastUsed(token TokenID) *db.Time {
 }
 
 // Start begins to write down once a minute when tokens were used. Stop ends it.
-func (s *Service) Start() {
-	s.flushing.Start(lastuse.WriteEvery, func() {
-		if err := s.Flush(context.Background()); err != nil {
-			s.Log.Error("write down the use of tokens", "error", err)
-		}
-	})
-}
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of tokens", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
-func (s *Service) Stop(ctx context.Context) error {
-	s.flushing.Stop()
-	return s.Flush(ctx)
-}
+func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when tokens were used and on which day their users were active.
 func (s *Service) Flush(ctx context.Context) error {
-	tokens, users := s.usage.tokens.Take(), s.usage.users.Take()
-	if len(tokens) == 0 && len(users) == 0 {
-		return nil
-	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		for _, id := range slices.Sorted(maps.Keys(tokens)) { // in order, lest two servers lock each other out
-			at := tokens[id]
-			if _, err := s.DB.Exec(ctx, "UPDATE access_tokens SET last_used_at = ? WHERE id = ?", at, id); err != nil {
-				return err
-			}
-		}
-		for _, id := range slices.Sorted(maps.Keys(users)) {
-			day := users[id].UTC().Format(time.DateOnly)
-			if _, err := s.DB.Exec(ctx, `UPDATE users SET last_activity_on = ?
-				WHERE id = ? AND (last_activity_on IS NULL OR last_activity_on < ?)`, day, id, day); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.usage.tokens.Flush(ctx, s.DB, func(ctx context.Context, id TokenID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE access_tokens SET last_used_at = ? WHERE id = ?", at, id)
+		return err
 	})
+	err = errors.Join(err, s.usage.users.Flush(ctx, s.DB, func(ctx context.Context, id authz.UserID, at time.Time) error {
+		day := at.UTC().Format(time.DateOnly)
+		_, err := s.DB.Exec(ctx, `UPDATE users SET last_activity_on = ?
+			WHERE id = ? AND (last_activity_on IS NULL OR last_activity_on < ?)`, day, id, day)
+		return err
+	}))
 	if err != nil {
-		s.usage.tokens.GiveBack(tokens)
-		s.usage.users.GiveBack(users)
 		return fmt.Errorf("flush token use: %w", err)
 	}
 	return nil

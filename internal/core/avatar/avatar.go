@@ -4,8 +4,6 @@ package avatar
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -83,8 +81,9 @@ func (s *Service) Read(from io.Reader) (*Picture, error) {
 	case err != nil:
 		return nil, err
 	}
-	sum := sha256.Sum256(clean.Content)
-	return &Picture{content: clean.Content, name: hex.EncodeToString(sum[:16]) + "." + clean.Ext}, nil
+	// A name of its own each time: whoever takes this picture away removes no other that
+	// was given meanwhile, were it the same.
+	return &Picture{content: clean.Content, name: blob.Random() + "." + clean.Ext}, nil
 }
 
 // SetUser gives a user another picture: their own, or anybody's as an administrator.

@@ -256,7 +256,7 @@ func check(b *Badge) error {
 		switch {
 		case strings.TrimSpace(address) == "":
 			f.Add(name, "can't be blank")
-		case err != nil || strings.Contains(u.String(), "%{") || u.Host == "" && u.Scheme != "" && u.Opaque == "":
+		case err != nil || strings.Contains(u.RawQuery+u.Fragment, "%{") || u.Host == "" && u.Scheme != "" && u.Opaque == "":
 			f.Add(name, "is blocked: URI is invalid")
 		case u.Scheme != "http" && u.Scheme != "https":
 			f.Add(name, "is blocked: Only allowed schemes are http, https")

@@ -188,14 +188,7 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 		if err != nil || t.Name == old {
 			return err
 		}
-		return s.rewriteTopics(ctx, id, func(names []string) []string {
-			for i, name := range names {
-				if strings.EqualFold(name, old) {
-					names[i] = t.Name
-				}
-			}
-			return names
-		})
+		return s.renameTopic(ctx, id, old, t.Name)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, topicTaken()
@@ -216,10 +209,7 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		err := s.rewriteTopics(ctx, id, func(names []string) []string {
-			return slices.DeleteFunc(names, func(name string) bool { return strings.EqualFold(name, t.Name) })
-		})
-		if err != nil {
+		if err := s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id); err != nil {
 			return err
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM topics WHERE id = ?", id); err != nil {
@@ -246,15 +236,11 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 		return nil, errs.Bad("The source topic and the target topic are identical.")
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		err := s.rewriteTopics(ctx, from, func(names []string) []string {
-			for i, name := range names {
-				if strings.EqualFold(name, source.Name) {
-					names[i] = target.Name
-				}
-			}
-			return cleanTopics(names)
-		})
-		if err != nil {
+		const both = "SELECT a.project_id FROM project_topics a JOIN project_topics b ON b.project_id = a.project_id WHERE a.topic_id = ? AND b.topic_id = ?"
+		if err := s.dropTopic(ctx, source.Name, both, from, into); err != nil {
+			return err
+		}
+		if err := s.renameTopic(ctx, from, source.Name, target.Name); err != nil {
 			return err
 		}
 		_, err = s.db.Exec(ctx, `INSERT INTO project_topics (project_id, topic_id)
@@ -275,25 +261,41 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 	return s.findTopic(ctx, as, into)
 }
 
-// rewriteTopics changes the names that the projects of a topic show.
-func (s *Service) rewriteTopics(ctx context.Context, id TopicID, change func(names []string) []string) error {
-	type shown struct {
-		ID     ID     `db:"id"`
-		Topics string `db:"topics"`
-	}
-	all, err := db.Select[shown](ctx, s.db, `SELECT p.id, p.topics FROM projects p JOIN project_topics l ON l.project_id = p.id
-		WHERE l.topic_id = ? ORDER BY p.id`, id)
+// A project keeps the names of its topics as a JSON array, too. Those of all projects are
+// changed by one statement: inside of a name each quote has a backslash before it, so that
+// a quote after a bracket or comma always begins a name.
+
+// renameTopic changes the name that the projects of a topic show.
+func (s *Service) renameTopic(ctx context.Context, id TopicID, old, name string) error {
+	was, err := json.Marshal(old)
 	if err != nil {
-		return fmt.Errorf("projects of topic: %w", err)
+		return fmt.Errorf("encode topic: %w", err)
 	}
-	for _, p := range all {
-		text, err := json.Marshal(change((&Project{TopicsJSON: p.Topics}).Topics()))
-		if err != nil {
-			return fmt.Errorf("encode topics: %w", err)
-		}
-		if _, err := s.db.Exec(ctx, "UPDATE projects SET topics = ? WHERE id = ?", string(text), p.ID); err != nil {
-			return fmt.Errorf("change topics: %w", err)
-		}
+	is, err := json.Marshal(name)
+	if err != nil {
+		return fmt.Errorf("encode topic: %w", err)
+	}
+	_, err = s.db.Exec(ctx, `UPDATE projects SET topics = REPLACE(REPLACE(topics, CAST(? AS TEXT), CAST(? AS TEXT)), CAST(? AS TEXT), CAST(? AS TEXT))
+		WHERE id IN (SELECT project_id FROM project_topics WHERE topic_id = ?)`,
+		"["+string(was), "["+string(is), ","+string(was), ","+string(is), id)
+	if err != nil {
+		return fmt.Errorf("change topics: %w", err)
+	}
+	return nil
+}
+
+// dropTopic takes a name from what some projects show; which is a query for their numbers.
+func (s *Service) dropTopic(ctx context.Context, name, which string, args ...any) error {
+	text, err := json.Marshal(name)
+	if err != nil {
+		return fmt.Errorf("encode topic: %w", err)
+	}
+	first, later, only := "["+string(text)+",", ","+string(text), "["+string(text)+"]"
+	_, err = s.db.Exec(ctx, `UPDATE projects SET topics =
+		REPLACE(REPLACE(REPLACE(topics, CAST(? AS TEXT), '['), CAST(? AS TEXT), ''), CAST(? AS TEXT), '[]') WHERE id IN (`+which+")",
+		append([]any{first, later, only}, args...)...)
+	if err != nil {
+		return fmt.Errorf("change topics: %w", err)
 	}
 	return nil
 }

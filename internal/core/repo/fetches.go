@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/lastuse"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -28,42 +26,21 @@ func (s *Service) CountFetch(id project.ID) {
 
 // Start begins to write down once a minute how often repositories were fetched. Stop
 // ends it.
-func (s *Service) Start() {
-	s.flushing.Start(lastuse.WriteEvery, func() {
-		if err := s.Flush(context.Background()); err != nil {
-			s.log.Error("write down fetches", "error", err)
-		}
-	})
-}
+func (s *Service) Start() { s.flushing.Write(s.log, "write down fetches", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
-func (s *Service) Stop(ctx context.Context) error {
-	s.flushing.Stop()
-	return s.Flush(ctx)
-}
+func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down how often repositories were fetched.
 func (s *Service) Flush(ctx context.Context) error {
-	counted := s.counted.Take()
-	if len(counted) == 0 {
-		return nil
-	}
-	days := slices.SortedFunc(maps.Keys(counted), func(a, b fetchDay) int { // in order, lest two servers lock each other out
-		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.day, b.day))
-	})
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		for _, d := range days {
-			_, err := s.db.Exec(ctx, `INSERT INTO fetch_counts (project_id, day, count)
-				SELECT id, CAST(? AS TEXT), CAST(? AS BIGINT) FROM projects WHERE id = ?
-				ON CONFLICT (project_id, day) DO UPDATE SET count = fetch_counts.count + excluded.count`, d.day, counted[d], d.project)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	order := func(a, b fetchDay) int { return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.day, b.day)) }
+	err := s.counted.Flush(ctx, s.db, order, func(ctx context.Context, d fetchDay, n int64) error {
+		_, err := s.db.Exec(ctx, `INSERT INTO fetch_counts (project_id, day, count)
+			SELECT id, CAST(? AS TEXT), CAST(? AS BIGINT) FROM projects WHERE id = ?
+			ON CONFLICT (project_id, day) DO UPDATE SET count = fetch_counts.count + excluded.count`, d.day, n, d.project)
+		return err
 	})
 	if err != nil {
-		s.counted.GiveBack(counted)
 		return fmt.Errorf("flush fetches: %w", err)
 	}
 	return nil

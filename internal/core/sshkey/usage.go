@@ -3,11 +3,9 @@ package sshkey
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/lastuse"
 )
 
 // refreshed puts in a last use that is not written down yet.
@@ -28,36 +26,18 @@ func (s *Service) refreshedAll(rows []Key) []*Key {
 }
 
 // Start begins to write down once a minute when keys were used. Stop ends it.
-func (s *Service) Start() {
-	s.flushing.Start(lastuse.WriteEvery, func() {
-		if err := s.Flush(context.Background()); err != nil {
-			s.Log.Error("write down the use of keys", "error", err)
-		}
-	})
-}
+func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of keys", s.Flush) }
 
 // Stop ends what Start began and writes down the rest.
-func (s *Service) Stop(ctx context.Context) error {
-	s.flushing.Stop()
-	return s.Flush(ctx)
-}
+func (s *Service) Stop(ctx context.Context) error { return s.flushing.Finish(ctx, s.Flush) }
 
 // Flush writes down when keys were used.
 func (s *Service) Flush(ctx context.Context) error {
-	used := s.used.Take()
-	if len(used) == 0 {
-		return nil
-	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		for _, id := range slices.Sorted(maps.Keys(used)) { // in order, lest two servers lock each other out
-			if _, err := s.DB.Exec(ctx, "UPDATE ssh_keys SET last_used_at = ? WHERE id = ?", used[id], id); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.used.Flush(ctx, s.DB, func(ctx context.Context, id ID, at time.Time) error {
+		_, err := s.DB.Exec(ctx, "UPDATE ssh_keys SET last_used_at = ? WHERE id = ?", at, id)
+		return err
 	})
 	if err != nil {
-		s.used.GiveBack(used)
 		return fmt.Errorf("flush key use: %w", err)
 	}
 	return nil

@@ -104,20 +104,24 @@ func (x *lfsExchange) listLocks() {
 		return
 	}
 	locks, err := x.LFS.Locks(x.r.Context(), x.as, x.p, f)
+	x.answerLocks(f, locks, err, func(list []lfsLock) map[string]any { return map[string]any{"locks": list} })
+}
+
+// answerLocks answers with a page of locks, or with what kept it from being read.
+func (x *lfsExchange) answerLocks(f lfs.LockFilter, locks []lfs.Lock, err error, body func([]lfsLock) map[string]any) {
+	var list []lfsLock
+	if err == nil {
+		list, err = x.lockEntities(locks...)
+	}
 	if err != nil {
 		x.fault(err)
 		return
 	}
-	list, err := x.lockEntities(locks...)
-	if err != nil {
-		x.fault(err)
-		return
-	}
-	body := map[string]any{"locks": list}
+	out := body(list)
 	if cursor := next(f, locks); cursor != "" {
-		body["next_cursor"] = cursor
+		out["next_cursor"] = cursor
 	}
-	lfsAnswer(x.w, http.StatusOK, body)
+	lfsAnswer(x.w, http.StatusOK, out)
 }
 
 func (x *lfsExchange) verifyLocks() {
@@ -134,28 +138,17 @@ func (x *lfsExchange) verifyLocks() {
 		return
 	}
 	locks, err := x.LFS.VerifyLocks(x.r.Context(), x.as, x.p, f)
-	if err != nil {
-		x.fault(err)
-		return
-	}
-	list, err := x.lockEntities(locks...)
-	if err != nil {
-		x.fault(err)
-		return
-	}
-	ours, theirs := []lfsLock{}, []lfsLock{}
-	for i := range locks {
-		if locks[i].UserID == x.as.UserID {
-			ours = append(ours, list[i])
-		} else {
-			theirs = append(theirs, list[i])
+	x.answerLocks(f, locks, err, func(list []lfsLock) map[string]any {
+		ours, theirs := []lfsLock{}, []lfsLock{}
+		for i := range locks {
+			if locks[i].UserID == x.as.UserID {
+				ours = append(ours, list[i])
+			} else {
+				theirs = append(theirs, list[i])
+			}
 		}
-	}
-	body := map[string]any{"ours": ours, "theirs": theirs}
-	if cursor := next(f, locks); cursor != "" {
-		body["next_cursor"] = cursor
-	}
-	lfsAnswer(x.w, http.StatusOK, body)
+		return map[string]any{"ours": ours, "theirs": theirs}
+	})
 }
 
 func (x *lfsExchange) unlock() {

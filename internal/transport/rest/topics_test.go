@@ -170,6 +170,8 @@ func TestBadges(t *testing.T) {
 		p.want(ann, "POST", at, "link_url=https://a.example", 400, `{"error":"image_url is missing"}`)
 		p.want(ann, "POST", at, "link_url=javascript:alert(1)&image_url=ftp://a.example/x", 400,
 			`{"message":{"link_url":["is blocked: Only allowed schemes are http, https"],"image_url":["is blocked: Only allowed schemes are http, https"]}}`)
+		p.want(ann, "POST", at, "link_url=https://a.example/?q=%25{secret}&image_url=https://a.example/%25{secret}", 400,
+			`{"message":{"link_url":["is blocked: URI is invalid"],"image_url":["is blocked: URI is invalid"]}}`)
 		own := get[gitlab.ProjectBadge](p, ann, "POST", at, urls+"&name=build", 201)
 		if own.Kind != "project" || own.RenderedLinkURL != "https://ci.example/team/app/" || own.RenderedImageURL != fmt.Sprintf("https://ci.example/%d.svg", app.ID) {
 			t.Errorf("badge: %+v", own)
