@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,6 +121,32 @@ func TestService_SetUser(t *testing.T) {
 		}
 		_, err = w.Open(ctx, ann, avatar.User, int64(ann.UserID), "")
 		wants(t, "none", err, errs.NotFound)
+	})
+}
+
+// Two who give a user now one picture, now the other, leave one that is there, however
+// their calls cross.
+func TestService_SetUser_back_and_forth(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann := w.User("ann")
+		var all sync.WaitGroup
+		for from := range 4 {
+			all.Go(func() {
+				for round := range 10 {
+					if _, err := w.SetUser(t.Context(), ann, ann.UserID, w.picture(uint8((from+round)%2))); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		o, err := w.Open(t.Context(), ann, avatar.User, int64(ann.UserID), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

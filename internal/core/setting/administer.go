@@ -40,20 +40,28 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	old := s.Store.Current()
-	next := *old
-	for name, value := range values {
-		if err := next.set(name, value); err != nil {
-			return nil, err
+	store := s.Store
+	err := store.db.InTx(ctx, func(ctx context.Context) error {
+		// One call after the other, so that each tells what it found and not what was there
+		// before somebody else's.
+		if err := store.db.Lock(ctx, "settings"); err != nil {
+			return err
 		}
-	}
-	if wrong := next.problems(); len(wrong) > 0 {
-		return nil, &errs.Error{Kind: errs.Invalid, Fields: wrong}
-	}
-	changed := old.differences(&next)
-	err := s.Store.db.InTx(ctx, func(ctx context.Context) error {
-		for _, c := range changed {
-			if err := s.Store.Set(ctx, c.Name, c.To); err != nil {
+		old, err := store.read(ctx)
+		if err != nil {
+			return err
+		}
+		next := *old
+		for name, value := range values {
+			if err := next.set(name, value); err != nil {
+				return err
+			}
+		}
+		if wrong := next.problems(); len(wrong) > 0 {
+			return &errs.Error{Kind: errs.Invalid, Fields: wrong}
+		}
+		for _, c := range old.differences(&next) {
+			if err := store.put(ctx, c.Name, c.To); err != nil {
 				return err
 			}
 			c.By = as
@@ -61,6 +69,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 				return err
 			}
 		}
+		store.db.AfterCommit(ctx, store.reload)
 		return nil
 	})
 	if err != nil {

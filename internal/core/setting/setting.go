@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -145,6 +146,7 @@ type Store struct {
 	db      *db.DB
 	now     func() time.Time
 	current atomic.Pointer[Settings]
+	loading sync.Mutex // whoever read earlier puts in force earlier
 }
 
 // New builds the store; Load must be called before Current.
@@ -176,11 +178,23 @@ type row struct {
 	Value string `db:"value"`
 }
 
-// Load reads the stored values over the defaults.
+// Load reads the stored values over the defaults and puts them in force.
 func (s *Store) Load(ctx context.Context) error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	next, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.current.Store(next)
+	return nil
+}
+
+// read gives the stored values over the defaults.
+func (s *Store) read(ctx context.Context) (*Settings, error) {
 	rows, err := db.Select[row](ctx, s.db, "SELECT name, value FROM settings ORDER BY name")
 	if err != nil {
-		return fmt.Errorf("load settings: %w", err)
+		return nil, fmt.Errorf("load settings: %w", err)
 	}
 	next := Defaults()
 	v := reflect.ValueOf(&next).Elem()
@@ -194,11 +208,10 @@ func (s *Store) Load(ctx context.Context) error {
 			continue // a setting of a newer version
 		}
 		if err := json.Unmarshal([]byte(r.Value), field.Addr().Interface()); err != nil {
-			return fmt.Errorf("setting %s: %w", r.Name, err)
+			return nil, fmt.Errorf("setting %s: %w", r.Name, err)
 		}
 	}
-	s.current.Store(&next)
-	return nil
+	return &next, nil
 }
 
 // Set stores one value by its API name and puts it in force once the transaction is
@@ -209,23 +222,28 @@ func (s *Store) Set(ctx context.Context, name string, value any) error {
 	if err := probe.set(name, value); err != nil {
 		return err
 	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		s.db.AfterCommit(ctx, s.reload)
+		return s.put(ctx, name, value)
+	})
+}
+
+// put stores one value that fits, in the transaction of ctx.
+func (s *Store) put(ctx context.Context, name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode setting %s: %w", name, err)
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := s.db.Exec(ctx, `INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-			name, string(text), s.now())
-		if err != nil {
-			return fmt.Errorf("store setting %s: %w", name, err)
-		}
-		s.db.AfterCommit(ctx, func() {
-			// The row is committed: a failing reload leaves the old value in force until
-			// the next start, and the next Set tries again. The transaction of ctx is over, so
-			// that nothing can be read with it.
-			_ = s.Load(context.Background())
-		})
-		return nil
-	})
+	_, err = s.db.Exec(ctx, `INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+		name, string(text), s.now())
+	if err != nil {
+		return fmt.Errorf("store setting %s: %w", name, err)
+	}
+	return nil
 }
+
+// reload puts in force what was committed. Failing leaves the old values until the next
+// start or the next change. The transaction is over, so that nothing can be read with its
+// context.
+func (s *Store) reload() { _ = s.Load(context.Background()) }
