@@ -41,6 +41,7 @@ type Git struct {
 	started atomic.Int64
 	running atomic.Int64
 	serial  atomic.Int64 // makes names of temporary folders differ
+	states  shares       // looks at references, see Repo.RefState
 
 	deflaters sync.Pool         // of *zlib.Writer, most of a megabyte each
 	tending   [64]chan struct{} // see Repo.tend; repositories may share one

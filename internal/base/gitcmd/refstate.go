@@ -12,8 +12,15 @@ import (
 
 // RefState gives a text that is the same exactly as long as HEAD and every reference
 // stay where they are, apart from those below the hidden prefixes such as
-// "refs/keep-around/". It starts no process.
+// "refs/keep-around/". It starts no process. Those who ask at once have one look at the
+// references, which begins after all of them have asked.
 func (r *Repo) RefState(ctx context.Context, hidden ...string) (string, error) {
+	return r.git.states.share(ctx, r.path+"\x00"+strings.Join(hidden, "\x00"), func(ctx context.Context) (string, error) {
+		return r.lookAtRefs(ctx, hidden)
+	})
+}
+
+func (r *Repo) lookAtRefs(ctx context.Context, hidden []string) (string, error) {
 	sum := sha256.New()
 	head, err := os.ReadFile(filepath.Join(r.path, string(HEAD)))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
