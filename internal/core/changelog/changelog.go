@@ -69,7 +69,9 @@ func (i *Input) complete(p *project.Project, now time.Time) {
 	if p.DefaultBranch != nil {
 		set(&i.Branch, *p.DefaultBranch)
 	}
-	set(&i.To, i.Branch)
+	if i.Branch != "" {
+		set(&i.To, gitcmd.Branches+i.Branch) // in full, as a tag may have the same name
+	}
 	set(&i.Trailer, "Changelog")
 	set(&i.ConfigFile, ".gitlab/changelog_config.yml")
 	set(&i.File, "CHANGELOG.md")
@@ -121,7 +123,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p *project.Project, i
 // insert makes the commit with the section.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, in *Input, section string) error {
 	action := repo.Action{Kind: repo.ActionCreate, Path: in.File}
-	old, last, err := s.read(ctx, as, p, in.File, in.Branch)
+	old, last, err := s.read(ctx, as, p, in.File, gitcmd.Branches+in.Branch)
 	switch {
 	case errs.Is(err, errs.NotFound):
 	case err != nil:

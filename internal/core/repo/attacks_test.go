@@ -79,6 +79,13 @@ func TestService_sameNameOfBranchAndTag(t *testing.T) {
 				}
 			}
 		}
+		// A commit starts from a branch where it is told a branch.
+		c, err := w.repos.Commit(ctx, w.owner, w.as(w.owner), repo.CommitInput{
+			Branch: "third", StartBranch: "twice", Message: "m", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "c", Content: ptr("1")}},
+		})
+		if check(t, err); c.Parents[0] != branched.ID {
+			t.Errorf("a commit starts from %s, want %s", c.Parents[0], branched.ID)
+		}
 		b, err := w.repos.FindBranch(ctx, w.reporter, w.as(w.reporter), "twice")
 		check(t, err)
 		tag, err := w.repos.FindTag(ctx, w.reporter, w.as(w.reporter), "twice")

@@ -293,7 +293,11 @@ func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.
 		}
 		source = in.StartIn
 	}
-	rev, err := resolve(ctx, there, source, start, "Ref")
+	name := start
+	if _, err := there.Branch(ctx, start); err == nil && in.StartSHA == "" {
+		name = gitcmd.Branches + start // which a tag of the same name does not stand before
+	}
+	rev, err := resolve(ctx, there, source, name, "Ref")
 	if errs.Is(err, errs.NotFound) {
 		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf("Cannot find %s: %s", startWord(in), start))
 	}

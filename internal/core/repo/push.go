@@ -94,10 +94,17 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 // quarantine, or the repository itself where it brings none. A refusal is text for the
 // person who pushes; err is a failure of the server.
 func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChange, options []string) (refusal string, err error) {
+	named := make(map[gitcmd.RefName]bool, len(changes))
 	for _, c := range changes {
-		if !c.Ref.Valid() { // git takes names that we do not
+		switch {
+		case !c.Ref.Valid(): // git takes names that we do not
 			return "GitLab: " + textBranchName, nil
+		case named[c.Ref]:
+			return "GitLab: " + string(c.Ref) + " cannot be changed twice in one push.", nil
+		case c.Old.IsZero() && c.New.IsZero():
+			return "GitLab: " + string(c.Ref) + " is not there and cannot be deleted.", nil
 		}
+		named[c.Ref] = true
 	}
 	if err = p.anew(ctx); err == nil {
 		err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)

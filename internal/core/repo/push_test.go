@@ -52,6 +52,27 @@ func TestPush_Apply_impossible(t *testing.T) {
 	})
 }
 
+// No git sends these, and no log is to fill with failures because somebody does.
+func TestPush_Check_nonsense(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		tip := w.put("main", "a", "a\n").ID
+		for want, changes := range map[string][]repo.RefChange{
+			"cannot be changed twice":  {{Ref: "refs/heads/x", New: tip}, {Ref: "refs/heads/y", New: tip}, {Ref: "refs/heads/x", Old: tip}},
+			"is not there":             {{Ref: "refs/heads/x"}},
+			"with an invalid name":     {{Ref: "refs/heads/../x", New: tip}},
+			"invalid name":             {{Ref: "refs/x", New: tip}},
+			"create a branch with an ": {{Ref: "config", New: tip}},
+		} {
+			push, err := w.repos.BeginPush(t.Context(), w.developer, w.as(w.developer))
+			check(t, err)
+			if refusal, err := push.Check(t.Context(), w.open(), changes, nil); err != nil || !strings.Contains(refusal, want) {
+				t.Errorf("%v: %q, %v, want %q", changes, refusal, err, want)
+			}
+		}
+	})
+}
+
 // The attack: somebody begins a push, holds back its end, and is shut out meanwhile. What
 // was true when the push began counts for nothing when it ends.
 func TestPush_Check_shutOut(t *testing.T) {

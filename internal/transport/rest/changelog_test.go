@@ -95,6 +95,14 @@ func TestChangelog(t *testing.T) {
 		if c := p.do("dev", "GET", appPath+"/repository/commits/main", ""); c["author_name"] != "Maint" {
 			t.Errorf("author %v", c["author_name"])
 		}
+		// A tag of the name of a branch is not the branch.
+		p.do("maint", "POST", appPath+"/repository/branches", `{"branch":"stable","ref":"main"}`)
+		p.do("maint", "POST", appPath+"/repository/tags", `{"tag_name":"stable","ref":"`+ids["first"]+`"}`)
+		p.want("maint", "POST", path, `{"version":"1.3.0","branch":"stable","from":"`+ids["first"]+`","date":"2023-05-23"}`, 200, `200`)
+		got := p.send("dev", "GET", appPath+"/repository/files/CHANGELOG.md/raw?ref=refs%2Fheads%2Fstable", "").Body.String()
+		if newer, rest, ok := strings.Cut(got, "\n## 1.2.0"); !ok || !strings.HasPrefix(newer, "## 1.3.0 (2023-05-23)\n\n### ") || "## 1.2.0"+rest != want+"\n"+older {
+			t.Errorf("file of the branch\n%s", got)
+		}
 	})
 }
 
