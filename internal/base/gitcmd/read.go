@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 )
 
 const (
@@ -240,12 +241,30 @@ type BlobReader struct {
 	close func() error
 }
 
+// Then makes Close call fn as well, the first time.
+func (b *BlobReader) Then(fn func()) {
+	end, once := b.close, sync.OnceFunc(fn)
+	b.close = func() error {
+		defer once()
+		if end == nil {
+			return nil
+		}
+		return end()
+	}
+}
+
 // Close ends the process behind the reader, if there is one.
 func (b *BlobReader) Close() error {
 	if b.close == nil {
 		return nil
 	}
 	return b.close()
+}
+
+// Streams reports whether OpenBlob keeps a process for a blob until it is closed.
+func (r *Repo) Streams(ctx context.Context, id ObjectID) (bool, error) {
+	info, err := r.Info(ctx, id)
+	return info.Size > streamFrom, err
 }
 
 // OpenBlob opens a blob of any size. Up to 1 MiB it comes from a kept-open process or

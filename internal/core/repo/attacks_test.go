@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
 
@@ -257,6 +259,55 @@ func TestService_hidingNames(t *testing.T) {
 				continue
 			}
 			check(t, f.Blob.Close())
+		}
+	})
+}
+
+// The attack: somebody begins to read large files and takes nothing, so that nobody else
+// gets any. Each of them holds a process.
+func TestService_Blob_heldBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.put("main", "small", "1")
+		w.put("main", "large", strings.Repeat("content\n", 200_000))
+		w.exec("UPDATE namespaces SET visibility = 20")
+		open := func(as authz.Actor, path string) (*repo.File, error) {
+			return w.repos.File(ctx, as, w.as(as), path, "main", repo.WithoutHistory)
+		}
+		anybody := authz.Actor{Address: "192.0.2.1"}
+		var held []*repo.File
+		for range 16 {
+			f, err := open(anybody, "large")
+			check(t, err)
+			held = append(held, f)
+		}
+		if _, err := open(anybody, "large"); !errs.Is(err, errs.Unavailable) {
+			t.Errorf("one more: %v", err)
+		}
+		for name, read := range map[string]struct {
+			as   authz.Actor
+			path string
+		}{
+			"a small file": {anybody, "small"}, "another address": {authz.Actor{Address: "192.0.2.2"}, "large"}, "a member": {w.reporter, "large"},
+		} {
+			f, err := open(read.as, read.path)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			content, err := io.ReadAll(f.Blob)
+			if err := errors.Join(err, f.Blob.Close()); err != nil || int64(len(content)) != f.Blob.Size {
+				t.Errorf("%s: %d bytes of %d, %v", name, len(content), f.Blob.Size, err)
+			}
+		}
+		for range 2 { // the second time is nothing
+			check(t, held[0].Blob.Close())
+		}
+		f, err := open(anybody, "large")
+		check(t, err)
+		for _, h := range append(held[1:], f) {
+			check(t, h.Blob.Close())
 		}
 	})
 }

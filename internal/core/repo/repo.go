@@ -71,6 +71,7 @@ type Service struct {
 	packs    *spool.Cache
 	fetches  *gate
 	receives *gate
+	streams  *gate
 	log      *slog.Logger
 	now      func() time.Time
 	baseURL  string
@@ -122,7 +123,8 @@ func New(d Deps) *Service {
 	return &Service{
 		PushRules: &pushrule.Service{DB: d.DB, Policy: d.Policy, Bus: d.Bus, Now: d.Now},
 		db:        d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs, fetches: newGate(d.Fetches), receives: newGate(pushLimits),
+		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs,
+		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}
 }

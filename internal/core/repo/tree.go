@@ -145,12 +145,38 @@ func (s *Service) Blob(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, errs.Missing("Blob")
 	}
-	blob, err := r.OpenBlob(ctx, id)
+	blob, err := s.openBlob(ctx, as, r, id)
 	if err != nil {
 		return nil, missing(err, "Blob")
 	}
 	return blob, nil
 }
+
+// openBlob opens a blob. One that a process streams holds that process for as long as its
+// reader likes: nobody gets so many that others get none.
+func (s *Service) openBlob(ctx context.Context, as authz.Actor, r *gitcmd.Repo, id gitcmd.ObjectID) (*gitcmd.BlobReader, error) {
+	streams, err := r.Streams(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !streams:
+		return r.OpenBlob(ctx, id)
+	}
+	leave, err := s.streams.enter(ctx, as)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := r.OpenBlob(ctx, id)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	blob.Then(leave)
+	return blob, nil
+}
+
+// streamLimits bound the large files that are being sent.
+var streamLimits = FetchLimits{Running: 60}
 
 // File is a file at one commit.
 type File struct {
@@ -199,7 +225,7 @@ func (s *Service) File(ctx context.Context, as authz.Actor, p *project.Project, 
 			return nil, err
 		}
 	}
-	if out.Blob, err = r.OpenBlob(ctx, entry.ID); err != nil {
+	if out.Blob, err = s.openBlob(ctx, as, r, entry.ID); err != nil {
 		return nil, missing(err, "File")
 	}
 	return out, nil

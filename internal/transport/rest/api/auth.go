@@ -114,6 +114,7 @@ func (x *exchange) signIn() error {
 	if err != nil {
 		return err
 	}
+	x.as.Address = x.address // of nobody as well
 	if ok {
 		if err := x.authenticate(c); err != nil {
 			return err
