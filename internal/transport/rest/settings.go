@@ -127,6 +127,9 @@ type settingsEntity struct {
 	FullRepack        int  `json:"housekeeping_full_repack_period"`
 	GC                int  `json:"housekeeping_gc_period"`
 	IncrementalRepack int  `json:"housekeeping_incremental_repack_period"`
+	WebEnabled        bool `json:"throttle_unauthenticated_web_enabled"`
+	WebRequests       int  `json:"throttle_unauthenticated_web_requests_per_period"`
+	WebPeriod         int  `json:"throttle_unauthenticated_web_period_in_seconds"`
 }
 
 func newSettingsEntity(s *setting.Settings) settingsEntity {
@@ -134,6 +137,8 @@ func newSettingsEntity(s *setting.Settings) settingsEntity {
 	return settingsEntity{
 		ID: 1, settingValues: settingValues(*s), LocalRequests: s.AllowLocalRequestsFromWebHooksAndServices,
 		FullRepack: period, GC: period, IncrementalRepack: period,
+		WebEnabled: s.ThrottleUnauthenticatedEnabled, WebRequests: s.ThrottleUnauthenticatedRequestsPerPeriod,
+		WebPeriod: s.ThrottleUnauthenticatedPeriodInSeconds,
 	}
 }
 
