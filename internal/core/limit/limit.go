@@ -44,7 +44,8 @@ const (
 	LargeBlob     Class = "large_blob_download"            // project, whoever asks
 )
 
-const tenMinutes = 10 * time.Minute
+// longer is the window of what people do again and again.
+const longer = 10 * time.Minute
 
 // LargeBody is the size in bytes above which a commit of the API is of LargeCommits, and
 // LargeFile that above which a blob is of LargeBlob.
@@ -73,10 +74,10 @@ var rules = map[Class]rule{
 	Search: {every: time.Minute, most: func(s *setting.Settings, as authz.Actor) int {
 		return choose(as.Known(), s.SearchRateLimit, s.SearchRateLimitUnauthenticated)
 	}},
-	UsersByID: {every: tenMinutes, most: func(s *setting.Settings, as authz.Actor) int {
+	UsersByID: {every: longer, most: func(s *setting.Settings, as authz.Actor) int {
 		return choose(as.Admin || as.Auditor, 0, s.UsersGetByIDLimit)
 	}},
-	ProjectsList: {every: tenMinutes, most: func(s *setting.Settings, as authz.Actor) int {
+	ProjectsList: {every: longer, most: func(s *setting.Settings, as authz.Actor) int {
 		return choose(as.Known(), 0, s.ProjectsAPIRateLimitUnauthenticated)
 	}},
 	UserFollowers: {every: time.Minute, most: func(s *setting.Settings, _ authz.Actor) int { return s.UsersAPILimitFollowers }},
