@@ -27,7 +27,7 @@ func (w *world) push(ctx context.Context, from, source string) (*world, error) {
 		return nil, err
 	}
 	branch := strings.TrimSpace(head)
-	out := &world{size: w.size, url: w.url, tokens: w.tokens, users: w.users, source: source}
+	out := &world{size: w.size, url: w.url, tokens: w.tokens, users: w.users, source: source, real: true}
 	made, err := newAPI(w.url, rootToken).post(ctx, "/projects", map[string]any{"name": "Real", "path": "real", "visibility": "private", "default_branch": branch})
 	if err != nil {
 		return nil, err

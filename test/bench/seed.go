@@ -44,6 +44,7 @@ type world struct {
 	shas    []string
 	source  string // the repository that was pushed
 	id      int
+	real    bool   // a repository that was given, not made
 	branch  string // of a real repository
 
 	archived []string // commits of about 3 MB as tar.gz; the last ones are asked for once

@@ -55,7 +55,7 @@ func TestCommitHistory(t *testing.T) {
 			{"", "GET", "/contributors", "", 200, `[{"name":"Dev","email":"dev@example.com","commits":1,"additions":0,"deletions":0},` +
 				`{"name":"Maint","email":"maint@example.com","commits":1,"additions":0,"deletions":0}]`},
 			{"", "GET", "/contributors?order_by=name", "", 200, ""},
-			{"", "GET", "/contributors?ref=none", "", 404, `{"message":"404 Not found"}`},
+			{"", "GET", "/contributors?ref=none", "", 404, `{"message":"404 Not Found"}`},
 			{"", "GET", "/tree?pagination=none", "", 400, `{"error":"pagination cannot be \"none\" unless \"recursive\" is true"}`},
 			{
 				"", "GET", "/compare?from=main&to=feature&from_project_id=99999", "", 403,
