@@ -91,60 +91,20 @@ func run() (err error) {
 	return measure(ctx, o, folder, s, out)
 }
 
-// measure runs everything against a server that is up and empty.
+// measure runs everything against a server that is up and empty. A real repository comes
+// last, so that what housekeeping does with it is in nobody's way.
 func measure(ctx context.Context, o options, folder string, s *server, out *report) error {
 	w, err := fill(ctx, o, s, filepath.Join(folder, "seed.git"))
 	if err != nil {
 		return fmt.Errorf("fill the server: %w", err)
 	}
-	failed := 0
 	l := &loader{server: s, length: o.length}
 	if err := l.background(ctx); err != nil {
 		return err
 	}
-	worlds := []*world{w}
-	if o.repo != "" {
-		public, err := w.push(ctx, o.repo, filepath.Join(folder, "real.git"))
-		if err != nil {
-			return fmt.Errorf("push %s: %w", o.repo, err)
-		}
-		worlds = append(worlds, public)
-	}
-	for i, w := range worlds {
-		var ops []operation
-		if i == 0 {
-			ops = operations(w, o)
-		} else {
-			if err := w.packed(ctx, s); err != nil {
-				return err
-			}
-			out.line("\nRepository %s: %d commits.\n", o.repo, w.commits)
-			if o.only.MatchString("first time") {
-				if err := l.measureFirsts(ctx, w, out); err != nil {
-					return err
-				}
-			}
-			if ops, err = w.readsOfReal(ctx, o); err != nil {
-				return err
-			}
-		}
-		out.header()
-		for _, op := range ops {
-			if !o.only.MatchString(op.name) {
-				continue
-			}
-			r, err := l.measure(ctx, op)
-			if err != nil {
-				return fmt.Errorf("%s: %w", op.name, err)
-			}
-			failed += r.one.errors + r.eight.errors
-			out.row(op, r)
-		}
-		if o.only.MatchString("git clone") || o.only.MatchString("git push") || o.only.MatchString("git archive") {
-			if err := measureGit(ctx, o, folder, s, w, out); err != nil {
-				return fmt.Errorf("git: %w", err)
-			}
-		}
+	failed, err := l.measureWorld(ctx, o, folder, w, operations(w, o), out)
+	if err != nil {
+		return err
 	}
 	if o.only.MatchString("ssh") {
 		if err := measureSSH(ctx, folder, s, w, out); err != nil {
@@ -160,10 +120,62 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 	if err != nil {
 		return err
 	}
-	if failed += more; failed > 0 {
+	failed += more
+	if o.repo != "" {
+		if more, err = l.measureReal(ctx, o, folder, w, out); err != nil {
+			return err
+		}
+		failed += more
+	}
+	if failed > 0 {
 		return fmt.Errorf("%d requests failed", failed)
 	}
 	return nil
+}
+
+// measureWorld measures operations on a repository and what git does with it. It gives
+// the requests that failed.
+func (l *loader) measureWorld(ctx context.Context, o options, folder string, w *world, ops []operation, out *report) (failed int, err error) {
+	out.header()
+	for _, op := range ops {
+		if !o.only.MatchString(op.name) {
+			continue
+		}
+		r, err := l.measure(ctx, op)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", op.name, err)
+		}
+		failed += r.one.errors + r.eight.errors
+		out.row(op, r)
+	}
+	if o.only.MatchString("git clone") || o.only.MatchString("git push") || o.only.MatchString("git archive") {
+		if err := measureGit(ctx, o, folder, l.server, w, out); err != nil {
+			return failed, fmt.Errorf("git: %w", err)
+		}
+	}
+	return failed, nil
+}
+
+// measureReal pushes a real repository and measures it like the one that was made.
+func (l *loader) measureReal(ctx context.Context, o options, folder string, w *world, out *report) (failed int, err error) {
+	public, err := w.push(ctx, o.repo, filepath.Join(folder, "real.git"))
+	if err != nil {
+		return 0, fmt.Errorf("push %s: %w", o.repo, err)
+	}
+	if err := public.packed(ctx, l.server); err != nil {
+		return 0, err
+	}
+	out.line("\nRepository %s: %d commits.\n", o.repo, public.commits)
+	if o.only.MatchString("first time") {
+		if err := l.measureFirsts(ctx, public, out); err != nil {
+			return 0, err
+		}
+	}
+	ops, err := public.readsOfReal(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	return l.measureWorld(ctx, o, folder, public, ops, out)
 }
 
 // wait ends after d or with ctx.

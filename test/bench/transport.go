@@ -15,11 +15,8 @@ import (
 // half a minute, so fewer have to do.
 func measureGit(ctx context.Context, o options, folder string, s *server, w *world, out *report) error {
 	rounds := 20
-	switch {
-	case o.quick:
+	if o.quick || w.real {
 		rounds = 3
-	case w.real:
-		rounds = 4
 	}
 	if err := s.quiet(ctx); err != nil {
 		return err
