@@ -154,6 +154,10 @@ func measureMemory(ctx context.Context, o options, s *server, out *report) error
 	if err != nil {
 		return err
 	}
+	program, err := s.memory("RssFile")
+	if err != nil {
+		return err
+	}
 	peak, err := s.memory("VmHWM")
 	if err != nil {
 		return err
@@ -162,6 +166,6 @@ func measureMemory(ctx context.Context, o options, s *server, out *report) error
 	if err != nil {
 		return err
 	}
-	out.memory(o.rest, idle, peak, float64(binary.Size())/(1<<20))
+	out.memory(o.rest, idle, program, peak, float64(binary.Size())/(1<<20))
 	return nil
 }

@@ -151,7 +151,7 @@ func (w *world) readsOfReal(ctx context.Context, o options) ([]operation, error)
 		}),
 		w.read("commits, page of 20", goal{}, rows(20), func(int) string { return at("/repository/commits?per_page=20") }),
 		w.read("commits of a path, page of 20", goal{rate: 300}, nil, func(i int) string {
-			return at("/repository/commits?per_page=20&path=%s", url.QueryEscape(files[i%min(40, len(files))]))
+			return at("/repository/commits?per_page=20&path=%s", url.QueryEscape(files[i%min(10, len(files))]))
 		}),
 		w.read("archive tar.gz, again", goal{rate: 100}, nil, func(int) string { return at("/repository/archive.tar.gz?sha=%s", w.archived[0]) }),
 	}, nil

@@ -115,9 +115,10 @@ func (r *report) storm(n int, one, all, wall time.Duration, size int64, most flo
 		wall.Seconds(), float64(size)/(1<<20), met(ratio <= most, fmt.Sprintf("%.0fx", most)))
 }
 
-func (r *report) memory(rest time.Duration, idle, peak, binary float64) {
+func (r *report) memory(rest time.Duration, idle, program, peak, binary float64) {
 	r.line("\n| size | MB | goal |\n|---|--:|---|")
 	r.line("| memory %d s after the last request | %.1f | %s |", int(rest.Seconds()), idle, met(idle <= 45, "45 MB"))
+	r.line("| of it pages of the program, which the kernel may drop | %.1f | |", program)
 	r.line("| memory at most | %.1f | |", peak)
 	r.line("| binary | %.1f | |", binary)
 }
