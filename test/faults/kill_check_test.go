@@ -193,7 +193,7 @@ func (k *killed) locks(t *testing.T) []string {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if strings.HasSuffix(path, ".lock") {
+		if strings.HasSuffix(path, ".lock") || filepath.Base(path) == "packed-refs.new" {
 			found = append(found, path)
 		}
 		return err

@@ -136,7 +136,7 @@ func (r *Repo) leftovers(ctx context.Context, now time.Time) ([]string, error) {
 			return err
 		}
 		name, rel := d.Name(), strings.TrimPrefix(path, r.path+string(filepath.Separator))
-		lock := !d.IsDir() && strings.HasSuffix(name, ".lock")
+		lock := !d.IsDir() && isLock(name)
 		incoming := incoming(d)
 		if lock || incoming {
 			info, err := d.Info()

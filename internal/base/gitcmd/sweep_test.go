@@ -36,7 +36,7 @@ func TestRepo_staleLocks(t *testing.T) {
 			}
 			before := time.Now().Add(-time.Minute)
 			for _, path := range []string{
-				"HEAD.lock", "packed-refs.lock", "objects/info/commit-graph.lock", "objects/pack/multi-pack-index.lock", "refs/heads/deep/topic.lock",
+				"HEAD.lock", "packed-refs.lock", "packed-refs.new", "objects/info/commit-graph.lock", "objects/pack/multi-pack-index.lock", "refs/heads/deep/topic.lock",
 			} {
 				put(path, before)
 			}
@@ -46,7 +46,7 @@ func TestRepo_staleLocks(t *testing.T) {
 			}
 			var left []string
 			if err := filepath.WalkDir(r.Path(), func(path string, _ fs.DirEntry, err error) error {
-				if strings.HasSuffix(path, ".lock") {
+				if strings.HasSuffix(path, ".lock") || strings.HasSuffix(path, ".new") {
 					left = append(left, path)
 				}
 				return err
@@ -77,6 +77,29 @@ func TestRepo_UpdateRefs_staleHead(t *testing.T) {
 	}
 	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/main", Old: old, New: next}, {Ref: "refs/heads/topic", Old: next}}); err != nil {
 		t.Errorf("a lock of HEAD that a crash left is in the way: %v", err)
+	}
+}
+
+// The packed references that git was writing when it was killed are in nobody's way: a
+// deletion has to rewrite them.
+func TestRepo_UpdateRefs_stalePackedRefs(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	r := newRepo(t, newGit(t))
+	old := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/topic", New: old, AnyOld: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Maintain(ctx, gitcmd.Maintenance{}); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(r.Path(), "packed-refs.new")
+	before := time.Now().Add(-time.Minute)
+	if err := errors.Join(os.WriteFile(left, []byte("# pack"), 0o600), os.Chtimes(left, before, before)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/topic", Old: old}}); err != nil {
+		t.Errorf("what a crash left is in the way: %v", err)
 	}
 }
 

@@ -129,11 +129,18 @@ func (a *awaiting) Write(p []byte) (int, error) {
 // when it was killed.
 var errLocked = errors.New("reference is locked")
 
+// newPackedRefs is what git writes before it replaces the packed references, under their
+// lock. Where it was killed the file stays, and git refuses to begin another one.
+const newPackedRefs = "packed-refs.new"
+
+// isLock reports whether a file of this name keeps git from its work.
+func isLock(name string) bool { return strings.HasSuffix(name, ".lock") || name == newPackedRefs }
+
 // dropStaleLocks removes the lock files of these references that are older than this
 // process: whoever made them is gone, with the power or with the server before. git locks
 // HEAD as well where it names one of them. It reports whether there was one.
 func (r *Repo) dropStaleLocks(updates []RefUpdate) bool {
-	names := []string{"packed-refs.lock", "HEAD.lock"}
+	names := []string{"packed-refs.lock", newPackedRefs, "HEAD.lock"}
 	for _, u := range updates {
 		names = append(names, string(u.Ref)+".lock")
 	}
@@ -166,7 +173,7 @@ func (r *Repo) DropStaleLocks(names ...RefName) {
 // dropAllStaleLocks removes every lock that is older than this process. git would take
 // it for one of somebody who is at work, and refuse to pack or to write a commit graph.
 func (r *Repo) dropAllStaleLocks() error {
-	for _, pattern := range []string{"*.lock", "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
+	for _, pattern := range []string{"*.lock", newPackedRefs, "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
 		found, err := filepath.Glob(filepath.Join(r.path, filepath.FromSlash(pattern)))
 		if err != nil {
 			return fmt.Errorf("look for locks: %w", err)
@@ -179,7 +186,7 @@ func (r *Repo) dropAllStaleLocks() error {
 		if errors.Is(err, fs.ErrNotExist) { // it went away meanwhile
 			return nil
 		}
-		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+		if err == nil && !d.IsDir() && isLock(d.Name()) {
 			r.dropStaleLock(path)
 		}
 		return err
@@ -205,6 +212,7 @@ func refError(err error) error {
 		{"unable to resolve reference", ErrRefMoved},
 		{"reference is missing but expected", ErrRefMoved},
 		{".lock': File exists", errors.Join(ErrRefMoved, errLocked)},
+		{newPackedRefs + ": File exists", errors.Join(ErrRefMoved, errLocked)},
 		{"exists; cannot create", ErrRefConflict},
 		{"there is a non-empty directory", ErrRefConflict},
 		{"cannot process", ErrRefConflict},
