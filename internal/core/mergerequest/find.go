@@ -108,6 +108,23 @@ func (s *Service) load(ctx context.Context, cond string, args ...any) (*MergeReq
 	return &m, nil
 }
 
+// still reads a bare request that was known before, and its project, for work that nobody
+// waits for. Both are nil where the request is gone or the project is being deleted.
+func (s *Service) still(ctx context.Context, id ID) (*project.Project, *MergeRequest, error) {
+	m, err := s.load(ctx, "m.id = ?", id)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
+	if err != nil || projects[m.ProjectID] == nil {
+		return nil, nil, err
+	}
+	return projects[m.ProjectID], m, nil
+}
+
 // complete fills what hangs on one request of p.
 func (s *Service) complete(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	page := []*MergeRequest{m}

@@ -178,20 +178,9 @@ func (s *Service) settleOne(ctx context.Context, l *lease) error {
 		return nil
 	}
 	defer s.merging.Delete(l.RequestID)
-	m, err := s.load(ctx, "m.id = ?", l.RequestID)
-	if errs.Is(err, errs.NotFound) {
-		return nil
-	}
-	if err != nil {
+	p, m, err := s.still(ctx, l.RequestID)
+	if err != nil || m == nil {
 		return err
-	}
-	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
-	if err != nil {
-		return err
-	}
-	p := projects[m.ProjectID]
-	if p == nil {
-		return nil // it is being deleted
 	}
 	merged, err := s.settle(ctx, p, l)
 	if err == nil {

@@ -39,7 +39,7 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	if err := s.mayRebase(ctx, as, p, m); err != nil {
+	if _, err := s.mayRebase(ctx, as, p, m); err != nil {
 		return err
 	}
 	busy := errs.New(errs.Conflict, "409 Conflict - a rebase or a merge of this merge request is under way")
@@ -73,32 +73,32 @@ func (s *Service) Rebasing(ctx context.Context, m *MergeRequest) (bool, error) {
 	return yes, nil
 }
 
-// mayRebase requires a source branch that the actor may push over.
-func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+// mayRebase requires a source branch that the actor may push over, and gives its project.
+func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (*project.Project, error) {
 	source, err := s.source(ctx, p, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if source == nil {
-		return errs.Denied("Source branch does not exist")
+		return nil, errs.Denied("Source branch does not exist")
 	}
 	tip, err := s.tip(ctx, source, m.SourceBranch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if tip.IsZero() {
-		return errs.Denied("Source branch does not exist")
+		return nil, errs.Denied("Source branch does not exist")
 	}
 	if err := s.repos.MayCommit(ctx, as, source, m.SourceBranch); errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
-		return errs.Denied("Cannot push to source branch")
+		return nil, errs.Denied("Cannot push to source branch")
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	access, err := s.repos.BranchAccess(ctx, as, source, m.SourceBranch)
 	if err == nil && !access.ForcePush {
-		return errs.Denied("Source branch is protected from force push")
+		err = errs.Denied("Source branch is protected from force push")
 	}
-	return err
+	return source, err
 }
 
 // rebase does what somebody has asked for, if he may still do it. It is tried again only
@@ -135,33 +135,23 @@ func (s *Service) rebase(ctx context.Context, job rebasing) error {
 }
 
 func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
-	m, err := s.load(ctx, "m.id = ?", job.RequestID)
-	if errs.Is(err, errs.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
-	if err != nil {
+	p, m, err := s.still(ctx, job.RequestID)
+	if err != nil || m == nil {
 		return err
 	}
 	users, err := s.accounts.ByIDs(ctx, []authz.UserID{job.UserID})
 	if err != nil {
 		return err
 	}
-	p, u := projects[m.ProjectID], users[job.UserID]
-	if p == nil || u == nil || m.State == StateMerged {
+	u := users[job.UserID]
+	if u == nil || m.State == StateMerged {
 		return nil // gone, or done in the meantime
 	}
 	if u.State != account.Active {
 		return errs.Denied("Cannot push to source branch")
 	}
-	if err := s.mayRebase(ctx, u.Actor(), p, m); err != nil {
-		return err
-	}
-	source, err := s.source(ctx, p, m)
-	if err != nil || source == nil {
+	source, err := s.mayRebase(ctx, u.Actor(), p, m)
+	if err != nil {
 		return err
 	}
 	onto, err := s.tip(ctx, p, m.TargetBranch)
