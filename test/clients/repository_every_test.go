@@ -342,7 +342,7 @@ func (e *every) repository(t *testing.T) {
 
 func (e *every) changelog(t *testing.T) {
 	e.calls("Repositories", "AddChangelog", "GenerateChangelogData")
-	// The client cannot read commits with trailers, of which the contract gives lists: git writes this one.
+	// The commit has a trailer.
 	e.git(t, e.copy, "", "fetch", "-q", "origin", "main")
 	e.git(t, e.copy, "", "reset", "-q", "--soft", "FETCH_HEAD")
 	e.git(t, e.copy, "", "read-tree", "FETCH_HEAD")

@@ -101,7 +101,7 @@ func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams)
 }
 
 func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, stats bool) (commitDetailEntity, error) {
-	out := commitDetailEntity{commitEntity: s.commitEntity(p, c).withTrailers(), ProjectID: p.ID}
+	out := commitDetailEntity{commitEntity: s.commitEntity(p, c), ProjectID: p.ID}
 	pipeline, err := s.Checks.Last(ctx, as, p, c.ID)
 	if err != nil {
 		return out, err

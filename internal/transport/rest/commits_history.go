@@ -149,6 +149,6 @@ func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, messag
 		out.Status, out.Body = http.StatusOK, map[string]string{"dry_run": "success"}
 		return out, nil
 	}
-	out.Body = s.commitEntity(p, c).withTrailers()
+	out.Body = s.commitEntity(p, c)
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,6 +69,45 @@ func TestCommitHistory(t *testing.T) {
 		}
 		if w := p.send("", "GET", appPath+"/repository/tree?pagination=none&recursive=true", ""); w.Code != 200 || w.Header().Get("X-Total") != "" || strings.Count(w.Body.String(), `"id"`) != 2 {
 			t.Errorf("whole tree: %d %v %s", w.Code, w.Header(), w.Body)
+		}
+	})
+}
+
+// A commit that is read or made by itself never carries its trailers, on which clients fail;
+// a list carries them where it is asked to.
+func TestCommit_trailers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		commits := appPath + "/repository/commits"
+		made := p.do("maint", "POST", commits, `{"branch":"signed","start_branch":"main","commit_message":"Sign it\n\nSigned-off-by: Ann <ann@example.com>\nSigned-off-by: Ben <ben@example.com>",`+
+			`"actions":[{"action":"create","file_path":"signed.txt","content":"x"}]}`)
+		picked := p.do("maint", "POST", commits+"/signed/cherry_pick", `{"branch":"main"}`)
+		first := func(query string) map[string]any {
+			var list []map[string]any
+			if body := p.send("dev", "GET", commits+"?ref_name=signed"+query, "").Body.Bytes(); json.Unmarshal(body, &list) != nil || len(list) == 0 {
+				t.Fatalf("list %s: %s", query, body)
+			}
+			return list[0]
+		}
+		for what, got := range map[string]map[string]any{
+			"create": made, "get": p.do("dev", "GET", commits+"/signed", ""), "cherry-pick": picked,
+			"revert":         p.do("maint", "POST", commits+"/"+picked["id"].(string)+"/revert", `{"branch":"main"}`),
+			"branch":         p.do("dev", "GET", appPath+"/repository/branches/signed", "")["commit"].(map[string]any),
+			"list unasked":   first(""),
+			"compared":       p.do("dev", "GET", appPath+"/repository/compare?from=main&to=signed", "")["commit"].(map[string]any),
+			"list for false": first("&trailers=false"),
+		} {
+			if !equalJSON(got["trailers"], map[string]any{}) || !equalJSON(got["extended_trailers"], map[string]any{}) {
+				t.Errorf("%s: got %v and %v, want them empty", what, got["trailers"], got["extended_trailers"])
+			}
+		}
+		listed := first("&trailers=true")
+		if want := (map[string]any{"Signed-off-by": "Ben <ben@example.com>"}); !equalJSON(listed["trailers"], want) {
+			t.Errorf("trailers of the list: got %v, want %v", listed["trailers"], want)
+		}
+		if want := (map[string]any{"Signed-off-by": []string{"Ann <ann@example.com>", "Ben <ben@example.com>"}}); !equalJSON(listed["extended_trailers"], want) {
+			t.Errorf("extended trailers of the list: got %v, want %v", listed["extended_trailers"], want)
 		}
 	})
 }

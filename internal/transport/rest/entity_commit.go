@@ -64,7 +64,10 @@ func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity
 	return e
 }
 
-// withTrailers fills the trailers from the last paragraph of the message.
+// withTrailers fills the trailers from the last paragraph of the message. Only lists that
+// were asked for trailers carry them: everywhere else both objects are empty, because the
+// clients written in Go decode a commit into maps of strings and fail on the arrays of
+// extended_trailers.
 func (e commitEntity) withTrailers() commitEntity {
 	for _, t := range gitcmd.Trailers(e.Message) {
 		e.Trailers[t.Key] = t.Value
