@@ -9,8 +9,8 @@ import (
 
 func (s *story) version(t *testing.T) {
 	v := got(s.root.Version.GetVersion()).must(t)
-	if v.Version != "16.0.0" || v.Revision == "" {
-		t.Errorf("version: got %+v, want 16.0.0 and a revision", v)
+	if v.Version != "16.0.0-ee" || v.Revision == "" {
+		t.Errorf("version: got %+v, want 16.0.0-ee and a revision", v)
 	}
 	m := got(s.root.Metadata.GetMetadata()).must(t)
 	if m.Version != v.Version || m.Revision != v.Revision || !m.Enterprise || m.KAS.Enabled {

@@ -35,8 +35,9 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// Level is the release of the contract that the interface has.
-const Level = "16.0.0"
+// Level is the version that clients are told: the release of the contract that the interface
+// has, with the suffix by which clients know the edition in which nothing is locked.
+const Level = "16.0.0-ee"
 
 // Server translates requests into calls of the core.
 type Server struct {

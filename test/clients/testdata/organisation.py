@@ -65,7 +65,7 @@ def public_key(comment):
 root = gitlab.Gitlab(URL, private_token=TOKEN)
 root.auth()
 equal("signed in", root.user.username, "root")
-equal("version", root.version()[0], "16.0.0")
+equal("version", root.version()[0], "16.0.0-ee")
 
 
 def as_user(token):
