@@ -120,6 +120,26 @@ func inserted(call *ast.CallExpr) string {
 	return literal(call.Args[2])
 }
 
+// updated gives the table of a db.Row, which names a row that is changed or locked, ""
+// for other composite literals.
+func updated(lit *ast.CompositeLit) string {
+	kind, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok || kind.Sel.Name != "Row" {
+		return ""
+	}
+	if pkg, ok := kind.X.(*ast.Ident); !ok || pkg.Name != "db" {
+		return ""
+	}
+	for _, e := range lit.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if name, ok := pair.Key.(*ast.Ident); ok && name.Name == "Table" {
+				return literal(pair.Value)
+			}
+		}
+	}
+	return ""
+}
+
 // TestTables_oneWriter keeps the rule that only the owning package writes a table, so
 // that every change to a row passes the one place that knows its rules.
 func TestTables_oneWriter(t *testing.T) {
@@ -145,6 +165,10 @@ func TestTables_oneWriter(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				if table := inserted(n); table != "" {
+					note(table, n.Pos())
+				}
+			case *ast.CompositeLit:
+				if table := updated(n); table != "" {
 					note(table, n.Pos())
 				}
 			}
@@ -208,6 +232,32 @@ func TestInserted(t *testing.T) {
 			}
 			if got := inserted(call); got != tt.want {
 				t.Errorf("inserted(%s) = %q, want %q", tt.call, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUpdated(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, lit, want string }{
+		{"row", `db.Row{Table: "notes", ID: id}`, "notes"},
+		{"key first", `db.Row{Key: "a", Table: "notes"}`, "notes"},
+		{"another package", `list.Row{Table: "notes"}`, ""},
+		{"another type", `db.Config{Table: "notes"}`, ""},
+		{"computed", `db.Row{Table: table}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			expr, err := parser.ParseExpr(tt.lit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lit, ok := expr.(*ast.CompositeLit)
+			if !ok {
+				t.Fatalf("%s is no composite literal", tt.lit)
+			}
+			if got := updated(lit); got != tt.want {
+				t.Errorf("updated(%s) = %q, want %q", tt.lit, got, tt.want)
 			}
 		})
 	}

@@ -183,11 +183,7 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 	if v.Kind() != reflect.Struct {
 		return "", nil, fmt.Errorf("insert into %s: %T is no struct", table, row)
 	}
-	cached, ok := d.columns.Load(v.Type())
-	if !ok {
-		cached, _ = d.columns.LoadOrStore(v.Type(), columnsOf(v.Type()))
-	}
-	cols := cached.([]column)
+	cols := d.columnsFor(v.Type())
 	names, args := make([]string, 0, len(cols)), make([]any, 0, len(cols))
 	for _, c := range cols {
 		field := v.FieldByIndex(c.index)
@@ -206,6 +202,15 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 type column struct {
 	name  string
 	index []int
+}
+
+// columnsFor gives the columns of a row type, which are looked up once per type.
+func (d *DB) columnsFor(t reflect.Type) []column {
+	cached, ok := d.columns.Load(t)
+	if !ok {
+		cached, _ = d.columns.LoadOrStore(t, columnsOf(t))
+	}
+	return cached.([]column)
 }
 
 func columnsOf(t reflect.Type) []column {

@@ -1,0 +1,225 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Row names one row of a table.
+type Row struct {
+	Table string
+	Key   string // column that identifies the row; "" is id
+	ID    any    // value of that column
+
+	// Query reads the row where its type has columns of other tables, which are tagged
+	// readonly: a SELECT up to its WHERE, in which Alias is the table's own alias. Where
+	// it is empty, the columns of the type are read from the table.
+	Query string
+	Alias string
+
+	// Now stamps the column updated_at where Update writes another column and its function
+	// left updated_at alone. nil never does.
+	Now func() time.Time
+}
+
+// Change is what Update did to a row.
+type Change[T any] struct {
+	Before  T
+	After   T
+	Columns []string // that were written, in the order of T's fields; none where nothing changed
+}
+
+// Any reports whether the row was written.
+func (c *Change[T]) Any() bool { return len(c.Columns) > 0 }
+
+// Has reports whether one of the columns was written.
+func (c *Change[T]) Has(columns ...string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(c.Columns, name) })
+}
+
+// Update is the one way to change a row: it opens or joins a transaction, reads the row,
+// locks it until the transaction ends, lets change alter it and writes the columns that
+// differ. Readonly fields and fields without a column may be altered as well and are not
+// written. Where no column differs, nothing is written. The columns id, created_at and the
+// key never change: to alter one is an error.
+//
+// The function gets a copy of its own at each run, so that one which runs twice begins
+// with the row as it is. It does nothing but SQL with its own ctx, as any closure of
+// [DB.InTx]; what it returns as an error undoes the transaction. A row that is not there is
+// ErrNotFound, after which a transaction that was joined may go on.
+func Update[T any](ctx context.Context, d *DB, r Row, change func(ctx context.Context, row *T) error) (Change[T], error) {
+	var out Change[T]
+	missing := false
+	err := d.InTx(ctx, func(ctx context.Context) error {
+		out, missing = Change[T]{}, false
+		before, err := ForUpdate[T](ctx, d, r)
+		if errors.Is(err, ErrNotFound) {
+			missing = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		after := before
+		reflect.ValueOf(&after).Elem().Set(clone(reflect.ValueOf(&before).Elem()))
+		if err := change(ctx, &after); err != nil {
+			return err
+		}
+		columns, err := d.write(ctx, r, reflect.ValueOf(&before).Elem(), reflect.ValueOf(&after).Elem())
+		out = Change[T]{Before: before, After: after, Columns: columns}
+		return err
+	})
+	if err != nil {
+		return Change[T]{}, err
+	}
+	if missing {
+		return Change[T]{}, ErrNotFound
+	}
+	return out, nil
+}
+
+// ForUpdate reads a row and locks it until the transaction of ctx ends, without which it is
+// an error. It is for what is decided about a row before it is deleted or before rows
+// that belong to it change.
+func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
+	if d.current(ctx) == nil {
+		var zero T
+		return zero, errors.New("a row is locked inside a transaction: call it inside InTx, with the ctx of the closure")
+	}
+	query, alias, lock := r.Query, "", d.dialect.ForUpdate()
+	if query == "" {
+		query = "SELECT " + Columns[T]("") + " FROM " + r.Table
+	} else {
+		alias = r.Alias + "."
+		if lock != "" {
+			lock += " OF " + r.Alias
+		}
+	}
+	return Get[T](ctx, d, query+" WHERE "+alias+r.key()+" = ?"+lock, r.ID)
+}
+
+func (r *Row) key() string {
+	if r.Key == "" {
+		return "id"
+	}
+	return r.Key
+}
+
+// write stores the columns in which two states of a row differ and names them.
+func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]string, error) {
+	var names []string
+	var set []string
+	var args []any
+	var stamp reflect.Value // the field of updated_at, where it may be set here
+	for _, c := range d.columnsFor(before.Type()) {
+		old, err := bindOne(before.FieldByIndex(c.index).Interface())
+		if err != nil {
+			return nil, fmt.Errorf("column %s of %s: %w", c.name, r.Table, err)
+		}
+		field := after.FieldByIndex(c.index)
+		next, err := bindOne(field.Interface())
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("column %s of %s: %w", c.name, r.Table, err)
+		case same(old, next):
+			if c.name == "updated_at" && r.Now != nil {
+				stamp = field
+			}
+			continue
+		case c.name == "id", c.name == "created_at", c.name == r.key():
+			return nil, fmt.Errorf("column %s of %s never changes", c.name, r.Table)
+		}
+		names, set, args = append(names, c.name), append(set, c.name+" = ?"), append(args, next)
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if stamp.IsValid() {
+		now := At(r.Now())
+		if err := put(stamp, now); err != nil {
+			return nil, fmt.Errorf("column updated_at of %s: %w", r.Table, err)
+		}
+		names, set, args = append(names, "updated_at"), append(set, "updated_at = ?"), append(args, now)
+	}
+	n, err := d.Exec(ctx, "UPDATE "+r.Table+" SET "+strings.Join(set, ", ")+" WHERE "+r.key()+" = ?", append(args, r.ID)...)
+	if err != nil {
+		return nil, err
+	}
+	if n != 1 {
+		return nil, fmt.Errorf("update of one row of %s wrote %d", r.Table, n)
+	}
+	return names, nil
+}
+
+// put sets the field of a time.
+func put(field reflect.Value, at Time) error {
+	switch to := field.Addr().Interface().(type) {
+	case *Time:
+		*to = at
+	case *time.Time:
+		*to = at.Time
+	case **Time:
+		*to = &at
+	default:
+		return fmt.Errorf("%T is no time", field.Interface())
+	}
+	return nil
+}
+
+// same compares two bound values.
+func same(a, b any) bool {
+	if at, ok := a.(time.Time); ok {
+		bt, ok := b.(time.Time)
+		return ok && at.Equal(bt)
+	}
+	if ab, ok := a.([]byte); ok {
+		bb, ok := b.([]byte)
+		return ok && (ab == nil) == (bb == nil) && bytes.Equal(ab, bb)
+	}
+	if _, ok := b.([]byte); ok {
+		return false
+	}
+	return a == b
+}
+
+// clone copies a value with everything it points to, so that a change of one leaves the
+// other as it was. Structs that hide fields, such as time.Time, are values already.
+func clone(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			to := reflect.New(v.Type().Elem())
+			to.Elem().Set(clone(v.Elem()))
+			out.Set(to)
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(clone(v.Index(i)))
+			}
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+			for key, value := range v.Seq2() {
+				out.SetMapIndex(key, clone(value))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out.Field(i).Set(clone(v.Field(i)))
+			}
+		}
+	}
+	return out
+}
