@@ -170,7 +170,12 @@ func (x *exchange) authenticate(c Credential) error {
 	if err != nil {
 		return err
 	}
-	if as.Scopes != nil && !x.route.permits(as.Scopes, x.r.Method) {
+	return x.scoped()
+}
+
+// scoped refuses a token whose scopes do not reach the route.
+func (x *exchange) scoped() error {
+	if x.as.Scopes != nil && !x.route.permits(x.as.Scopes, x.r.Method) {
 		return &scopeError{scopes: x.route.scopeList()}
 	}
 	return nil

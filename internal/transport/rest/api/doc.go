@@ -23,6 +23,7 @@
 //
 // A path has words, :name for one segment, word{.name} for an optional suffix,
 // and *name last for all that follows. Every name is a parameter of the struct.
+// GET and HEAD of /things/x.json mean the thing x where no thing is called x.json.
 // Callers must be signed in unless the route is Public. Each route declares its
 // scopes: Scope() for the ordinary api and read_api, Scope(authz.ScopeReadUser)
 // for more, AnyScope for any valid token; Scoped does it for a group. New panics

@@ -106,7 +106,7 @@ func TestKit_verbs(t *testing.T) {
 		status         int
 	}{
 		{"OPTIONS /version", "OPTIONS, GET, HEAD", 204},
-		{"OPTIONS /things/1", "OPTIONS, GET, HEAD, DELETE", 204},
+		{"OPTIONS /things/1", "OPTIONS, GET, HEAD, PUT, DELETE", 204},
 		{"OPTIONS /things/1/fail", "OPTIONS, GET, HEAD, POST", 204},
 		{"POST /version", "OPTIONS, GET, HEAD", 405},
 		{"HEAD /limited", "OPTIONS, POST", 405},

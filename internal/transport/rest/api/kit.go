@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 )
@@ -129,6 +130,7 @@ type exchange struct {
 	started   time.Time
 	received  int64    // bytes of the body, where nobody announced how many
 	weighed   bool     // the body was counted as a large one
+	counted   bool     // the call was counted in the class of the route
 	status    int      // of the answer, 0 until it is begun
 	temporary []string // files to remove
 }
@@ -162,7 +164,7 @@ func (x *exchange) serve() error {
 	if !ok || below != "" && below[0] != '/' {
 		return errNoRoute
 	}
-	m := x.kit.tree.lookup(x.r.Method, below)
+	m, short := x.kit.tree.find(x.r.Method, below)
 	if m.leaf == nil {
 		if err := x.throttle(); err != nil {
 			return err
@@ -182,6 +184,21 @@ func (x *exchange) serve() error {
 	if err := x.signIn(); err != nil {
 		return err
 	}
+	err := x.run(m)
+	if short.leaf == nil || x.status != 0 || !missing(err) {
+		return err
+	}
+	return x.runShort(short)
+}
+
+// missing reports whether an endpoint found nothing by the name that it was given.
+func missing(err error) bool {
+	refusal, ok := errors.AsType[*Refusal](err)
+	return ok && refusal.Status == http.StatusNotFound || errs.Is(err, errs.NotFound)
+}
+
+// run calls the endpoint with what the path captured.
+func (x *exchange) run(m match) error {
 	for i, c := range m.leaf.captures {
 		if c.kind != suffix || m.values[i] != "" {
 			x.params.set(c.name, m.values[i])

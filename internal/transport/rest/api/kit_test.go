@@ -24,6 +24,7 @@ type toy struct {
 	log    *bytes.Buffer
 	seen   []api.Observation
 	limits *limit.Service
+	asked  []string // the things that were looked for
 }
 
 type thingEntity struct {
@@ -145,8 +146,19 @@ func (s *toy) routes() []*api.Route {
 			return thing(1, "a <b> & c"), nil
 		}).Doc("version").Public(),
 		api.Get("/things/:id", func(_ context.Context, as authz.Actor, p thingPath) (echo, error) {
+			s.asked = append(s.asked, p.ID)
+			if strings.HasSuffix(p.ID, ".json") && p.ID != "whole.json" {
+				return echo{}, errs.Missing("Thing")
+			}
 			return echo{as.Username, p.ID}, nil
-		}).Doc("show").Public(),
+		}).Doc("show").Public().Rate(limit.UsersByID),
+		api.Get("/numbers/:n", show[struct {
+			N int64 `param:"n"`
+		}]).Doc("number").Public(),
+		api.Get("/numbers/all", show[struct{}]).Doc("all numbers").Scope(authz.ScopeReadUser),
+		api.Put("/things/:id", func(_ context.Context, as authz.Actor, p thingPath) (echo, error) {
+			return echo{as.Username, p.ID}, nil
+		}).Doc("change").Public(),
 		api.Get("/things/special", func(_ context.Context, as authz.Actor, p struct{}) (echo, error) {
 			return echo{as.Username, "special"}, nil
 		}).Doc("special").Public(),

@@ -30,7 +30,7 @@ func (r *Route) RateLarge(bytes int64, class limit.Class) *Route {
 	return r
 }
 
-// limit counts the call in the class of the route.
+// limit counts the call once in the class of the route.
 func (x *exchange) limit() error {
 	r := x.route.rate
 	switch {
@@ -43,6 +43,10 @@ func (x *exchange) limit() error {
 			return nil
 		}
 	}
+	if x.counted {
+		return nil
+	}
+	x.counted = true
 	return x.kit.config.Limits.Check(r.class, x.as)
 }
 

@@ -15,9 +15,11 @@ import (
 )
 
 // limitedKit has the limits that settings have by default, at a time that stands.
-func limitedKit() *api.Kit {
+func limitedKit() *api.Kit { return (&toy{limits: standingLimits()}).kit() }
+
+func standingLimits() *limit.Service {
 	now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 30, 0, time.UTC) }
-	return (&toy{limits: limit.New(setting.New(nil, now), now, nil)}).kit()
+	return limit.New(setting.New(nil, now), now, nil)
 }
 
 const tooMany = `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +20,19 @@ func TestKit_routing(t *testing.T) {
 		{"trailing slash", "GET /things/1/", 200, `{"as":"","param":"1"}`},
 		{"two trailing slashes", "GET /things/1//", 404, notFound},
 		{"json suffix on a parameter", "GET /things/1.json", 200, `{"as":"","param":"1"}`},
+		{"json suffix, whole name known", "GET /things/whole.json", 200, `{"as":"","param":"whole.json"}`},
+		{"json suffix twice", "GET /things/whole.json.json", 200, `{"as":"","param":"whole.json"}`},
+		{"json suffix after a slash", "GET /things/a%2Fb.json/", 200, `{"as":"","param":"a/b"}`},
+		{"json suffix alone", "GET /things/.json", 404, `{"message":"404 Thing Not Found"}`},
+		{"json suffix in an escape", "GET /things/a%2Ejson", 404, `{"message":"404 Thing Not Found"}`},
+		{"json suffix of a write", "PUT /things/1.json", 200, `{"as":"","param":"1.json"}`},
+		{"json suffix on a number", "GET /numbers/1.json", 200, ` {N:1}`},
+		{"json suffix on no number", "GET /numbers/x.json", 400, `{"error":"n is invalid"}`},
+		{"json suffix on a word beside a parameter", "GET /numbers/all.json\nPRIVATE-TOKEN: profile", 200, `ann {}`},
+		{"the same, signed out", "GET /numbers/all.json", 401, `{"message":"401 Unauthorized"}`},
+		{"the same, with a scope too small", "GET /numbers/all.json\nPRIVATE-TOKEN: git", 403, scopeBody + `read_user api read_api"}`},
+		{"json suffix on a word of a write", "POST /limited.json\nPRIVATE-TOKEN: ann", 404, notFound},
+		{"json suffix on a word, wrong verb", "DELETE /version.json", 405, `{"error":"405 Not Allowed"}`},
 		{"dots in a parameter", "GET /things/a.b.c", 200, `{"as":"","param":"a.b.c"}`},
 		{"encoded path", "GET /things/a%2Fb", 200, `{"as":"","param":"a/b"}`},
 		{"unescaped once", "GET /things/a%252Fb", 200, `{"as":"","param":"a%2Fb"}`},
@@ -62,5 +77,31 @@ func TestKit_routing(t *testing.T) {
 				t.Errorf("%s\n got %d %s\nwant %d %s", tt.request, got.Code, got.Body, tt.status, tt.body)
 			}
 		})
+	}
+}
+
+// A name that is tried with and without its suffix is one request: it is counted, logged
+// and observed once.
+func TestKit_suffixOnce(t *testing.T) {
+	s := &toy{limits: standingLimits()}
+	k := s.kit()
+	got := call(t, k, "GET /things/1.json\nPRIVATE-TOKEN: ann")
+	if want := []string{"1.json", "1"}; !slices.Equal(s.asked, want) || got.Code != 200 {
+		t.Errorf("looked for %q and got %d, want %q", s.asked, got.Code, want)
+	}
+	if n := strings.Count(s.log.String(), "\n"); n != 1 || len(s.seen) != 1 || s.seen[0].Status != 200 {
+		t.Errorf("logged %d lines, observed %+v, want one of each", n, s.seen)
+	}
+	for i := range 299 {
+		if got := call(t, k, "GET /things/1.json\nPRIVATE-TOKEN: ann"); got.Code != 200 {
+			t.Fatalf("call %d of 300: got %d %s", i+2, got.Code, got.Body)
+		}
+	}
+	if got := call(t, k, "GET /things/1.json\nPRIVATE-TOKEN: ann"); got.Code != 429 {
+		t.Errorf("call 301: got %d, want 429", got.Code)
+	}
+	s.asked = nil
+	if call(t, k, "PUT /things/1.json\nPRIVATE-TOKEN: ann"); len(s.asked) != 0 {
+		t.Errorf("PUT was sent to GET with %q", s.asked)
 	}
 }

@@ -143,13 +143,6 @@ func (w *walker) walk(at *node, path string, raw []string) bool {
 				}
 			}
 		}
-		if !more {
-			if base, ok := strings.CutSuffix(word, ".json"); ok {
-				if next := at.words[base]; next != nil && w.step(next, "", false, raw) {
-					return true
-				}
-			}
-		}
 	}
 	if at.param != nil && part != "" && w.step(at.param, after, more, append(raw, part)) {
 		return true
@@ -202,25 +195,12 @@ func (l *leaf) values(raw []string) ([]string, bool) {
 		if !ok {
 			return nil, false
 		}
-		if !c.free {
-			if c.last && c.kind == segment {
-				value = trimFormat(value)
-			}
-			if hasDotPart(value) {
-				return nil, false
-			}
+		if !c.free && hasDotPart(value) {
+			return nil, false
 		}
 		out[i] = value
 	}
 	return out, true
-}
-
-// trimFormat takes the suffix .json off, unless nothing else is there.
-func trimFormat(value string) string {
-	if base, ok := strings.CutSuffix(value, ".json"); ok && base != "" {
-		return base
-	}
-	return value
 }
 
 // hasDotPart reports whether a part between slashes is "." or "..", or empty.
