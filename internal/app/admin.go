@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -73,14 +72,9 @@ func (a *App) alone(ctx context.Context) error {
 	if a.config.ExternalURL != nil {
 		a.baseURL = a.config.ExternalURL.String()
 	}
-	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
-		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
-	}
-	unlock, err := a.lock(ctx, lockPatience)
-	if err != nil {
+	if err := a.claim(ctx); err != nil {
 		return err
 	}
-	a.closing(func(context.Context) error { return unlock() })
 	if err := a.open(ctx); err != nil {
 		return err
 	}

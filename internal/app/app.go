@@ -132,6 +132,9 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.listen(ctx); err != nil {
 		return err
 	}
+	if err := a.claim(ctx); err != nil {
+		return err
+	}
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -235,11 +238,17 @@ func (a *App) open(ctx context.Context) error {
 }
 
 func (a *App) migrate(ctx context.Context) error {
-	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
+	if _, err := a.db.Pending(ctx, migrations.FS); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
+	// The queue's migrations cannot be part of one transaction, and older programs work
+	// with newer tables of the queue. So these come first: what fails leaves a database
+	// that the older program opens.
 	if err := job.Migrate(ctx, a.db); err != nil {
-		return fmt.Errorf("migrate job tables: %w", err)
+		return fmt.Errorf("%w (an existing database still works with the program that was used last)", err)
+	}
+	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil
 }
@@ -247,11 +256,6 @@ func (a *App) migrate(ctx context.Context) error {
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
 // ready is told the address once requests are answered.
 func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
-	unlock, err := a.lock(ctx, lockPatience)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
 	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.log)
 	if err != nil {
 		return err //nolint:wrapcheck // it says what failed

@@ -14,6 +14,19 @@ import (
 // killed one holds the lock until the last process that it was just starting has begun.
 const lockPatience = 5 * time.Second
 
+// claim makes the data folder and locks it until Close.
+func (a *App) claim(ctx context.Context) error {
+	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
+	}
+	unlock, err := a.lock(ctx, lockPatience)
+	if err != nil {
+		return err
+	}
+	a.closing(func(context.Context) error { return unlock() })
+	return nil
+}
+
 // lock takes the data folder for this server alone: a second one would settle the pushes
 // and merges that this one has in flight. The kernel lets go of it however we end.
 func (a *App) lock(ctx context.Context, patience time.Duration) (unlock func() error, err error) {

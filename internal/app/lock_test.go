@@ -9,15 +9,11 @@ import (
 func TestApp_lock(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
-	unlock, err := s.lock(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	second := &App{config: s.config}
 	if _, err := second.lock(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "another server runs") {
 		t.Errorf("a second server: got %v, want a refusal", err)
 	}
-	if err := unlock(); err != nil {
+	if err := s.App.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := second.lock(t.Context(), 0)

@@ -22,6 +22,12 @@ func (d *DB) Check(ctx context.Context) ([]string, error) {
 			out = append(out, "database: "+line)
 		}
 	}
+	rows, err := d.looseRows(ctx)
+	return append(out, rows...), err
+}
+
+// looseRows describes rows of SQLite that refer to a row that is not there, 100 at most.
+func (d *DB) looseRows(ctx context.Context) ([]string, error) {
 	type loose struct {
 		Table  string `db:"from_table"`
 		Row    *int64 `db:"row_id"`
@@ -31,6 +37,7 @@ func (d *DB) Check(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check foreign keys: %w", err)
 	}
+	var out []string
 	for _, r := range rows {
 		id := int64(0)
 		if r.Row != nil {
