@@ -3,7 +3,7 @@
 #   make run                        start a server on ./tenon-data (ARGS="--http 127.0.0.1:0")
 #   make test                       every test, race detector on, SQLite and PostgreSQL
 #   make test PKG=./internal/base/... RUN=TestSeal
-#   make lint fmt gen bench e2e build setup
+#   make lint fmt gen fixture bench e2e build setup
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -30,7 +30,7 @@ HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 # The driver and all that calls it are watched.
 RACE := -race $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory,-gcflags='$(p)=-race=false -d=checkptr=0')
 
-.PHONY: build run test lint fmt gen bench e2e setup clean
+.PHONY: build run test lint fmt gen fixture bench e2e setup clean
 
 build: ## the static binary bin/tenon
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/tenon ./cmd/tenon
@@ -67,6 +67,9 @@ fmt: $(LINT) ## gofumpt
 
 gen: ## generated files and golden files that come from code
 	$(GO) generate ./...
+
+fixture: build ## a data folder and a dump of the schema of today, for each release (needs pg_dump)
+	TENON_BIN="$(CURDIR)/bin/tenon" $(WITH) $(GO) test -count=1 -run '^TestMake$$' ./test/fixtures -make
 
 # Compiled once, in about a minute on two cores, and kept in .tools.
 $(LINT):

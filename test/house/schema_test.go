@@ -1,6 +1,9 @@
 package house
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,5 +56,38 @@ func TestForeignKeys(t *testing.T) {
 	}
 	if tables < 20 {
 		t.Errorf("found %d tables only", tables)
+	}
+}
+
+// TestMigrations_released keeps what data folders have been migrated with: a released file
+// never changes, so a change of the schema is a new file.
+func TestMigrations_released(t *testing.T) {
+	t.Parallel()
+	states, err := filepath.Glob(filepath.Join(root(t), "test", "fixtures", "testdata", "*", "state.json"))
+	if err != nil || len(states) == 0 {
+		t.Fatalf("%d released states, %v", len(states), err)
+	}
+	for _, state := range states {
+		text, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sums map[string]string
+		if err := json.Unmarshal(text, &sums); err != nil {
+			t.Fatalf("%s: %v", state, err)
+		}
+		if sums["0001_schema.sql"] == "" {
+			t.Errorf("%s does not name the first migration", state)
+		}
+		for name, want := range sums {
+			file, err := os.ReadFile(filepath.Join(root(t), "migrations", name))
+			if err != nil {
+				t.Errorf("a released migration is gone: %v", err)
+				continue
+			}
+			if got := fmt.Sprintf("%x", sha256.Sum256(file)); got != want {
+				t.Errorf("%s was changed after its release (checksum %s, want %s): undo that, and make the change in a new migration", name, got, want)
+			}
+		}
 	}
 }

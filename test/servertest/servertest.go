@@ -67,11 +67,16 @@ type Server struct {
 // is SQLite; args are added to the command line. The server ends with the test.
 func Start(tb testing.TB, database string, args ...string) *Server {
 	tb.Helper()
-
 	data, err := os.MkdirTemp("", "tenon-e2e-") //nolint:usetesting // TempDir fails the test while git children still write
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return StartOn(tb, data, database, args...)
+}
+
+// StartOn is Start on a data folder that is there, and that is removed after the test.
+func StartOn(tb testing.TB, data, database string, args ...string) *Server {
+	tb.Helper()
 	s := &Server{Data: data, tb: tb, database: database, args: args}
 	tb.Cleanup(func() {
 		s.Stop()
