@@ -78,14 +78,14 @@ func (a *App) alone(ctx context.Context) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	if err := a.core(); err != nil {
+	if err := a.services(); err != nil {
 		return err
 	}
 	a.react()
 	if err := a.work(); err != nil {
 		return err
 	}
-	if err := a.settings.Load(ctx); err != nil {
+	if err := a.core.Settings.Load(ctx); err != nil {
 		return err //nolint:wrapcheck // it says what it loads
 	}
 	return a.firstStart(ctx)
@@ -143,7 +143,7 @@ type AdminUser struct {
 
 func (a *App) shown(u *account.User) AdminUser {
 	return AdminUser{
-		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Locked: a.accounts.Locked(u), Admin: u.Admin, Auditor: u.Auditor,
+		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Locked: a.core.Accounts.Locked(u), Admin: u.Admin, Auditor: u.Auditor,
 	}
 }
 
@@ -167,7 +167,7 @@ func (a *App) adminUserCreate(ctx context.Context, in UserInput, _ func(string))
 	if in.Name == "" {
 		in.Name = in.Username
 	}
-	u, err := a.accounts.Create(ctx, authz.System(), account.Input{
+	u, err := a.core.Accounts.Create(ctx, authz.System(), account.Input{
 		Username: in.Username, Email: in.Email, Name: in.Name, Password: in.Password, Admin: in.Admin, Auditor: in.Auditor,
 		External: &in.External, SkipConfirmation: true,
 	})
@@ -201,14 +201,14 @@ func (a *App) setAdmin(ctx context.Context, in UserRef, admin bool) (AdminUser, 
 }
 
 func (a *App) change(ctx context.Context, in UserRef, c account.Changes) (AdminUser, error) {
-	who, err := a.accounts.ActorFor(ctx, in.User)
+	who, err := a.core.Accounts.ActorFor(ctx, in.User)
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
 	if who.Bot {
 		return AdminUser{}, fmt.Errorf("%q is a bot", in.User)
 	}
-	u, err := a.accounts.Update(ctx, authz.System(), who.UserID, c)
+	u, err := a.core.Accounts.Update(ctx, authz.System(), who.UserID, c)
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("change user %q: %w", in.User, err)
 	}
@@ -216,11 +216,11 @@ func (a *App) change(ctx context.Context, in UserRef, c account.Changes) (AdminU
 }
 
 func (a *App) unlock(ctx context.Context, in UserRef) (AdminUser, error) {
-	who, err := a.accounts.ActorFor(ctx, in.User)
+	who, err := a.core.Accounts.ActorFor(ctx, in.User)
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
-	u, err := a.accounts.Unlock(ctx, authz.System(), who.UserID)
+	u, err := a.core.Accounts.Unlock(ctx, authz.System(), who.UserID)
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("unlock user %q: %w", in.User, err)
 	}
@@ -238,7 +238,7 @@ func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string
 	out := []AdminUser{}
 	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Ascending: true, Limit: 100, CountNothing: true}
 	for {
-		page, err := a.accounts.List(ctx, authz.System(), f)
+		page, err := a.core.Accounts.List(ctx, authz.System(), f)
 		if err != nil {
 			return nil, fmt.Errorf("list users: %w", err)
 		}
@@ -267,7 +267,7 @@ type MadeToken struct {
 }
 
 func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string)) (MadeToken, error) {
-	owner, err := a.accounts.ActorFor(ctx, in.User)
+	owner, err := a.core.Accounts.ActorFor(ctx, in.User)
 	if err != nil {
 		return MadeToken{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
@@ -278,7 +278,7 @@ func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string
 	if in.Expires != "" {
 		token.ExpiresOn = &in.Expires
 	}
-	t, key, err := a.accounts.CreateToken(ctx, authz.System(), owner.UserID, token)
+	t, key, err := a.core.Accounts.CreateToken(ctx, authz.System(), owner.UserID, token)
 	if err != nil {
 		return MadeToken{}, fmt.Errorf("create token: %w", err)
 	}

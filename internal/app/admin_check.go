@@ -28,7 +28,7 @@ func (c *Checked) Problems() int { return len(c.Rows) + len(c.Repositories) }
 func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
 	tell("checking the database")
 	rows := []string{}
-	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.namespaces.Check} {
+	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check} {
 		found, err := check(ctx)
 		if err != nil {
 			return Checked{}, err
@@ -46,13 +46,13 @@ func (a *App) adminRepoCheck(ctx context.Context, in CheckInput, tell func(strin
 	out := Checked{Rows: []string{}, Repositories: []repo.Problem{}}
 	options := repo.CheckOptions{Fsck: in.Fsck}
 	if in.Project != "" {
-		p, err := a.projects.Find(ctx, authz.System(), in.Project)
+		p, err := a.core.Projects.Find(ctx, authz.System(), in.Project)
 		if err != nil {
 			return out, fmt.Errorf("find project %q: %w", in.Project, err)
 		}
 		options.Project = p.ID
 	}
-	found, err := a.repos.Check(ctx, options, func(done, all int, path string) {
+	found, err := a.core.Repos.Check(ctx, options, func(done, all int, path string) {
 		out.Looked = done
 		if in.Fsck || done%100 == 0 || done == all {
 			tell(fmt.Sprintf("repositories: %d of %d (%s)", done, all, path))

@@ -23,33 +23,7 @@ import (
 	"tenon/internal/base/metrics"
 	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
-	"tenon/internal/core/accesstoken"
-	"tenon/internal/core/account"
-	"tenon/internal/core/activity"
-	"tenon/internal/core/attribute"
-	"tenon/internal/core/audit"
-	"tenon/internal/core/authz"
-	"tenon/internal/core/avatar"
-	"tenon/internal/core/award"
-	"tenon/internal/core/badge"
-	"tenon/internal/core/changelog"
-	"tenon/internal/core/ci"
-	"tenon/internal/core/deploykey"
-	"tenon/internal/core/gpgkey"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/label"
-	"tenon/internal/core/lfs"
-	"tenon/internal/core/limit"
-	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/note"
-	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
-	"tenon/internal/core/setting"
-	"tenon/internal/core/signature"
-	"tenon/internal/core/sshkey"
-	"tenon/internal/core/systemnote"
-	"tenon/internal/core/upload"
+	"tenon/internal/core"
 	"tenon/internal/transport/admin"
 	"tenon/internal/transport/gitssh"
 	"tenon/migrations"
@@ -80,35 +54,7 @@ type App struct {
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
-	limits   *limit.Service // nil where they are switched off
-	policy   *authz.Policy
-
-	settings   *setting.Store
-	accounts   *account.Service
-	keys       *sshkey.Service
-	gpgKeys    *gpgkey.Service
-	signatures *signature.Service
-	namespaces *namespace.Service
-	botTokens  *accesstoken.Service
-	projects   *project.Service
-	deployKeys *deploykey.Service
-	lfs        *lfs.Service
-	uploads    *upload.Service
-	avatars    *avatar.Service
-	repos      *repo.Service
-	badges     *badge.Service
-	attributes *attribute.Service
-	labels     *label.Service
-	issues     *issue.Service
-	requests   *mergerequest.Service
-	changelogs *changelog.Service
-	checks     *ci.Service
-	awards     *award.Service
-	notes      *note.Service
-
-	systemNotes *systemnote.Service
-	activity    *activity.Recorder
-	audit       *audit.Recorder
+	core     *core.Services
 
 	http *http.Server
 	ssh  *gitssh.Server // nil where it is off
@@ -138,14 +84,14 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	if err := a.core(); err != nil {
+	if err := a.services(); err != nil {
 		return err
 	}
 	a.react()
 	if err := a.work(); err != nil {
 		return err
 	}
-	if err := a.settings.Load(ctx); err != nil {
+	if err := a.core.Settings.Load(ctx); err != nil {
 		return err //nolint:wrapcheck // it says what it loads
 	}
 	if err := a.firstStart(ctx); err != nil {
@@ -270,9 +216,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	if err := a.jobs.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start jobs: %w", err)
 	}
-	a.accounts.Start()
-	a.keys.Start()
-	a.repos.Start()
+	a.core.Start()
 	failed := make(chan error, 4)
 	// The loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.http.Serve(a.listener) }()
@@ -313,7 +257,7 @@ func (a *App) drain(ctx context.Context) error {
 		err = a.http.Close()
 	}
 	wg.Wait()
-	return errors.Join(err, a.jobs.Stop(ctx), a.keys.Stop(ctx), a.repos.Stop(ctx), a.accounts.Stop(ctx))
+	return errors.Join(err, a.jobs.Stop(ctx), a.core.Stop(ctx))
 }
 
 // Close releases everything, the last opened first.

@@ -130,7 +130,7 @@ func TestDeparture(t *testing.T) {
 			if err := w.jobs.Drain(t.Context()); err != nil {
 				t.Fatalf("background work: %v", err)
 			}
-			if err := w.accounts.Depart(t.Context(), account.Departure{UserID: id, By: 1, Hard: hard}); err != nil {
+			if err := w.core.Accounts.Depart(t.Context(), account.Departure{UserID: id, By: 1, Hard: hard}); err != nil {
 				t.Errorf("a second run: %v", err)
 			}
 			w.noTrace(t, name, columns, hard)
@@ -204,14 +204,14 @@ func (w *world) entangle(t *testing.T, name string, columns []userColumn) authz.
 func (w *world) interrupt(t *testing.T, id authz.UserID, hard bool) {
 	t.Helper()
 	crash := errors.New("crash")
-	all := w.accounts.Executors
+	all := w.core.Accounts.Executors()
 	for n := range all {
-		w.accounts.Executors = append(slices.Clone(all[:n]), func(context.Context, account.Estate) (bool, error) { return false, crash })
-		if err := w.accounts.Depart(t.Context(), account.Departure{UserID: id, By: 1, Hard: hard}); !errors.Is(err, crash) {
+		w.core.Accounts.Connect(append(slices.Clone(all[:n]), func(context.Context, account.Estate) (bool, error) { return false, crash })...)
+		if err := w.core.Accounts.Depart(t.Context(), account.Departure{UserID: id, By: 1, Hard: hard}); !errors.Is(err, crash) {
 			t.Errorf("interrupted after %d executors: got %v", n, err)
 		}
 	}
-	w.accounts.Executors = all
+	w.core.Accounts.Connect(all...)
 }
 
 func (w *world) holds(t *testing.T, c userColumn, id authz.UserID) int {

@@ -28,87 +28,87 @@ const measureAfter = 2 * time.Second
 func (a *App) react() {
 	b := a.bus
 
-	event.On(b, "audit", a.audit.SettingChanged)
+	event.On(b, "audit", a.core.Audit.SettingChanged)
 
-	event.On(b, "audit", a.audit.UserCreated)
-	event.On(b, "audit", a.audit.UserStateChanged)
-	event.On(b, "audit", a.audit.AccessLocked)
-	event.On(b, "audit", a.audit.AccessUnlocked)
-	event.On(b, "audit", a.audit.UserRemoved)
-	event.On(b, "audit", a.audit.TokenCreated)
-	event.On(b, "audit", a.audit.TokenRevoked)
-	event.On(b, "audit", a.audit.KeyAdded)
-	event.On(b, "audit", a.audit.KeyRemoved)
-	event.On(b, "audit", a.audit.GPGKeyAdded)
-	event.On(b, "audit", a.audit.GPGKeyRemoved)
+	event.On(b, "audit", a.core.Audit.UserCreated)
+	event.On(b, "audit", a.core.Audit.UserStateChanged)
+	event.On(b, "audit", a.core.Audit.AccessLocked)
+	event.On(b, "audit", a.core.Audit.AccessUnlocked)
+	event.On(b, "audit", a.core.Audit.UserRemoved)
+	event.On(b, "audit", a.core.Audit.TokenCreated)
+	event.On(b, "audit", a.core.Audit.TokenRevoked)
+	event.On(b, "audit", a.core.Audit.KeyAdded)
+	event.On(b, "audit", a.core.Audit.KeyRemoved)
+	event.On(b, "audit", a.core.Audit.GPGKeyAdded)
+	event.On(b, "audit", a.core.Audit.GPGKeyRemoved)
 
-	event.On(b, "audit", a.audit.DeployTokenCreated)
-	event.On(b, "audit", a.audit.DeployTokenDestroyed)
-	event.On(b, "audit", a.audit.DeployKeyAdded)
-	event.On(b, "audit", a.audit.DeployKeyUpdated)
-	event.On(b, "audit", a.audit.DeployKeyRemoved)
-	event.On(b, "audit", a.audit.PublicDeployKeyAdded)
-	event.On(b, "protection rules", a.repos.DropDeployKey)
+	event.On(b, "audit", a.core.Audit.DeployTokenCreated)
+	event.On(b, "audit", a.core.Audit.DeployTokenDestroyed)
+	event.On(b, "audit", a.core.Audit.DeployKeyAdded)
+	event.On(b, "audit", a.core.Audit.DeployKeyUpdated)
+	event.On(b, "audit", a.core.Audit.DeployKeyRemoved)
+	event.On(b, "audit", a.core.Audit.PublicDeployKeyAdded)
+	event.On(b, "protection rules", a.core.Repos.DropDeployKey)
 	event.On(b, "deploy keys", func(ctx context.Context, e project.Deleted) error {
-		return a.deployKeys.Clear(ctx, e.ProjectID)
+		return a.core.DeployKeys.Clear(ctx, e.ProjectID)
 	})
 
 	event.On(b, "access tokens", func(ctx context.Context, e project.Deleted) error {
-		return a.botTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.ProjectID)})
+		return a.core.BotTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.ProjectID)})
 	})
 	event.On(b, "access tokens", func(ctx context.Context, e namespace.GroupDeleted) error {
-		return a.botTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})
+		return a.core.BotTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})
 	})
 
-	event.On(b, "audit", a.audit.GroupCreated)
-	event.On(b, "audit", a.audit.GroupMarked)
-	event.On(b, "audit", a.audit.GroupArchived)
-	event.On(b, "audit", a.audit.GroupDeleted)
-	event.On(b, "audit", a.audit.MemberAdded)
-	event.On(b, "audit", a.audit.MemberChanged)
-	event.On(b, "audit", a.audit.MemberRemoved)
-	event.On(b, "audit", a.audit.AccessDenied)
-	event.On(b, "audit", a.audit.Invited)
-	event.On(b, "audit", a.audit.InvitationRemoved)
+	event.On(b, "audit", a.core.Audit.GroupCreated)
+	event.On(b, "audit", a.core.Audit.GroupMarked)
+	event.On(b, "audit", a.core.Audit.GroupArchived)
+	event.On(b, "audit", a.core.Audit.GroupDeleted)
+	event.On(b, "audit", a.core.Audit.MemberAdded)
+	event.On(b, "audit", a.core.Audit.MemberChanged)
+	event.On(b, "audit", a.core.Audit.MemberRemoved)
+	event.On(b, "audit", a.core.Audit.AccessDenied)
+	event.On(b, "audit", a.core.Audit.Invited)
+	event.On(b, "audit", a.core.Audit.InvitationRemoved)
 	event.On(b, "invitations", func(ctx context.Context, e account.UserCreated) error {
-		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+		return a.core.Namespaces.AcceptInvitations(ctx, e.UserID)
 	})
 	event.On(b, "invitations", func(ctx context.Context, e account.UserUpdated) error {
-		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+		return a.core.Namespaces.AcceptInvitations(ctx, e.UserID)
 	})
 	event.On(b, "invitations", func(ctx context.Context, e account.AddressAdded) error {
 		if !e.Confirmed {
 			return nil
 		}
-		return a.namespaces.AcceptInvitations(ctx, e.UserID)
+		return a.core.Namespaces.AcceptInvitations(ctx, e.UserID)
 	})
-	event.On(b, "audit", a.audit.GroupShared)
-	event.On(b, "audit", a.audit.GroupUnshared)
-	event.On(b, "activity", a.activity.MemberAdded)
-	event.On(b, "activity", a.activity.MemberRemoved)
+	event.On(b, "audit", a.core.Audit.GroupShared)
+	event.On(b, "audit", a.core.Audit.GroupUnshared)
+	event.On(b, "activity", a.core.Activity.MemberAdded)
+	event.On(b, "activity", a.core.Activity.MemberRemoved)
 
-	event.On(b, "audit", a.audit.ProjectCreated)
-	event.On(b, "audit", a.audit.ProjectUpdated)
-	event.On(b, "audit", a.audit.ProjectArchived)
-	event.On(b, "audit", a.audit.ProjectMarked)
-	event.On(b, "audit", a.audit.ProjectDeleted)
-	event.On(b, "audit", a.audit.UploadDeleted)
-	event.On(b, "audit", a.audit.BotTokenCreated)
-	event.On(b, "audit", a.audit.BotTokenRevoked)
-	event.On(b, "audit", a.audit.ProjectTransferred)
-	event.On(b, "audit", a.audit.GroupTransferred)
-	event.On(b, "visibility of forks", a.projects.GroupTransferred)
-	event.On(b, "activity", a.activity.ProjectCreated)
-	event.On(b, "audit", a.audit.ProjectForked)
-	event.On(b, "audit", a.audit.ForkLinked)
-	event.On(b, "audit", a.audit.ProjectUnforked)
+	event.On(b, "audit", a.core.Audit.ProjectCreated)
+	event.On(b, "audit", a.core.Audit.ProjectUpdated)
+	event.On(b, "audit", a.core.Audit.ProjectArchived)
+	event.On(b, "audit", a.core.Audit.ProjectMarked)
+	event.On(b, "audit", a.core.Audit.ProjectDeleted)
+	event.On(b, "audit", a.core.Audit.UploadDeleted)
+	event.On(b, "audit", a.core.Audit.BotTokenCreated)
+	event.On(b, "audit", a.core.Audit.BotTokenRevoked)
+	event.On(b, "audit", a.core.Audit.ProjectTransferred)
+	event.On(b, "audit", a.core.Audit.GroupTransferred)
+	event.On(b, "visibility of forks", a.core.Projects.GroupTransferred)
+	event.On(b, "activity", a.core.Activity.ProjectCreated)
+	event.On(b, "audit", a.core.Audit.ProjectForked)
+	event.On(b, "audit", a.core.Audit.ForkLinked)
+	event.On(b, "audit", a.core.Audit.ProjectUnforked)
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
 		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID, Branch: e.Branch})
 	})
 	event.On(b, "large objects of forks", func(ctx context.Context, e repo.ForkCopied) error {
-		return a.lfs.LinkAll(ctx, e.SourceID, e.ProjectID)
+		return a.core.LFS.LinkAll(ctx, e.SourceID, e.ProjectID)
 	})
-	event.On(b, "merge requests between forks", a.requests.OnUnforked)
+	event.On(b, "merge requests between forks", a.core.Requests.OnUnforked)
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Templated) error {
 		return a.jobs.Enqueue(ctx, repo.CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
 	})
@@ -118,59 +118,59 @@ func (a *App) react() {
 		}
 		return a.jobs.Enqueue(ctx, repo.PoolLeaving{ProjectID: e.ProjectID})
 	})
-	event.On(b, "push rule of the group", a.repos.PushRules.OnProjectCreated)
-	event.On(b, "audit", a.audit.PushRuleCreated)
-	event.On(b, "audit", a.audit.PushRuleUpdated)
-	event.On(b, "audit", a.audit.PushRuleDeleted)
+	event.On(b, "push rule of the group", a.core.PushRules.OnProjectCreated)
+	event.On(b, "audit", a.core.Audit.PushRuleCreated)
+	event.On(b, "audit", a.core.Audit.PushRuleUpdated)
+	event.On(b, "audit", a.core.Audit.PushRuleDeleted)
 
-	event.On(b, "audit", a.audit.BranchProtected)
-	event.On(b, "audit", a.audit.BranchProtectionUpdated)
-	event.On(b, "audit", a.audit.BranchUnprotected)
-	event.On(b, "audit", a.audit.TagProtected)
-	event.On(b, "audit", a.audit.TagUnprotected)
-	event.On(b, "activity", a.activity.Pushed)
-	event.On(b, "merge requests", a.requests.OnPushed)
+	event.On(b, "audit", a.core.Audit.BranchProtected)
+	event.On(b, "audit", a.core.Audit.BranchProtectionUpdated)
+	event.On(b, "audit", a.core.Audit.BranchUnprotected)
+	event.On(b, "audit", a.core.Audit.TagProtected)
+	event.On(b, "audit", a.core.Audit.TagUnprotected)
+	event.On(b, "activity", a.core.Activity.Pushed)
+	event.On(b, "merge requests", a.core.Requests.OnPushed)
 	event.On(b, "housekeeping", func(ctx context.Context, e repo.Pushed) error {
-		if !a.repos.Due(e.ProjectID) {
+		if !a.core.Repos.Due(e.ProjectID) {
 			return nil
 		}
 		return a.jobs.Enqueue(ctx, repo.Housekeeping{ProjectID: e.ProjectID})
 	})
 
 	event.On(b, "measures of the project", func(ctx context.Context, e repo.Pushed) error {
-		return a.repos.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID}, job.At(a.now().Add(measureAfter)))
+		return a.jobs.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID}, job.At(a.now().Add(measureAfter)))
 	})
 	event.On(b, "measures of the project", func(ctx context.Context, e project.Updated) error {
 		if !slices.Contains(e.Changed, "default_branch") {
 			return nil
 		}
-		return a.repos.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID})
+		return a.jobs.Enqueue(ctx, repo.Measuring{ProjectID: e.ProjectID})
 	})
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
-		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Reopened) error {
-		return a.projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Closed) error {
-		return a.projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, -1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Deleted) error {
 		if !e.Open {
 			return nil
 		}
-		return a.projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, -1)
 	})
-	event.On(b, "system notes", a.systemNotes.IssueCreated)
-	event.On(b, "system notes", a.systemNotes.IssueUpdated)
+	event.On(b, "system notes", a.core.SystemNotes.IssueCreated)
+	event.On(b, "system notes", a.core.SystemNotes.IssueUpdated)
 	event.On(b, "notes", func(ctx context.Context, e issue.Deleted) error {
-		return a.notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+		return a.core.Notes.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
 	})
-	event.On(b, "activity", a.activity.IssueCreated)
-	event.On(b, "activity", a.activity.IssueClosed)
-	event.On(b, "activity", a.activity.IssueReopened)
-	event.On(b, "activity", a.activity.NoteCreated)
+	event.On(b, "activity", a.core.Activity.IssueCreated)
+	event.On(b, "activity", a.core.Activity.IssueClosed)
+	event.On(b, "activity", a.core.Activity.IssueReopened)
+	event.On(b, "activity", a.core.Activity.NoteCreated)
 	event.On(b, "last activity of the project", func(ctx context.Context, e note.Created) error {
 		if e.Note.ProjectID == nil {
 			return nil
@@ -179,22 +179,22 @@ func (a *App) react() {
 	})
 
 	event.On(b, "notes", func(ctx context.Context, e mergerequest.Deleted) error {
-		return a.notes.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
+		return a.core.Notes.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
 	})
-	event.On(b, "system notes", a.systemNotes.RequestCreated)
-	event.On(b, "system notes", a.systemNotes.RequestUpdated)
-	event.On(b, "system notes", a.systemNotes.RequestPushed)
-	event.On(b, "system notes", a.systemNotes.AutoMergeEnabled)
-	event.On(b, "system notes", a.systemNotes.AutoMergeCanceled)
-	event.On(b, "system notes", a.systemNotes.AutoMergeAborted)
+	event.On(b, "system notes", a.core.SystemNotes.RequestCreated)
+	event.On(b, "system notes", a.core.SystemNotes.RequestUpdated)
+	event.On(b, "system notes", a.core.SystemNotes.RequestPushed)
+	event.On(b, "system notes", a.core.SystemNotes.AutoMergeEnabled)
+	event.On(b, "system notes", a.core.SystemNotes.AutoMergeCanceled)
+	event.On(b, "system notes", a.core.SystemNotes.AutoMergeAborted)
 	event.On(b, "automatic merges", func(ctx context.Context, e ci.StatusReported) error {
-		return a.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
+		return a.core.Requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 	})
-	event.On(b, "activity", a.activity.RequestCreated)
-	event.On(b, "activity", a.activity.RequestClosed)
-	event.On(b, "activity", a.activity.RequestReopened)
-	event.On(b, "activity", a.activity.RequestMerged)
-	event.On(b, "audit", a.audit.RequestMerged)
+	event.On(b, "activity", a.core.Activity.RequestCreated)
+	event.On(b, "activity", a.core.Activity.RequestClosed)
+	event.On(b, "activity", a.core.Activity.RequestReopened)
+	event.On(b, "activity", a.core.Activity.RequestMerged)
+	event.On(b, "audit", a.core.Audit.RequestMerged)
 	event.On(b, "issues it closes", a.closeIssues)
 }
 
@@ -204,7 +204,7 @@ func (a *App) closeIssues(ctx context.Context, e mergerequest.Merged) error {
 	if len(e.ClosesIssues) == 0 {
 		return nil
 	}
-	p, err := a.projects.FindByID(ctx, e.By, e.ProjectID)
+	p, err := a.core.Projects.FindByID(ctx, e.By, e.ProjectID)
 	if errs.Is(err, errs.NotFound) {
 		return nil // gone or hidden since: that must not keep the merge from being recorded
 	}
@@ -212,7 +212,7 @@ func (a *App) closeIssues(ctx context.Context, e mergerequest.Merged) error {
 		return err //nolint:wrapcheck // the sentence stands
 	}
 	for _, iid := range e.ClosesIssues {
-		_, err := a.issues.Update(ctx, e.By, p, issue.IID(iid), issue.Changes{StateEvent: "close"})
+		_, err := a.core.Issues.Update(ctx, e.By, p, issue.IID(iid), issue.Changes{StateEvent: "close"})
 		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 			return err //nolint:wrapcheck // the sentence stands
 		}

@@ -78,7 +78,7 @@ func TestUploads(t *testing.T) {
 		t.Errorf("of a place that is none: %d", got.Code)
 	}
 
-	if err := s.settings.Set(t.Context(), "max_attachment_size", 1); err != nil {
+	if err := s.core.Settings.Set(t.Context(), "max_attachment_size", 1); err != nil {
 		t.Fatal(err)
 	}
 	for size, want := range map[int]int{1 << 20: http.StatusCreated, 1<<20 + 1: http.StatusRequestEntityTooLarge, 3 << 20: http.StatusRequestEntityTooLarge} {
@@ -223,7 +223,7 @@ func TestAvatars(t *testing.T) {
 	if got.Code != http.StatusBadRequest {
 		t.Errorf("without an address: %d %s", got.Code, got.Body)
 	}
-	if err := s.settings.Set(t.Context(), "gravatar_enabled", false); err != nil {
+	if err := s.core.Settings.Set(t.Context(), "gravatar_enabled", false); err != nil {
 		t.Fatal(err)
 	}
 	none := s.do("stan", "GET", "/avatar?email=nobody@example.org", nil)

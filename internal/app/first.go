@@ -28,7 +28,7 @@ func (a *App) firstStart(ctx context.Context) error {
 	if in.Token == "" {
 		in.Token = secret.NewToken(secret.AccessTokenPrefix)
 	}
-	made, err := a.accounts.EnsureRoot(ctx, in)
+	made, err := a.core.Accounts.EnsureRoot(ctx, in)
 	if err != nil {
 		return fmt.Errorf("make the first administrator: %w", err)
 	}

@@ -103,7 +103,7 @@ func TestProject_goes_while_it_is_written_to(t *testing.T) {
 				{"POST", "/star", nil},
 			}, func(ctx context.Context) error {
 				s.do("admin", "DELETE", at, nil)
-				return s.projects.Purge(ctx, project.Purge{ProjectID: project.ID(int64(p["id"].(float64)))})
+				return s.core.Projects.Purge(ctx, project.Purge{ProjectID: project.ID(int64(p["id"].(float64)))})
 			})
 		}
 	})
@@ -126,7 +126,7 @@ func TestGroup_goes_while_it_is_written_to(t *testing.T) {
 				{"POST", "/access_tokens", map[string]any{"name": "t%d", "scopes": []string{"api"}, "expires_at": "2027-01-01"}},
 				{"PUT", "", map[string]any{"description": "words %d"}},
 			}, func(ctx context.Context) error {
-				return s.projects.PurgeGroup(ctx, project.PurgeGroup{GroupID: namespace.ID(int64(g["id"].(float64)))})
+				return s.core.Projects.PurgeGroup(ctx, project.PurgeGroup{GroupID: namespace.ID(int64(g["id"].(float64)))})
 			})
 		}
 	})

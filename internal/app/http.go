@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/setting"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/rest"
@@ -23,30 +22,18 @@ import (
 // transports builds what speaks to the outside.
 func (a *App) transports() error {
 	server := &rest.Server{
-		Accounts: a.accounts, Keys: a.keys, GPGKeys: a.gpgKeys, Signatures: a.signatures,
-		Namespaces: a.namespaces, BotTokens: a.botTokens, Projects: a.projects, Repos: a.repos, Labels: a.labels,
-		Issues: a.issues, Requests: a.requests, Changelogs: a.changelogs, Checks: a.checks, Notes: a.notes, Awards: a.awards, Policy: a.policy, Settings: a.settings,
-		Limits:     a.limits,
-		Instance:   &setting.Service{Store: a.settings, Policy: a.policy, Bus: a.bus},
-		DeployKeys: a.deployKeys, LFS: a.lfs, Uploads: a.uploads, Avatars: a.avatars, Badges: a.badges, Attributes: a.attributes,
-		BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
+		Services: a.core, BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
-		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone, Limits: a.limits,
+		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone, Limits: a.core.Limits,
 		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
-	git := githttp.New(githttp.Deps{
-		Accounts: a.accounts, Users: a.accounts, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
-		Limits: a.limits, Log: a.log, BaseURL: a.baseURL,
-	})
+	git := githttp.New(githttp.Deps{Services: a.core, Log: a.log, BaseURL: a.baseURL})
 	if err := a.overSSH(); err != nil {
 		return err
 	}
-	pages := web.New(web.Deps{
-		Accounts: a.accounts, Namespaces: a.namespaces, Projects: a.projects, Issues: a.issues, Requests: a.requests,
-		Repos: a.repos, Uploads: a.uploads, Avatars: a.avatars, Authenticate: a.signIn, Limits: a.limits, Log: a.log, BaseURL: a.baseURL,
-	})
+	pages := web.New(web.Deps{Services: a.core, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies},
 		// A body may take long as long as it flows (see patiently); headers may not.
@@ -65,8 +52,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Keys: a.keys, Projects: a.projects, Repos: a.repos, LFS: a.lfs, Settings: a.settings,
-		Log: a.log, BaseURL: a.baseURL, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
+		Services: a.core, Log: a.log, BaseURL: a.baseURL, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
 	})
 	if err != nil {
 		return fmt.Errorf("start git over SSH: %w", err)
@@ -136,7 +122,7 @@ func (a *App) signIn(r *http.Request) authz.Actor {
 	if key == "" {
 		return nobody
 	}
-	as, _, err := a.accounts.Authenticate(r.Context(), key)
+	as, _, err := a.core.Accounts.Authenticate(r.Context(), key)
 	if err != nil || !as.Scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI) {
 		return nobody
 	}

@@ -43,29 +43,29 @@ func (a *App) work() error {
 	}, job.Unique(), job.Low())
 	job.Every(&r, reconcileEvery, reconcileArgs{})
 	job.Register(&r, func(ctx context.Context, args touchProject) error {
-		return a.projects.RecordPush(ctx, args.ProjectID, "", a.now())
+		return a.core.Projects.RecordPush(ctx, args.ProjectID, "", a.now())
 	}, job.Unique(), job.Low())
-	job.Register(&r, a.accounts.Depart, job.Unique(), job.Timeout(time.Hour))
-	job.Register(&r, a.projects.Purge)
-	job.Register(&r, a.projects.PurgeGroup)
-	job.Register(&r, a.projects.PurgeMarked, job.Unique(), job.Low())
+	job.Register(&r, a.core.Accounts.Depart, job.Unique(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Projects.Purge)
+	job.Register(&r, a.core.Projects.PurgeGroup)
+	job.Register(&r, a.core.Projects.PurgeMarked, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
-	job.Register(&r, a.lfs.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.LFS.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, lfs.Sweep{})
-	job.Register(&r, a.avatars.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Avatars.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, avatar.Sweep{})
-	job.Register(&r, a.uploads.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Uploads.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
-	a.requests.RegisterJobs(&r)
-	job.Register(&r, a.repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
-	job.Register(&r, a.repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))
-	job.Register(&r, a.repos.LeavePool)
-	job.Register(&r, a.repos.SweepPools, job.Unique(), job.Low())
+	a.core.Requests.RegisterJobs(&r)
+	job.Register(&r, a.core.Repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Repos.LeavePool)
+	job.Register(&r, a.core.Repos.SweepPools, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
-	job.Register(&r, a.repos.SweepAll, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Repos.SweepAll, job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, repo.Sweep{})
-	job.Register(&r, a.repos.Import, job.Attempts(3), job.Timeout(2*time.Hour))
-	job.Register(&r, a.repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
+	job.Register(&r, a.core.Repos.Import, job.Attempts(3), job.Timeout(2*time.Hour))
+	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner()}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)
@@ -79,10 +79,10 @@ func (a *App) reconcile(ctx context.Context, before time.Time) error {
 	if before.IsZero() {
 		before = a.now().Add(time.Minute)
 	}
-	if err := a.repos.Reconcile(ctx, db.At(before)); err != nil {
+	if err := a.core.Repos.Reconcile(ctx, db.At(before)); err != nil {
 		return fmt.Errorf("settle pushes: %w", err)
 	}
-	if err := a.requests.Settle(ctx); err != nil {
+	if err := a.core.Requests.Settle(ctx); err != nil {
 		return fmt.Errorf("settle merges: %w", err)
 	}
 	return nil

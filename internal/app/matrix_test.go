@@ -140,13 +140,13 @@ func TestMatrix_postgres(t *testing.T) {
 func (w *world) watch() (seen func() map[authz.Ability]bool) {
 	var mu sync.Mutex
 	asked := map[authz.Ability]bool{}
-	w.policy.OnCheck = func(a authz.Ability) {
+	w.core.Policy.OnCheck = func(a authz.Ability) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[a] = true
 	}
 	return func() map[authz.Ability]bool {
-		w.policy.OnCheck = nil
+		w.core.Policy.OnCheck = nil
 		return asked
 	}
 }

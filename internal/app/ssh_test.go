@@ -50,15 +50,15 @@ func newSSH(t *testing.T) (*App, *ssh.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := a.accounts.ActorFor(ctx, "root")
+	root, err := a.core.Accounts.ActorFor(ctx, "root")
 	if err != nil {
 		t.Fatal(err)
 	}
 	line, name := string(ssh.MarshalAuthorizedKey(signer.PublicKey())), "app"
-	if _, err := a.keys.Create(ctx, root, sshkey.Input{Title: "t", Key: line}); err != nil {
+	if _, err := a.core.Keys.Create(ctx, root, sshkey.Input{Title: "t", Key: line}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.projects.Create(ctx, root, project.Input{Readme: true, Changes: project.Changes{Name: &name}}); err != nil {
+	if _, err := a.core.Projects.Create(ctx, root, project.Input{Readme: true, Changes: project.Changes{Name: &name}}); err != nil {
 		t.Fatal(err)
 	}
 	client, err := ssh.Dial("tcp", a.SSHAddress(), &ssh.ClientConfig{
@@ -89,7 +89,7 @@ func TestSSH_httpOnly(t *testing.T) {
 	if text, err := run("git-upload-pack 'root/app.git'"); err != nil {
 		t.Fatalf("got %v %s, want an advertisement", err, text)
 	}
-	if err := a.settings.Set(t.Context(), "enabled_git_access_protocol", "http"); err != nil {
+	if err := a.core.Settings.Set(t.Context(), "enabled_git_access_protocol", "http"); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"git-upload-pack", "git-receive-pack", "git-upload-archive"} {
@@ -97,7 +97,7 @@ func TestSSH_httpOnly(t *testing.T) {
 			t.Errorf("%s: got %v %q, want the setting to refuse it", command, err, text)
 		}
 	}
-	if err := a.settings.Set(t.Context(), "enabled_git_access_protocol", "ssh"); err != nil {
+	if err := a.core.Settings.Set(t.Context(), "enabled_git_access_protocol", "ssh"); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := run("git-receive-pack root/app"); err != nil {
@@ -153,7 +153,7 @@ func TestSSH_clientGone(t *testing.T) {
 		}
 		wait(gone+" is gone", func(n int64) bool { return n == 0 })
 	}
-	if _, err := a.projects.Find(t.Context(), authz.System(), "root/app"); err != nil {
+	if _, err := a.core.Projects.Find(t.Context(), authz.System(), "root/app"); err != nil {
 		t.Error(err)
 	}
 }

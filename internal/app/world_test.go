@@ -231,7 +231,7 @@ func (s *server) user(name string, change func(in *account.Input)) authz.UserID 
 	if change != nil {
 		change(&in)
 	}
-	u, err := s.accounts.Create(s.tb.Context(), authz.System(), in)
+	u, err := s.core.Accounts.Create(s.tb.Context(), authz.System(), in)
 	if err != nil {
 		s.tb.Fatalf("make user %s: %v", name, err)
 	}
@@ -243,7 +243,7 @@ func (s *server) user(name string, change func(in *account.Input)) authz.UserID 
 // token makes a token for a user under a name of its own.
 func (s *server) token(name, user string, scopes ...authz.Scope) *account.Token {
 	s.tb.Helper()
-	t, key, err := s.accounts.CreateToken(s.tb.Context(), authz.System(), s.ids[user], account.TokenInput{Name: name, Scopes: scopes})
+	t, key, err := s.core.Accounts.CreateToken(s.tb.Context(), authz.System(), s.ids[user], account.TokenInput{Name: name, Scopes: scopes})
 	if err != nil {
 		s.tb.Fatalf("make token %s: %v", name, err)
 	}

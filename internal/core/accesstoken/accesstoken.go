@@ -44,8 +44,8 @@ type Revoked struct {
 	By      authz.Actor
 }
 
-// Service makes and ends the tokens of projects and groups.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB         *db.DB
 	Policy     *authz.Policy
 	Bus        *event.Bus
@@ -53,6 +53,12 @@ type Service struct {
 	Namespaces *namespace.Service
 	Now        func() time.Time
 }
+
+// Service makes and ends the tokens of projects and groups.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 func kind(p namespace.Place) account.Kind {
 	if p.Group {

@@ -41,14 +41,14 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		bus, policy, settings := &event.Bus{}, authz.New(d, now), setting.New(d, now)
 		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
 		f.spaces, f.policy, f.settings = spaces, policy, settings
-		f.users = account.New(account.Config{
+		f.users = account.New(account.Deps{
 			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com",
-			Enqueue: func(_ context.Context, args job.Args) error {
+			Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 				f.queue = append(f.queue, args)
 				return nil
-			},
+			}),
 		})
-		f.Service = &accesstoken.Service{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Namespaces: spaces, Now: now}
+		f.Service = accesstoken.New(accesstoken.Deps{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Namespaces: spaces, Now: now})
 		fn(t, f)
 	})
 }

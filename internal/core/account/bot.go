@@ -107,7 +107,7 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 		return fmt.Errorf("bar bot: %w", err)
 	}
 	s.forget(ctx, id)
-	return s.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
+	return s.Jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }
 
 // Refresh puts the last use of a token in that is not written down yet.

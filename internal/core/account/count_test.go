@@ -22,7 +22,7 @@ func TestService_Count(t *testing.T) {
 		_, mona := h.user("mona")
 		projects := project.New(project.Deps{
 			DB: d, Policy: h.Policy, Bus: &event.Bus{}, Namespaces: h.places, Settings: h.Settings, Now: h.clock,
-			Enqueue: func(context.Context, job.Args) error { return nil },
+			Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})
 		name := "canvas"
 		for _, as := range []authz.Actor{mona, h.root} { // the second is private to root

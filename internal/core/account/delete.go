@@ -105,7 +105,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 		}); err != nil {
 			return err
 		}
-		return s.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
+		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
 	})
 	if err != nil {
 		return fmt.Errorf("delete user: %w", err)
@@ -124,7 +124,7 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 		return err
 	}
 	estate := Estate{Departure: d, Ghost: ghost}
-	for _, execute := range slices.Concat([]Executor{s.scatter}, s.Executors) {
+	for _, execute := range slices.Concat([]Executor{s.scatter}, s.executors) {
 		for more := true; more; {
 			if more, err = execute(ctx, estate); err != nil {
 				return fmt.Errorf("estate of user %d: %w", d.UserID, err)

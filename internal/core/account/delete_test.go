@@ -15,10 +15,10 @@ import (
 // departing keeps what a house enqueues.
 func departing(h *house) func() {
 	var waiting []account.Departure
-	h.Service.Enqueue = func(_ context.Context, args job.Args) error {
+	h.Jobs = job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 		waiting = append(waiting, args.(account.Departure))
 		return nil
-	}
+	})
 	return func() {
 		h.t.Helper()
 		for _, d := range waiting {

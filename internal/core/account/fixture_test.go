@@ -46,7 +46,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	policy := authz.New(d, h.clock)
 	settings := setting.New(d, h.clock)
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
-	h.Service = account.New(account.Config{
+	h.Service = account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
 		Places: h.places, Host: "tenon.example", BaseURL: "https://tenon.example",
 	})

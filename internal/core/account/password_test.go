@@ -81,7 +81,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		}
 		// Whoever starts the server anew finds the lock; guessing on does not prolong it.
 		h.pass(10*time.Minute - time.Second)
-		again := account.New(h.Config)
+		again := account.New(h.Deps)
 		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("after a restart: %v", err)
 		}

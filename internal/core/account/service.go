@@ -29,8 +29,8 @@ type Places interface {
 	Indispensable(ctx context.Context, user authz.UserID) (bool, error)
 }
 
-// Config is what a Service is made of.
-type Config struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
@@ -43,10 +43,7 @@ type Config struct {
 	Host    string // host name of the external URL: private addresses end in users.noreply.<host>
 	BaseURL string // external URL without a slash at the end
 
-	// Enqueue inserts a job in the transaction of ctx.
-	Enqueue func(ctx context.Context, args job.Args) error
-	// Executors see to what departing users leave, in this order.
-	Executors []Executor
+	Jobs job.Enqueuer
 
 	// NoImpersonation refuses impersonation tokens.
 	NoImpersonation bool
@@ -54,21 +51,30 @@ type Config struct {
 
 // Service keeps users and their tokens. It is safe for concurrent use.
 type Service struct {
-	Config
+	Deps
 	cache    *tokenCache
 	turns    turns
 	people   *summaryCache
 	usage    usage
 	flushing lastuse.Loop
+
+	executors []Executor
 }
 
 // New builds the service. Call Start to have the use of tokens written down.
-func New(c Config) *Service {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+func New(d Deps) *Service {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c, cache: newTokenCache(), people: newSummaryCache()}
+	return &Service{Deps: d, cache: newTokenCache(), people: newSummaryCache()}
 }
+
+// Connect says who takes care of what departing users leave, in this order. It is called
+// once, before the first use.
+func (s *Service) Connect(executors ...Executor) { s.executors = executors }
+
+// Executors gives those that Connect was given.
+func (s *Service) Executors() []Executor { return s.executors }
 
 // CommitHost is the host name of private commit addresses.
 func (s *Service) CommitHost() string {

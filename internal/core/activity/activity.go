@@ -40,6 +40,12 @@ type Entry struct {
 	Payload     any // stored as JSON; nil for none
 }
 
+// Deps is what a Recorder is made of.
+type Deps struct {
+	DB  *db.DB
+	Now func() time.Time
+}
+
 // Recorder writes the feed.
 type Recorder struct {
 	db  *db.DB
@@ -47,7 +53,7 @@ type Recorder struct {
 }
 
 // New builds a recorder.
-func New(d *db.DB, now func() time.Time) *Recorder { return &Recorder{db: d, now: now} }
+func New(d Deps) *Recorder { return &Recorder{db: d.DB, now: d.Now} }
 
 type row struct {
 	ID          int64   `db:"id"`

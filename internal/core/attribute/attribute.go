@@ -42,12 +42,18 @@ type Attribute struct {
 // maxText bounds keys and values, in characters.
 const maxText = 255
 
-// Service reads and changes attributes.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Now    func() time.Time
 }
+
+// Service reads and changes attributes.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 func (k Kind) table() string { return string(k) + "_attributes" }
 

@@ -36,6 +36,12 @@ type Entry struct {
 	Details       map[string]any
 }
 
+// Deps is what a Recorder is made of.
+type Deps struct {
+	DB  *db.DB
+	Now func() time.Time
+}
+
 // Recorder writes audit events.
 type Recorder struct {
 	db  *db.DB
@@ -43,7 +49,7 @@ type Recorder struct {
 }
 
 // New builds a recorder.
-func New(d *db.DB, now func() time.Time) *Recorder { return &Recorder{db: d, now: now} }
+func New(d Deps) *Recorder { return &Recorder{db: d.DB, now: d.Now} }
 
 // Record adds an event inside the caller's transaction. Nobody signed in is author -1.
 func (r *Recorder) Record(ctx context.Context, e Entry) error {

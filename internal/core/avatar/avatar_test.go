@@ -42,7 +42,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		settings := setting.New(d, w.Now)
 		w.Service = avatar.New(avatar.Deps{
 			DB: d, Policy: w.Policy, Projects: w.World.Projects, Objects: w.objects, Log: slog.New(slog.DiscardHandler),
-			Accounts:   account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+			Accounts:   account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 			Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 		})
 		fn(t, w)

@@ -38,6 +38,14 @@ type Added struct {
 	By     authz.Actor
 }
 
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Now    func() time.Time
+}
+
 // Service reads and changes awards.
 type Service struct {
 	db     *db.DB
@@ -47,8 +55,8 @@ type Service struct {
 }
 
 // New builds the service.
-func New(d *db.DB, policy *authz.Policy, bus *event.Bus, now func() time.Time) *Service {
-	return &Service{db: d, policy: policy, bus: bus, now: now}
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
 }
 
 // Add reacts to a thing with an emoji, named without colons.

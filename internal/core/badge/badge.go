@@ -74,8 +74,8 @@ type Filter struct {
 	Limit, Offset int
 }
 
-// Service reads and changes badges.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Now    func() time.Time
@@ -84,6 +84,12 @@ type Service struct {
 	// Tip gives the commit at the tip of a project's default branch, "" for none.
 	Tip func(ctx context.Context, p *project.Project) (string, error)
 }
+
+// Service reads and changes badges.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 const columns = "b.id, b.namespace_id, n.kind, b.name, b.link_url, b.image_url, b.created_at, b.updated_at"
 

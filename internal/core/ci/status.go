@@ -100,14 +100,20 @@ type StatusReported struct {
 	At       time.Time
 }
 
-// Service reads and writes statuses.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Bus    *event.Bus
 	Repos  *repo.Service
 	Now    func() time.Time
 }
+
+// Service reads and writes statuses.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 // readable requires the right to read the project's pipelines, which takes more where
 // the project does not publish its jobs.

@@ -73,8 +73,8 @@ type PublicAdded struct {
 	By          authz.Actor
 }
 
-// Service enables deploy keys. It is safe for concurrent use.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
@@ -82,6 +82,12 @@ type Service struct {
 	Projects *project.Service
 	Now      func() time.Time
 }
+
+// Service enables deploy keys. It is safe for concurrent use.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 // prefix stands before the attributes of a key of a project in refusals.
 const prefix = "deploy_key."

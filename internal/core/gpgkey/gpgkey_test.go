@@ -68,8 +68,8 @@ func TestService(t *testing.T) {
 	disguised := armored(t, openpgp.PublicKeyType, func(b *bytes.Buffer) error { return ann.SerializePrivate(b, nil) })
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := coretest.New(t, d)
-		accounts := account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, Host: "tenon.test"})
-		s := gpgkey.New(gpgkey.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
+		accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, Host: "tenon.test"})
+		s := gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
 		var events []any
 		event.On(w.Bus, "test", func(_ context.Context, e gpgkey.Added) error { events = append(events, e); return nil })
 		event.On(w.Bus, "test", func(_ context.Context, e gpgkey.Removed) error { events = append(events, e); return nil })

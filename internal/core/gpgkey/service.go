@@ -14,8 +14,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Config is what a Service is made of.
-type Config struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
@@ -24,10 +24,10 @@ type Config struct {
 }
 
 // Service keeps keys. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct{ Deps }
 
 // New builds the service.
-func New(c Config) *Service { return &Service{c} }
+func New(d Deps) *Service { return &Service{d} }
 
 // Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
 // it is Invalid with a map.

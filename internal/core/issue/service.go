@@ -17,6 +17,15 @@ import (
 	"tenon/internal/core/project"
 )
 
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Labels *label.Service
+	Now    func() time.Time
+}
+
 // Service reads and changes issues.
 type Service struct {
 	db     *db.DB
@@ -27,8 +36,8 @@ type Service struct {
 }
 
 // New builds the service.
-func New(d *db.DB, policy *authz.Policy, bus *event.Bus, labels *label.Service, now func() time.Time) *Service {
-	return &Service{db: d, policy: policy, bus: bus, labels: labels, now: now}
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, now: d.Now}
 }
 
 // require asks for permission to look at a place's issues.

@@ -33,7 +33,7 @@ var ctx = context.Background()
 func setUp(t *testing.T, d *db.DB) *fixture {
 	t.Helper()
 	w := coretest.New(t, d)
-	f := &fixture{World: w, labels: label.New(d, w.Policy, w.Bus, w.Now)}
+	f := &fixture{World: w, labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})}
 	f.group = w.Group("team", authz.Private, 0)
 	f.id = w.Project("team/app", authz.Private, f.group)
 	f.planner, f.guest = w.User("planner"), w.User("guest")

@@ -14,6 +14,14 @@ import (
 	"tenon/internal/core/authz"
 )
 
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Now    func() time.Time
+}
+
 // Service reads and changes labels.
 type Service struct {
 	db     *db.DB
@@ -23,8 +31,8 @@ type Service struct {
 }
 
 // New builds the service.
-func New(d *db.DB, policy *authz.Policy, bus *event.Bus, now func() time.Time) *Service {
-	return &Service{db: d, policy: policy, bus: bus, now: now}
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
 }
 
 // List returns a page of the labels of a place by title, and how many there are.

@@ -53,12 +53,12 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w.settings = setting.New(d, w.Now)
-		accounts := account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
+		accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
 		later := func() time.Time { return w.World.Now().Add(w.later) }
 		w.Service = lfs.New(lfs.Deps{
 			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
 			Accounts: accounts, Now: later,
-			Keys: sshkey.New(sshkey.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
+			Keys: sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
 		})
 		w.dave, w.dora, w.rita, w.mary, w.stan = w.User("dave"), w.User("dora"), w.User("rita"), w.User("mary"), w.User("stan")
 		w.admin = w.Admin("root")

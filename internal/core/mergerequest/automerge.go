@@ -204,10 +204,10 @@ func (s *Service) OnPipeline(ctx context.Context, id project.ID, branch string, 
 }
 
 func (s *Service) enqueueDue(ctx context.Context, source *project.ID, branch string) error {
-	if s.Enqueue == nil || source == nil {
+	if source == nil {
 		return nil
 	}
-	return s.Enqueue(ctx, autoMerge{*source, branch})
+	return s.jobs.Enqueue(ctx, autoMerge{*source, branch})
 }
 
 // mergeDue does the job. All that was asked when the wish was written is asked again.

@@ -25,7 +25,6 @@ func eachFork(t *testing.T, fn func(t *testing.T, w *forked)) {
 	t.Helper()
 	each(t, func(t *testing.T, w *world) {
 		f := &forked{world: w, parent: w.id}
-		w.repos.Collaborates = w.requests.Collaborations
 		event.On(w.Bus, "merge requests between forks", w.requests.OnUnforked)
 		f.fork = w.Project("stans/shop", authz.Public, w.Group("stans", authz.Public, 0))
 		w.Join(f.fork, w.stranger, authz.Owner)

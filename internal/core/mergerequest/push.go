@@ -52,7 +52,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 			names = append(names, c.Ref.Short())
 		}
 	}
-	if len(names) == 0 || s.Enqueue == nil {
+	if len(names) == 0 {
 		return nil
 	}
 	sources, targets, err := s.touched(ctx, e.ProjectID, names)
@@ -68,11 +68,11 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if len(work.Changes) == 0 {
 		return nil
 	}
-	if err := s.Enqueue(ctx, work); err != nil {
+	if err := s.jobs.Enqueue(ctx, work); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		if err := s.Enqueue(ctx, trials{e.ProjectID, name}); err != nil {
+		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}); err != nil {
 			return err
 		}
 	}
@@ -347,9 +347,6 @@ func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*Me
 // Recheck has trial merges made anew, some time soon, for those requests of a page whose
 // last one is out of date.
 func (s *Service) Recheck(ctx context.Context, page *Page) error {
-	if s.Enqueue == nil {
-		return nil
-	}
 	asked := map[trials]bool{}
 	for _, m := range page.Items {
 		work := trials{m.ProjectID, m.TargetBranch}
@@ -357,7 +354,7 @@ func (s *Service) Recheck(ctx context.Context, page *Page) error {
 			continue
 		}
 		asked[work] = true
-		if err := s.Enqueue(ctx, work); err != nil {
+		if err := s.jobs.Enqueue(ctx, work); err != nil {
 			return err
 		}
 	}

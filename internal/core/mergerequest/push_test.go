@@ -13,7 +13,6 @@ func TestService_Requested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		w.repos.Requested = w.requests.Requested
 		started := w.tip("main")
 		m := w.open("wanted", files{"wanted": "1"})
 		w.move("goal", started)

@@ -59,7 +59,7 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 		if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = NULL WHERE id = ? AND state = 'opened'", m.ID); err != nil {
 			return fmt.Errorf("note rebase: %w", err)
 		}
-		return s.Enqueue(ctx, wanted)
+		return s.jobs.Enqueue(ctx, wanted)
 	})
 	return err
 }

@@ -1,7 +1,6 @@
 package mergerequest
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -27,6 +26,7 @@ type Deps struct {
 	Repos    *repo.Service
 	Labels   *label.Service
 	Settings *setting.Store
+	Jobs     job.Enqueuer
 	Log      *slog.Logger
 	Now      func() time.Time
 	BaseURL  string // without a trailing slash; stands in commit messages
@@ -46,11 +46,7 @@ type Service struct {
 	now      func() time.Time
 	baseURL  string
 	columns  string // of MergeRequest, under the alias m
-
-	// Enqueue, where set, records background work in the transaction of ctx; it is set
-	// once by the application before the first call. Without it the work is done when a
-	// request is next read alone.
-	Enqueue func(ctx context.Context, args job.Args, options ...job.Option) error
+	jobs     job.Enqueuer
 
 	merging sync.Map          // ID of each request whose merge runs in this process
 	lanes   [64]chan struct{} // merges into one target branch follow one another
@@ -60,7 +56,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos,
-		labels: d.Labels, settings: d.Settings, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		labels: d.Labels, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, baseURL: d.BaseURL,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	for i := range s.lanes {

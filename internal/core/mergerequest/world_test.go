@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
+	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 )
@@ -54,22 +55,26 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, git.Close()) })
 	w.engine = git
 	settings := setting.New(d, w.Now)
-	accounts := account.New(account.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test"})
+	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test"})
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 	})
 	w.deps = mergerequest.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Repos: w.repos,
-		Labels: label.New(d, w.Policy, w.Bus, w.Now), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		BaseURL: "http://tenon.test",
+		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
+			return w.jobs.Enqueue(ctx, args, options...)
+		}),
 	}
 	w.requests = mergerequest.New(w.deps)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
 	w.jobs, err = job.New(d, &registry, job.Config{})
 	check(t, err)
-	w.requests.Enqueue = w.jobs.Enqueue
+	w.repos.Connect(w.requests)
 	event.On(w.Bus, "merge requests", w.requests.OnPushed)
 	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Merged) error {
 		w.seen.Lock() // jobs run beside one another

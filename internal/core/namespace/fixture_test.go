@@ -36,7 +36,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		now := func() time.Time { return f.today }
 		f.policy, f.settings = authz.New(d, now), setting.New(d, now)
 		f.Service = namespace.New(namespace.Deps{DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Now: now})
-		f.accounts = account.New(account.Config{
+		f.accounts = account.New(account.Deps{
 			DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, Host: "example.com",
 		})
 		f.admin = authz.System()

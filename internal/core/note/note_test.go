@@ -42,9 +42,9 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	t.Helper()
 	w := coretest.New(t, d)
 	f := &fixture{World: w}
-	labels := label.New(d, w.Policy, w.Bus, w.Now)
-	f.issues = issue.New(d, w.Policy, w.Bus, labels, w.Now)
-	f.awards = award.New(d, w.Policy, w.Bus, w.Now)
+	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Now: w.Now})
+	f.awards = award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	f.notes = note.New(note.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: f.awards, Now: w.Now,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues},
@@ -403,7 +403,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		history := systemnote.New(f.notes, names{f.guest.UserID: "guest", f.owner.UserID: "owner"}, f.Now)
+		history := systemnote.New(systemnote.Deps{Notes: f.notes, Users: names{f.guest.UserID: "guest", f.owner.UserID: "owner"}, Now: f.Now})
 		event.On(f.Bus, "system notes", history.IssueCreated)
 		event.On(f.Bus, "system notes", history.IssueUpdated)
 		event.On(f.Bus, "notes", func(ctx context.Context, e issue.Deleted) error {

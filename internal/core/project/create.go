@@ -170,12 +170,12 @@ func (s *Service) makeRepository(ctx context.Context, as authz.Actor, p *Project
 	if branch == "" {
 		branch = s.settings.Current().Branch()
 	}
-	if s.Repositories != nil {
+	if s.above.Repositories != nil {
 		made, err := s.FindByID(ctx, as, p.ID)
 		if err != nil {
 			return nil, err
 		}
-		err = s.Repositories.Create(ctx, made, CreateOptions{
+		err = s.above.Repositories.Create(ctx, made, CreateOptions{
 			By: as, DefaultBranch: branch, Readme: in.Readme, ObjectFormat: p.Settings().ObjectFormat,
 		})
 		if err != nil {

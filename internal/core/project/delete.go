@@ -90,7 +90,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.bus.Publish(ctx, Deleted{ProjectID: p.ID, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as}); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, Purge{ProjectID: p.ID})
+		return s.jobs.Enqueue(ctx, Purge{ProjectID: p.ID})
 	})
 	if err != nil {
 		return fmt.Errorf("delete project: %w", err)
@@ -109,8 +109,8 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		return fmt.Errorf("find deleted project: %w", err)
 	}
 	p := found.bare()
-	if s.Repositories != nil {
-		if err := s.Repositories.Remove(ctx, p); err != nil {
+	if s.above.Repositories != nil {
+		if err := s.above.Repositories.Remove(ctx, p); err != nil {
 			return fmt.Errorf("remove repository: %w", err)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath
 
 func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		return s.enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
+		return s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
 	})
 }
 
@@ -224,7 +224,7 @@ func (s *Service) PurgeMarked(ctx context.Context, _ PurgeMarked) error {
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		for _, id := range due {
-			if err := s.enqueue(ctx, PurgeGroup{GroupID: id, Marked: true}); err != nil {
+			if err := s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, Marked: true}); err != nil {
 				return err
 			}
 		}

@@ -15,7 +15,7 @@ import (
 func TestService_Fork(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
-		f.Heads = heads{}
+		f.Connect(project.Above{Heads: heads{}})
 		ctx, ann, bob, cat := t.Context(), f.user("ann", 10), f.user("bob", 1), f.user("cat", 0)
 		g := f.group(ann, "team", authz.Internal)
 		source, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{

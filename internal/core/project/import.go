@@ -82,10 +82,10 @@ func (s *Service) checkImport(address string) (origin, error) {
 	if address == "" {
 		return origin{}, nil
 	}
-	if s.Outbound == nil || !slices.Contains(s.settings.Current().ImportSources, "git") {
+	if !slices.Contains(s.settings.Current().ImportSources, "git") {
 		return origin{}, errs.Denied("")
 	}
-	u, err := s.Outbound.CheckURL(address)
+	u, err := s.outbound.CheckURL(address)
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 		return origin{}, errs.New(errs.Unprocessable, "Import url "+blocked.Error())
 	}
@@ -107,9 +107,9 @@ func (s *Service) scheduleImport(ctx context.Context, p *Project, from origin) e
 	}
 	args := Import{ProjectID: p.ID, URL: from.address}
 	if from.user != nil {
-		args.Sealed = s.Box.Seal(ImportSecret(p.ID), from.user.String())
+		args.Sealed = s.box.Seal(ImportSecret(p.ID), from.user.String())
 	}
-	return s.enqueue(ctx, args)
+	return s.jobs.Enqueue(ctx, args)
 }
 
 // ImportedFrom is the address that the project was imported from, without credentials;

@@ -157,10 +157,10 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}
-		f.Repositories = onRemove(func(*project.Project) error {
+		f.Connect(project.Above{Repositories: onRemove(func(*project.Project) error {
 			_, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID))
 			return err
-		})
+		})})
 		purge := project.PurgeGroup{GroupID: g.ID, Marked: true}
 		if err := f.PurgeGroup(ctx, purge); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 		wantError(t, err, errs.Invalid, "Group has not been marked for deletion")
 
 		// Marked again, it goes.
-		f.Repositories = onRemove(func(*project.Project) error { return nil })
+		f.Connect(project.Above{Repositories: onRemove(func(*project.Project) error { return nil })})
 		if err := f.MarkGroup(ctx, ann, "team"); err != nil {
 			t.Fatal(err)
 		}

@@ -46,17 +46,17 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		policy := authz.New(d, now)
 		f.settings = setting.New(d, now)
 		f.spaces = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
-		f.accounts = account.New(account.Config{
+		f.accounts = account.New(account.Deps{
 			DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, Host: "example.com",
 		})
 		f.Service = project.New(project.Deps{
 			DB: d, Policy: policy, Bus: f.bus, Namespaces: f.spaces, Settings: f.settings, Now: now,
-			Enqueue: func(_ context.Context, args job.Args) error {
+			Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				f.jobs = append(f.jobs, args)
 				return nil
-			},
+			}),
 		})
 		fn(t, f)
 	})
@@ -329,7 +329,7 @@ func (heads) SetHead(_ context.Context, _ *project.Project, branch string) error
 func TestService_Update(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
-		f.Heads = heads{}
+		f.Connect(project.Above{Heads: heads{}})
 		ctx, ann, bob, cat := t.Context(), f.user("ann", 10), f.user("bob", 10), f.user("cat", 10)
 		g := f.group(ann, "team", authz.Internal)
 		f.add(ann, g, bob, authz.Maintainer)
@@ -396,7 +396,7 @@ func TestService_Delete(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		repos := &store{}
-		f.Repositories = repos
+		f.Connect(project.Above{Repositories: repos})
 		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
 		g := f.group(ann, "team", authz.Internal)
 		f.add(ann, g, bob, authz.Maintainer)

@@ -51,9 +51,9 @@ type Deps struct {
 	Namespaces *namespace.Service
 	Settings   *setting.Store
 	Now        func() time.Time
-
-	// Enqueue inserts a job in the transaction of ctx.
-	Enqueue func(ctx context.Context, args job.Args) error
+	Jobs       job.Enqueuer
+	Outbound   *safehttp.Dialer // checks addresses to import from
+	Box        *secret.Box      // seals the credentials of imports until they run
 }
 
 // Service reads and changes projects.
@@ -64,23 +64,27 @@ type Service struct {
 	namespaces *namespace.Service
 	settings   *setting.Store
 	now        func() time.Time
-	enqueue    func(ctx context.Context, args job.Args) error
+	jobs       job.Enqueuer
+	outbound   *safehttp.Dialer
+	box        *secret.Box
 
-	// Repositories and Heads are set once by the application before the first call.
-	Repositories Repositories
-	Heads        Heads
-
-	// Outbound checks addresses to import from, and Box seals credentials until then; set
-	// like the others. Without Outbound nothing is imported.
-	Outbound *safehttp.Dialer
-	Box      *secret.Box
+	above Above
 }
 
-// New builds the service.
+// Above is what projects need of packages that stand above this one.
+type Above struct {
+	Repositories Repositories
+	Heads        Heads
+}
+
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(a Above) { s.above = a }
+
+// New builds the service. Call Connect before the first use.
 func New(deps Deps) *Service {
 	return &Service{
 		db: deps.DB, policy: deps.Policy, bus: deps.Bus, namespaces: deps.Namespaces, settings: deps.Settings,
-		now: deps.Now, enqueue: deps.Enqueue,
+		now: deps.Now, jobs: deps.Jobs, outbound: deps.Outbound, box: deps.Box,
 	}
 }
 

@@ -124,10 +124,10 @@ func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error
 		f.Add("default_branch", messageBranch)
 		return f.Err()
 	}
-	if s.Heads == nil {
+	if s.above.Heads == nil {
 		return fmt.Errorf("change default branch of project %d: no repositories", p.ID)
 	}
-	err := s.Heads.SetHead(ctx, p, branch)
+	err := s.above.Heads.SetHead(ctx, p, branch)
 	if errs.Is(err, errs.NotFound) {
 		var f errs.Fields
 		f.Add("base", fmt.Sprintf("Could not change HEAD: branch '%s' does not exist", branch))

@@ -14,13 +14,19 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Service reads and changes rules.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB     *db.DB
 	Policy *authz.Policy
 	Bus    *event.Bus
 	Now    func() time.Time
 }
+
+// Service reads and changes rules.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
 
 // Place is what a rule belongs to.
 type Place struct {

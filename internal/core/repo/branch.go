@@ -366,11 +366,9 @@ func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project
 	if err != nil {
 		return nil, err
 	}
-	var wanted map[string]bool
-	if s.Requested != nil {
-		if wanted, err = s.Requested(ctx, p.ID); err != nil {
-			return nil, fmt.Errorf("look for merge requests of branches: %w", err)
-		}
+	wanted, err := s.requests.Requested(ctx, p.ID)
+	if err != nil {
+		return nil, fmt.Errorf("look for merge requests of branches: %w", err)
 	}
 	var changes []RefChange
 	for _, b := range branches {

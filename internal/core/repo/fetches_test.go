@@ -44,7 +44,7 @@ func TestService_RequestHousekeeping(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		var asked []job.Args
-		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+		w.enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			asked = append(asked, args)
 			return nil
 		}

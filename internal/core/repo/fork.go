@@ -57,14 +57,14 @@ func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 		err := s.projects.RecordImport(ctx, fork.ID, project.ImportFailed, "The source project is gone.")
 		return errors.Join(err, job.Permanent(errors.New("source of fork is gone")))
 	case source.Filling():
-		return s.Enqueue(ctx, args, job.At(s.now().Add(15*time.Second)))
+		return s.jobs.Enqueue(ctx, args, job.At(s.now().Add(15*time.Second)))
 	}
 	if err := s.projects.RecordImport(ctx, fork.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
 	err = s.fillFork(ctx, fork, source, args.Branch)
 	if errors.Is(err, errPoolBusy) { // no worker stands idle until a great pool is made
-		return s.Enqueue(ctx, args, job.At(s.now().Add(time.Second)))
+		return s.jobs.Enqueue(ctx, args, job.At(s.now().Add(time.Second)))
 	}
 	if err != nil {
 		err = fmt.Errorf("fill fork: %w", err)

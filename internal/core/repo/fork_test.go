@@ -166,7 +166,7 @@ func TestService_FillFork_atOnce(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var again []repo.CopyFork // those that found somebody else making the pool
-		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+		w.enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if fork, ok := args.(repo.CopyFork); ok {
@@ -304,7 +304,7 @@ func TestService_FillFork_crash(t *testing.T) {
 		}
 
 		var later []job.Args
-		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+		w.enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			later = append(later, args)
 			return nil
 		}

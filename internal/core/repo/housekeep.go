@@ -80,7 +80,7 @@ func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *pr
 			return errs.New(errs.Conflict, fmt.Sprintf("Somebody already triggered housekeeping for this resource in the past %.0f minutes",
 				RequestEvery.Minutes()))
 		}
-		return s.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
+		return s.jobs.Enqueue(ctx, Housekeeping{ProjectID: p.ID})
 	})
 }
 

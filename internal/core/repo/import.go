@@ -47,7 +47,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	at, err := s.Outbound.CheckURL(args.URL)
+	at, err := s.outbound.CheckURL(args.URL)
 	if err != nil {
 		return err //nolint:wrapcheck // its text is shown
 	}
@@ -55,7 +55,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	tunnel, err := s.Outbound.Open(at, s.MaxImport)
+	tunnel, err := s.outbound.Open(at, s.maxImport)
 	if err != nil {
 		return err //nolint:wrapcheck // the sentence stands
 	}
@@ -81,7 +81,7 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 	if args.Sealed == "" {
 		return m, nil
 	}
-	text, err := s.Box.Open(project.ImportSecret(args.ProjectID), args.Sealed)
+	text, err := s.box.Open(project.ImportSecret(args.ProjectID), args.Sealed)
 	if err != nil {
 		return m, fmt.Errorf("credentials of import: %w", err)
 	}
@@ -131,7 +131,7 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 		if err := s.projects.RecordImport(ctx, p.ID, project.ImportFinished, note); err != nil {
 			return err
 		}
-		return s.Enqueue(ctx, Measuring{ProjectID: p.ID})
+		return s.jobs.Enqueue(ctx, Measuring{ProjectID: p.ID})
 	})
 }
 

@@ -33,9 +33,9 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	if err != nil || len(wanted) == 0 {
 		return "", err
 	}
-	client := s.Outbound.Client(lfsExchange)
+	client := s.outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
-	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.Outbound.CheckURL, Client: client, Left: s.MaxImport}
+	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport}
 	lost := 0
 	for batch := range slices.Chunk(wanted, lfsBatch) {
 		objects := make([]lfsclient.Object, len(batch))

@@ -18,7 +18,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/project"
 )
 
@@ -81,12 +80,9 @@ func TestService_Import(t *testing.T) {
 	server := elsewhere(t, nil)
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		rules := safehttp.Rules{Local: true}
+		w.outbound = safehttp.Rules{Local: true}
 		var asked []job.Args
-		box, err := secret.NewBox(secret.NewKey())
-		check(t, err)
-		w.repos.Outbound, w.repos.Box, w.repos.MaxImport = &safehttp.Dialer{Rules: func() safehttp.Rules { return rules }}, box, 1<<30
-		w.repos.Enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
+		w.enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			asked = append(asked, args)
 			return nil
 		}
@@ -96,7 +92,7 @@ func TestService_Import(t *testing.T) {
 			check(t, err)
 			args := project.Import{ProjectID: w.id, URL: server.URL + path}
 			if user != "" {
-				args.Sealed = box.Seal(project.ImportSecret(w.id), url.UserPassword(user, password).String())
+				args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), url.UserPassword(user, password).String())
 			}
 			err = w.repos.Import(ctx, args)
 			return w.as(w.owner), err
@@ -117,18 +113,18 @@ func TestService_Import(t *testing.T) {
 			}
 		}
 
-		rules = safehttp.Rules{}
+		w.outbound = safehttp.Rules{}
 		p, err := run("/shop.git", "sam", "s3cret")
 		if want := "Import url is blocked: Requests to loopback addresses are not allowed"; err == nil || p.ImportError == nil || *p.ImportError != want {
 			t.Errorf("an address of this machine: %v; %v, want %q", err, p.ImportError, want)
 		}
-		rules = safehttp.Rules{Local: true}
-		w.repos.MaxImport = 100
+		w.outbound = safehttp.Rules{Local: true}
+		w.largest(100)
 		p, err = run("/shop.git", "sam", "s3cret")
 		if err == nil || p.ImportError == nil || *p.ImportError != "The repository is too large." {
 			t.Errorf("more than an import may bring: %v; %v", err, p.ImportError)
 		}
-		w.repos.MaxImport = 1 << 30
+		w.largest(1 << 30)
 		for range 2 { // once more after a crash
 			p, err = run("/shop.git", "sam", "s3cret")
 			check(t, err)
@@ -210,16 +206,13 @@ func importLargeObjects(t *testing.T, w *world) {
 	server := elsewhere(t, batch(contents...), contents...)
 	plain := elsewhere(t, nil, "one")
 	ctx := t.Context()
-	box, err := secret.NewBox(secret.NewKey())
-	check(t, err)
-	w.repos.Outbound = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{Local: true} }}
-	w.repos.Box, w.repos.Enqueue = box, func(context.Context, job.Args, ...job.Option) error { return nil }
+	w.outbound = safehttp.Rules{Local: true}
 	w.exec("UPDATE projects SET lfs_enabled = true WHERE id = ?", w.id)
 	run := func(at *httptest.Server, status, message string) {
 		t.Helper()
 		w.exec("UPDATE projects SET import_status = ?, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
 		err := w.repos.Import(ctx, project.Import{
-			ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
+			ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: w.deps.Box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
 		})
 		p, said := w.as(w.owner), ""
 		if p.ImportError != nil {
@@ -246,7 +239,7 @@ func importLargeObjects(t *testing.T, w *world) {
 			}
 		}
 	}
-	w.repos.MaxImport = 1 << 30
+	w.largest(1 << 30)
 	run(plain, project.ImportFinished, "1 large files of Git LFS were not brought: the server has no Git LFS.")
 	has()
 	hrefs = map[string]string{"two": store.URL + "/wrong", "three": "file:///etc/passwd", "four": ""}

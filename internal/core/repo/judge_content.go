@@ -27,7 +27,7 @@ func (j *judge) content(ctx context.Context, changes []RefChange) error {
 	if j.source == byServer {
 		return nil
 	}
-	rule, err := j.service.PushRules.Checks(ctx, j.project.ID)
+	rule, err := j.service.pushRules.Checks(ctx, j.project.ID)
 	if err != nil || rule == nil {
 		return err
 	}

@@ -18,9 +18,9 @@ import (
 func (w *world) ruled(c pushrule.Changes) {
 	w.T.Helper()
 	at := pushrule.Of(w.as(w.owner))
-	_, err := w.repos.PushRules.Update(w.T.Context(), w.owner, at, c)
+	_, err := w.rules.Update(w.T.Context(), w.owner, at, c)
 	if errs.Is(err, errs.NotFound) {
-		_, err = w.repos.PushRules.Create(w.T.Context(), w.owner, at, c)
+		_, err = w.rules.Create(w.T.Context(), w.owner, at, c)
 	}
 	check(w.T, err)
 }

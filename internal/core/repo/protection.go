@@ -176,8 +176,8 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 	if st.level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
-	if !st.push && s.Collaborates != nil {
-		if st.with, err = s.Collaborates(ctx, as, p); err != nil {
+	if !st.push {
+		if st.with, err = s.requests.Collaborations(ctx, as, p); err != nil {
 			return nil, fmt.Errorf("read access: %w", err)
 		}
 	}

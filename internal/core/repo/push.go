@@ -206,10 +206,10 @@ func (p *Push) obey(ctx context.Context, changes []RefChange) string {
 	p.mu.Lock()
 	options := p.options
 	p.mu.Unlock()
-	if p.service.Options == nil || len(options) == 0 {
+	if len(options) == 0 {
 		return ""
 	}
-	text, err := p.service.Options(ctx, p.by, p.project, changes, options)
+	text, err := p.service.requests.PushOptions(ctx, p.by, p.project, changes, options)
 	if err != nil {
 		// The references have moved: the push itself has not failed.
 		p.service.log.Error("options of a push", "project_id", p.project.ID, "error", err)
@@ -258,7 +258,7 @@ const hinted = 10
 
 // hint gives what people read after pushing branches (facts-3 §31.2).
 func (p *Push) hint(ctx context.Context, changes []RefChange) string {
-	if p.service.Hint == nil || !p.project.PrintingMergeRequestLinkEnabled {
+	if !p.project.PrintingMergeRequestLinkEnabled {
 		return ""
 	}
 	var branches []string
@@ -270,7 +270,7 @@ func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if len(branches) == 0 || len(branches) > hinted {
 		return ""
 	}
-	text, err := p.service.Hint(ctx, p.by, p.project, branches)
+	text, err := p.service.requests.PushHint(ctx, p.by, p.project, branches)
 	if err != nil {
 		// The references have moved; a missing hint must not make the push look failed.
 		p.service.log.Warn("no hint after push", "project_id", p.project.ID, "error", err)

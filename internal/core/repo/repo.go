@@ -49,9 +49,16 @@ type Deps struct {
 	Archives *spool.Cache // where archives are kept
 	Packs    *spool.Cache // where answers to those who fetch are kept
 	Fetches  FetchLimits
-	Log      *slog.Logger
-	Now      func() time.Time
-	BaseURL  string // without a trailing slash
+
+	Jobs      job.Enqueuer
+	PushRules *pushrule.Service // what pushed commits must look like
+	Outbound  *safehttp.Dialer  // reaches what is imported
+	Box       *secret.Box       // opens the credentials of imports
+	MaxImport int64             // bytes that one import may bring, and its large files as much again
+
+	Log     *slog.Logger
+	Now     func() time.Time
+	BaseURL string // without a trailing slash
 
 	ArchiveLarge int64 // bytes of large objects that any archive may hold, however small the project; 0 is 1 GiB
 }
@@ -78,34 +85,12 @@ type Service struct {
 
 	archiveLarge int64
 
-	// Hint, where set, gives the lines that a person who pushed these branches reads,
-	// such as where to open a merge request.
-	Hint func(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
-
-	// Enqueue inserts a job in the transaction of ctx, or in one of its own; the
-	// application sets it.
-	Enqueue func(ctx context.Context, args job.Args, options ...job.Option) error
-
-	// PushRules keep what pushed commits must look like.
-	PushRules *pushrule.Service
-
-	// Options, where set, does what the options of a push ask for after its references
-	// have moved, and gives what the person who pushed is warned of.
-	Options func(ctx context.Context, as authz.Actor, p *project.Project, changes []RefChange, options []string) (string, error)
-
-	// Collaborates, where set, gives the branches of a project that a signed-in actor may
-	// move although not a member.
-	Collaborates func(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
-
-	// Requested, where set, gives the branches of a project that open merge requests come
-	// from or go to.
-	Requested func(ctx context.Context, id project.ID) (map[string]bool, error)
-
-	// Outbound and Box are what imports need, and MaxImport bounds what one may bring, in
-	// bytes, and its large files as much again; the application sets them.
-	Outbound  *safehttp.Dialer
-	Box       *secret.Box
-	MaxImport int64
+	jobs      job.Enqueuer
+	pushRules *pushrule.Service
+	outbound  *safehttp.Dialer
+	box       *secret.Box
+	maxImport int64
+	requests  MergeRequests
 
 	made    sync.Map // project.ID of repositories known to exist on disk
 	locks   locks    // one commit through the API at a time on a branch
@@ -118,11 +103,51 @@ type Service struct {
 	flushing lastuse.Loop
 }
 
-// New builds the service.
+// MergeRequests is what repositories need of merge requests, which stand above them.
+type MergeRequests interface {
+	// PushHint gives the lines that a person who pushed these branches reads, such as
+	// where to open a merge request.
+	PushHint(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error)
+	// PushOptions does what the options of a push ask for after its references have
+	// moved, and gives what the person who pushed is warned of.
+	PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []RefChange, options []string) (string, error)
+	// Collaborations gives the branches of a project that a signed-in actor may move
+	// although not a member.
+	Collaborations(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
+	// Requested gives the branches of a project that open merge requests come from or go
+	// to.
+	Requested(ctx context.Context, id project.ID) (map[string]bool, error)
+}
+
+// noMergeRequests stands in until Connect is called.
+type noMergeRequests struct{}
+
+func (noMergeRequests) PushHint(context.Context, authz.Actor, *project.Project, []string) (string, error) {
+	return "", nil
+}
+
+func (noMergeRequests) PushOptions(context.Context, authz.Actor, *project.Project, []RefChange, []string) (string, error) {
+	return "", nil
+}
+
+func (noMergeRequests) Collaborations(context.Context, authz.Actor, *project.Project) (map[string]bool, error) {
+	return nil, nil
+}
+
+func (noMergeRequests) Requested(context.Context, project.ID) (map[string]bool, error) {
+	return nil, nil
+}
+
+// Connect gives the service what stands above it, once and before the first use; until
+// then there are no merge requests.
+func (s *Service) Connect(requests MergeRequests) { s.requests = requests }
+
+// New builds the service. Call Connect before the first use.
 func New(d Deps) *Service {
 	return &Service{
-		PushRules: &pushrule.Service{DB: d.DB, Policy: d.Policy, Bus: d.Bus, Now: d.Now},
-		db:        d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
+		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport,
+		requests: noMergeRequests{},
+		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),

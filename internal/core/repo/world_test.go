@@ -12,12 +12,16 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 )
@@ -30,7 +34,11 @@ type world struct {
 	archives *spool.Cache
 	packs    *spool.Cache
 	large    *lfs.Service
+	rules    *pushrule.Service
+	outbound safehttp.Rules
 	settings *setting.Store
+	enqueue  job.EnqueuerFunc // does nothing unless a test says otherwise
+	deps     repo.Deps
 	id       project.ID
 	pushed   []repo.Pushed
 	sayings  map[string]saying // of git, about the repository as it is
@@ -61,7 +69,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, w.packs.Close()) })
 	settings := setting.New(d, w.Now)
 	w.settings = settings
-	accounts := account.New(account.Config{
+	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
 	})
 	objects, err := blob.Open(t.TempDir())
@@ -69,11 +77,21 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.large = lfs.New(lfs.Deps{
 		DB: d, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 	})
-	w.repos = repo.New(repo.Deps{
+	box, err := secret.NewBox(secret.NewKey())
+	check(t, err)
+	w.enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
+	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	w.deps = repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 		ArchiveLarge: archiveLarge,
-	})
+		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
+			return w.enqueue(ctx, args, options...)
+		}),
+		PushRules: w.rules,
+		Outbound:  &safehttp.Dialer{Rules: func() safehttp.Rules { return w.outbound }}, Box: box, MaxImport: 1 << 30,
+	}
+	w.repos = repo.New(w.deps)
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
 		w.pushed = append(w.pushed, e)
 		return nil
@@ -135,3 +153,9 @@ func wants(t *testing.T, err error, kind errs.Kind, text string) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// largest builds the service with another bound of imports, in bytes.
+func (w *world) largest(n int64) {
+	w.deps.MaxImport = n
+	w.repos = repo.New(w.deps)
+}

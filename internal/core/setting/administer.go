@@ -11,12 +11,18 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Service lets administrators read and change the settings.
-type Service struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	Store  *Store
 	Policy *authz.Policy
 	Bus    *event.Bus
 }
+
+// Service lets administrators read and change the settings.
+type Service struct{ Deps }
+
+// NewService builds the service.
+func NewService(d Deps) *Service { return &Service{d} }
 
 // Changed is published for each setting that a call gives another value. From and To
 // are values of its type, as the API shows them.

@@ -19,7 +19,7 @@ func TestService_Update_tells_what_it_found(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		bus := &event.Bus{}
-		s := &setting.Service{Store: setting.New(d, time.Now), Policy: authz.New(d, time.Now), Bus: bus}
+		s := setting.NewService(setting.Deps{Store: setting.New(d, time.Now), Policy: authz.New(d, time.Now), Bus: bus})
 		var mu sync.Mutex
 		next := map[any]any{} // from each value to the one after it
 		event.On(bus, "test", func(ctx context.Context, e setting.Changed) error {

@@ -59,15 +59,15 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	check(t, err)
 	t.Cleanup(func() { check(t, archives.Close()) })
 	settings := setting.New(d, w.Now)
-	accounts := account.New(account.Config{
+	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
 	})
 	repos := repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
 		Archives: archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 	})
-	w.ssh = sshkey.New(sshkey.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
-	w.pgp = gpgkey.New(gpgkey.Config{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
+	w.ssh = sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
+	w.pgp = gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})
 	w.signatures = signature.New(signature.Deps{Accounts: accounts, Repos: repos, SSHKeys: w.ssh, PGPKeys: w.pgp, Now: w.Now})
 	w.dave, w.mary, w.guest = w.User("dave"), w.User("mary"), w.User("gus")
 	w.id = w.Project("group/shop", authz.Private, w.Group("group", authz.Private, 0))

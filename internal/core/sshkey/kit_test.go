@@ -46,7 +46,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	bus, policy, settings := &event.Bus{}, authz.New(d, h.clock), setting.New(d, h.clock)
 	event.On(bus, "test", func(_ context.Context, e sshkey.Added) error { h.record(e); return nil })
 	event.On(bus, "test", func(_ context.Context, e sshkey.Removed) error { h.record(e); return nil })
-	accounts := account.New(account.Config{
+	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
@@ -59,7 +59,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	if h.root, _, err = accounts.Authenticate(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	h.Service = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
+	h.Service = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
 	return h
 }
 

@@ -20,8 +20,8 @@ import (
 	"tenon/internal/core/setting"
 )
 
-// Config is what a Service is made of.
-type Config struct {
+// Deps is what a Service is made of.
+type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
@@ -33,17 +33,17 @@ type Config struct {
 
 // Service keeps keys. It is safe for concurrent use.
 type Service struct {
-	Config
+	Deps
 	used     lastuse.Times[ID]
 	flushing lastuse.Loop
 }
 
 // New builds the service. Call Start to have the use of keys written down.
-func New(c Config) *Service {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+func New(d Deps) *Service {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: c}
+	return &Service{Deps: d}
 }
 
 // Input is what a key is made of.

@@ -17,6 +17,13 @@ type Names interface {
 	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
 }
 
+// Deps is what a Service is made of.
+type Deps struct {
+	Notes *note.Service
+	Users Names
+	Now   func() time.Time
+}
+
 // Service reacts to events.
 type Service struct {
 	notes *note.Service
@@ -25,8 +32,8 @@ type Service struct {
 }
 
 // New builds the service.
-func New(notes *note.Service, users Names, now func() time.Time) *Service {
-	return &Service{notes: notes, users: users, now: now}
+func New(d Deps) *Service {
+	return &Service{notes: d.Notes, users: d.Users, now: d.Now}
 }
 
 // IssueCreated tells what a new issue was made with.

@@ -3,7 +3,6 @@
 package githttp
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -12,39 +11,19 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/core"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
-	"tenon/internal/core/setting"
 )
-
-// Authenticator turns the user and password of HTTP Basic into an actor. The error of
-// refused credentials is of kind Unauthorized.
-type Authenticator interface {
-	AuthenticateGit(ctx context.Context, username, password string) (authz.Actor, account.GitAccess, error)
-	// AuthenticateGitToken takes no passwords of people.
-	AuthenticateGitToken(ctx context.Context, username, secret string) (authz.Actor, account.GitAccess, error)
-}
-
-// Users knows the names of people.
-type Users interface {
-	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
-}
 
 // Deps are what the handler is built on.
 type Deps struct {
-	Accounts Authenticator
-	Users    Users
-	Projects *project.Service
-	Repos    *repo.Service
-	LFS      *lfs.Service
-	Settings *setting.Store
-	Limits   *limit.Service // nil limits nobody
-	Log      *slog.Logger
-	BaseURL  string // without a trailing slash
+	*core.Services
+	Log     *slog.Logger
+	BaseURL string // without a trailing slash
 }
 
 // Handler answers requests that Match accepts.

@@ -23,7 +23,7 @@ func (x *lfsExchange) lockEntities(locks ...lfs.Lock) ([]lfsLock, error) {
 	for i := range locks {
 		ids[i] = locks[i].UserID
 	}
-	users, err := x.Users.ByIDs(x.r.Context(), ids)
+	users, err := x.Accounts.ByIDs(x.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/base/secret"
+	"tenon/internal/core"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -38,14 +39,17 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 	t.Helper()
 	bus, policy, settings := &event.Bus{}, authz.New(d, time.Now), setting.New(d, time.Now)
-	accounts := account.New(account.Config{
+	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: time.Now,
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: time.Now}),
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
 	})
 	deps := Deps{
-		Keys:     sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: time.Now}),
-		Settings: settings, Log: slog.New(slog.DiscardHandler), HostKeys: t.TempDir(),
+		Services: &core.Services{
+			Keys:     sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: time.Now}),
+			Settings: settings,
+		},
+		Log: slog.New(slog.DiscardHandler), HostKeys: t.TempDir(),
 	}
 	if change != nil {
 		change(&deps)

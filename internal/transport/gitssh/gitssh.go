@@ -14,24 +14,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/crypto/ssh"
+	"tenon/internal/core"
 
-	"tenon/internal/core/lfs"
-	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
-	"tenon/internal/core/setting"
-	"tenon/internal/core/sshkey"
+	"golang.org/x/crypto/ssh"
 )
 
 // Deps are what the server is built on.
 type Deps struct {
-	Keys     *sshkey.Service
-	Projects *project.Service
-	Repos    *repo.Service
-	LFS      *lfs.Service
-	Settings *setting.Store
-	Log      *slog.Logger
-	BaseURL  string // of HTTP, where large objects are; without a trailing slash
+	*core.Services
+	Log     *slog.Logger
+	BaseURL string // of HTTP, where large objects are; without a trailing slash
 
 	HostKeys string               // folder of the host keys, which are made where they are missing
 	Address  string               // host:port as clients see it

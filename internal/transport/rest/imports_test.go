@@ -11,8 +11,6 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
-	"tenon/internal/base/safehttp"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/project"
 )
 
@@ -22,12 +20,13 @@ func TestProjects_import(t *testing.T) {
 		p := newPlaces(t, d)
 		_, ann := p.signUp("ann")
 		_, bob := p.signUp("bob")
-		p.want(ann, "POST", "/projects", "name=a&import_url=https://git.example/a.git", 403, `{"message":"403 Forbidden"}`)
-		box, err := secret.NewBox(secret.NewKey())
-		if err != nil {
+		if err := p.Settings.Set(t.Context(), "import_sources", []string{}); err != nil {
 			t.Fatal(err)
 		}
-		p.Projects.Outbound, p.Projects.Box = &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, box
+		p.want(ann, "POST", "/projects", "name=a&import_url=https://git.example/a.git", 403, `{"message":"403 Forbidden"}`)
+		if err := p.Settings.Set(t.Context(), "import_sources", []string{"git"}); err != nil {
+			t.Fatal(err)
+		}
 
 		for address, want := range map[string]string{
 			"ssh://git.example/a.git": "Import url is blocked: Only allowed schemes are http, https",

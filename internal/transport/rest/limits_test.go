@@ -23,9 +23,9 @@ func newLimited(t *testing.T, d *db.DB) *planning {
 	t.Helper()
 	p, _ := newChangelog(t, d)
 	p.users["root"] = p.Admin("boss")
-	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Now: p.World.Now})
-	p.GPGKeys = gpgkey.New(gpgkey.Config{DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Now: p.World.Now})
-	p.Instance = &setting.Service{Store: p.Settings, Policy: p.World.Policy, Bus: p.Bus}
+	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Accounts: p.Accounts, Now: p.World.Now})
+	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Now: p.World.Now})
+	p.Instance = setting.NewService(setting.Deps{Store: p.Settings, Policy: p.World.Policy, Bus: p.Bus})
 	p.Limits = limit.New(p.Settings, func() time.Time { return time.Date(2026, 11, 22, 10, 0, 5, 0, time.UTC) }, nil)
 	p.routes(slices.Concat(p.changelogRoutes(), p.settingRoutes(), p.userRoutes(), p.keyRoutes(), p.gpgKeyRoutes(), p.issueRoutes(), p.noteRoutes(),
 		p.memberRoutes(), p.billableRoutes(), p.projectRoutes())...)

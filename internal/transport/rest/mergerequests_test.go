@@ -15,12 +15,14 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
@@ -45,15 +47,18 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	}
 	t.Cleanup(func() { _ = archives.Close() })
 	log := slog.New(slog.DiscardHandler)
+	p.PushRules = pushrule.New(pushrule.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Now: p.World.Now})
+	discard := job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
 	p.Repos = repo.New(repo.Deps{
+		PushRules: p.PushRules, Jobs: discard,
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
 		Archives: archives, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
 	})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos,
-		Labels: p.Labels, Settings: p.Settings, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
+		Labels: p.Labels, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
 	})
-	p.Checks = &ci.Service{DB: d, Policy: p.World.Policy, Bus: p.Bus, Repos: p.Repos, Now: p.World.Now}
+	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Now: p.World.Now,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},

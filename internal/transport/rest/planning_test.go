@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/secret"
+	"tenon/internal/core"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
@@ -44,11 +45,11 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	p := &planning{World: w, t: t, users: map[string]authz.Actor{}}
 	settings := setting.New(d, w.Now)
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
-	labels := label.New(d, w.Policy, w.Bus, w.Now)
-	issues := issue.New(d, w.Policy, w.Bus, labels, w.Now)
-	awards := award.New(d, w.Policy, w.Bus, w.Now)
-	p.Server = &Server{
-		Accounts: account.New(account.Config{
+	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Now: w.Now})
+	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	p.Server = &Server{Services: &core.Services{
+		Accounts: account.New(account.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewHasher(), Now: w.Now, Places: places,
 			Host: "tenon.example", BaseURL: "https://tenon.example",
 		}),
@@ -57,8 +58,8 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
 		}),
-		Policy: w.Policy, Settings: settings, Now: w.Now, BaseURL: "https://tenon.example",
-	}
+		Policy: w.Policy, Settings: settings,
+	}, Now: w.Now, BaseURL: "https://tenon.example"}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
 		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {

@@ -18,6 +18,8 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/badge"
@@ -35,19 +37,24 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p := newPeople(t, d)
 	bus := &event.Bus{}
 	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Now: p.Now})
+	box, err := secret.NewBox(secret.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.Projects = project.New(project.Deps{
+		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
 		DB: d, Policy: p.Policy, Bus: bus, Namespaces: p.Namespaces, Settings: p.Settings, Now: p.Now,
-		Enqueue: func(_ context.Context, args job.Args) error {
+		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
-		},
+		}),
 	})
-	p.BotTokens = &accesstoken.Service{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now}
-	p.DeployKeys = &deploykey.Service{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now}
-	p.Attributes = &attribute.Service{DB: d, Policy: p.Policy, Now: p.Now}
+	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now})
+	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
+	p.Attributes = attribute.New(attribute.Deps{DB: d, Policy: p.Policy, Now: p.Now})
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
-	p.Badges = &badge.Service{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"}
+	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),

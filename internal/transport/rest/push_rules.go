@@ -131,7 +131,7 @@ func (s *Server) pushRule(ctx context.Context, as authz.Actor, in projectPath) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.Repos.PushRules.Find(ctx, as, at)
+	r, err := s.PushRules.Find(ctx, as, at)
 	if errs.Is(err, errs.NotFound) {
 		// Whoever may not see the project was told so above; its rule is null.
 		return nil, nil //nolint:nilnil // renders null
@@ -144,7 +144,7 @@ func (s *Server) createPushRule(ctx context.Context, as authz.Actor, in projectT
 	if err != nil {
 		return nil, err
 	}
-	return newPushRuleEntity(s.Repos.PushRules.Create(ctx, as, at, in.changes()))
+	return newPushRuleEntity(s.PushRules.Create(ctx, as, at, in.changes()))
 }
 
 func (s *Server) updatePushRule(ctx context.Context, as authz.Actor, in projectTermsParams) (*pushRuleEntity, error) {
@@ -152,7 +152,7 @@ func (s *Server) updatePushRule(ctx context.Context, as authz.Actor, in projectT
 	if err != nil {
 		return nil, err
 	}
-	return newPushRuleEntity(s.Repos.PushRules.Update(ctx, as, at, in.changes()))
+	return newPushRuleEntity(s.PushRules.Update(ctx, as, at, in.changes()))
 }
 
 func (s *Server) deletePushRule(ctx context.Context, as authz.Actor, in projectPath) (api.None, error) {
@@ -160,7 +160,7 @@ func (s *Server) deletePushRule(ctx context.Context, as authz.Actor, in projectP
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Repos.PushRules.Delete(ctx, as, at)
+	return api.None{}, s.PushRules.Delete(ctx, as, at)
 }
 
 func (s *Server) groupPushRule(ctx context.Context, as authz.Actor, in groupPath) (*groupPushRuleEntity, error) {
@@ -168,7 +168,7 @@ func (s *Server) groupPushRule(ctx context.Context, as authz.Actor, in groupPath
 	if err != nil {
 		return nil, err
 	}
-	return newGroupPushRuleEntity(s.Repos.PushRules.Find(ctx, as, at))
+	return newGroupPushRuleEntity(s.PushRules.Find(ctx, as, at))
 }
 
 func (s *Server) createGroupPushRule(ctx context.Context, as authz.Actor, in groupTermsParams) (*groupPushRuleEntity, error) {
@@ -176,7 +176,7 @@ func (s *Server) createGroupPushRule(ctx context.Context, as authz.Actor, in gro
 	if err != nil {
 		return nil, err
 	}
-	return newGroupPushRuleEntity(s.Repos.PushRules.Create(ctx, as, at, in.changes()))
+	return newGroupPushRuleEntity(s.PushRules.Create(ctx, as, at, in.changes()))
 }
 
 func (s *Server) updateGroupPushRule(ctx context.Context, as authz.Actor, in groupTermsParams) (*groupPushRuleEntity, error) {
@@ -184,7 +184,7 @@ func (s *Server) updateGroupPushRule(ctx context.Context, as authz.Actor, in gro
 	if err != nil {
 		return nil, err
 	}
-	return newGroupPushRuleEntity(s.Repos.PushRules.Update(ctx, as, at, in.changes()))
+	return newGroupPushRuleEntity(s.PushRules.Update(ctx, as, at, in.changes()))
 }
 
 func (s *Server) deleteGroupPushRule(ctx context.Context, as authz.Actor, in groupPath) (api.None, error) {
@@ -192,5 +192,5 @@ func (s *Server) deleteGroupPushRule(ctx context.Context, as authz.Actor, in gro
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Repos.PushRules.Delete(ctx, as, at)
+	return api.None{}, s.PushRules.Delete(ctx, as, at)
 }

@@ -8,30 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"tenon/internal/core/accesstoken"
-	"tenon/internal/core/account"
-	"tenon/internal/core/attribute"
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/avatar"
-	"tenon/internal/core/award"
-	"tenon/internal/core/badge"
-	"tenon/internal/core/changelog"
-	"tenon/internal/core/ci"
-	"tenon/internal/core/deploykey"
-	"tenon/internal/core/gpgkey"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/label"
-	"tenon/internal/core/lfs"
-	"tenon/internal/core/limit"
-	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/note"
-	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
-	"tenon/internal/core/setting"
-	"tenon/internal/core/signature"
-	"tenon/internal/core/sshkey"
-	"tenon/internal/core/upload"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -41,32 +19,8 @@ const Level = "16.0.0-ee"
 
 // Server translates requests into calls of the core.
 type Server struct {
-	Accounts   *account.Service
-	Keys       *sshkey.Service
-	GPGKeys    *gpgkey.Service
-	Signatures *signature.Service
-	Namespaces *namespace.Service
-	Projects   *project.Service
-	Repos      *repo.Service
-	LFS        *lfs.Service
-	Uploads    *upload.Service
-	Avatars    *avatar.Service
-	Labels     *label.Service
-	Badges     *badge.Service
-	Attributes *attribute.Service
-	Issues     *issue.Service
-	Requests   *mergerequest.Service
-	Changelogs *changelog.Service
-	Checks     *ci.Service
-	Notes      *note.Service
-	Awards     *award.Service
-	BotTokens  *accesstoken.Service
-	DeployKeys *deploykey.Service
-	Policy     *authz.Policy
-	Settings   *setting.Store
-	Instance   *setting.Service
-	Limits     *limit.Service // nil limits nobody
-	Now        func() time.Time
+	*core.Services
+	Now func() time.Time
 
 	BaseURL  string // external URL without a trailing slash
 	SSH      string // host:port of git over SSH as clients see it, "" where it is off

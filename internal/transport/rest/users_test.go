@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
+	"tenon/internal/core"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
@@ -46,22 +47,24 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	clock := func() time.Time { return p.now }
 	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock)
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
-	accounts := account.New(account.Config{
+	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
 		Places: places,
 		Host:   "tenon.example", BaseURL: "https://tenon.example",
-		Enqueue: func(_ context.Context, args job.Args) error {
+		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
-		},
+		}),
 	})
 	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
 		t.Fatal(err)
 	}
-	p.Server = &Server{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, Now: clock, BaseURL: "https://tenon.example"}
-	p.Instance = &setting.Service{Store: settings, Policy: policy, Bus: bus}
-	p.Keys = sshkey.New(sshkey.Config{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
-	p.GPGKeys = gpgkey.New(gpgkey.Config{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
+	p.Server = &Server{
+		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings}, Now: clock, BaseURL: "https://tenon.example",
+	}
+	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
+	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
+	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),

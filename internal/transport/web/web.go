@@ -11,32 +11,20 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/core/account"
+	"tenon/internal/core"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/avatar"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
-	"tenon/internal/core/upload"
 )
 
 // Deps are what the pages are made from.
 type Deps struct {
-	Accounts   *account.Service
-	Namespaces *namespace.Service
-	Projects   *project.Service
-	Issues     *issue.Service
-	Requests   *mergerequest.Service
-	Repos      *repo.Service
-	Uploads    *upload.Service
-	Avatars    *avatar.Service
+	*core.Services
 	// Authenticate gives the actor of a request, the anonymous one where there is no
 	// good credential.
 	Authenticate func(r *http.Request) authz.Actor
-	Limits       *limit.Service // nil limits nobody
 	Log          *slog.Logger
 	BaseURL      string // without a trailing slash
 }

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/core"
+	"tenon/internal/core/repo"
+)
+
+// services builds the product.
+func (a *App) services() error {
+	a.bus = &event.Bus{}
+	var err error
+	a.core, err = core.New(core.Deps{
+		DB: a.db, Git: a.git, Bus: a.bus, Objects: a.objects, Archives: a.archives, Packs: a.packs, Box: a.box, Log: a.log, Now: a.now,
+		// The queue is made later, because it runs what the services do.
+		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
+			return a.jobs.Enqueue(ctx, args, options...)
+		}),
+		BaseURL:    a.baseURL,
+		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
+		MaxImport:  int64(a.config.Git.ImportSize) << 20,
+		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited,
+	})
+	if err != nil {
+		return fmt.Errorf("build services: %w", err)
+	}
+	if err := errors.Join(
+		a.metrics.Counter("tenon_git_fetch_requests_total", "Requests of git clients that fetch.",
+			func() uint64 { n, _ := a.core.Repos.FetchCounts(); return n }),
+		a.metrics.Counter("tenon_git_fetch_runs_total", "Of those, the ones that git worked on; the others had the same answer.",
+			func() uint64 { _, n := a.core.Repos.FetchCounts(); return n }),
+	); err != nil {
+		return fmt.Errorf("count fetches: %w", err)
+	}
+	return nil
+}
+
+// host is the name that clients reach the server by, without a port.
+func (a *App) host() (string, error) {
+	u, err := url.Parse(a.baseURL)
+	if err != nil {
+		return "", fmt.Errorf("external URL %q: %w", a.baseURL, err)
+	}
+	return u.Hostname(), nil
+}

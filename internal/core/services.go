@@ -1,0 +1,244 @@
+// Package core builds the services of the product, in the order in which they need each
+// other, for every transport to share.
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"tenon/internal/base/blob"
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
+	"tenon/internal/base/spool"
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/account"
+	"tenon/internal/core/activity"
+	"tenon/internal/core/attribute"
+	"tenon/internal/core/audit"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
+	"tenon/internal/core/award"
+	"tenon/internal/core/badge"
+	"tenon/internal/core/changelog"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/deploykey"
+	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/lfs"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/pushrule"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+	"tenon/internal/core/signature"
+	"tenon/internal/core/sshkey"
+	"tenon/internal/core/systemnote"
+	"tenon/internal/core/upload"
+)
+
+// Deps is what Services are made of. All of it is required unless a field says otherwise.
+type Deps struct {
+	DB       *db.DB
+	Git      *gitcmd.Git
+	Bus      *event.Bus
+	Jobs     job.Enqueuer
+	Objects  *blob.Store
+	Archives *spool.Cache // where archives are kept
+	Packs    *spool.Cache // where answers to fetches are kept
+	Box      *secret.Box
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	BaseURL   string // external URL without a trailing slash
+	Fetches   repo.FetchLimits
+	MaxImport int64 // bytes that one import may bring, and its large files as much again
+
+	// RateLimits counts what callers ask; without it only sizes and connections are
+	// bounded. Refused is told the class of each refusal.
+	RateLimits bool
+	Refused    func(class string) `wire:"optional"`
+}
+
+// Services are the subjects of the product. Transports call them and nothing else.
+type Services struct {
+	Policy   *authz.Policy
+	Settings *setting.Store
+	Instance *setting.Service
+	Limits   *limit.Service // nil limits nothing
+
+	Accounts   *account.Service
+	Keys       *sshkey.Service
+	GPGKeys    *gpgkey.Service
+	Signatures *signature.Service
+	Namespaces *namespace.Service
+	BotTokens  *accesstoken.Service
+	Attributes *attribute.Service
+	Avatars    *avatar.Service
+
+	Projects   *project.Service
+	DeployKeys *deploykey.Service
+	PushRules  *pushrule.Service
+	Repos      *repo.Service
+	LFS        *lfs.Service
+	Uploads    *upload.Service
+	Badges     *badge.Service
+	Checks     *ci.Service
+
+	Labels     *label.Service
+	Issues     *issue.Service
+	Requests   *mergerequest.Service
+	Changelogs *changelog.Service
+	Notes      *note.Service
+	Awards     *award.Service
+
+	SystemNotes *systemnote.Service
+	Activity    *activity.Recorder
+	Audit       *audit.Recorder
+}
+
+// New builds all services from what depends on nothing upwards. A dependency that is
+// missing is an error that names it.
+func New(d Deps) (*Services, error) {
+	host, err := url.Parse(d.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("external URL %q: %w", d.BaseURL, err)
+	}
+	var c check
+	need(&c, d)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	s := &Services{Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now)}
+	if d.RateLimits {
+		s.Limits = limit.New(s.Settings, d.Now, d.Refused)
+	}
+	s.people(&c, d, host.Hostname())
+	s.code(&c, d, host.Hostname())
+	s.planning(&c, d)
+	s.reactions(&c, d)
+	s.connect(&c)
+	return s, c.err()
+}
+
+// people builds accounts, keys and groups.
+func (s *Services) people(c *check, d Deps, host string) {
+	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
+	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
+	s.Namespaces = namespace.New(need(c, namespace.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now,
+	}))
+	s.Accounts = account.New(need(c, account.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Jobs: d.Jobs,
+		Hasher: secret.NewHasher(), Now: d.Now, Log: d.Log, Host: host, BaseURL: d.BaseURL,
+	}))
+	s.Keys = sshkey.New(need(c, sshkey.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
+	}))
+	s.GPGKeys = gpgkey.New(need(c, gpgkey.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Now: d.Now}))
+	s.BotTokens = accesstoken.New(need(c, accesstoken.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Namespaces: s.Namespaces, Now: d.Now,
+	}))
+}
+
+// code builds projects and their repositories.
+func (s *Services) code(c *check, d Deps, host string) {
+	outbound := &safehttp.Dialer{Rules: func() safehttp.Rules {
+		set := s.Settings.Current()
+		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
+	}}
+	s.Projects = project.New(need(c, project.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
+		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,
+	}))
+	s.DeployKeys = deploykey.New(need(c, deploykey.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Keys: s.Keys, Projects: s.Projects, Now: d.Now,
+	}))
+	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.LFS = lfs.New(need(c, lfs.Deps{
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Accounts: s.Accounts, Keys: s.Keys, Objects: d.Objects,
+		Signer: d.Box.Signer(), Log: d.Log, Now: d.Now,
+	}))
+	s.Avatars = avatar.New(need(c, avatar.Deps{
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Projects: s.Projects,
+		Objects: d.Objects, Log: d.Log, Now: d.Now,
+	}))
+	s.Uploads = upload.New(need(c, upload.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Projects: s.Projects, Objects: d.Objects,
+		Log: d.Log, Now: d.Now,
+	}))
+	s.Repos = repo.New(need(c, repo.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
+		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches,
+		Jobs: d.Jobs, PushRules: s.PushRules, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
+		Log: d.Log, Now: d.Now, BaseURL: d.BaseURL,
+	}))
+	s.Signatures = signature.New(need(c, signature.Deps{
+		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
+	}))
+	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: host, Tip: s.Repos.Tip}))
+	s.Checks = ci.New(need(c, ci.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Repos: s.Repos, Now: d.Now}))
+}
+
+// planning builds issues, merge requests and what is said about them.
+func (s *Services) planning(c *check, d Deps) {
+	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Now: d.Now}))
+	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos,
+		Labels: s.Labels, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, BaseURL: d.BaseURL,
+	}))
+	s.Changelogs = changelog.New(need(c, changelog.Deps{
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
+	}))
+	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Notes = note.New(need(c, note.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Now: d.Now,
+		Things: map[noteable.Kind]note.Noteables{
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests,
+			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
+		},
+	}))
+}
+
+// reactions builds what only reacts to events.
+func (s *Services) reactions(c *check, d Deps) {
+	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, Now: d.Now}))
+	s.Activity = activity.New(need(c, activity.Deps{DB: d.DB, Now: d.Now}))
+	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
+}
+
+// connect gives services what they need of those that stand above them.
+func (s *Services) connect(c *check) {
+	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos}))
+	s.Repos.Connect(s.Requests)
+	// Projects go first, so that what stands in them needs no other end.
+	s.Accounts.Connect(
+		s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart,
+	)
+}
+
+// Start begins to write down what is collected in memory; Stop ends that, with what is
+// left written.
+func (s *Services) Start() {
+	s.Accounts.Start()
+	s.Keys.Start()
+	s.Repos.Start()
+}
+
+// Stop ends what Start began.
+func (s *Services) Stop(ctx context.Context) error {
+	return errors.Join(s.Keys.Stop(ctx), s.Repos.Stop(ctx), s.Accounts.Stop(ctx))
+}
