@@ -3,8 +3,11 @@ package setting
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
@@ -40,14 +43,23 @@ func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
 	return s.Store.Current(), nil
 }
 
+// ErrNothing is the error of a change that names no setting.
+var ErrNothing = errors.New("no setting is named")
+
 // Update gives settings other values by their API names, all of them or, where one is
-// refused, none; a nil value stands for null. It gives the settings as they are then.
+// refused, none; a nil value stands for null. Names that the public API does not have are
+// ignored; those that it has and this server does not store are Invalid. It gives the
+// settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
+	values, err := stored(values)
+	if err != nil {
+		return nil, err
+	}
 	store := s.Store
-	err := store.db.InTx(ctx, func(ctx context.Context) error {
+	err = store.db.InTx(ctx, func(ctx context.Context) error {
 		// One call after the other, so that each tells what it found and not what was there
 		// before somebody else's.
 		if err := store.db.Lock(ctx, "settings"); err != nil {
@@ -82,6 +94,35 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 		return nil, fmt.Errorf("change settings: %w", err)
 	}
 	return s.Store.Current(), nil
+}
+
+// messageUnstored refuses a value that would not be obeyed.
+const messageUnstored = "is not supported by this server"
+
+// stored gives the values whose settings are stored. Settings that are known and not stored
+// are Invalid, by name; without any setting the error is ErrNothing.
+func stored(values map[string]any) (map[string]any, error) {
+	names := map[string]bool{}
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		names[f.Tag.Get("setting")] = true
+	}
+	out := map[string]any{}
+	var wrong errs.Fields
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case names[name]:
+			out[name] = values[name]
+		case unstored()[name]:
+			wrong.Add(name, messageUnstored)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return nil, wrong.Err()
+	case len(out) == 0:
+		return nil, ErrNothing
+	}
+	return out, nil
 }
 
 // set changes one field by its API name. An unknown name or a value of the wrong type is

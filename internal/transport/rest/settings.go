@@ -2,7 +2,10 @@ package rest
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"reflect"
+	"strings"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -249,7 +252,7 @@ type updateSettingsParams struct {
 	HousekeepingOptimizeRepositoryPeriod             *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"After how many pushes a repository is tidied"`
 	PushEventActivitiesLimit                         *int            `param:"push_event_activities_limit" doc:"Refs of one push that become activities of their own"`
 
-	_ struct{} `atleastone:"*"`
+	Others api.Undeclared // settings that are not stored, and what is none
 }
 
 // values gives what was sent by the names of the settings, in their units.
@@ -269,7 +272,7 @@ func (p updateSettingsParams) values() map[string]any {
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("param")
 		if name == "" {
-			continue // a rule
+			continue // the others
 		}
 		switch value := v.Field(i).Interface().(type) {
 		case api.Opt[string]:
@@ -286,11 +289,28 @@ func (p updateSettingsParams) values() map[string]any {
 			}
 		}
 	}
+	for _, name := range p.Others {
+		sent[name] = nil
+	}
 	return sent
+}
+
+// needsOne is the refusal of a call that sends no setting at all.
+func (p updateSettingsParams) needsOne() error {
+	var names []string
+	for f := range reflect.TypeOf(p).Fields() {
+		if name := f.Tag.Get("param"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return &api.Refusal{Status: http.StatusBadRequest, Text: strings.Join(names, ", ") + " are missing, at least one parameter must be provided"}
 }
 
 func (s *Server) updateSettings(ctx context.Context, as authz.Actor, p updateSettingsParams) (settingsEntity, error) {
 	changed, err := s.Instance.Update(ctx, as, p.values())
+	if errors.Is(err, setting.ErrNothing) {
+		err = p.needsOne()
+	}
 	if err != nil {
 		return settingsEntity{}, err
 	}

@@ -37,6 +37,9 @@ func (p *plan) decode(d *decoding, given *object, dst reflect.Value, prefix stri
 	for i := range p.fields {
 		p.field(d, &p.fields[i], given, dst, prefix)
 	}
+	if p.undeclared != nil {
+		dst.FieldByIndex(p.undeclared).Set(reflect.ValueOf(p.rest(given)))
+	}
 	for _, index := range p.settlers {
 		dst.FieldByIndex(index).Addr().Interface().(settler).settle()
 	}

@@ -55,8 +55,9 @@
 // keys, structs; any; File; whatever has UnmarshalText. A *T is nil when absent
 // or null; an Opt[T] tells absent, null and a value apart, as updates need.
 // IDOrWord takes a number, none or any. Embed Page for the parameters of a list,
-// Unmodified for deletions that honour If-Unmodified-Since, and add a RawBody
-// field to read the body yourself.
+// Unmodified for deletions that honour If-Unmodified-Since, add a RawBody
+// field to read the body yourself, and an Undeclared field to learn the names of
+// parameters that were sent and are not declared, which are ignored otherwise.
 //
 // The parameters of a request come from the query, then the body (form, multipart
 // or JSON), then the path; what comes later wins. Wrong ones are answered with a

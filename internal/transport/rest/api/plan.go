@@ -10,11 +10,12 @@ import (
 // A plan is how a parameter struct is filled. It is made once for each route, from
 // the struct's tags; a request only walks it.
 type plan struct {
-	typ       reflect.Type
-	fields    []field
-	misshapen []int   // where the endpoint is told of a value of the wrong shape
-	settlers  [][]int // embedded structs that put their own values right afterwards
-	rawBody   bool    // the body is handed over unread
+	typ        reflect.Type
+	fields     []field
+	misshapen  []int   // where the endpoint is told of a value of the wrong shape
+	undeclared []int   // where it is told of parameters that it does not declare
+	settlers   [][]int // embedded structs that put their own values right afterwards
+	rawBody    bool    // the body is handed over unread
 }
 
 // field is one parameter, or a rule between several.
@@ -94,6 +95,8 @@ func (p *plan) add(t reflect.Type, index []int) {
 			}
 		case sf.Type == misshapenType:
 			p.misshapen = at
+		case sf.Type == undeclaredType:
+			p.undeclared = at
 		case sf.Name == "_":
 			p.fields = append(p.fields, field{rule: ruleOf(t, sf, p.fields[first:])})
 		case isParam || sf.Tag.Get("header") != "":
