@@ -20,7 +20,7 @@ type DeployInput struct {
 	Name      string
 	Username  string // "" is one made of its number
 	Scopes    authz.Scopes
-	ExpiresOn *string // YYYY-MM-DD; nil is never
+	ExpiresAt *time.Time // nil is never
 }
 
 // DeployFilter selects from a list of deploy tokens; the zero value selects all.
@@ -57,12 +57,12 @@ func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p namespace
 
 func (f DeployFilter) where(now time.Time) db.Where {
 	var w db.Where
-	switch today := now.UTC().Format(time.DateOnly); {
+	switch {
 	case f.Active == nil:
 	case *f.Active:
-		w.And("NOT t.revoked AND (t.expires_on IS NULL OR t.expires_on > ?)", today)
+		w.And("NOT t.revoked AND (t.expires_at IS NULL OR t.expires_at > ?)", db.At(now))
 	default:
-		w.And("(t.revoked OR t.expires_on <= ?)", today)
+		w.And("(t.revoked OR t.expires_at <= ?)", db.At(now))
 	}
 	return w
 }
@@ -121,7 +121,11 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 	t, key := account.DeployToken{}, ""
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		t = account.DeployToken{
-			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(), ExpiresOn: in.ExpiresOn,
+			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(),
+		}
+		if in.ExpiresAt != nil {
+			at := db.At(*in.ExpiresAt)
+			t.ExpiresAt = &at
 		}
 		var err error
 		if key, err = s.Accounts.KeepDeployToken(ctx, &t); err != nil {

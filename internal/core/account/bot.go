@@ -20,12 +20,12 @@ type BotInput struct {
 }
 
 // CheckBotToken refuses what cannot be the token of a bot with a BadRequest, and trims
-// its name.
+// its name. A token may expire today: it is of no use from the beginning then.
 func (s *Service) CheckBotToken(in *TokenInput) error {
 	if err := s.checkToken(in); err != nil {
 		return errs.Bad(err.Error())
 	}
-	if in.ExpiresOn != nil && *in.ExpiresOn <= s.Now().UTC().Format(time.DateOnly) {
+	if in.ExpiresOn != nil && *in.ExpiresOn < s.Now().UTC().Format(time.DateOnly) {
 		return errs.Bad("Expires at cannot be a date in the past")
 	}
 	return nil

@@ -21,7 +21,7 @@ type DeployToken struct {
 	Username    string            `db:"username"` // that it goes with
 	ScopeText   string            `db:"scopes"`   // see Scopes
 	Revoked     bool              `db:"revoked"`
-	ExpiresOn   *string           `db:"expires_on"` // YYYY-MM-DD, the first day on which it is of no use; nil is never
+	ExpiresAt   *db.Time          `db:"expires_at"` // the first moment at which it is of no use; nil is never
 	CreatedAt   db.Time           `db:"created_at"`
 	UpdatedAt   db.Time           `db:"updated_at"`
 }
@@ -29,9 +29,9 @@ type DeployToken struct {
 // Scopes is what the token permits.
 func (t *DeployToken) Scopes() authz.Scopes { return authz.ParseScopes(t.ScopeText) }
 
-// Expired reports whether the token's last day is past.
+// Expired reports whether the token has reached its end.
 func (t *DeployToken) Expired(now time.Time) bool {
-	return t.ExpiresOn != nil && *t.ExpiresOn <= now.UTC().Format(time.DateOnly)
+	return t.ExpiresAt != nil && !now.Before(t.ExpiresAt.Time)
 }
 
 // DeployTokens selects deploy tokens, where w is about the table under the name t.

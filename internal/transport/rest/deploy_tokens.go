@@ -45,15 +45,10 @@ type deployTokenEntity struct {
 }
 
 func (s *Server) deployTokenOf(t *account.DeployToken, key string) deployTokenEntity {
-	e := deployTokenEntity{
-		ID: t.ID, Name: t.Name, Username: t.Username, Scopes: t.Scopes(), Revoked: t.Revoked, Expired: t.Expired(s.Now()), Token: key,
+	return deployTokenEntity{
+		ID: t.ID, Name: t.Name, Username: t.Username, ExpiresAt: api.TimePtr(t.ExpiresAt.Ptr()), Scopes: t.Scopes(),
+		Revoked: t.Revoked, Expired: t.Expired(s.Now()), Token: key,
 	}
-	if t.ExpiresOn != nil {
-		if midnight, err := time.Parse(time.DateOnly, *t.ExpiresOn); err == nil {
-			e.ExpiresAt = api.TimePtr(&midnight)
-		}
-	}
-	return e
 }
 
 func (s *Server) deployTokenList(list []account.DeployToken, total int, err error) (api.List[deployTokenEntity], error) {
@@ -103,7 +98,7 @@ type createDeployTokenParams struct {
 	ID        string      `param:"id" doc:"Number or full path"`
 	Name      string      `param:"name,required" doc:"What the token is for"`
 	Scopes    api.Strings `param:"scopes,required" values:"read_repository,read_registry,write_registry,read_package_registry,write_package_registry,read_virtual_registry,write_virtual_registry" doc:"What the token permits"`
-	ExpiresAt *time.Time  `param:"expires_at" doc:"From the beginning of which day in UTC on the token is of no use; never if not given"`
+	ExpiresAt *time.Time  `param:"expires_at" doc:"When the token expires; a day without a time is its beginning in UTC; never if not given"`
 	Username  string      `param:"username" doc:"Name to sign on with; one made of the number if not given"`
 }
 
@@ -112,13 +107,9 @@ func (m memberSource) createDeployToken(ctx context.Context, as authz.Actor, p c
 	if err != nil {
 		return deployTokenEntity{}, err
 	}
-	in := accesstoken.DeployInput{Name: p.Name, Username: p.Username}
+	in := accesstoken.DeployInput{Name: p.Name, Username: p.Username, ExpiresAt: p.ExpiresAt}
 	for _, name := range p.Scopes {
 		in.Scopes = append(in.Scopes, authz.Scope(name))
-	}
-	if p.ExpiresAt != nil {
-		day := p.ExpiresAt.UTC().Format(time.DateOnly)
-		in.ExpiresOn = &day
 	}
 	t, key, err := m.s.BotTokens.CreateDeploy(ctx, as, at, in)
 	if err != nil {

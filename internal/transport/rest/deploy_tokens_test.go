@@ -37,7 +37,7 @@ func TestDeployTokens(t *testing.T) {
 		if !strings.HasPrefix(made.Token, "gldt-") || made.Username != fmt.Sprintf("gitlab+deploy-token-%d", made.ID) {
 			t.Errorf("made: got %+v", made)
 		}
-		shown := fmt.Sprintf(`{"id":%d,"name":"ci","username":"gitlab+deploy-token-%d","expires_at":"2026-06-01T00:00:00.000Z",`+
+		shown := fmt.Sprintf(`{"id":%d,"name":"ci","username":"gitlab+deploy-token-%d","expires_at":"2026-06-01T15:00:00.000Z",`+
 			`"scopes":["read_repository","read_registry"],"revoked":false,"expired":false}`, made.ID, made.ID)
 		one := fmt.Sprintf("%s/%d", path, made.ID)
 		p.want(ann, "GET", one, "", 200, shown)
@@ -49,6 +49,19 @@ func TestDeployTokens(t *testing.T) {
 			t.Errorf("expired: got %+v", old)
 		}
 		p.want(ann, "GET", "/groups/team/deploy_tokens?active=true", "", 200, "[]")
+		// The time of day counts, on the day itself as well.
+		for expires, dead := range map[string]bool{"2026-05-04T15:38:00Z": true, "2026-05-04T15:39:00Z": false, "2026-05-04T17:39:00%2B02:00": false} {
+			today := get[gitlab.DeployToken](p, ann, "POST", "/groups/team/deploy_tokens", "name=today&scopes[]=read_repository&expires_at="+expires, 201)
+			_, access, err := p.Accounts.AuthenticateGit(t.Context(), today.Username, today.Token)
+			if today.Expired != dead || (err != nil) != dead || access.Read == dead {
+				t.Errorf("until %s: got %+v, %+v, %v", expires, today, access, err)
+			}
+			active := get[[]gitlab.DeployToken](p, ann, "GET", "/groups/team/deploy_tokens?active=true", "", 200)
+			if (len(active) == 0) != dead {
+				t.Errorf("until %s: listed as active: %+v", expires, active)
+			}
+			p.want(ann, "DELETE", fmt.Sprintf("/groups/team/deploy_tokens/%d", today.ID), "", 204, "")
+		}
 		p.want(ann, "GET", fmt.Sprintf("%s/%d", path, old.ID), "", 404, `{"message":"404 Not found"}`)
 		p.want(ann, "DELETE", fmt.Sprintf("%s/%d", path, old.ID), "", 404, `{"message":"404 Not found"}`)
 

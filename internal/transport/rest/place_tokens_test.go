@@ -56,6 +56,14 @@ func TestPlaceTokens(t *testing.T) {
 		if group.AccessLevel != gitlab.ReporterPermissions || group.Token == "" {
 			t.Errorf("of a group: got %+v", group)
 		}
+		// A token may expire today, and is of no use then.
+		for _, place := range []string{path, "/groups/team/access_tokens"} {
+			today := get[gitlab.ProjectAccessToken](p, ann, "POST", place, "name=today&scopes[]=api&expires_at=2026-05-04", 201)
+			if today.Active || today.ExpiresAt.String() != "2026-05-04" {
+				t.Errorf("%s until today: got %+v", place, today)
+			}
+			p.want(ann, "POST", place, "name=x&scopes[]=api&expires_at=2026-05-03", 400, `{"message":"400 Bad request - Expires at cannot be a date in the past"}`)
+		}
 		if project := get[gitlab.Project](p, group.Token, "GET", fmt.Sprintf("/projects/%d", app.ID), "", 200); project.Permissions.GroupAccess == nil {
 			t.Errorf("as the group's bot: got %+v", project.Permissions)
 		}

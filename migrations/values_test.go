@@ -1,0 +1,71 @@
+package migrations_test
+
+import (
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/migrations"
+)
+
+// upTo gives the migrations whose names sort before the given one.
+func upTo(t *testing.T, name string) fs.FS {
+	t.Helper()
+	all, err := fs.Glob(migrations.FS, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fstest.MapFS{}
+	for _, file := range all {
+		text, err := fs.ReadFile(migrations.FS, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file < name {
+			out[file] = &fstest.MapFile{Data: text}
+		}
+	}
+	return out
+}
+
+// A deploy token that expired with the beginning of a day expires at that moment afterwards;
+// other tokens keep their day.
+func TestDeployTokenExpiry(t *testing.T) {
+	t.Parallel()
+	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
+		if err := d.Migrate(t.Context(), upTo(t, "0002_deploy_token_expiry.sql")); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range [][3]any{{"deploy", "a", "2026-06-01"}, {"deploy", "b", nil}, {"personal", "c", "2026-06-02"}} {
+			if _, err := d.Exec(t.Context(), `INSERT INTO access_tokens (kind, name, name_fold, digest, scopes, revoked, expires_on, created_at, updated_at)
+				VALUES (?, 'x', 'x', ?, 'api', FALSE, ?, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')`, row[:]...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Migrate(t.Context(), migrations.FS); err != nil {
+			t.Fatal(err)
+		}
+		type row struct {
+			ExpiresOn *string  `db:"expires_on"`
+			ExpiresAt *db.Time `db:"expires_at"`
+		}
+		rows, err := db.Select[row](t.Context(), d, "SELECT expires_on, expires_at FROM access_tokens ORDER BY digest")
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%d rows, %v", len(rows), err)
+		}
+		if at := rows[0].ExpiresAt.Ptr(); at == nil || at.String() != "2026-06-01 00:00:00 +0000 UTC" || rows[0].ExpiresOn != nil {
+			t.Errorf("deploy token with a day: got %v and %v", at, rows[0].ExpiresOn)
+		}
+		if rows[1].ExpiresAt != nil || rows[1].ExpiresOn != nil {
+			t.Errorf("deploy token without one: got %v and %v", rows[1].ExpiresAt, rows[1].ExpiresOn)
+		}
+		if rows[2].ExpiresAt != nil || rows[2].ExpiresOn == nil || *rows[2].ExpiresOn != "2026-06-02" {
+			t.Errorf("personal token: got %v and %v", rows[2].ExpiresAt, rows[2].ExpiresOn)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM access_tokens WHERE expires_at > ?", db.At(rows[0].ExpiresAt.Add(-1e9))); err != nil || n != 1 {
+			t.Errorf("compared with a bound time: got %d, %v, want 1", n, err)
+		}
+	})
+}
