@@ -264,7 +264,7 @@ func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 	f.Range("max_artifacts_size", set.MaxArtifactsSize, 1, math.MaxInt32)
 	policy := set.ContainerExpirationPolicy
 	f.Range("container_expiration_policy.keep_n", policy.KeepN, 1, 100)
-	f.Check(slices.Contains([]string{"1d", "7d", "14d", "1month", "3month"}, policy.Cadence), "container_expiration_policy.cadence", messageNotListed)
+	f.Check(cadences[policy.Cadence] > 0, "container_expiration_policy.cadence", messageNotListed)
 	if older := policy.OlderThan; older != nil && *older != "" {
 		f.Check(slices.Contains([]string{"7d", "14d", "30d", "60d", "90d"}, *older), "container_expiration_policy.older_than", messageNotListed)
 	}

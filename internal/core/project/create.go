@@ -339,6 +339,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		path := slug(*in.Name)
 		in.Path = &path
 	}
+	in.Settings.At = s.now()
 	if _, err := in.apply(p); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"time"
 
 	"tenon/internal/core/authz"
 )
@@ -63,20 +64,13 @@ type Settings struct {
 	ContainerExpirationPolicy          ExpirationPolicy `json:"container_expiration_policy_attributes"`
 }
 
-// ExpirationPolicy says which container images are cleaned up.
-type ExpirationPolicy struct {
-	Cadence       string  `json:"cadence"`
-	Enabled       bool    `json:"enabled"`
-	KeepN         *int64  `json:"keep_n"`
-	OlderThan     *string `json:"older_than"`
-	NameRegex     *string `json:"name_regex"`
-	NameRegexKeep *string `json:"name_regex_keep"`
-}
-
 // SettingsChanges are those of Settings that a call sets; nil leaves one alone.
 type SettingsChanges struct {
 	PlainSettings
 	ContainerExpirationPolicy *ExpirationChange `json:"container_expiration_policy_attributes,omitempty"`
+
+	// At is when they are made: the service sets it, callers leave it zero.
+	At time.Time `json:"-"`
 }
 
 // PlainSettings are the SettingsChanges that are one value each.
@@ -170,12 +164,16 @@ func (p *Project) InitialBranch() string { return p.Settings().InitialBranch }
 // with gives the stored form of s with the changes over it: what differs from the
 // defaults.
 func (s Settings) with(c SettingsChanges) (string, error) {
+	was := s.ContainerExpirationPolicy
 	text, err := json.Marshal(c)
 	if err != nil {
 		return "", err
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
 		return "", err
+	}
+	if c.ContainerExpirationPolicy != nil {
+		s.ContainerExpirationPolicy.schedule(was, c.At)
 	}
 	own, err := fields(s)
 	if err != nil {

@@ -43,6 +43,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		}
 	}
 	p := *old
+	c.Settings.At = s.now()
 	changed, err := c.apply(&p)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ type expirationPolicy struct {
 	OlderThan     *string   `json:"older_than"`
 	NameRegex     *string   `json:"name_regex"`
 	NameRegexKeep *string   `json:"name_regex_keep"`
-	NextRunAt     *api.Time `json:"next_run_at" later:"container registry"`
+	NextRunAt     *api.Time `json:"next_run_at"`
 }
 
 type sharedGroup struct {

@@ -190,7 +190,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		MarkedForDeletionAt: p.MarkedForDeletionOn, MarkedForDeletionOn: p.MarkedForDeletionOn,
 		PackagesEnabled: set.PackagesEnabled, EmptyRepo: p.DefaultBranch == nil, Archived: p.Archived,
 		ResolveOutdatedDiffDiscussions: set.ResolveOutdatedDiffDiscussions,
-		ExpirationPolicy:               policyEntity(set.ContainerExpirationPolicy),
+		ExpirationPolicy:               s.policyEntity(p, set.ContainerExpirationPolicy),
 		ObjectFormat:                   set.ObjectFormat, IssuesEnabled: on(authz.Issues), MergeRequestsEnabled: on(authz.MergeRequests),
 		WikiEnabled: on(authz.Wiki), JobsEnabled: on(authz.Builds), SnippetsEnabled: on(authz.Snippets),
 		ContainerRegistryEnabled: access("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
@@ -272,10 +272,10 @@ func (s *Server) projectLinks(p *project.Project) projectLinks {
 	return l
 }
 
-func policyEntity(p project.ExpirationPolicy) expirationPolicy {
+func (s *Server) policyEntity(p *project.Project, e project.ExpirationPolicy) expirationPolicy {
 	return expirationPolicy{
-		Cadence: p.Cadence, Enabled: p.Enabled, KeepN: p.KeepN, OlderThan: p.OlderThan,
-		NameRegex: p.NameRegex, NameRegexKeep: p.NameRegexKeep,
+		Cadence: e.Cadence, Enabled: e.Enabled, KeepN: e.KeepN, OlderThan: e.OlderThan,
+		NameRegex: e.NameRegex, NameRegexKeep: e.NameRegexKeep, NextRunAt: api.TimePtr(p.NextRun(e, s.Now())),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 
@@ -74,7 +75,7 @@ var compoundFields = map[string][][2]string{
 			"container_expiration_policy_attributes[cadence]=7d&container_expiration_policy_attributes[enabled]=true&" +
 				"container_expiration_policy_attributes[keep_n]=5&container_expiration_policy_attributes[older_than]=14d&" +
 				"container_expiration_policy_attributes[name_regex]=a.*&container_expiration_policy_attributes[name_regex_keep]=b.*",
-			`"container_expiration_policy":{"cadence":"7d","enabled":true,"keep_n":5,"older_than":"14d","name_regex":"a.*","name_regex_keep":"b.*",`,
+			`"container_expiration_policy":{"cadence":"7d","enabled":true,"keep_n":5,"older_than":"14d","name_regex":"a.*","name_regex_keep":"b.*","next_run_at":"2026-05-11T15:38:00.000Z"}`,
 		},
 	},
 	"/groups": {
@@ -323,6 +324,40 @@ func TestProjects_wait_for_their_deletion(t *testing.T) {
 		p.want(ann, "PUT", fmt.Sprintf("/projects/%d", inside.ID), "description=x", 403, `{"message":"403 Forbidden"}`)
 		if g := get[gitlab.Group](p, ann, "POST", "/groups/team/unarchive", "", 200); g.Archived {
 			t.Errorf("group: got %+v", g)
+		}
+	})
+}
+
+// The next run of a policy counts from when it was enabled or got another cadence, not from
+// other changes, and goes with the policy.
+func TestProject_next_run(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		at := fmt.Sprintf("/projects/%d", get[gitlab.Project](p, adminToken, "POST", "/projects", "name=app", 201).ID)
+		const policy = "container_expiration_policy_attributes"
+		for _, step := range []struct {
+			after time.Duration
+			form  string
+			want  string // next_run_at, "" for null
+		}{
+			{0, policy + "[cadence]=7d", ""},
+			{time.Hour, policy + "[enabled]=true", "2026-05-11T16:38:00.000Z"},
+			{time.Hour, policy + "[keep_n]=5", "2026-05-11T16:38:00.000Z"},
+			{time.Hour, "description=x", "2026-05-11T16:38:00.000Z"},
+			{time.Hour, policy + "[cadence]=1d", "2026-05-05T19:38:00.000Z"},
+			{48 * time.Hour, "description=y", "2026-05-07T19:38:00.000Z"},
+			{time.Hour, policy + "[enabled]=false", ""},
+		} {
+			p.now = p.now.Add(step.after)
+			got := get[gitlab.Project](p, adminToken, "PUT", at, step.form, 200).ContainerExpirationPolicy.NextRunAt
+			text := ""
+			if got != nil {
+				text = got.UTC().Format("2006-01-02T15:04:05.000Z")
+			}
+			if text != step.want {
+				t.Errorf("%s: next run %q, want %q", step.form, text, step.want)
+			}
 		}
 	})
 }
