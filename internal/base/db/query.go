@@ -87,20 +87,33 @@ func Get[T any](ctx context.Context, d *DB, query string, args ...any) (T, error
 
 // Select reads all rows, as Get reads one. The result is never nil where err is nil.
 func Select[T any](ctx context.Context, d *DB, query string, args ...any) ([]T, error) {
+	out, _, err := SelectWith[T](ctx, d, nil, query, args...)
+	return out, err
+}
+
+// SelectWith is Select for rows whose last columns are no part of T. Fresh makes the
+// values that these columns of one row are read into, as pointers, always as many; they
+// are the second result, row by row. A nil fresh stands for no such columns.
+func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query string, args ...any) ([]T, [][]any, error) {
 	var out []T
+	var apart [][]any
 	err := d.statement(ctx, query, args, false, func(ctx context.Context, from session, query string, args []any) error {
 		rows, err := from.query(ctx, query, args)
 		if err != nil {
 			return err
 		}
-		out = []T{}
-		s, err := d.newScanner(rows, reflect.TypeFor[T]())
+		out, apart = []T{}, nil
+		s, err := d.newScanner(rows, reflect.TypeFor[T](), fresh)
 		for err == nil && rows.Next() {
 			if cap(out) == 0 {
 				out = make([]T, 0, 21) // a page of 20 and the row that says there is another
 			}
 			var zero T
 			out = append(out, zero)
+			if fresh != nil {
+				s.apart = fresh()
+				apart = append(apart, s.apart)
+			}
 			err = s.scan(&out[len(out)-1])
 		}
 		cerr := rows.Close()
@@ -113,9 +126,9 @@ func Select[T any](ctx context.Context, d *DB, query string, args ...any) ([]T, 
 		return cerr
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return out, nil
+	return out, apart, nil
 }
 
 // statement binds, picks the session and runs one statement in it.

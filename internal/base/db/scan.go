@@ -72,11 +72,12 @@ type scanner struct {
 	rows  resultRows
 	index [][]int // field of each column; nil where the row is one value
 	dest  []any
+	apart []any // where the last columns of the current row go
 }
 
 // newScanner fits rows to a type; where they do not fit, or have failed, it closes them.
-func (d *DB) newScanner(rows resultRows, t reflect.Type) (*scanner, error) {
-	s, err := d.fit(rows, t)
+func (d *DB) newScanner(rows resultRows, t reflect.Type, fresh func() []any) (*scanner, error) {
+	s, err := d.fit(rows, t, fresh)
 	if err == nil {
 		return s, nil
 	}
@@ -87,12 +88,20 @@ func (d *DB) newScanner(rows resultRows, t reflect.Type) (*scanner, error) {
 	return nil, err
 }
 
-func (d *DB) fit(rows resultRows, t reflect.Type) (*scanner, error) {
+func (d *DB) fit(rows resultRows, t reflect.Type, fresh func() []any) (*scanner, error) {
 	columns, err := rows.Columns()
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{rows: rows, dest: make([]any, len(columns))}
+	s := &scanner{rows: rows}
+	if fresh != nil {
+		apart := len(fresh())
+		if apart > len(columns) {
+			return nil, fmt.Errorf("%d columns do not end in %d more", len(columns), apart)
+		}
+		columns = columns[:len(columns)-apart]
+	}
+	s.dest = make([]any, len(columns))
 	known := d.fieldsOf(t)
 	if known == nil {
 		if len(columns) != 1 {
@@ -120,13 +129,13 @@ func (d *DB) fit(rows resultRows, t reflect.Type) (*scanner, error) {
 func (s *scanner) scan(out any) error {
 	if s.index == nil {
 		s.dest[0] = out
-		return s.rows.Scan(s.dest...)
+	} else {
+		v := reflect.ValueOf(out).Elem()
+		for i, index := range s.index {
+			s.dest[i] = v.FieldByIndex(index).Addr().Interface()
+		}
 	}
-	v := reflect.ValueOf(out).Elem()
-	for i, index := range s.index {
-		s.dest[i] = v.FieldByIndex(index).Addr().Interface()
-	}
-	return s.rows.Scan(s.dest...)
+	return s.rows.Scan(append(s.dest, s.apart...)...)
 }
 
 // scanOne reads the only row and closes rows.
@@ -136,7 +145,7 @@ func (d *DB) scanOne(rows resultRows, t reflect.Type, out any) (err error) {
 			err = cerr
 		}
 	}()
-	s, err := d.newScanner(rows, t)
+	s, err := d.newScanner(rows, t, nil)
 	if err != nil {
 		return err
 	}

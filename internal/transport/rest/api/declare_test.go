@@ -179,7 +179,7 @@ func TestKit_Document(t *testing.T) {
 		t.Errorf("it says OpenAPI %s", doc.OpenAPI)
 	}
 	list := doc.Paths["/things/{id}/parts"]["get"]
-	if len(list.Parameters) != 5 || list.Parameters[0]["in"] != "path" || list.Parameters[1]["name"] != "page" {
+	if len(list.Parameters) != 6 || list.Parameters[0]["in"] != "path" || list.Parameters[1]["name"] != "page" {
 		t.Errorf("the parameters of the list are %v", list.Parameters)
 	}
 	if items := list.Responses["200"].Content["application/json"].Schema; items["type"] != "array" {

@@ -80,7 +80,7 @@ func (x *exchange) fail(err error) {
 		return
 	}
 	var (
-		refusal   *Refusal
+		refused   *Refusal
 		known     *errs.Error
 		token     TokenError
 		scope     *scopeError
@@ -92,13 +92,14 @@ func (x *exchange) fail(err error) {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) { // met by an endpoint that reads the body itself
 		err = errs.New(errs.TooLarge, "")
 	}
+	err = refusal(err)
 	switch {
 	case errors.Is(err, errMalformed) && x.route != nil && x.route.namesJSON && strings.Contains(x.r.Header.Get("Content-Type"), "json"):
 		x.object(http.StatusBadRequest, "message", `"Invalid json"`, "error", `"Invalid json"`)
 	case errors.Is(err, errMalformed):
 		x.text(http.StatusBadRequest, "Bad Request")
-	case errors.As(err, &refusal):
-		x.object(refusal.Status, "error", quoted(refusal.Text))
+	case errors.As(err, &refused):
+		x.object(refused.Status, "error", quoted(refused.Text))
 	case errors.As(err, &token):
 		x.w.Header().Set("Www-Authenticate",
 			`Bearer realm="Protected by OAuth 2.0", error="invalid_token", error_description="`+string(token)+`"`)

@@ -1,18 +1,20 @@
 package api
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/page"
 )
 
 const (
 	defaultPerPage = 20
 	maxPerPage     = 100
-	maxCounted     = 10_000 // lists with more rows are not counted for the client
 	maxOffset      = 50_000
 )
 
@@ -22,6 +24,7 @@ type Page struct {
 	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
 	PerPage int    `param:"per_page" default:"20" not:"0" doc:"Items per page, 100 at most"`
 	Mode    string `param:"pagination" doc:"keyset, where the list supports it"`
+	Cursor  string `param:"cursor" doc:"Where the page begins, with pagination=keyset; from the link to the next page"`
 }
 
 func (p *Page) settle() {
@@ -71,39 +74,73 @@ func NoKeyset() error {
 	}
 }
 
-// List is one page of a list with its headers. Make it with Paged, Uncounted or Keyset.
+// refusal gives the answer to a Range that a list refuses; other errors stay as they are.
+func refusal(err error) error {
+	switch {
+	case errors.Is(err, page.ErrOrder):
+		return NoKeyset()
+	case errors.Is(err, page.ErrCursor):
+		return &Refusal{Status: http.StatusBadRequest, Text: page.ErrCursor.Error()}
+	}
+	return err
+}
+
+// Range is the part of a list of the core that the client asks for.
+func (p Page) Range() page.Range {
+	return page.Range{Limit: p.PerPage, Offset: p.Offset(), Keyset: p.Keyset(), Cursor: p.Cursor}
+}
+
+// List is one page of a list with its headers. Make it with Listed.
 type List[T any] struct {
 	Items  []T
-	kind   listKind
-	total  int
-	more   bool
-	next   map[string]string
+	total  int // -1 where it was not counted
+	keyset bool
+	more   bool              // a page follows
+	next   map[string]string // parameters that lead there, of keyset lists
 	cursor [2]string
 }
 
-type listKind int
+// Listed is a page of a list of the core, with its items as the client sees them.
+func Listed[T, E any](p page.Page[T], items []E) List[E] {
+	l := List[E]{Items: items, total: p.Total, keyset: p.Keyset, more: p.HasNext}
+	if p.Keyset {
+		l.cursor = [2]string{p.Next(), p.Prev()}
+		if l.more {
+			l.next = map[string]string{"cursor": l.cursor[0]}
+		}
+	}
+	return l
+}
 
-const (
-	counted listKind = iota
-	uncounted
-	keyset
-)
+// ListOf is Listed with each item put into its form for clients.
+func ListOf[T, E any](p page.Page[T], form func(item *T) E) List[E] {
+	return Listed(p, page.Map(p, form).Items)
+}
+
+// LedBy has the link to the next page carry this parameter in place of the cursor.
+func (l List[T]) LedBy(name, value string) List[T] {
+	l.cursor = [2]string{}
+	if l.next != nil {
+		l.next = map[string]string{name: value}
+	}
+	return l
+}
 
 // Paged is a page of a list with a known number of items in all.
 func Paged[T any](items []T, total int) List[T] {
-	return List[T]{Items: items, kind: counted, total: total}
+	return List[T]{Items: items, total: total}
 }
 
 // Uncounted is a page of a list that is not counted; more says that another page
 // follows.
 func Uncounted[T any](items []T, more bool) List[T] {
-	return List[T]{Items: items, kind: uncounted, more: more}
+	return List[T]{Items: items, total: -1, more: more}
 }
 
 // Keyset is a page of a keyset list. The parameters in next, such as id_after or
 // cursor, lead to the following page; there is none where next is nil.
 func Keyset[T any](items []T, next map[string]string) List[T] {
-	return List[T]{Items: items, kind: keyset, next: next}
+	return List[T]{Items: items, keyset: true, next: next}
 }
 
 // WithCursors adds the headers X-NEXT-CURSOR and X-PREV-CURSOR of lists that are
@@ -114,23 +151,22 @@ func (l List[T]) WithCursors(next, prev string) List[T] {
 }
 
 func (l List[T]) render(x *exchange, params any) error {
-	page := Page{Number: 1, PerPage: defaultPerPage}
+	at := Page{Number: 1, PerPage: defaultPerPage}
 	if p, ok := params.(paged); ok {
-		page = p.page()
+		at = p.page()
+	}
+	if !l.keyset {
+		x.offsetHeaders(at, l.span(at))
+		return x.json(x.route.status, l.Items)
 	}
 	h := x.w.Header()
-	switch l.kind {
-	case keyset:
-		if l.next != nil {
-			h.Set("Link", "<"+x.linker(l.next).to(l.next)+`>; rel="next"`)
+	if l.next != nil {
+		h.Set("Link", "<"+x.linker(l.next).to(l.next)+`>; rel="next"`)
+	}
+	for i, name := range []string{"X-Next-Cursor", "X-Prev-Cursor"} {
+		if l.cursor[i] != "" {
+			h.Set(name, l.cursor[i])
 		}
-		for i, name := range []string{"X-Next-Cursor", "X-Prev-Cursor"} {
-			if l.cursor[i] != "" {
-				h.Set(name, l.cursor[i])
-			}
-		}
-	default:
-		x.offsetHeaders(page, l.span(page))
 	}
 	return x.json(x.route.status, l.Items)
 }
@@ -142,16 +178,16 @@ type span struct {
 	follows, leads bool // there is a next page, a previous one
 }
 
-func (l List[T]) span(page Page) span {
-	s := span{follows: l.more, leads: page.Number > 1}
-	if l.kind == counted {
-		s.counted, s.total = l.total <= maxCounted, l.total
-		s.pages = max(1, (l.total+page.PerPage-1)/page.PerPage)
-		s.follows = page.Number < s.pages
-		s.leads = s.leads && page.Number <= s.pages
+func (l List[T]) span(at Page) span {
+	s := span{follows: l.more, leads: at.Number > 1}
+	if l.total >= 0 {
+		s.counted, s.total = l.total <= page.MaxCounted, l.total
+		s.pages = max(1, (l.total+at.PerPage-1)/at.PerPage)
+		s.follows = at.Number < s.pages
+		s.leads = s.leads && at.Number <= s.pages
 		if !s.counted { // the total may have been counted no further than that
-			s.follows = s.follows || len(l.Items) == page.PerPage
-			s.leads = s.leads || page.Number > 1 && len(l.Items) > 0
+			s.follows = s.follows || len(l.Items) == at.PerPage
+			s.leads = s.leads || at.Number > 1 && len(l.Items) > 0
 		}
 	}
 	return s

@@ -1,15 +1,19 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"tenon/internal/base/page"
+)
 
 // A total that was counted no further than ten thousand ends no list.
 func TestList_span_capped(t *testing.T) {
 	t.Parallel()
-	full := List[int]{Items: make([]int, 100), total: maxCounted + 1}
+	full := List[int]{Items: make([]int, 100), total: page.MaxCounted + 1}
 	if s := full.span(Page{Number: 105, PerPage: 100}); !s.follows || !s.leads || s.counted {
 		t.Errorf("a full page after the count: %+v, want pages around it", s)
 	}
-	last := List[int]{Items: make([]int, 7), total: maxCounted + 1}
+	last := List[int]{Items: make([]int, 7), total: page.MaxCounted + 1}
 	if s := last.span(Page{Number: 106, PerPage: 100}); s.follows || !s.leads {
 		t.Errorf("a page that is not full: %+v, want it to be the last", s)
 	}

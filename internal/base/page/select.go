@@ -1,0 +1,260 @@
+package page
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+)
+
+// Query is a list in the database.
+type Query struct {
+	Columns    string // of a row
+	ColumnArgs []any
+	From       string // the tables of Columns, such as "badges b"
+	Where      db.Where
+	Order      Order
+
+	// Where Columns are costly, Key names the id of a row. The rows of the page are then
+	// found in Narrow, the tables of Where and Order, before Columns are read for them.
+	Key    string
+	Narrow string
+}
+
+// Select reads a page of a list. It takes one statement, and one more to count where r
+// asks for it and the page does not tell the total itself.
+func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], error) {
+	c, err := r.Cut(q.Order)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	w := q.Where
+	c.Beyond(&w)
+	by, byArgs := c.OrderBy()
+	limit, limitArgs := c.Limit()
+	query := "SELECT " + q.Columns + c.Keys() + " FROM " + q.From
+	args := slices.Clone(q.ColumnArgs)
+	if q.Key == "" {
+		query += w.SQL() + by + limit
+		args = slices.Concat(args, w.Args(), byArgs, limitArgs)
+	} else {
+		query += " JOIN (SELECT " + q.Key + " FROM " + q.Narrow + w.SQL() + by + limit + ") page ON page.id = " + q.Key + by
+		args = slices.Concat(args, w.Args(), byArgs, limitArgs, byArgs)
+	}
+	p, err := Read[T](ctx, d, c, query, args...)
+	if err != nil {
+		return p, err
+	}
+	if c.Unknown(len(p.Items)) {
+		p.Total, err = q.Count(ctx, d)
+	}
+	return p, err
+}
+
+// Count counts a list, to MaxCounted + 1 at most.
+func (q Query) Count(ctx context.Context, d *db.DB) (int, error) {
+	from := q.From
+	if q.Key != "" {
+		from = q.Narrow
+	}
+	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+from+q.Where.SQL()+" LIMIT ?) x", append(q.Where.Args(), MaxCounted+1)...)
+}
+
+// Cut is the part of an ordered list that a Range asks for, as pieces of SQL. Lists that
+// need a statement of their own put it together from them; the others use Select.
+type Cut struct {
+	order     Order
+	limit     int
+	offset    int
+	keyset    bool
+	uncounted bool
+	back      bool
+	edge      []any // values of the order's columns in the row where the page begins; nil for none
+}
+
+// Cut applies the range to an order. It returns ErrOrder where cursors are asked for and the
+// order has none, and ErrCursor for a cursor of something else.
+func (r Range) Cut(o Order) (*Cut, error) {
+	c := &Cut{order: o, limit: r.Limit, offset: r.Offset, keyset: r.Keyset, uncounted: r.Uncounted || r.Keyset}
+	if !r.Keyset {
+		return c, nil
+	}
+	if !o.keyed() {
+		return nil, ErrOrder
+	}
+	c.offset, c.back = 0, r.Back
+	if r.Cursor != "" {
+		edge, back, err := o.decode(r.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		c.edge, c.back = edge, r.Back || back
+	}
+	return c, nil
+}
+
+// Keys are the columns that follow those of the rows, each with a comma before it.
+func (c *Cut) Keys() string {
+	var b strings.Builder
+	if c.keyset {
+		for i, col := range c.order {
+			b.WriteString(", " + col.sql + " AS page_key_" + strconv.Itoa(i))
+		}
+	}
+	return b.String()
+}
+
+// OrderBy is the ORDER BY clause with its arguments.
+func (c *Cut) OrderBy() (clause string, args []any) {
+	parts := make([]string, len(c.order))
+	for i, col := range c.order {
+		parts[i] = col.sql
+		args = append(args, col.args...)
+		if col.desc != c.back {
+			parts[i] += " DESC"
+		} else {
+			parts[i] += " ASC"
+		}
+		switch {
+		case col.null == never:
+		case c.nullsFirst(col):
+			parts[i] += " NULLS FIRST"
+		default:
+			parts[i] += " NULLS LAST"
+		}
+	}
+	return " ORDER BY " + strings.Join(parts, ", "), args
+}
+
+// Limit is the LIMIT clause with its arguments. Where nothing else tells that rows follow
+// the page, it reads one row more than the page has.
+func (c *Cut) Limit() (clause string, args []any) {
+	switch {
+	case c.limit <= 0:
+		return "", nil
+	case c.keyset:
+		return " LIMIT ?", []any{c.limit + 1}
+	case c.uncounted:
+		return " LIMIT ? OFFSET ?", []any{c.limit + 1, c.offset}
+	}
+	return " LIMIT ? OFFSET ?", []any{c.limit, c.offset}
+}
+
+// Beyond keeps the rows that follow the cursor in the direction of reading.
+func (c *Cut) Beyond(w *db.Where) {
+	if c.edge == nil {
+		return
+	}
+	if c.even() {
+		sign := " > "
+		if c.order[0].desc != c.back {
+			sign = " < "
+		}
+		names := make([]string, len(c.order))
+		for i, col := range c.order {
+			names[i] = col.sql
+		}
+		if len(names) == 1 {
+			w.And(names[0]+sign+"?", c.edge...)
+			return
+		}
+		w.And("("+strings.Join(names, ", ")+")"+sign+"("+strings.Repeat("?, ", len(names)-1)+"?)", c.edge...)
+		return
+	}
+	var alternatives, same []string
+	var args, sameArgs []any
+	for i, col := range c.order {
+		past, pastArgs := c.past(i)
+		if past != "" {
+			alternatives = append(alternatives, "("+strings.Join(append(slices.Clone(same), past), " AND ")+")")
+			args = slices.Concat(args, sameArgs, pastArgs)
+		}
+		if c.edge[i] == nil {
+			same = append(same, col.sql+" IS NULL")
+			continue
+		}
+		same, sameArgs = append(same, col.sql+" = ?"), append(sameArgs, c.edge[i])
+	}
+	if c.order[0].null == never { // implied by the rest, and read from an index
+		sign := " >= ?"
+		if c.order[0].desc != c.back {
+			sign = " <= ?"
+		}
+		w.And(c.order[0].sql+sign, c.edge[0])
+	}
+	w.And("("+strings.Join(alternatives, " OR ")+")", args...)
+}
+
+// nullsFirst reports whether NULL is read before all values.
+func (c *Cut) nullsFirst(col Column) bool {
+	switch col.null {
+	case low:
+		return col.desc == c.back
+	case high:
+		return col.desc != c.back
+	}
+	return c.back
+}
+
+// even reports whether one comparison of rows tells what is beyond the edge.
+func (c *Cut) even() bool {
+	for _, col := range c.order {
+		if col.null != never || col.desc != c.order[0].desc {
+			return false
+		}
+	}
+	return true
+}
+
+// past is the condition that a row is beyond the edge by column i; "" if none can be.
+func (c *Cut) past(i int) (string, []any) {
+	col, edge := c.order[i], c.edge[i]
+	switch {
+	case edge == nil && c.nullsFirst(col):
+		return col.sql + " IS NOT NULL", nil
+	case edge == nil:
+		return "", nil
+	}
+	sign := " > ?"
+	if col.desc != c.back {
+		sign = " < ?"
+	}
+	if col.null != never && !c.nullsFirst(col) {
+		return "(" + col.sql + sign + " OR " + col.sql + " IS NULL)", []any{edge}
+	}
+	return col.sql + sign, []any{edge}
+}
+
+// Unknown reports whether a page of so many rows leaves open how long the list is, and the
+// range asks for it.
+func (c *Cut) Unknown(rows int) bool {
+	return !c.uncounted && c.limit > 0 && (rows >= c.limit || rows == 0 && c.offset > 0)
+}
+
+// Read runs a statement that was put together from the pieces of a Cut, with Keys at the
+// end of its columns. The total is that of a page which is not full, and -1 otherwise.
+func Read[T any](ctx context.Context, d *db.DB, c *Cut, query string, args ...any) (Page[T], error) {
+	p := Page[T]{order: c.order, Keyset: c.keyset, Total: -1}
+	var err error
+	if c.keyset {
+		var keys [][]any
+		p.Items, keys, err = db.SelectWith[T](ctx, d, c.order.fresh, query, args...)
+		p.edges = make([][]*string, len(keys))
+		for i, row := range keys {
+			p.edges[i] = texts(row)
+		}
+	} else {
+		p.Items, err = db.Select[T](ctx, d, query, args...)
+	}
+	if err != nil {
+		return Page[T]{}, err
+	}
+	rows := len(p.Items)
+	p.cut(c)
+	if !c.uncounted && !c.Unknown(rows) {
+		p.Total = c.offset + rows
+	}
+	return p, nil
+}
