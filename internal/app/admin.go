@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tenon/internal/base/config"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/admin"
@@ -236,16 +237,16 @@ type UserListInput struct {
 
 func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string)) ([]AdminUser, error) {
 	out := []AdminUser{}
-	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Ascending: true, Limit: 100, CountNothing: true}
+	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Ascending: true, Range: page.Range{Limit: 100, Keyset: true}}
 	for {
-		page, err := a.core.Accounts.List(ctx, authz.System(), f)
+		list, err := a.core.Accounts.List(ctx, authz.System(), f)
 		if err != nil {
 			return nil, fmt.Errorf("list users: %w", err)
 		}
-		for _, u := range page.Users {
+		for _, u := range list.Items {
 			out = append(out, a.shown(u))
 		}
-		if f.Offset += len(page.Users); len(page.Users) < f.Limit {
+		if f.Cursor = list.Next(); f.Cursor == "" {
 			return out, nil
 		}
 	}

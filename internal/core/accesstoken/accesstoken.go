@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -100,7 +101,9 @@ func unauthorized(err error) error {
 	return err
 }
 
-const from = " FROM access_tokens t JOIN users u ON u.id = t.user_id JOIN members m ON m.user_id = t.user_id"
+const tables = "access_tokens t JOIN users u ON u.id = t.user_id JOIN members m ON m.user_id = t.user_id"
+
+func columns() string { return db.Columns[account.Token]("t") + ", m.access_level" }
 
 // where selects the tokens of a place: those of its bots that are members still.
 func where(p namespace.Place) db.Where {
@@ -111,25 +114,21 @@ func where(p namespace.Place) db.Where {
 	return w
 }
 
-// List gives the tokens of a place that a filter selects; total counts them without limit.
-func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f account.TokenFilter) (list []Token, total int, err error) {
+// List gives the tokens of a place that a filter selects.
+func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f account.TokenFilter) (page.Page[Token], error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
-		return nil, 0, err
+		return page.Page[Token]{}, err
 	}
 	w := where(p)
 	f.Select(&w, s.Now())
-	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+from+w.SQL(), w.Args()...); err != nil {
-		return nil, 0, fmt.Errorf("count access tokens: %w", err)
-	}
-	list, err = db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[account.Token]("t")+", m.access_level"+from+w.SQL()+
-		" ORDER BY "+f.Order()+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	list, err := page.Select[Token](ctx, s.DB, page.Query{Columns: columns(), From: tables, Where: w, Order: f.Order()}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list access tokens: %w", err)
+		return list, fmt.Errorf("list access tokens: %w", err)
 	}
-	for i := range list {
-		s.Accounts.Refresh(&list[i].Token)
+	for i := range list.Items {
+		s.Accounts.Refresh(&list.Items[i].Token)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // Find gives one token of a place.
@@ -143,7 +142,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p namespace.Place, i
 func (s *Service) find(ctx context.Context, p namespace.Place, id account.TokenID) (*Token, error) {
 	w := where(p)
 	w.And("t.id = ?", id)
-	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[account.Token]("t")+", m.access_level"+from+w.SQL(), w.Args()...)
+	t, err := db.Get[Token](ctx, s.DB, "SELECT "+columns()+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, missing(p)
 	}

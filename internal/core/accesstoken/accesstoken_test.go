@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/page"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -205,7 +206,7 @@ func TestService_Revoke(t *testing.T) {
 		}
 		_, err = f.Find(ctx, dev, p, made.ID)
 		wantError(t, err, errs.Unauthorized, "unauthorized")
-		_, _, err = f.List(ctx, dev, p, account.TokenFilter{Limit: 10})
+		_, err = f.List(ctx, dev, p, account.TokenFilter{})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
 		_, err = f.Find(ctx, ann, other, made.ID)
 		wantError(t, err, errs.NotFound, "project Access Token not found")
@@ -230,12 +231,12 @@ func TestService_Revoke(t *testing.T) {
 			t.Fatal(err)
 		}
 		no := false
-		list, total, err := f.List(ctx, ann, p, account.TokenFilter{Revoked: &no, Limit: 10})
-		if err != nil || total != 1 || list[0].ID != own.ID || list[0].Level != authz.Maintainer {
-			t.Errorf("list: got %+v, %d, %v", list, total, err)
+		list, err := f.List(ctx, ann, p, account.TokenFilter{Revoked: &no})
+		if err != nil || list.Total != 1 || list.Items[0].ID != own.ID || list.Items[0].Level != authz.Maintainer {
+			t.Errorf("list: got %+v, %v", list, err)
 		}
-		if _, total, err = f.List(ctx, ann, p, account.TokenFilter{Inactive: true, Limit: 10}); err != nil || total != 2 {
-			t.Errorf("inactive ones: got %d, %v", total, err)
+		if list, err = f.List(ctx, ann, p, account.TokenFilter{Inactive: true}); err != nil || list.Total != 2 {
+			t.Errorf("inactive ones: got %d, %v", list.Total, err)
 		}
 		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
 		wantError(t, f.Revoke(ctx, dev, p, own.ID), errs.Unauthorized, "unauthorized")
@@ -313,18 +314,15 @@ func TestService_List(t *testing.T) {
 			{"expires after", account.TokenFilter{ExpiresAfter: "2026-05-11"}, "build"},
 			{"by name", account.TokenFilter{Sort: "name_desc"}, "lasting Deploy Deploy build"},
 			{"by end", account.TokenFilter{Sort: "expires_at_asc"}, "Deploy Deploy build lasting"},
-			{"second page", account.TokenFilter{Limit: 1, Offset: 1}, "Deploy"},
+			{"second page", account.TokenFilter{Range: page.Range{Limit: 1, Offset: 1}}, "Deploy"},
 		} {
-			if tt.f.Limit == 0 {
-				tt.f.Limit = 20
-			}
-			list, total, err := f.List(ctx, ann, p, tt.f)
+			list, err := f.List(ctx, ann, p, tt.f)
 			var names []string
-			for _, tok := range list {
+			for _, tok := range list.Items {
 				names = append(names, tok.Name)
 			}
-			if got := strings.Join(names, " "); err != nil || got != tt.want || tt.f.Limit == 20 && total != len(names) {
-				t.Errorf("%s: got %q of %d, %v, want %q", tt.name, got, total, err, tt.want)
+			if got := strings.Join(names, " "); err != nil || got != tt.want || tt.f.Limit == 0 && list.Total != len(names) {
+				t.Errorf("%s: got %q of %d, %v, want %q", tt.name, got, list.Total, err, tt.want)
 			}
 		}
 		if next.FamilyID == nil || *next.FamilyID != made["Deploy"].ID {

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -25,8 +26,8 @@ type DeployInput struct {
 
 // DeployFilter selects from a list of deploy tokens; the zero value selects all.
 type DeployFilter struct {
-	Active        *bool // of use, or of none
-	Limit, Offset int
+	Active *bool // of use, or of none
+	page.Range
 }
 
 // DeployChange says what happened to a deploy token of a place.
@@ -67,23 +68,22 @@ func (f DeployFilter) where(now time.Time) db.Where {
 	return w
 }
 
-// ListDeploy gives the deploy tokens of a place by number; total counts them without
-// limit.
-func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (list []account.DeployToken, total int, err error) {
+// ListDeploy gives the deploy tokens of a place by number.
+func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (page.Page[account.DeployToken], error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
-		return nil, 0, err
+		return page.Page[account.DeployToken]{}, err
 	}
 	w := f.where(s.Now())
 	w.And("t.namespace_id = ?", p.Namespace)
-	return s.Accounts.DeployTokens(ctx, w, f.Limit, f.Offset)
+	return s.Accounts.DeployTokens(ctx, w, f.Range)
 }
 
 // ListAllDeploy gives the deploy tokens of all places. Only administrators may.
-func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (list []account.DeployToken, total int, err error) {
+func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[account.DeployToken], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[account.DeployToken]{}, err
 	}
-	return s.Accounts.DeployTokens(ctx, f.where(s.Now()), f.Limit, f.Offset)
+	return s.Accounts.DeployTokens(ctx, f.where(s.Now()), f.Range)
 }
 
 // FindDeploy gives one deploy token of a place.
@@ -98,14 +98,14 @@ func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id account.
 	var w db.Where
 	w.And("t.namespace_id = ?", p.Namespace)
 	w.And("t.id = ?", id)
-	list, _, err := s.Accounts.DeployTokens(ctx, w, 1, 0)
+	list, err := s.Accounts.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
+	if len(list.Items) == 0 {
 		return nil, errs.Missing("")
 	}
-	return &list[0], nil
+	return &list.Items[0], nil
 }
 
 // CreateDeploy makes a deploy token of a place. The second result is the secret: it is

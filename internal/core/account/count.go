@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -83,18 +84,18 @@ type Activity struct {
 
 // Activities gives the people who did something on a day or later, longest ago first. Only
 // administrators may.
-func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, limit, offset int) (list []Activity, total int, err error) {
+func (s *Service) Activities(ctx context.Context, as authz.Actor, from string, r page.Range) (page.Page[Activity], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadActivities, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[Activity]{}, err
 	}
-	const where = " FROM users u WHERE u.last_activity_on >= ?"
-	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+where, from); err != nil {
-		return nil, 0, fmt.Errorf("count activities: %w", err)
+	q := page.Query{
+		Columns: "u.username, u.last_activity_on", From: "users u",
+		Order: page.Order{page.Text("last_activity_on", "u.last_activity_on"), page.ID("u.id")},
 	}
-	list, err = db.Select[Activity](ctx, s.DB, "SELECT u.username, u.last_activity_on"+where+" ORDER BY u.last_activity_on, u.id LIMIT ? OFFSET ?",
-		from, limit, offset)
+	q.Where.And("u.last_activity_on >= ?", from)
+	list, err := page.Select[Activity](ctx, s.DB, q, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list activities: %w", err)
+		return list, fmt.Errorf("list activities: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }

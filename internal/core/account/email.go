@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -23,14 +24,16 @@ const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary A
 
 // Emails gives the secondary addresses of a user, oldest first: zero is the actor,
 // somebody else's are for administrators, here and below.
-func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID) ([]Address, error) {
+func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID, r page.Range) (page.Page[Address], error) {
 	user, err := s.mayAddress(ctx, as, user)
 	if err != nil {
-		return nil, err
+		return page.Page[Address]{}, err
 	}
-	list, err := db.Select[Address](ctx, s.DB, "SELECT "+db.Columns[Address]("e")+fromAddresses+" ORDER BY e.id", user)
+	q := page.Query{Columns: db.Columns[Address]("e"), From: "emails e", Order: page.Order{page.ID("e.id")}}
+	q.Where.And("e.user_id = ? AND NOT e.is_primary AND NOT e.pending", user)
+	list, err := page.Select[Address](ctx, s.DB, q, r)
 	if err != nil {
-		return nil, fmt.Errorf("list addresses: %w", err)
+		return list, fmt.Errorf("list addresses: %w", err)
 	}
 	return list, nil
 }

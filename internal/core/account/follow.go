@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -70,44 +71,35 @@ func (s *Service) Unfollow(ctx context.Context, as authz.Actor, id authz.UserID)
 
 // Followers gives the active users who follow a user, by their ids. Closed profiles are
 // NotFound.
-func (s *Service) Followers(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*Page, error) {
-	return s.follows(ctx, as, id, "SELECT follower_id FROM follows WHERE followee_id = ?", limit, offset)
+func (s *Service) Followers(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*User], error) {
+	return s.follows(ctx, as, id, "SELECT follower_id FROM follows WHERE followee_id = ?", r)
 }
 
 // Following gives the active users whom a user follows, by their ids. Closed profiles are
 // NotFound.
-func (s *Service) Following(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*Page, error) {
-	return s.follows(ctx, as, id, "SELECT followee_id FROM follows WHERE follower_id = ?", limit, offset)
+func (s *Service) Following(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*User], error) {
+	return s.follows(ctx, as, id, "SELECT followee_id FROM follows WHERE follower_id = ?", r)
 }
 
-func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, others string, limit, offset int) (*Page, error) {
+func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, others string, r page.Range) (page.Page[*User], error) {
+	none := page.Page[*User]{}
 	if err := s.mayRead(ctx, as); err != nil {
-		return nil, err
+		return none, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if !u.OpenTo(as) {
-		return nil, errs.Missing("User")
+		return none, errs.Missing("User")
 	}
-	if limit <= 0 {
-		limit = 20
-	}
-	where := " WHERE u.state = 'active' AND u.id IN (" + others + ")"
-	page := &Page{}
-	if page.Total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM users u"+where, id); err != nil {
-		return nil, fmt.Errorf("count follows: %w", err)
-	}
-	rows, err := db.Select[User](ctx, s.DB, "SELECT "+summaryColumns+fromUsers+where+" ORDER BY u.id LIMIT ? OFFSET ?", id, limit, offset)
+	q := page.Query{Columns: summaryColumns, From: usersTables, Order: page.Order{page.ID("u.id")}}
+	q.Where.And("u.state = 'active' AND u.id IN ("+others+")", id)
+	list, err := page.Select[User](ctx, s.DB, q, r)
 	if err != nil {
-		return nil, fmt.Errorf("list follows: %w", err)
+		return none, fmt.Errorf("list follows: %w", err)
 	}
-	page.Users = make([]*User, len(rows))
-	for i := range rows {
-		page.Users[i] = &rows[i]
-	}
-	return page, nil
+	return page.Pointers(list), nil
 }
 
 // Follows is how many active users follow somebody and are followed by them.

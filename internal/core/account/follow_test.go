@@ -6,6 +6,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 )
@@ -40,23 +41,23 @@ func TestService_Follow(t *testing.T) {
 			{"nobody", second(h.Follow(ctx, asAnn, 999)), errs.NotFound, "User not found"},
 			{"without a name", second(h.Follow(ctx, authz.Actor{}, ann.ID)), errs.Unauthorized, "unauthorized"},
 			{"not followed", second(h.Unfollow(ctx, asBob, bob.ID)), errs.NotModified, "not modified"},
-			{"a closed profile", second(h.Followers(ctx, asBob, private.ID, 0, 0)), errs.NotFound, "User not found"},
-			{"asked by nobody", second(h.Following(ctx, authz.Actor{}, ann.ID, 0, 0)), errs.Forbidden, "Not authorized!"},
+			{"a closed profile", second(h.Followers(ctx, asBob, private.ID, page.Range{})), errs.NotFound, "User not found"},
+			{"asked by nobody", second(h.Following(ctx, authz.Actor{}, ann.ID, page.Range{})), errs.Forbidden, "Not authorized!"},
 		} {
 			t.Run(c.name, func(t *testing.T) { wantErr(t, c.err, c.kind, c.text) })
 		}
-		page, err := h.Followers(ctx, asBob, ann.ID, 2, 1)
-		if err != nil || page.Total != 3 {
-			t.Fatalf("followers: got %+v, %v, want three", page, err)
+		list, err := h.Followers(ctx, asBob, ann.ID, page.Range{Limit: 2, Offset: 1})
+		if err != nil || list.Total != 3 {
+			t.Fatalf("followers: got %+v, %v, want three", list, err)
 		}
-		sameList(t, "followers", usernames(page.Users), []string{"bob", "cleo"})
+		sameList(t, "followers", usernames(list.Items), []string{"bob", "cleo"})
 		if _, err := h.Block(ctx, h.root, bob.ID); err != nil {
 			t.Fatal(err)
 		}
-		if page, err = h.Following(ctx, asAnn, ann.ID, 0, 0); err != nil {
+		if list, err = h.Following(ctx, asAnn, ann.ID, page.Range{}); err != nil {
 			t.Fatal(err)
 		}
-		sameList(t, "following, without the blocked", usernames(page.Users), []string{"cleo"})
+		sameList(t, "following, without the blocked", usernames(list.Items), []string{"cleo"})
 		counts, err := h.CountFollows(ctx, h.root, []authz.UserID{ann.ID, private.ID, 999})
 		if err != nil || counts[ann.ID] != (account.Follows{UserID: ann.ID, Followers: 2, Following: 1, Followed: true}) ||
 			counts[private.ID] != (account.Follows{UserID: private.ID, Followers: 1, Following: 1}) || len(counts) != 2 {
@@ -65,8 +66,8 @@ func TestService_Follow(t *testing.T) {
 		if _, err := h.Unfollow(ctx, asAnn, private.ID); err != nil {
 			t.Fatal(err)
 		}
-		if page, err = h.Following(ctx, asAnn, ann.ID, 0, 0); err != nil || page.Total != 0 {
-			t.Errorf("following: got %+v, %v, want nobody", page, err)
+		if list, err = h.Following(ctx, asAnn, ann.ID, page.Range{}); err != nil || list.Total != 0 {
+			t.Errorf("following: got %+v, %v, want nobody", list, err)
 		}
 	})
 }

@@ -3,19 +3,16 @@ package account
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 )
-
-// maxCount is where counting ends: a total above it is told as more than it.
-const maxCount = 10_000
 
 // Filter selects users; the zero value selects all that the actor may list.
 type Filter struct {
@@ -35,25 +32,9 @@ type Filter struct {
 	SAMLProvider                   int64             // of a group's single sign-on
 	WithoutProjects                bool
 	CreatedAfter, CreatedBefore    *time.Time
-	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match
+	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match, which has no cursors
 	Ascending                      bool
-	Limit                          int // 20 where zero
-	Offset                         int
-	CountNothing                   bool  // leaves Total of the page at zero
-	After                          *Edge // where set, the page next to this row instead of Offset
-}
-
-// Edge is a row at the edge of a page: its value in the column of order and its id.
-type Edge struct {
-	Value any // a string or a time; nothing where the order is that of ids
-	ID    authz.UserID
-	Back  bool // the page before it
-}
-
-// Page is a part of a list of users.
-type Page struct {
-	Users []*User
-	Total int // of all that match; 10,001 stands for more than 10,000
+	page.Range
 }
 
 // hiddenStates are kept from the lists of everybody but administrators.
@@ -62,72 +43,34 @@ var hiddenStates = []State{Blocked, LDAPBlocked, Banned}
 // List gives users, newest first unless the filter says otherwise. Whoever is not signed
 // in may only look for one username. Administrators get whole profiles, others
 // summaries without private addresses meant for anybody's eyes.
-func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (*Page, error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*User], error) {
+	none := page.None[*User](f.Range)
 	if err := s.Policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
-		return nil, err
+		return none, err
 	}
 	switch {
 	case s.Hidden(as), !as.SignedIn() && !as.Admin && f.Username == nil:
-		return nil, errs.Denied("Not authorized to access /api/v4/users")
+		return none, errs.Denied("Not authorized to access /api/v4/users")
 	case !as.Admin && (f.Provider != "" || f.ExternUID != ""):
-		return nil, errs.Denied("")
+		return none, errs.Denied("")
 	case f.Search != nil && strings.TrimSpace(*f.Search) == "":
-		return &Page{}, nil
+		return none, nil
 	}
 	if !as.Admin {
 		f.Admins, f.Auditors, f.TwoFactor, f.WithoutProjects, f.SAMLProvider = false, false, "", false, 0
 		f.CreatedAfter, f.CreatedBefore, f.OrderBy, f.Ascending = nil, nil, "", false
 	}
-	w := f.where(as)
-	page := &Page{}
-	var err error
-	if !f.CountNothing {
-		page.Total, err = db.Get[int](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM users u%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
-		if err != nil {
-			return nil, fmt.Errorf("count users: %w", err)
-		}
-	}
 	columns := summaryColumns
 	if as.Admin {
 		columns = userColumns()
 	}
-	if f.After != nil {
-		f.beyond(w)
-	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 20
-	}
-	order, args := f.order(w.Args())
-	sorted, last := f.order(nil)
-	// What belongs to a user is read for the page only, not for all that comes before it.
-	rows, err := db.Select[User](ctx, s.DB, "SELECT "+columns+fromUsers+" WHERE u.id IN (SELECT u.id FROM users u"+w.SQL()+order+" LIMIT ? OFFSET ?)"+sorted,
-		slices.Concat(args, []any{limit, f.Offset}, last)...)
+	list, err := page.Select[User](ctx, s.DB, page.Query{
+		Columns: columns, From: usersTables, Where: *f.where(as), Order: f.order(), Key: "u.id", Narrow: "users u",
+	}, f.Range)
 	if err != nil {
-		return nil, fmt.Errorf("list users: %w", err)
+		return none, fmt.Errorf("list users: %w", err)
 	}
-	page.Users = make([]*User, len(rows))
-	for i := range rows {
-		page.Users[i] = &rows[i]
-	}
-	if f.After != nil && f.After.Back {
-		slices.Reverse(page.Users)
-	}
-	return page, nil
-}
-
-// beyond keeps the rows that follow an edge in the order of the list.
-func (f *Filter) beyond(w *db.Where) {
-	sign := " < "
-	if f.Ascending != f.After.Back {
-		sign = " > "
-	}
-	column, ok := orders[f.OrderBy]
-	if !ok || column == "u.id" {
-		w.And("u.id"+sign+"?", f.After.ID)
-		return
-	}
-	w.And("("+column+", u.id)"+sign+"(?, ?)", f.After.Value, f.After.ID)
+	return page.Pointers(list), nil
 }
 
 // where says which users u the filter selects for this actor.
@@ -219,25 +162,24 @@ func (f *Filter) search(w *db.Where, as authz.Actor) {
 	w.And("("+cond+")", args...)
 }
 
-// orders are the columns a list may be sorted by.
-var orders = map[string]string{
-	"id": "u.id", "name": "u.name", "username": "u.username", "created_at": "u.created_at", "updated_at": "u.updated_at",
+// orders are the orders of a list.
+var orders = page.Orders{
+	"":           {page.ID("u.id")},
+	"name":       {page.Text("name", "u.name"), page.ID("u.id")},
+	"username":   {page.Text("username", "u.username"), page.ID("u.id")},
+	"created_at": {page.Time("created_at", "u.created_at"), page.ID("u.id")},
+	"updated_at": {page.Time("updated_at", "u.updated_at"), page.ID("u.id")},
 }
 
-// order gives the ORDER BY and all arguments: those given and its own.
-func (f *Filter) order(args []any) (string, []any) {
-	if f.Search != nil && f.OrderBy == "" && f.After == nil {
+// order gives the order of the list.
+func (f *Filter) order() page.Order {
+	if f.Search != nil && f.OrderBy == "" {
 		term := db.Fold(f.term())
-		return ` ORDER BY CASE WHEN u.public_email = ? AND u.public_email <> '' THEN 0 WHEN u.username_fold = ? THEN 1
-			WHEN u.name_fold = ? THEN 2 ELSE 3 END, u.name, u.id`, slices.Concat(args, []any{term, term, term})
+		return page.Order{page.Computed(`CASE WHEN u.public_email = ? AND u.public_email <> '' THEN 0 WHEN u.username_fold = ? THEN 1
+			WHEN u.name_fold = ? THEN 2 ELSE 3 END`, term, term, term), page.Text("name", "u.name"), page.ID("u.id")}
 	}
-	direction := " DESC"
-	if f.Ascending != (f.After != nil && f.After.Back) {
-		direction = ""
+	if f.Ascending {
+		return orders.By(f.OrderBy)
 	}
-	column, ok := orders[f.OrderBy]
-	if !ok || column == "u.id" {
-		return " ORDER BY u.id" + direction, args
-	}
-	return " ORDER BY " + column + direction + ", u.id" + direction, args
+	return orders.By(f.OrderBy).Desc()
 }

@@ -18,7 +18,8 @@ const (
 	derivedColumns = `COALESCE(e.email, '') AS email, e.confirmed_at,
 		(SELECT COUNT(*) FROM projects p WHERE p.parent_id = u.namespace_id) AS personal_projects`
 
-	fromUsers = ` FROM users u LEFT JOIN emails e ON e.user_id = u.id AND e.is_primary`
+	usersTables = `users u LEFT JOIN emails e ON e.user_id = u.id AND e.is_primary`
+	fromUsers   = " FROM " + usersTables
 )
 
 // userColumns lists all of User, of users u joined with its primary address e.

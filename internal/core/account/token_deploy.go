@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 )
@@ -35,17 +36,15 @@ func (t *DeployToken) Expired(now time.Time) bool {
 }
 
 // DeployTokens selects deploy tokens, where w is about the table under the name t.
-func (s *Service) DeployTokens(ctx context.Context, w db.Where, limit, offset int) (list []DeployToken, total int, err error) {
+func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (page.Page[DeployToken], error) {
 	w.And("t.kind = ?", deployToken)
-	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM access_tokens t"+w.SQL(), w.Args()...); err != nil {
-		return nil, 0, fmt.Errorf("count deploy tokens: %w", err)
-	}
-	list, err = db.Select[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t"+w.SQL()+
-		" ORDER BY t.id LIMIT ? OFFSET ?", append(w.Args(), limit, offset)...)
+	list, err := page.Select[DeployToken](ctx, s.DB, page.Query{
+		Columns: db.Columns[DeployToken]("t"), From: "access_tokens t", Where: w, Order: tokenSorts.By(""),
+	}, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list deploy tokens: %w", err)
+		return list, fmt.Errorf("list deploy tokens: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // KeepDeployToken stores a deploy token, in the caller's transaction, and gives it its

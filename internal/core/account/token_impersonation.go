@@ -7,14 +7,15 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
 // ListImpersonations gives the impersonation tokens of the user that the filter names.
 // Only administrators may.
-func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user authz.UserID, f TokenFilter) (*TokenPage, error) {
+func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user authz.UserID, f TokenFilter) (page.Page[*Token], error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
-		return nil, err
+		return page.Page[*Token]{}, err
 	}
 	f.UserID, f.impersonation = &user, true
 	return s.listTokens(ctx, f)

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -25,41 +26,37 @@ type TokenFilter struct {
 	ExpiresBefore    string
 	Search           string // part of the name
 	Sort             string // see tokenSorts; "", and what is not among them, is by id
-	Limit            int    // 20 where zero
-	Offset           int
+	page.Range
 
 	impersonation bool // only such tokens, which are left out otherwise
 }
 
-// TokenPage is a part of a list of tokens.
-type TokenPage struct {
-	Tokens []*Token
-	Total  int
+// tokenSorts are the orders of a list of access tokens t.
+var tokenSorts = page.Orders{
+	"":          {page.ID("t.id")},
+	"id":        {page.ID("t.id")},
+	"created":   {page.Time("created_at", "t.created_at"), page.ID("t.id")},
+	"expires":   {page.Text("expires_on", "t.expires_on").NullHigh(), page.ID("t.id")},
+	"last_used": {page.Time("last_used_at", "t.last_used_at").NullLow(), page.ID("t.id")},
+	"updated":   {page.Time("updated_at", "t.updated_at"), page.ID("t.id")},
+	"name":      {page.Text("name", "t.name_fold"), page.ID("t.id")},
 }
 
-// tokenSorts are the orders of a list of tokens.
-var tokenSorts = map[string]string{
-	"":               "t.id",
-	"created_asc":    "t.created_at, t.id",
-	"created_desc":   "t.created_at DESC, t.id DESC",
-	"expires_asc":    "t.expires_on NULLS LAST, t.id",
-	"expires_desc":   "t.expires_on DESC NULLS FIRST, t.id DESC",
-	"last_used_asc":  "t.last_used_at NULLS FIRST, t.id",
-	"last_used_desc": "t.last_used_at DESC NULLS LAST, t.id DESC",
-	"updated_asc":    "t.updated_at, t.id",
-	"updated_desc":   "t.updated_at DESC, t.id DESC",
-	"id_desc":        "t.id DESC",
-	"name_asc":       "t.name_fold, t.id",
-	"name_desc":      "t.name_fold DESC, t.id DESC",
-}
-
-// Order gives the columns of ORDER BY for access tokens t. The contract knows each order
-// by two names: created_asc and created_at_asc.
-func (f *TokenFilter) Order() string {
-	if order, ok := tokenSorts[strings.Replace(f.Sort, "_at_", "_", 1)]; ok {
-		return order
+// Order gives the order of a list of access tokens t. The contract knows each by two
+// names: created_asc and created_at_asc.
+func (f *TokenFilter) Order() page.Order {
+	at := strings.LastIndexByte(f.Sort, '_')
+	if at < 0 {
+		return tokenSorts.By("")
 	}
-	return tokenSorts[""]
+	order, known := tokenSorts[strings.TrimSuffix(f.Sort[:at], "_at")]
+	switch {
+	case !known:
+		return tokenSorts.By("")
+	case f.Sort[at:] == "_desc":
+		return order.Desc()
+	}
+	return order
 }
 
 // errNoToken hides from administrators alone nothing: others learn with Unauthorized
@@ -68,39 +65,28 @@ var errNoToken = &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare
 
 // ListTokens gives access tokens: the actor's own, or everybody's for administrators.
 // Impersonation tokens are not among them.
-func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter) (*TokenPage, error) {
+func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter) (page.Page[*Token], error) {
+	none := page.Page[*Token]{}
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
-		return nil, err
+		return none, err
 	}
 	if !as.Admin {
 		if f.UserID != nil && *f.UserID != as.UserID {
-			return nil, errs.New(errs.Unauthorized, "")
+			return none, errs.New(errs.Unauthorized, "")
 		}
 		f.UserID = &as.UserID
 	}
 	return s.listTokens(ctx, f)
 }
 
-func (s *Service) listTokens(ctx context.Context, f TokenFilter) (*TokenPage, error) {
-	w := f.where(s.Now())
-	total, err := db.Get[int](ctx, s.DB, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM access_tokens t%s LIMIT %d) c", w.SQL(), maxCount+1), w.Args()...)
+func (s *Service) listTokens(ctx context.Context, f TokenFilter) (page.Page[*Token], error) {
+	list, err := page.Select[Token](ctx, s.DB, page.Query{
+		Columns: db.Columns[Token]("t"), From: "access_tokens t", Where: *f.where(s.Now()), Order: f.Order(),
+	}, f.Range)
 	if err != nil {
-		return nil, fmt.Errorf("count tokens: %w", err)
+		return page.Page[*Token]{}, fmt.Errorf("list tokens: %w", err)
 	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 20
-	}
-	rows, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t"+w.SQL()+
-		" ORDER BY "+f.Order()+" LIMIT ? OFFSET ?", append(w.Args(), limit, f.Offset)...)
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	page := &TokenPage{Total: total, Tokens: make([]*Token, len(rows))}
-	for i := range rows {
-		page.Tokens[i] = s.refreshed(&rows[i])
-	}
-	return page, nil
+	return page.Map(list, s.refreshed), nil
 }
 
 // kinds are those that the list is of.

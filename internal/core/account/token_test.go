@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 )
@@ -257,22 +258,22 @@ func TestService_ListTokens(t *testing.T) {
 			{"newest", as, account.TokenFilter{Sort: "created_desc"}, []string{"gamma_x", "Beta", "alpha"}},
 			{"newest by its other name", as, account.TokenFilter{Sort: "created_at_desc"}, []string{"gamma_x", "Beta", "alpha"}},
 			{"by number, backwards", as, account.TokenFilter{Sort: "id_desc"}, []string{"gamma_x", "Beta", "alpha"}},
-			{"changed last", as, account.TokenFilter{Sort: "updated_desc", Limit: 1}, []string{"gamma_x"}},
+			{"changed last", as, account.TokenFilter{Sort: "updated_desc", Range: page.Range{Limit: 1}}, []string{"gamma_x"}},
 			{"an order that there is not", as, account.TokenFilter{Sort: "odd"}, []string{"alpha", "Beta", "gamma_x"}},
 			{"last used", as, account.TokenFilter{Sort: "last_used_desc"}, []string{"gamma_x", "Beta", "alpha"}},
-			{"second page", as, account.TokenFilter{Limit: 2, Offset: 2}, []string{"gamma_x"}},
+			{"second page", as, account.TokenFilter{Range: page.Range{Limit: 2, Offset: 2}}, []string{"gamma_x"}},
 		} {
-			page, err := h.ListTokens(t.Context(), c.as, c.f)
+			list, err := h.ListTokens(t.Context(), c.as, c.f)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			got := []string{}
-			for _, tok := range page.Tokens {
+			for _, tok := range list.Items {
 				got = append(got, tok.Name)
 			}
 			sameList(t, c.name, got, c.want)
-			if c.f.Limit == 0 && page.Total != len(c.want) {
-				t.Errorf("%s: got total %d, want %d", c.name, page.Total, len(c.want))
+			if c.f.Limit == 0 && list.Total != len(c.want) {
+				t.Errorf("%s: got total %d, want %d", c.name, list.Total, len(c.want))
 			}
 		}
 		_, err = h.ListTokens(t.Context(), as, account.TokenFilter{UserID: &h.root.UserID})

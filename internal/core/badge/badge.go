@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -70,8 +71,8 @@ type Changes struct {
 
 // Filter selects from a list of badges.
 type Filter struct {
-	Name          string // "" is any
-	Limit, Offset int
+	Name string // "" is any
+	page.Range
 }
 
 // Deps is what a Service is made of.
@@ -93,7 +94,7 @@ func New(d Deps) *Service { return &Service{d} }
 
 const columns = "b.id, b.namespace_id, n.kind, b.name, b.link_url, b.image_url, b.created_at, b.updated_at"
 
-const from = " FROM badges b JOIN namespaces n ON n.id = b.namespace_id"
+const tables = "badges b JOIN namespaces n ON n.id = b.namespace_id"
 
 // within is the condition for the badges that a place shows: a project those of the
 // groups above it as well.
@@ -105,25 +106,21 @@ func within(w *db.Where, at Place) {
 	w.And("b.namespace_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", at.Namespace)
 }
 
-// List gives a page of the badges that a place shows by id, and how many there are.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) ([]Badge, int, error) {
+// List gives a page of the badges that a place shows by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Badge], error) {
 	if err := s.Policy.Require(ctx, as, at.read(), at.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[Badge]{}, err
 	}
 	var w db.Where
 	within(&w, at)
 	if f.Name != "" {
 		w.And("b.name = ?", f.Name)
 	}
-	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*)"+from+w.SQL(), w.Args()...)
+	list, err := page.Select[Badge](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("b.id")}}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count badges: %w", err)
+		return list, fmt.Errorf("list badges: %w", err)
 	}
-	list, err := db.Select[Badge](ctx, s.DB, "SELECT "+columns+from+w.SQL()+" ORDER BY b.id LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list badges: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // Find gives a badge that a place shows.
@@ -138,7 +135,7 @@ func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
 	var w db.Where
 	within(&w, at)
 	w.And("b.id = ?", id)
-	b, err := db.Get[Badge](ctx, s.DB, "SELECT "+columns+from+w.SQL(), w.Args()...)
+	b, err := db.Get[Badge](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Badge")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -68,11 +69,9 @@ type Changes struct {
 
 // Filter selects labels; the zero value selects those of the place and of the groups above it.
 type Filter struct {
-	Search       string // part of title or description, without regard to case
-	OwnOnly      bool   // leave out the labels of groups above
-	Limit        int
-	Offset       int
-	CountThrough int // stop counting here; zero counts all
+	Search  string // part of title or description, without regard to case
+	OwnOnly bool   // leave out the labels of groups above
+	page.Range
 }
 
 // Assignment says which labels a thing shall have; the zero value changes nothing.

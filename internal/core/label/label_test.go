@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/label"
@@ -133,17 +134,17 @@ func TestService_List(t *testing.T) {
 			{"own", label.Filter{OwnOnly: true}, []string{"50%", "A", "c"}},
 			{"search", label.Filter{Search: "SHARE"}, []string{"B shared"}},
 			{"search for a wildcard", label.Filter{Search: "%"}, []string{"50%"}},
-			{"page", label.Filter{Limit: 2, Offset: 1, CountThrough: 4}, []string{"A", "B shared"}},
+			{"page", label.Filter{Range: page.Range{Limit: 2, Offset: 1}}, []string{"A", "B shared"}},
 		} {
-			labels, total, err := f.labels.List(ctx, f.guest, f.in(f.guest), tt.f)
-			if got := label.Titles(labels); err != nil || !slices.Equal(got, tt.want) {
+			labels, err := f.labels.List(ctx, f.guest, f.in(f.guest), tt.f)
+			if got := label.Titles(labels.Items); err != nil || !slices.Equal(got, tt.want) {
 				t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
 			}
-			if tt.f.Limit == 0 && total != len(tt.want) || tt.f.Limit > 0 && total != 4 {
-				t.Errorf("%s: total %d", tt.name, total)
+			if tt.f.Limit == 0 && labels.Total != len(tt.want) || tt.f.Limit > 0 && labels.Total != 4 {
+				t.Errorf("%s: total %d", tt.name, labels.Total)
 			}
 		}
-		if _, _, err := f.labels.List(ctx, f.User("stranger"), f.above(), label.Filter{}); !errs.Is(err, errs.NotFound) {
+		if _, err := f.labels.List(ctx, f.User("stranger"), f.above(), label.Filter{}); !errs.Is(err, errs.NotFound) {
 			t.Errorf("a stranger: %v, want NotFound", err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -20,28 +21,19 @@ func (f Filter) within(w *db.Where, at Place) {
 	}
 }
 
-func (s *Service) list(ctx context.Context, at Place, f Filter) ([]Label, int, error) {
+// list reads a page of the labels of a place.
+func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Label], error) {
 	var w db.Where
 	f.within(&w, at)
 	if f.Search != "" {
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
 		w.And(`(l.title_fold LIKE ? ESCAPE '\' OR l.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
-	query, args := "SELECT count(*) FROM labels l"+w.SQL(), w.Args()
-	if f.CountThrough > 0 {
-		query, args = "SELECT count(*) FROM (SELECT 1 FROM labels l"+w.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
-	}
-	total, err := db.Get[int](ctx, s.db, query, args...)
-	if err != nil {
-		return nil, 0, err
-	}
-	query, args = "SELECT "+columns+" FROM labels l"+w.SQL()+" ORDER BY l.title_fold, l.title, l.id", w.Args()
-	if f.Limit > 0 {
-		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
-	}
-	labels, err := db.Select[Label](ctx, s.db, query, args...)
-	return labels, total, err
+	return page.Select[Label](ctx, s.db, page.Query{Columns: columns, From: "labels l", Where: w, Order: order}, f.Range)
 }
+
+// order is by title, whatever its case.
+var order = page.Order{page.Text("title_fold", "l.title_fold"), page.Text("title", "l.title"), page.ID("l.id")}
 
 // one reads the label of the place, or of the nearest group above it, for which cond holds.
 func (s *Service) one(ctx context.Context, at Place, f Filter, cond string, arg any) (*Label, error) {

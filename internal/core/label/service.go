@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -35,16 +36,16 @@ func New(d Deps) *Service {
 	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
 }
 
-// List returns a page of the labels of a place by title, and how many there are.
-func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) ([]Label, int, error) {
+// List returns a page of the labels of a place by title.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Label], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[Label]{}, err
 	}
-	labels, total, err := s.list(ctx, at, f)
+	labels, err := s.list(ctx, at, f)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list labels: %w", err)
+		return labels, fmt.Errorf("list labels: %w", err)
 	}
-	return labels, total, nil
+	return labels, nil
 }
 
 // Find returns the label that ref names by id or title, in the place or above it.

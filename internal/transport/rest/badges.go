@@ -98,24 +98,21 @@ type listBadgesParams struct {
 
 func (h badgeHandlers) list(ctx context.Context, as authz.Actor, p listBadgesParams) (api.List[badgeEntity], error) {
 	none := api.List[badgeEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := h.at(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := h.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Limit: p.Limit(), Offset: p.Offset()})
+	list, err := h.Badges.List(ctx, as, at, badge.Filter{Name: p.Name, Range: p.Range()})
 	if err != nil {
 		return none, err
 	}
-	items := make([]badgeEntity, len(list))
-	for i := range list {
-		if items[i], err = h.entity(ctx, as, at, &list[i]); err != nil {
+	items := make([]badgeEntity, len(list.Items))
+	for i := range list.Items {
+		if items[i], err = h.entity(ctx, as, at, &list.Items[i]); err != nil {
 			return none, err
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (badgeEntity, error) {

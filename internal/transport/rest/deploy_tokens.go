@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -51,15 +52,11 @@ func (s *Server) deployTokenOf(t *account.DeployToken, key string) deployTokenEn
 	}
 }
 
-func (s *Server) deployTokenList(list []account.DeployToken, total int, err error) (api.List[deployTokenEntity], error) {
+func (s *Server) deployTokenList(list page.Page[account.DeployToken], err error) (api.List[deployTokenEntity], error) {
 	if err != nil {
 		return api.List[deployTokenEntity]{}, err
 	}
-	items := make([]deployTokenEntity, len(list))
-	for i := range list {
-		items[i] = s.deployTokenOf(&list[i], "")
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(t *account.DeployToken) deployTokenEntity { return s.deployTokenOf(t, "") }), nil
 }
 
 type deployTokenFilterParams struct {
@@ -68,13 +65,10 @@ type deployTokenFilterParams struct {
 }
 
 func (p deployTokenFilterParams) filter() accesstoken.DeployFilter {
-	return accesstoken.DeployFilter{Active: p.Active, Limit: p.Limit(), Offset: p.Offset()}
+	return accesstoken.DeployFilter{Active: p.Active, Range: p.Range()}
 }
 
 func (s *Server) allDeployTokens(ctx context.Context, as authz.Actor, in deployTokenFilterParams) (api.List[deployTokenEntity], error) {
-	if in.Keyset() {
-		return api.List[deployTokenEntity]{}, api.NoKeyset()
-	}
 	return s.deployTokenList(s.BotTokens.ListAllDeploy(ctx, as, in.filter()))
 }
 
@@ -84,9 +78,6 @@ type deployTokensParams struct {
 }
 
 func (m memberSource) deployTokens(ctx context.Context, as authz.Actor, in deployTokensParams) (api.List[deployTokenEntity], error) {
-	if in.Keyset() {
-		return api.List[deployTokenEntity]{}, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, in.ID)
 	if err != nil {
 		return api.List[deployTokenEntity]{}, err

@@ -36,24 +36,17 @@ type impersonationTokensParams struct {
 
 func (s *Server) impersonationTokens(ctx context.Context, as authz.Actor, p impersonationTokensParams) (api.List[impersonationTokenEntity], error) {
 	none := api.List[impersonationTokenEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	user, err := userNumber(p.UserID)
 	if err != nil {
 		return none, err
 	}
-	page, err := s.Accounts.ListImpersonations(ctx, as, user, account.TokenFilter{
-		Active: p.State == "active", Inactive: p.State == "inactive", Limit: p.Limit(), Offset: p.Offset(),
+	list, err := s.Accounts.ListImpersonations(ctx, as, user, account.TokenFilter{
+		Active: p.State == "active", Inactive: p.State == "inactive", Range: p.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	items := make([]impersonationTokenEntity, len(page.Tokens))
-	for i, t := range page.Tokens {
-		items[i] = s.impersonation(t, "")
-	}
-	return api.Paged(items, page.Total), nil
+	return api.ListOf(list, func(t **account.Token) impersonationTokenEntity { return s.impersonation(*t, "") }), nil
 }
 
 type createImpersonationTokenParams struct {

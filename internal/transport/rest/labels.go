@@ -69,16 +69,14 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	if err != nil {
 		return none, err
 	}
-	labels, total, err := h.Labels.List(ctx, as, at, label.Filter{
-		Search: in.Search, OwnOnly: !in.WithAncestors, Limit: in.Limit(), Offset: in.Offset(), CountThrough: counted,
-	})
+	labels, err := h.Labels.List(ctx, as, at, label.Filter{Search: in.Search, OwnOnly: !in.WithAncestors, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
-	out := make([]labelEntity, len(labels))
-	ids := make([]label.ID, len(labels))
-	for i := range labels {
-		out[i], ids[i] = newLabelEntity(at, &labels[i]), labels[i].ID
+	out := make([]labelEntity, len(labels.Items))
+	ids := make([]label.ID, len(labels.Items))
+	for i := range labels.Items {
+		out[i], ids[i] = newLabelEntity(at, &labels.Items[i]), labels.Items[i].ID
 	}
 	if in.WithCounts {
 		uses, err := h.Labels.Usages(ctx, as, at, ids)
@@ -90,7 +88,7 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 			out[i].labelCounts = &labelCounts{OpenIssues: u.OpenIssues, ClosedIssues: u.ClosedIssues, OpenRequests: u.OpenRequests}
 		}
 	}
-	return api.Paged(out, total), nil
+	return api.Listed(labels, out), nil
 }
 
 // counted is how far lists are counted: one more than a client is told.

@@ -58,22 +58,15 @@ type listPlaceTokensParams struct {
 
 func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlaceTokensParams) (api.List[placeTokenEntity], error) {
 	none := api.List[placeTokenEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := m.s.BotTokens.List(ctx, as, at, p.filter())
+	list, err := m.s.BotTokens.List(ctx, as, at, p.filter())
 	if err != nil {
 		return none, err
 	}
-	items := make([]placeTokenEntity, len(list))
-	for i := range list {
-		items[i] = m.token(&list[i], at.ID, "")
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(t *accesstoken.Token) placeTokenEntity { return m.token(t, at.ID, "") }), nil
 }
 
 type createPlaceTokenParams struct {

@@ -130,7 +130,7 @@ func (p *tokenFilterParams) filter() account.TokenFilter {
 		Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked,
 		CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, LastUsedAfter: p.LastUsedAfter,
 		LastUsedBefore: p.LastUsedBefore, ExpiresAfter: string(p.ExpiresAfter), ExpiresBefore: string(p.ExpiresBefore),
-		Search: p.Search, Sort: p.Sort, Limit: p.Limit(), Offset: p.Offset(),
+		Search: p.Search, Sort: p.Sort, Range: p.Range(),
 	}
 }
 
@@ -140,20 +140,13 @@ type listTokensParams struct {
 }
 
 func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensParams) (api.List[tokenEntity], error) {
-	if p.Keyset() {
-		return api.List[tokenEntity]{}, api.NoKeyset()
-	}
 	filter := p.filter()
 	filter.UserID = p.UserID
-	page, err := s.Accounts.ListTokens(ctx, as, filter)
+	list, err := s.Accounts.ListTokens(ctx, as, filter)
 	if err != nil {
 		return api.List[tokenEntity]{}, err
 	}
-	items := make([]tokenEntity, len(page.Tokens))
-	for i, t := range page.Tokens {
-		items[i] = s.token(t, "")
-	}
-	return api.Paged(items, page.Total), nil
+	return api.ListOf(list, func(t **account.Token) tokenEntity { return s.token(*t, "") }), nil
 }
 
 type tokenPath struct {

@@ -33,22 +33,12 @@ func emailOf(a account.Address) emailEntity {
 	return emailEntity{ID: a.ID, Email: a.Email, ConfirmedAt: api.TimePtr(a.ConfirmedAt.Ptr())}
 }
 
-// emails pages a list that is short by nature.
 func (s *Server) emails(ctx context.Context, as authz.Actor, user authz.UserID, p api.Page) (api.List[emailEntity], error) {
-	if p.Keyset() {
-		return api.List[emailEntity]{}, api.NoKeyset()
-	}
-	list, err := s.Accounts.Emails(ctx, as, user)
+	list, err := s.Accounts.Emails(ctx, as, user, p.Range())
 	if err != nil {
 		return api.List[emailEntity]{}, err
 	}
-	total := len(list)
-	list = list[min(p.Offset(), total):min(p.Offset()+p.Limit(), total)]
-	items := make([]emailEntity, len(list))
-	for i, a := range list {
-		items[i] = emailOf(a)
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(a *account.Address) emailEntity { return emailOf(*a) }), nil
 }
 
 type ownEmailsParams struct{ api.Page }

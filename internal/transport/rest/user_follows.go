@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
@@ -33,25 +34,18 @@ func (s *Server) listFollowing(ctx context.Context, as authz.Actor, p listFollow
 }
 
 func (s *Server) listFollows(ctx context.Context, as authz.Actor, p listFollowsParams,
-	read func(ctx context.Context, as authz.Actor, id authz.UserID, limit, offset int) (*account.Page, error),
+	read func(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*account.User], error),
 ) (api.List[userBasic], error) {
 	none := api.List[userBasic]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	id, err := p.id()
 	if err != nil {
 		return none, err
 	}
-	page, err := read(ctx, as, id, p.Limit(), p.Offset())
+	list, err := read(ctx, as, id, p.Range())
 	if err != nil {
 		return none, err
 	}
-	items := make([]userBasic, len(page.Users))
-	for i, u := range page.Users {
-		items[i] = s.basic(u)
-	}
-	return api.Paged(items, page.Total), nil
+	return api.ListOf(list, func(u **account.User) userBasic { return s.basic(*u) }), nil
 }
 
 func (s *Server) followUser(ctx context.Context, as authz.Actor, p userPath) (userBasic, error) {

@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"net/http"
-	"strconv"
 	"time"
 
 	"tenon/internal/core/account"
@@ -13,7 +11,6 @@ import (
 
 type listUsersParams struct {
 	api.Page
-	Cursor             string   `param:"cursor" doc:"Where the page starts, with pagination=keyset"`
 	Search             *string  `param:"search" doc:"Part of a name or username, or a whole address"`
 	Username           *string  `param:"username" doc:"Exactly this username, whatever its case"`
 	PublicEmail        *string  `param:"public_email" doc:"Exactly this public address"`
@@ -55,21 +52,18 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 		ExcludeExternal: p.ExcludeExternal, ExcludeHumans: p.ExcludeHumans, ExcludeInternal: p.ExcludeInternal,
 		WithoutProjectBots: p.WithoutProjectBots, Admins: p.Admins, Auditors: p.Auditors, TwoFactor: p.TwoFactor,
 		WithoutProjects: p.WithoutProjects, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
-		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Limit: p.Limit(), Offset: p.Offset(),
+		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Range: p.Range(),
 		SkipLDAP: p.SkipLDAP, SAMLProvider: p.SAMLProvider, Attributes: p.Attributes,
-	}
-	if p.Keyset() {
-		return s.usersByCursor(ctx, as, filter, p)
 	}
 	page, err := s.Accounts.List(ctx, as, filter)
 	if err != nil {
 		return api.List[userEntity]{}, err
 	}
-	items, err := s.listForms(ctx, as, page.Users)
+	items, err := s.listForms(ctx, as, page.Items)
 	if err == nil && p.Custom {
 		err = s.remarkUsers(ctx, as, items)
 	}
-	return api.Paged(items, page.Total), err
+	return api.Listed(page, items), err
 }
 
 // listForms gives users as lists show them.
@@ -82,96 +76,4 @@ func (s *Server) listForms(ctx context.Context, as authz.Actor, users []*account
 		items[i] = userEntity{userBasic: s.basic(u)}
 	}
 	return items, nil
-}
-
-// usersByCursor gives a page of a keyset list. An order by how well a search fits has no
-// cursor.
-func (s *Server) usersByCursor(ctx context.Context, as authz.Actor, f account.Filter, p listUsersParams) (api.List[userEntity], error) {
-	none := api.List[userEntity]{}
-	if !as.Admin {
-		f.OrderBy = ""
-	}
-	columns := []string{"id"}
-	switch {
-	case f.Search != nil && f.OrderBy == "":
-		return none, api.NoKeyset()
-	case f.OrderBy != "" && f.OrderBy != "id":
-		columns = []string{f.OrderBy, "id"}
-	}
-	cursor, err := api.ParseCursor(p.Cursor, columns...)
-	if err != nil {
-		return none, err
-	}
-	if cursor != nil {
-		if f.After, err = userEdge(cursor); err != nil {
-			return none, err
-		}
-	}
-	limit := f.Limit
-	f.CountNothing, f.Limit, f.Offset = true, limit+1, 0
-	page, err := s.Accounts.List(ctx, as, f)
-	if err != nil {
-		return none, err
-	}
-	back := cursor != nil && cursor.Back
-	list, more := page.Users, len(page.Users) > limit
-	switch {
-	case more && back:
-		list = list[1:]
-	case more:
-		list = list[:limit]
-	}
-	items, err := s.listForms(ctx, as, list)
-	if err == nil && p.Custom {
-		err = s.remarkUsers(ctx, as, items)
-	}
-	if err != nil || len(list) == 0 {
-		return api.Keyset(items, nil), err
-	}
-	var next, prev string
-	var link map[string]string
-	if more || back {
-		next = userCursor(list[len(list)-1], columns, false)
-		link = map[string]string{"cursor": next}
-	}
-	if back && more || cursor != nil && !back {
-		prev = userCursor(list[0], columns, true)
-	}
-	return api.Keyset(items, link).WithCursors(next, prev), nil
-}
-
-// userEdge reads where a page starts.
-func userEdge(c *api.Cursor) (*account.Edge, error) {
-	bad := &api.Refusal{Status: http.StatusBadRequest, Text: "cursor is invalid"}
-	last := c.Columns[len(c.Columns)-1]
-	id, err := strconv.ParseInt(last.Value, 10, 64)
-	if err != nil {
-		return nil, bad
-	}
-	edge := &account.Edge{ID: authz.UserID(id), Back: c.Back}
-	switch first := c.Columns[0]; first.Name {
-	case "id":
-	case "created_at", "updated_at":
-		at, err := time.Parse(time.RFC3339Nano, first.Value)
-		if err != nil {
-			return nil, bad
-		}
-		edge.Value = at
-	default:
-		edge.Value = first.Value
-	}
-	return edge, nil
-}
-
-// userCursor names a user as the edge of a page.
-func userCursor(u *account.User, columns []string, back bool) string {
-	values := map[string]string{
-		"id": strconv.FormatInt(int64(u.ID), 10), "name": u.Name, "username": u.Username,
-		"created_at": u.CreatedAt.UTC().Format(time.RFC3339Nano), "updated_at": u.UpdatedAt.UTC().Format(time.RFC3339Nano),
-	}
-	c := api.Cursor{Back: back}
-	for _, name := range columns {
-		c.Columns = append(c.Columns, api.Column{Name: name, Value: values[name]})
-	}
-	return c.Encode()
 }

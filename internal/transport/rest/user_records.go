@@ -75,23 +75,17 @@ type listActivitiesParams struct {
 }
 
 func (s *Server) listActivities(ctx context.Context, as authz.Actor, p listActivitiesParams) (api.List[activityEntity], error) {
-	none := api.List[activityEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	from := s.Now().UTC().AddDate(0, -6, 0)
 	if p.From != nil {
 		from = *p.From
 	}
-	list, total, err := s.Accounts.Activities(ctx, as, from.UTC().Format(time.DateOnly), p.Limit(), p.Offset())
+	list, err := s.Accounts.Activities(ctx, as, from.UTC().Format(time.DateOnly), p.Range())
 	if err != nil {
-		return none, err
+		return api.List[activityEntity]{}, err
 	}
-	items := make([]activityEntity, len(list))
-	for i, a := range list {
-		items[i] = activityEntity{a.Username, api.Date(a.Day), api.Date(a.Day)}
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(a *account.Activity) activityEntity {
+		return activityEntity{a.Username, api.Date(a.Day), api.Date(a.Day)}
+	}), nil
 }
 
 type associationsEntity struct {
