@@ -87,7 +87,7 @@ func (s *Server) commitComments(ctx context.Context, as authz.Actor, in listComm
 
 type commentParams struct {
 	commitParams
-	Note     string  `param:"note,required" doc:"Text of the comment, in Markdown"`
+	Note     string  `param:"note,required" chars:"1000000" doc:"Text of the comment, in Markdown"`
 	Path     *string `param:"path" doc:"File that the comment is about"`
 	Line     *int    `param:"line" doc:"Number of the line, required with path"`
 	LineType string  `param:"line_type" values:"new,old" default:"new" doc:"Whether the line was added or taken away"`

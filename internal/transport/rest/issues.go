@@ -218,7 +218,7 @@ func (s *Server) issue(ctx context.Context, as authz.Actor, in issuePath) (issue
 
 // issueFields are what both creation and change take.
 type issueFields struct {
-	Description      *string           `param:"description" doc:"Text in Markdown"`
+	Description      *string           `param:"description" chars:"1048576" doc:"Text in Markdown"`
 	AssigneeID       *int64            `param:"assignee_id" doc:"Who works on it; 0 for nobody"`
 	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"Who works on it; 0 or nothing for nobody"`
 	MilestoneID      *int64            `param:"milestone_id" doc:"Milestone"`

@@ -19,7 +19,7 @@ type createRequestParams struct {
 	AssigneeID            *int64      `param:"assignee_id" doc:"Id of the assignee"`
 	AssigneeIDs           api.Ints    `param:"assignee_ids" doc:"Ids of the assignees; 0 for none"`
 	ReviewerIDs           api.Ints    `param:"reviewer_ids" doc:"Ids of the reviewers; 0 for none"`
-	Description           *string     `param:"description" doc:"Description, in Markdown"`
+	Description           *string     `param:"description" chars:"1048576" doc:"Description, in Markdown"`
 	Labels                api.Strings `param:"labels" doc:"Titles of labels; unknown ones are made"`
 	MilestoneID           *int64      `param:"milestone_id" doc:"Id of the milestone"`
 	RemoveSourceBranch    *bool       `param:"remove_source_branch" doc:"Delete the source branch after the merge"`
@@ -76,7 +76,7 @@ type updateRequestParams struct {
 	AssigneeID            api.Opt[int64]  `param:"assignee_id" doc:"Id of the assignee; 0 for none"`
 	AssigneeIDs           api.Ints        `param:"assignee_ids" doc:"Ids of the assignees; 0 for none"`
 	ReviewerIDs           api.Ints        `param:"reviewer_ids" doc:"Ids of the reviewers; 0 for none"`
-	Description           api.Opt[string] `param:"description" doc:"Description, in Markdown"`
+	Description           api.Opt[string] `param:"description" chars:"1048576" doc:"Description, in Markdown"`
 	Labels                api.Strings     `param:"labels" doc:"Titles of all its labels; empty for none"`
 	AddLabels             api.Strings     `param:"add_labels" doc:"Titles of labels to add"`
 	RemoveLabels          api.Strings     `param:"remove_labels" doc:"Titles of labels to take away"`

@@ -105,7 +105,7 @@ func (h noteHandlers) get(ctx context.Context, as authz.Actor, in notePath) (not
 
 type createNoteParams struct {
 	noteablePath
-	Body         string `param:"body,required" doc:"Text of the note, in Markdown; one emoji alone becomes a reaction"`
+	Body         string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown; one emoji alone becomes a reaction"`
 	Confidential *bool  `param:"confidential" doc:"Older name of internal"`
 	Internal     *bool  `param:"internal" doc:"Show the note to planners and above only"`
 	CreatedAt    string `param:"created_at" doc:"When it was written; for administrators and owners"`
@@ -133,7 +133,7 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 
 type updateNoteParams struct {
 	notePath
-	Body         *string `param:"body,nonempty" doc:"New text"`
+	Body         *string `param:"body,nonempty" chars:"1000000" doc:"New text"`
 	Confidential *bool   `param:"confidential" doc:"Cannot be changed"`
 }
 

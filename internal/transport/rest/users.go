@@ -113,7 +113,7 @@ type userTexts struct {
 	Organization *string `param:"organization" doc:"Where the user works"`
 	JobTitle     *string `param:"job_title" doc:"What the user does there"`
 	Pronouns     *string `param:"pronouns" doc:"How the user is spoken of"`
-	Note         *string `param:"note" doc:"What administrators remark"`
+	Note         *string `param:"note" chars:"1000000" doc:"What administrators remark"`
 }
 
 // userSwitches are the parameters of a user's rights and limits.

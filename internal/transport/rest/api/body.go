@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ const DefaultMaxBody = 2 << 20
 
 const (
 	fileInMemory = 256 << 10 // a larger file of a multipart body waits on disk
-	maxFieldSize = 1 << 20   // of a multipart field that is no file
+	maxFieldSize = 1 << 20   // of a multipart field that is no file, where the parameter does not say
 )
 
 // RawBody is a field of a parameter struct whose endpoint reads the body itself, of
@@ -101,13 +102,13 @@ func (x *exchange) readBody(limit int64) error {
 	body := &object{}
 	switch {
 	case kind == "application/x-www-form-urlencoded" || kind == "" && !reading:
-		err = x.wholeBody(func(b []byte) error { return parseQuery(body, string(b)) })
+		err = x.wholeBody(limit, func(b []byte) error { return parseQuery(body, string(b)) })
 	case kind == "multipart/form-data":
-		err = x.multipart(body, params["boundary"])
+		err = x.multipart(body, params["boundary"], limit)
 	case reading:
 		return nil
 	case kind == "application/json":
-		err = x.wholeBody(func(b []byte) error { return parseJSON(body, b) })
+		err = x.wholeBody(limit, func(b []byte) error { return parseJSON(body, b) })
 	default:
 		return x.unsupported(kind)
 	}
@@ -125,19 +126,19 @@ func bodyError(err error) error {
 	switch {
 	case errors.As(err, &tooLarge):
 		return errs.New(errs.TooLarge, "")
-	case errors.As(err, &refusal):
+	case errors.As(err, &refusal), errors.Is(err, errSlow), errors.Is(err, context.Canceled):
 		return err
 	}
 	return errMalformed
 }
 
-func (x *exchange) wholeBody(parse func([]byte) error) error {
+func (x *exchange) wholeBody(limit int64, parse func([]byte) error) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
 	if n := x.r.ContentLength; n > 0 { // what is announced is not yet sent
 		buf.Grow(int(min(n, 64<<10)) + bytes.MinRead)
 	}
-	if _, err := buf.ReadFrom(x.r.Body); err != nil {
+	if _, err := buf.ReadFrom(kept{x.r.Body, x, limit, max(x.r.ContentLength, 0)}); err != nil {
 		return err
 	}
 	return parse(buf.Bytes())
@@ -156,7 +157,7 @@ func (x *exchange) unsupported(kind string) error {
 	}
 }
 
-func (x *exchange) multipart(into *object, boundary string) error {
+func (x *exchange) multipart(into *object, boundary string, limit int64) error {
 	if boundary == "" {
 		return errMalformed
 	}
@@ -172,13 +173,13 @@ func (x *exchange) multipart(into *object, boundary string) error {
 		if count >= maxPairs {
 			return errMalformed
 		}
-		if err := x.part(into, part); err != nil {
+		if err := x.part(into, part, limit); err != nil {
 			return err
 		}
 	}
 }
 
-func (x *exchange) part(into *object, part *multipart.Part) error {
+func (x *exchange) part(into *object, part *multipart.Part, limit int64) error {
 	name := part.FormName()
 	if name == "" {
 		return nil
@@ -197,11 +198,12 @@ func (x *exchange) part(into *object, part *multipart.Part) error {
 		}
 		return nest(into, name, f)
 	}
-	value, err := io.ReadAll(io.LimitReader(part, maxFieldSize+1))
+	most := x.route.plan.fieldSize(name, limit)
+	value, err := io.ReadAll(io.LimitReader(kept{part, x, limit, 0}, most+1))
 	switch {
 	case err != nil:
 		return err
-	case len(value) > maxFieldSize:
+	case int64(len(value)) > most:
 		return errs.New(errs.TooLarge, "")
 	case clean(string(value)) != nil:
 		return errMalformed

@@ -42,6 +42,7 @@
 //	min:"1" max:"12"      bounds of a number
 //	alias:"old_name"      other names, read when the name is absent
 //	header:"X-Thing"      read from a header
+//	chars:"1000000"       how many characters a long text has at most; the body has room for them in any encoding
 //	doc:"..."             what it means
 //	misshapen:"..."       what a field of type Misshapen says of a value of the wrong type, instead of "x is invalid"
 //

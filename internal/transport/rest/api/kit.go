@@ -72,6 +72,7 @@ type Kit struct {
 	tree     node
 	routes   []*Route
 	document []byte
+	memory   *memory
 	pool     sync.Pool
 }
 
@@ -82,7 +83,7 @@ func New(c Config, routes []*Route) *Kit {
 	if c.Address == nil {
 		c.Address = remoteAddress
 	}
-	k := &Kit{config: c, routes: slices.Clone(routes)}
+	k := &Kit{config: c, routes: slices.Clone(routes), memory: newMemory()}
 	k.pool.New = func() any { return &exchange{kit: k} }
 	k.routes = append(k.routes, Get("/openapi.json", func(context.Context, authz.Actor, struct{}) (Raw, error) {
 		return Raw{Type: "application/json", Bytes: k.document, Tagged: true}, nil
@@ -128,11 +129,14 @@ type exchange struct {
 	address   string
 	id        string
 	started   time.Time
-	received  int64    // bytes of the body, where nobody announced how many
-	weighed   bool     // the body was counted as a large one
-	counted   bool     // the call was counted in the class of the route
-	status    int      // of the answer, 0 until it is begun
-	temporary []string // files to remove
+	received  int64     // bytes of the body, where nobody announced how many
+	weighed   bool      // the body was counted as a large one
+	counted   bool      // the call was counted in the class of the route
+	kept      int64     // bytes of the body that went into memory
+	until     time.Time // when a large body has to be here; zero for all others
+	free      func()    // gives back the room of a large body; nil for all others
+	status    int       // of the answer, 0 until it is begun
+	temporary []string  // files to remove
 }
 
 // ServeHTTP answers one request.
@@ -261,6 +265,9 @@ func (x *exchange) release() {
 	}
 	params := x.params
 	params.reset()
+	if x.free != nil {
+		x.free()
+	}
 	k := x.kit
 	*x = exchange{kit: k, params: params}
 	k.pool.Put(x)

@@ -190,6 +190,9 @@ func paramSchema(s *schemas, f *field) any {
 	if f.max != nil {
 		d["maximum"] = *f.max
 	}
+	if f.chars > 0 {
+		d["maxLength"] = f.chars
+	}
 	if f.doc != "" {
 		d["description"] = f.doc
 	}

@@ -32,6 +32,7 @@ type field struct {
 	values   []string
 	not      []string
 	min, max *int64
+	chars    int // that a long text has at most; 0 for all others
 	doc      string
 	free     bool
 	nested   *plan // of a struct or an array of structs
@@ -149,6 +150,11 @@ func fieldOf(t reflect.Type, sf reflect.StructField, index []int) field {
 				bad("%s: %v", tag, err)
 			}
 			*to = &n
+		}
+	}
+	if s, ok := sf.Tag.Lookup("chars"); ok {
+		if f.chars, err = strconv.Atoi(s); err != nil {
+			bad("chars: %v", err)
 		}
 	}
 	if s, ok := sf.Tag.Lookup("default"); ok {

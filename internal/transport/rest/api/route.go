@@ -75,10 +75,8 @@ func newRoute[P, R any](method, path string, status int, h Handler[P, R]) *Route
 	if result == reflect.TypeFor[None]() {
 		status = http.StatusNoContent
 	}
-	r := &Route{
-		method: method, path: path, status: status, maxBody: DefaultMaxBody,
-		plan: planOf(reflect.TypeFor[P]()), result: result,
-	}
+	r := &Route{method: method, path: path, status: status, plan: planOf(reflect.TypeFor[P]()), result: result}
+	r.maxBody = DefaultMaxBody + r.plan.textBytes()
 	fill := fillerOf(result)
 	r.run = func(x *exchange) error {
 		var p P
@@ -188,6 +186,7 @@ type Param struct {
 	InPath   bool
 	Header   bool
 	Values   []string
+	Chars    int // that a long text has at most; 0 for all others
 	Doc      string
 }
 
@@ -207,7 +206,7 @@ func (r *Route) Info() Info {
 			continue
 		}
 		p := Param{
-			Name: f.name, Type: f.typ, Required: f.required, InPath: inPath[f.name], Values: f.values, Doc: f.doc,
+			Name: f.name, Type: f.typ, Required: f.required, InPath: inPath[f.name], Values: f.values, Chars: f.chars, Doc: f.doc,
 		}
 		if f.header != "" {
 			p.Name, p.Header = f.header, true

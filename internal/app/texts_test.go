@@ -1,0 +1,159 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/transport/rest/api"
+)
+
+// longest is the encoding that needs most room, 12 bytes for one character.
+const longest = "json with escapes"
+
+// encodings write a body with one long text in every way that a client may.
+func encodings() map[string]func(values map[string]string) (kind, body string) {
+	json := func(write func(string) string) func(map[string]string) (string, string) {
+		return func(values map[string]string) (string, string) {
+			var pairs []string
+			for name, value := range values {
+				pairs = append(pairs, fmt.Sprintf("%q:\"%s\"", name, write(value)))
+			}
+			return "application/json", "{" + strings.Join(pairs, ",") + "}"
+		}
+	}
+	return map[string]func(map[string]string) (string, string){
+		"json": json(func(s string) string { return s }),
+		longest: json(func(s string) string {
+			var b strings.Builder
+			for _, r := range s {
+				if r > 0xffff {
+					fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+					continue
+				}
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+			return b.String()
+		}),
+		"form": func(values map[string]string) (string, string) {
+			form := url.Values{}
+			for name, value := range values {
+				form.Set(name, value)
+			}
+			return "application/x-www-form-urlencoded", form.Encode()
+		},
+		"multipart": func(values map[string]string) (string, string) {
+			var b bytes.Buffer
+			w := multipart.NewWriter(&b)
+			for name, value := range values {
+				if err := w.WriteField(name, value); err != nil {
+					panic(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				panic(err)
+			}
+			return w.FormDataContentType(), b.String()
+		},
+	}
+}
+
+// TestTexts sends every text as long as its parameter allows, in every encoding, to every
+// route that takes one, and one character more.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		all, routes := samples(), 0
+		for _, route := range w.kit().Routes() {
+			for _, p := range route.Params {
+				if p.Chars == 0 {
+					continue
+				}
+				routes++
+				r := w.rows(route, all)[0]
+				q, _ := r.request()
+				values := map[string]string{}
+				for name, value := range q.body {
+					values[name] = fmt.Sprint(value)
+				}
+				w.longText(t, key(route), q, values, p)
+			}
+		}
+		if routes < 11 {
+			t.Errorf("only %d routes take a long text", routes)
+		}
+	})
+}
+
+// TestTexts_content commits a file of three megabytes in every encoding.
+func TestTexts_content(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.do("admin", "POST", "/projects", obj{"name": "app", "path": "app", "initialize_with_readme": true})
+	w := &world{server: s}
+	for name, encode := range encodings() {
+		kind, body := encode(map[string]string{"branch": "main", "commit_message": "x", "content": strings.Repeat("\u8a9e", 1<<20)})
+		q := request{method: "POST", path: "/projects/root%2Fapp/repository/files/" + url.PathEscape(name)}
+		if got := w.sendBody(q, kind, body); got.Code != 201 {
+			t.Errorf("as %s: got %d %.200s", name, got.Code, got.Body)
+		}
+	}
+}
+
+// longText tries one parameter. What a text takes in a body does not depend on the engine:
+// the second one only stores the longest.
+func (w *world) longText(t *testing.T, route string, q request, values map[string]string, p api.Param) {
+	t.Helper()
+	for name, encode := range encodings() {
+		if w.db.Dialect() == db.Postgres && name != longest {
+			continue
+		}
+		for script, letter := range map[string]string{"cjk": "\u8a9e", "astral": "\U0001f600", "latin": "\u00e9"} {
+			if script != "astral" && name != "json" {
+				continue // shorter than those
+			}
+			values[p.Name] = strings.Repeat(letter, p.Chars)
+			kind, body := encode(values)
+			got := w.sendBody(q, kind, body)
+			if got.Code >= 300 || !strings.Contains(got.Body.String(), values[p.Name]) {
+				t.Errorf("%s with %d characters of %s as %s: got %d %.200s", route, p.Chars, script, name, got.Code, got.Body)
+			}
+		}
+		values[p.Name] = strings.Repeat("x", p.Chars+1)
+		kind, body := encode(values)
+		got := w.sendBody(q, kind, body)
+		if want := fmt.Sprintf("is too long (maximum is %d characters)", p.Chars); got.Code != 400 || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s with %d characters as %s: got %d %.200s, want 400 with %q", route, p.Chars+1, name, got.Code, got.Body, want)
+		}
+	}
+	values[p.Name] = strings.Repeat("x", 12*p.Chars+api.DefaultMaxBody)
+	kind, body := encodings()["json"](values)
+	got := w.sendBody(q, kind, body)
+	if want := `{"message":"413 Request Entity Too Large"}`; got.Code != 413 || got.Body.String() != want {
+		t.Errorf("%s with a body beyond any encoding: got %d %.200s, want 413 %s", route, got.Code, got.Body, want)
+	}
+}
+
+// sendBody makes a request of the administrator with a body as it is, and undoes it.
+func (w *world) sendBody(q request, kind, body string) *httptest.ResponseRecorder {
+	out := httptest.NewRecorder()
+	err := w.db.InTx(w.tb.Context(), func(ctx context.Context) error {
+		r := httptest.NewRequestWithContext(ctx, q.method, api.Prefix+q.path, strings.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Private-Token", rootToken)
+		w.http.Handler.ServeHTTP(out, r)
+		return errUndo
+	})
+	if !errors.Is(err, errUndo) {
+		w.tb.Errorf("%s %s: got %v in the end", q.method, q.path, err)
+	}
+	return out
+}
