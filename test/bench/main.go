@@ -28,6 +28,7 @@ type options struct {
 	database string
 	repo     string // a repository to measure as well
 	quick    bool
+	scale    bool
 	keep     bool
 }
 
@@ -49,6 +50,7 @@ func flags() (options, error) {
 	flag.StringVar(&o.database, "database", "", "postgres:// address of an empty database; SQLite if absent")
 	flag.StringVar(&o.repo, "repo", "", "folder of a real repository to measure as well, such as a mirror of git's own")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
+	flag.BoolVar(&o.scale, "scale", false, "measure lists alone, on 100,000 projects and 1,000,000 issues")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -83,6 +85,9 @@ func run() (err error) {
 	}
 	out := &report{to: os.Stdout}
 	out.machine(o)
+	if o.scale {
+		return measureScale(ctx, o, folder, out)
+	}
 	s, err := measureStart(ctx, o, folder, out)
 	if err != nil {
 		return err

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// scale is a large instance that runs.
+type scale struct {
+	*seeder
+	server *server
+	tokens map[string]string // by who asks
+}
+
+// measureScale measures lists of a large instance, each asked for by an administrator
+// and by a member of fifty groups.
+func measureScale(ctx context.Context, o options, folder string, out *report) error {
+	data := filepath.Join(folder, "data")
+	w := &scale{seeder: &seeder{crowdSize: wholeCrowd}, tokens: map[string]string{"administrator": rootToken}}
+	if o.quick {
+		w.crowdSize = quickCrowd
+	}
+	s, err := startServer(ctx, o, data)
+	if err != nil {
+		return err
+	}
+	if err := w.prepare(ctx, newAPI(s.url, rootToken)); err != nil {
+		return errors.Join(err, s.stop())
+	}
+	if err := s.stop(); err != nil {
+		return err
+	}
+	if err := seedScale(ctx, o, data, w.seeder); err != nil {
+		return fmt.Errorf("fill the database: %w", err)
+	}
+	if w.server, err = startServer(ctx, o, data); err != nil {
+		return err
+	}
+	return errors.Join(w.measure(ctx, o, out), w.server.stop())
+}
+
+// prepare makes the templates and the tokens.
+func (w *scale) prepare(ctx context.Context, root *api) error {
+	if err := w.templates(ctx, root); err != nil {
+		return fmt.Errorf("make the templates: %w", err)
+	}
+	token, err := root.post(ctx, fmt.Sprintf("/users/%d/personal_access_tokens", w.user), map[string]any{
+		"name": "bench", "scopes": []string{"api"},
+	})
+	w.tokens["member"] = token.Token
+	return err
+}
+
+// lists are the paths that are measured. Those with a word are searches.
+func (w *scale) lists() []struct{ name, path string } {
+	large := fmt.Sprintf("/projects/%d", firstProject)
+	group := fmt.Sprintf("/groups/%d", firstGroup)
+	return []struct{ name, path string }{
+		{"issues everywhere", "/issues?scope=all"},
+		{"open ones by update", "/issues?scope=all&state=opened&order_by=updated_at"},
+		{"assigned to me", "/issues?scope=assigned_to_me"},
+		{"of a large project", large + "/issues"},
+		{"open ones by update, there", large + "/issues?state=opened&order_by=updated_at"},
+		{"with a label", large + "/issues?labels=label-7"},
+		{"with two labels", large + "/issues?labels=label-1,label-7"},
+		{"without a label", large + "/issues?not[labels]=label-7"},
+		{"of an assignee", large + fmt.Sprintf("/issues?assignee_id=%d", firstUser+7)},
+		{"of an author", large + fmt.Sprintf("/issues?author_id=%d", firstUser+31)},
+		{"page 100", large + "/issues?page=100"},
+		{"statistics", large + "/issues_statistics"},
+		{"of a group", group + "/issues"},
+		{"search of a rare word", large + "/issues?search=zanzibar"},
+		{"search of a word", large + "/issues?search=kumquat"},
+		{"search of a common word", large + "/issues?search=service"},
+		{"search of no word", large + "/issues?search=xylophone"},
+		{"search everywhere", "/issues?scope=all&search=zanzibar"},
+		{"merge requests everywhere", "/merge_requests?scope=all"},
+		{"merge requests of a large project", large + "/merge_requests"},
+		{"open ones by update", large + "/merge_requests?state=opened&order_by=updated_at"},
+		{"merge requests of a group", group + "/merge_requests"},
+		{"search of merge requests", large + "/merge_requests?search=kumquat"},
+		{"projects", "/projects"},
+		{"projects by activity", "/projects?order_by=last_activity_at"},
+		{"own projects", "/projects?membership=true"},
+		{"search of projects", "/projects?search=project7777"},
+		{"projects of a group", group + "/projects"},
+		{"groups", "/groups"},
+		{"users", "/users"},
+		{"search of users", "/users?search=person77"},
+		{"members of a group", group + "/members"},
+		{"all members of a project", large + "/members/all"},
+		{"labels", large + "/labels"},
+		{"notes of an issue", large + "/issues/3/notes"},
+		{"notes of a long issue", large + "/issues/1/notes"},
+		{"one issue", large + "/issues/3"},
+		{"one project", large},
+	}
+}
+
+func (w *scale) measure(ctx context.Context, o options, out *report) error {
+	l := &loader{server: w.server, length: o.length}
+	out.line("\n%d projects, %d issues (%d in one project), %d merge requests, %d notes, %d users", w.projects, w.issues, w.inLarge,
+		w.requests, w.noted*w.notesEach+w.longNote, w.users)
+	for _, who := range []string{"administrator", "member"} {
+		out.line("\n| lists of 20 for the %s | p50 / p95 / p99 ms | longest | SQL | goal |\n|---|--:|--:|--:|---|", who)
+		for _, list := range w.lists() {
+			if !o.only.MatchString(list.name) {
+				continue
+			}
+			ready := request(w.server.url, w.tokens[who], http.MethodGet, list.path, nil)
+			op := operation{name: list.name, wants: http.StatusOK, sends: func(int) []byte { return ready }}
+			if err := w.row(ctx, l, op, list.path, out); err != nil {
+				return fmt.Errorf("%s for the %s: %w", list.name, who, err)
+			}
+		}
+	}
+	return w.isolation(ctx, l, out)
+}
+
+// row measures a list by one client after one request that warms.
+func (w *scale) row(ctx context.Context, l *loader, op operation, path string, out *report) error {
+	began := time.Now()
+	if err := l.probe(ctx, op, 0); err != nil {
+		out.line("| %s | refused: %s | | | |", op.name, err)
+		return nil //nolint:nilerr // the table says it
+	}
+	first := time.Since(began)
+	op.most = int(min(200, max(5, 2*l.length/max(first, time.Millisecond))))
+	before, err := w.server.usage(ctx)
+	if err != nil {
+		return err
+	}
+	f := l.run(ctx, op, new(atomic.Int64), 1, l.length)
+	after, err := w.server.usage(ctx)
+	if err != nil {
+		return err
+	}
+	if f.done == 0 {
+		return fmt.Errorf("no answer: %s", f.sample)
+	}
+	most := 50 * time.Millisecond
+	if u, err := url.Parse(path); err == nil && u.Query().Has("search") {
+		most = 150 * time.Millisecond
+	}
+	out.line("| %s | %s | %.1f | %.1f | %s |", op.name, percentiles(f), f.longest.Seconds()*1000,
+		after.minus(before).statements/float64(f.done), met(f.p99 <= most, fmt.Sprintf("p99 %d ms", most.Milliseconds())))
+	return nil
+}
+
+// isolation measures reading one project while one caller searches a large one four times
+// at once, without end.
+func (w *scale) isolation(ctx context.Context, l *loader, out *report) error {
+	large := fmt.Sprintf("/projects/%d", firstProject)
+	search := request(w.server.url, w.tokens["member"], http.MethodGet, large+"/issues?search=xylophone+quince&in=title,description", nil)
+	read := request(w.server.url, w.tokens["administrator"], http.MethodGet, large, nil)
+	searching, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() {
+		l.run(searching, operation{wants: http.StatusOK, sends: func(int) []byte { return search }}, new(atomic.Int64), 4, l.length+time.Second)
+	})
+	f := l.run(ctx, operation{wants: http.StatusOK, sends: func(int) []byte { return read }}, new(atomic.Int64), 1, l.length)
+	stop()
+	group.Wait()
+	if f.done == 0 {
+		return fmt.Errorf("read a project beside searches: %s", f.sample)
+	}
+	out.line("\n| beside four searches of another caller | p50 / p95 / p99 ms | longest | goal |\n|---|--:|--:|---|")
+	out.line("| one project | %s | %.1f | %s |", percentiles(f), f.longest.Seconds()*1000, met(f.p99 <= 50*time.Millisecond, "p99 50 ms"))
+	return nil
+}
