@@ -2,6 +2,7 @@ package migrations_test
 
 import (
 	"io/fs"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -66,6 +67,30 @@ func TestDeployTokenExpiry(t *testing.T) {
 		}
 		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM access_tokens WHERE expires_at > ?", db.At(rows[0].ExpiresAt.Add(-1e9))); err != nil || n != 1 {
 			t.Errorf("compared with a bound time: got %d, %v, want 1", n, err)
+		}
+	})
+}
+
+// A picture from before is called avatar with the extension that it has.
+func TestAvatarNames(t *testing.T) {
+	t.Parallel()
+	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
+		if err := d.Migrate(t.Context(), upTo(t, "0003_avatar_names.sql")); err != nil {
+			t.Fatal(err)
+		}
+		const object = "0123456789abcdef0123456789abcdef"
+		for i, avatar := range []string{object + ".png", object + ".jpg", ""} {
+			if _, err := d.Exec(t.Context(), "INSERT INTO topics (name, name_fold, title, title_fold, avatar, projects_count, created_at, updated_at)"+
+				" VALUES (?, ?, '', '', ?, 0, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')", string(rune('a'+i)), string(rune('a'+i)), avatar); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Migrate(t.Context(), migrations.FS); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Select[string](t.Context(), d, "SELECT avatar FROM topics ORDER BY name")
+		if want := []string{object + ".png/avatar.png", object + ".jpg/avatar.jpg", ""}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	})
 }

@@ -171,8 +171,8 @@ func TestAvatars(t *testing.T) {
 		path = "/uploads/-/system/" + path
 		got := s.fetch("mona", path)
 		h := got.Result().Header
-		if got.Code != http.StatusOK || h.Get("Content-Type") != "image/png" || !strings.HasPrefix(got.Body.String(), "\x89PNG") ||
-			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Cache-Control"), "max-age=86400") {
+		if got.Code != http.StatusOK || h.Get("Content-Type") != "image/png" || got.Body.String() != logo.content || !strings.HasSuffix(path, "/logo.png") ||
+			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Cache-Control"), "max-age=300") {
 			t.Errorf("%s: %d %v", name, got.Code, h)
 		}
 		for _, as := range []string{"", "stan", "git only"} {

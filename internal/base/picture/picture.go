@@ -1,5 +1,6 @@
-// Package picture takes pictures that strangers sent and makes clean ones of them: what
-// comes out was drawn here, so that nothing else that was in the file is left.
+// Package picture checks pictures that strangers sent and cuts out what the file says besides
+// the picture: where and when it was taken, with what, and by whom. Nothing is drawn anew, so
+// that the picture stays as it was sent, bit by bit.
 package picture
 
 import (
@@ -9,11 +10,10 @@ import (
 	"image"
 	"image/color"
 	_ "image/gif" // so that image.Decode knows them
-	"image/jpeg"
-	"image/png"
+	_ "image/jpeg"
+	_ "image/png"
 	"io"
 
-	"golang.org/x/image/draw"
 	_ "golang.org/x/image/webp" // as above
 )
 
@@ -37,24 +37,45 @@ const (
 // Picture is a clean picture.
 type Picture struct {
 	Content []byte
-	Ext     string // of a file's name: png or jpg
+	Format  Format
+}
+
+// Format is a format of pictures, as package image names it.
+type Format string
+
+// The formats.
+const (
+	PNG  Format = "png"
+	JPEG Format = "jpeg"
+	GIF  Format = "gif"
+	WebP Format = "webp"
+)
+
+// Exts gives what the names of files of the format end in, the usual one first.
+func (f Format) Exts() []string {
+	if f == JPEG {
+		return []string{".jpg", ".jpeg"}
+	}
+	return []string{"." + string(f)}
+}
+
+// strippers cut the metadata out of a file and what follows its end. Their error is
+// ErrFormat.
+var strippers = map[Format]func(content []byte) ([]byte, error){
+	PNG: stripPNG, JPEG: stripJPEG, GIF: stripGIF, WebP: stripWebP,
 }
 
 // Cleaner cleans one picture at a time, since each may need much memory. It is safe for
 // concurrent use.
 type Cleaner struct {
-	side int
 	turn chan struct{}
 }
 
-// NewCleaner makes a cleaner whose pictures have at most this many pixels on a side;
-// larger ones are made smaller.
-func NewCleaner(side int) *Cleaner {
-	return &Cleaner{side: side, turn: make(chan struct{}, 1)}
-}
+// NewCleaner makes a cleaner.
+func NewCleaner() *Cleaner { return &Cleaner{turn: make(chan struct{}, 1)} }
 
-// Clean reads a picture whose file has at most limit bytes. Of a picture that moves the
-// first frame is left.
+// Clean reads a picture whose file has at most limit bytes, and leaves of the file what is
+// needed to show it: the pixels, colours, animation, and which side of a photograph is up.
 func (c *Cleaner) Clean(from io.Reader, limit int64) (*Picture, error) {
 	content, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
@@ -63,24 +84,41 @@ func (c *Cleaner) Clean(from io.Reader, limit int64) (*Picture, error) {
 	if int64(len(content)) > limit {
 		return nil, ErrTooBig
 	}
-	config, format, err := image.DecodeConfig(bytes.NewReader(content))
+	format, err := bounded(content)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, err
 	}
-	if config.Width <= 0 || config.Height <= 0 {
-		return nil, ErrFormat
+	clean, err := strippers[format](content)
+	if err != nil {
+		return nil, err
 	}
-	if config.Width > maxSide || config.Height > maxSide || config.Width*config.Height > maxArea ||
-		config.Width*config.Height*depth(config) > maxBytes || format == "jpeg" && bytes.Count(content, []byte{0xff, 0xda}) > maxScans {
-		return nil, ErrTooBig
+	// What is kept is what is checked: cutting may have changed how the rest is read.
+	if again, err := bounded(clean); err != nil || again != format {
+		return nil, errors.Join(ErrFormat, err)
 	}
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
-	drawn, _, err := image.Decode(bytes.NewReader(content))
-	if err != nil {
+	if _, _, err := image.Decode(bytes.NewReader(clean)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return encode(c.shrink(drawn), format)
+	return &Picture{Content: clean, Format: format}, nil
+}
+
+// bounded reads the header of a picture and refuses one that is too large to be decoded.
+func bounded(content []byte) (Format, error) {
+	config, name, err := image.DecodeConfig(bytes.NewReader(content))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	format := Format(name)
+	if strippers[format] == nil || config.Width <= 0 || config.Height <= 0 {
+		return "", ErrFormat
+	}
+	if config.Width > maxSide || config.Height > maxSide || config.Width*config.Height > maxArea ||
+		config.Width*config.Height*depth(config) > maxBytes || format == JPEG && bytes.Count(content, []byte{0xff, 0xda}) > maxScans {
+		return "", ErrTooBig
+	}
+	return format, nil
 }
 
 // depth is how many bytes a decoded pixel takes at most.
@@ -90,36 +128,4 @@ func depth(c image.Config) int {
 		return 8
 	}
 	return 4
-}
-
-// shrink makes a picture small enough, in its proportions.
-func (c *Cleaner) shrink(from image.Image) image.Image {
-	w, h := from.Bounds().Dx(), from.Bounds().Dy()
-	if w <= c.side && h <= c.side {
-		return from
-	}
-	nw, nh := c.side, max(1, h*c.side/w)
-	if h > w {
-		nw, nh = max(1, w*c.side/h), c.side
-	}
-	to := image.NewNRGBA(image.Rect(0, 0, nw, nh))
-	draw.ApproxBiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
-	return to
-}
-
-func encode(from image.Image, format string) (*Picture, error) {
-	var out bytes.Buffer
-	p := &Picture{Ext: "png"}
-	var err error
-	if format == "jpeg" {
-		p.Ext = "jpg"
-		err = jpeg.Encode(&out, from, &jpeg.Options{Quality: 90})
-	} else {
-		err = png.Encode(&out, from)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encode picture: %w", err)
-	}
-	p.Content = out.Bytes()
-	return p, nil
 }

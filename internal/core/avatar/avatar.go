@@ -1,5 +1,5 @@
-// Package avatar keeps the pictures of users, groups, projects and topics. Each is drawn anew
-// when it comes in and named by its content, so that its address never shows another one.
+// Package avatar keeps the pictures of users, groups, projects and topics: as they were sent,
+// but for the metadata, which is cut out when they come in.
 package avatar
 
 import (
@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,11 +24,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// What is bound: the file as it comes, and the sides of what is kept, in pixels.
-const (
-	maxFile = 200 << 10
-	maxSide = 1024
-)
+// maxFile bounds the file as it comes, in bytes.
+const maxFile = 200 << 10
 
 // Kind says whose picture one is, as addresses have it.
 type Kind string
@@ -58,7 +57,7 @@ type Service struct {
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{Deps: d, cleaner: picture.NewCleaner(maxSide)} }
+func New(d Deps) *Service { return &Service{Deps: d, cleaner: picture.NewCleaner()} }
 
 // Picture is one that was read and not given to anybody yet; nil is none, which takes
 // away the one that is there.
@@ -67,8 +66,9 @@ type Picture struct {
 	name    string
 }
 
-// Read reads a picture from a file. What is wrong with it is Invalid with a map.
-func (s *Service) Read(from io.Reader) (*Picture, error) {
+// Read reads a picture from a file that has this name where it comes from. What is wrong with
+// it is Invalid with a map.
+func (s *Service) Read(name string, from io.Reader) (*Picture, error) {
 	clean, err := s.cleaner.Clean(from, maxFile)
 	var f errs.Fields
 	switch {
@@ -81,9 +81,39 @@ func (s *Service) Read(from io.Reader) (*Picture, error) {
 	case err != nil:
 		return nil, err
 	}
-	// A name of its own each time: whoever takes this picture away removes no other that
+	// An object of its own each time: whoever takes this picture away removes no other that
 	// was given meanwhile, were it the same.
-	return &Picture{content: clean.Content, name: blob.Random() + "." + clean.Ext}, nil
+	return &Picture{content: clean.Content, name: blob.Random() + clean.Format.Exts()[0] + "/" + fileName(name, clean.Format)}, nil
+}
+
+// fileName gives the name of a file as addresses have it: it ends in what the format ends in,
+// so that whoever saves the picture can open it.
+func fileName(name string, format picture.Format) string {
+	name = strings.TrimLeft(blob.CleanName(name), ".")
+	exts := format.Exts()
+	if !slices.ContainsFunc(exts, func(ext string) bool { return len(name) > len(ext) && strings.EqualFold(path.Ext(name), ext) }) {
+		name += exts[0]
+	}
+	return name
+}
+
+// parts takes the stored name of a picture apart: the object that holds it, "" for none, and
+// the name of the file.
+func parts(stored string) (object, file string) {
+	object, file, _ = strings.Cut(stored, "/")
+	return object, file
+}
+
+// FileName gives the name of the file in the stored name of a picture.
+func FileName(stored string) string {
+	_, file := parts(stored)
+	return file
+}
+
+// Version tells a picture from the others of its owner, by its stored name.
+func Version(stored string) string {
+	object, _ := parts(stored)
+	return object
 }
 
 // SetUser gives a user another picture: their own, or anybody's as an administrator.
@@ -160,7 +190,11 @@ type key struct {
 	id   int64
 }
 
-func (k key) object(name string) string { return fmt.Sprintf("avatar/%s/%d/%s", k.kind, k.id, name) }
+// object is where the picture with a stored name is kept.
+func (k key) object(stored string) string {
+	object, _ := parts(stored)
+	return fmt.Sprintf("avatar/%s/%d/%s", k.kind, k.id, object)
+}
 
 // set keeps a picture and writes down its name; the one that was there goes.
 func (s *Service) set(ctx context.Context, of key, was string, p *Picture, write func(ctx context.Context, name string) error) error {
@@ -187,10 +221,18 @@ func (s *Service) set(ctx context.Context, of key, was string, p *Picture, write
 	return nil
 }
 
-// Open opens the picture of somebody or something; file is its name, "" is whatever
-// there is. Pictures of users and topics are anybody's to see, those of places belong to
-// whoever sees the place. Where there is none the answer is NotFound.
-func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64, file string) (*blob.Object, error) {
+// Opened is a picture that is open for reading; close it.
+type Opened struct {
+	*blob.Object
+	ContentType string
+	Version     string // tells it from the other pictures of its owner
+}
+
+// Open opens the picture of a user, group, project or topic; file is the name of its file, ""
+// is whatever there is. Pictures of users and topics are anybody's to see, those of groups and
+// projects need the ability to see the group or project. Where there is none the answer is
+// NotFound.
+func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64, file string) (*Opened, error) {
 	var name string
 	switch kind {
 	case User:
@@ -220,14 +262,18 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 		}
 		name = t.Avatar
 	}
-	if name == "" || file != "" && file != name {
+	if name == "" || file != "" && file != FileName(name) {
 		return nil, errs.Missing("Avatar")
 	}
 	o, err := s.Objects.Open(ctx, key{kind, id}.object(name))
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, errs.Missing("Avatar")
 	}
-	return o, err
+	if err != nil {
+		return nil, err
+	}
+	version := Version(name)
+	return &Opened{Object: o, ContentType: contentTypes[path.Ext(version)], Version: version}, nil
 }
 
 // Sweep is the periodic job that removes pictures which nobody has any more.
@@ -250,12 +296,12 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		if err != nil {
 			return err
 		}
-		parts := strings.Split(info.Key, "/")
-		if len(parts) != 4 || !info.Modified.Before(before) {
+		fields := strings.Split(info.Key, "/")
+		if len(fields) != 4 || !info.Modified.Before(before) {
 			continue
 		}
-		id, err := strconv.ParseInt(parts[2], 10, 64)
-		query, known := owners[Kind(parts[1])]
+		id, err := strconv.ParseInt(fields[2], 10, 64)
+		query, known := owners[Kind(fields[1])]
 		if err != nil || !known {
 			continue
 		}
@@ -263,7 +309,7 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return fmt.Errorf("look for avatar: %w", err)
 		}
-		if name == parts[3] {
+		if Version(name) == fields[3] {
 			continue
 		}
 		if err := s.Objects.Delete(ctx, info.Key); err != nil {
@@ -273,10 +319,5 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	return nil
 }
 
-// ContentType is the media type of the picture with this name.
-func ContentType(name string) string {
-	if strings.HasSuffix(name, ".jpg") {
-		return "image/jpeg"
-	}
-	return "image/png"
-}
+// contentTypes are the media types of pictures by what their objects end in.
+var contentTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}

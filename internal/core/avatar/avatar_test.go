@@ -2,8 +2,11 @@ package avatar_test
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/color"
+	"image/gif"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"log/slog"
@@ -58,7 +61,7 @@ func (w *world) picture(gray uint8) *avatar.Picture {
 	if err := png.Encode(&b, m); err != nil {
 		w.T.Fatal(err)
 	}
-	p, err := w.Read(&b)
+	p, err := w.Read("me.png", &b)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -90,10 +93,10 @@ func TestService_SetUser(t *testing.T) {
 		ann, ben, root := w.User("ann"), w.User("ben"), w.Admin("root")
 		white, black := w.picture(255), w.picture(0)
 		u, err := w.SetUser(ctx, ann, ann.UserID, white)
-		if err != nil || !strings.HasSuffix(u.Avatar, ".png") {
+		if err != nil || avatar.FileName(u.Avatar) != "me.png" {
 			t.Fatal(u, err)
 		}
-		first := u.Avatar
+		first := avatar.Version(u.Avatar)
 		if _, err := w.SetUser(ctx, ann, ann.UserID, white); err != nil || len(w.left()) != 1 { // the same again
 			t.Errorf("left %v, %v", w.left(), err)
 		}
@@ -103,7 +106,7 @@ func TestService_SetUser(t *testing.T) {
 		wants(t, "nobody", err, errs.Unauthorized)
 		_, err = w.SetUser(ctx, root, 999, black)
 		wants(t, "of nobody", err, errs.NotFound)
-		o, err := w.Open(ctx, authz.Actor{}, avatar.User, int64(ann.UserID), first)
+		o, err := w.Open(ctx, authz.Actor{}, avatar.User, int64(ann.UserID), "me.png")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,11 +114,11 @@ func TestService_SetUser(t *testing.T) {
 		if err != nil || !bytes.HasPrefix(content, []byte("\x89PNG")) || o.Close() != nil {
 			t.Errorf("%q, %v", content, err)
 		}
-		if u, err = w.SetUser(ctx, root, ann.UserID, black); err != nil || u.Avatar == first || len(w.left()) != 1 {
+		if u, err = w.SetUser(ctx, root, ann.UserID, black); err != nil || avatar.Version(u.Avatar) == first || len(w.left()) != 1 {
 			t.Errorf("another one: %v, %v, %v", u, w.left(), err)
 		}
-		_, err = w.Open(ctx, ann, avatar.User, int64(ann.UserID), first)
-		wants(t, "the old address", err, errs.NotFound)
+		_, err = w.Open(ctx, ann, avatar.User, int64(ann.UserID), "you.png")
+		wants(t, "another name", err, errs.NotFound)
 		if u, err = w.SetUser(ctx, ann, ann.UserID, nil); err != nil || u.Avatar != "" || len(w.left()) != 0 {
 			t.Errorf("none: %v, %v, %v", u, w.left(), err)
 		}
@@ -215,13 +218,52 @@ func TestService_Sweep(t *testing.T) {
 	})
 }
 
+// The picture is kept as it came, under the name of its file.
+func TestService_Read_name(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann := w.User("ann")
+		var moving, still bytes.Buffer
+		frame := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.White, color.Black})
+		if err := errors.Join(gif.EncodeAll(&moving, &gif.GIF{Image: []*image.Paletted{frame, frame}, Delay: []int{1, 1}}), jpeg.Encode(&still, frame, nil)); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []struct{ name, want, kind, content string }{
+			{"wave.gif", "wave.gif", "image/gif", moving.String()},
+			{"my wave (2).GIF", "my_wave__2_.GIF", "image/gif", moving.String()},
+			{"gr\u00fc\u00dfe.jpeg", "gr\u00fc\u00dfe.jpeg", "image/jpeg", still.String()},
+			{"me.jpg", "me.jpg", "image/jpeg", still.String()},
+			{"page.html", "page.html.jpg", "image/jpeg", still.String()},
+			{"../../x.png", "x.png.jpg", "image/jpeg", still.String()},
+			{"", "unnamed.gif", "image/gif", moving.String()},
+			{".gif", "gif.gif", "image/gif", moving.String()},
+		} {
+			p, err := w.Read(row.name, strings.NewReader(row.content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := w.SetUser(t.Context(), ann, ann.UserID, p)
+			if err != nil || avatar.FileName(u.Avatar) != row.want {
+				t.Fatalf("%q: got %q, %v, want %q", row.name, u.Avatar, err, row.want)
+			}
+			o, err := w.Open(t.Context(), ann, avatar.User, int64(ann.UserID), row.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(o)
+			if err := errors.Join(err, o.Close()); err != nil || string(content) != row.content || o.ContentType != row.kind {
+				t.Errorf("%q: got %d bytes of %s, %v, want %d of %s as they were sent", row.name, len(content), o.ContentType, err, len(row.content), row.kind)
+			}
+		}
+	})
+}
+
 func TestService_Read(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for text, want := range map[string]string{
 			"<svg/>":                           "file format is not supported",
 			strings.Repeat("x", 200<<10) + "x": "is too big (should be at most 200 KiB)",
 		} {
-			_, err := w.Read(strings.NewReader(text))
+			_, err := w.Read("a.png", strings.NewReader(text))
 			wants(t, want, err, errs.Invalid)
 			if err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%q says %v", text[:6], err)

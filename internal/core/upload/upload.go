@@ -112,7 +112,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 	}
 	defer staged.Discard()
 	u := Upload{
-		NamespaceID: at.Namespace, Secret: blob.Random(), Name: CleanName(name), Size: staged.Size, CreatedAt: db.At(s.Now()),
+		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.Now()),
 	}
 	if as.SignedIn() {
 		u.UserID = &as.UserID

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func (s *Server) picture(p avatarParam) (out newPicture, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	made, err := s.Avatars.Read(from)
+	made, err := s.Avatars.Read(p.Avatar.Value.Name, from)
 	return newPicture{made, true}, err
 }
 
@@ -157,7 +158,7 @@ func (s *Server) avatarContent(ctx context.Context, as authz.Actor, kind avatar.
 		return api.Content{}, err
 	}
 	h := http.Header{}
-	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": avatar.FileName(name)}))
 	h.Set("X-Content-Type-Options", "nosniff")
-	return api.Content{Type: avatar.ContentType(name), Header: h, ETag: `"` + name + `"`, From: o}, nil
+	return api.Content{Type: o.ContentType, Header: h, ETag: `"` + o.Version + `"`, From: o}, nil
 }

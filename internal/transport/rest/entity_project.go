@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/avatar"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -308,11 +309,11 @@ func (s *Server) blobURL(p *project.Project, path string) *string {
 }
 
 // upload gives the address of a stored picture, nil for none.
-func (s *Server) upload(kind string, id int64, file string) *string {
-	if file == "" {
+func (s *Server) upload(kind string, id int64, stored string) *string {
+	if stored == "" {
 		return nil
 	}
-	address := s.BaseURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + file
+	address := s.BaseURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(avatar.FileName(stored))
 	return &address
 }
 

@@ -11,9 +11,10 @@ import (
 )
 
 // avatarPath is the address of the picture of a user, a group, a project or a topic.
-var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project|topic)/avatar/([0-9]{1,18})/([0-9a-f]{32}\.(?:png|jpg))$`)
+var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project|topic)/avatar/([0-9]{1,18})/([^/]+)$`)
 
-// serveAvatar answers with a picture, whose address never shows another one.
+// serveAvatar answers with a picture. Another one may come under the same name, so that
+// caches ask again after a few minutes.
 func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.Actor, m []string) {
 	id, err := strconv.ParseInt(m[2], 10, 64)
 	if err != nil {
@@ -33,14 +34,14 @@ func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.A
 	}
 	defer o.Close()
 	header := w.Header()
-	header.Set("Content-Type", avatar.ContentType(m[3]))
+	header.Set("Content-Type", o.ContentType)
 	header.Set("Content-Disposition", "inline")
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Etag", `"`+m[3]+`"`)
-	header.Set("Cache-Control", "private, max-age=86400")
+	header.Set("Etag", `"`+o.Version+`"`)
+	header.Set("Cache-Control", "private, max-age=300")
 	if kind == avatar.User || kind == avatar.Topic {
-		header.Set("Cache-Control", "public, max-age=86400")
+		header.Set("Cache-Control", "public, max-age=300")
 	}
-	serveContent(w, r, o)
+	serveContent(w, r, o.Object)
 }
