@@ -40,7 +40,7 @@ func (a *App) work() error {
 	var r job.Registry
 	job.Register(&r, func(ctx context.Context, _ reconcileArgs) error {
 		return a.reconcile(ctx, a.now().Add(-10*time.Minute))
-	}, job.Unique(), job.Low())
+	}, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(&r, reconcileEvery, reconcileArgs{})
 	job.Register(&r, func(ctx context.Context, args touchProject) error {
 		return a.core.Projects.RecordPush(ctx, args.ProjectID, "", a.now())
@@ -50,21 +50,21 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Projects.PurgeGroup)
 	job.Register(&r, a.core.Projects.PurgeMarked, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
-	job.Register(&r, a.core.LFS.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.LFS.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, lfs.Sweep{})
-	job.Register(&r, a.core.Avatars.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Avatars.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, avatar.Sweep{})
-	job.Register(&r, a.core.Uploads.Sweep, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Uploads.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
 	a.core.Requests.RegisterJobs(&r)
-	job.Register(&r, a.core.Repos.Housekeep, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Repos.Housekeep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	job.Register(&r, a.core.Repos.FillFork, job.Attempts(5), job.Timeout(time.Hour))
-	job.Register(&r, a.core.Repos.LeavePool)
-	job.Register(&r, a.core.Repos.SweepPools, job.Unique(), job.Low())
+	job.Register(&r, a.core.Repos.LeavePool, job.On(job.Maintenance))
+	job.Register(&r, a.core.Repos.SweepPools, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
-	job.Register(&r, a.core.Repos.SweepAll, job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Repos.SweepAll, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, repo.Sweep{})
-	job.Register(&r, a.core.Repos.Import, job.Attempts(3), job.Timeout(2*time.Hour))
+	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Attempts(3), job.Timeout(2*time.Hour))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner()}); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivertype"
@@ -38,8 +37,8 @@ type riverEngine[T any] struct {
 	tx func(lite *sql.Tx, pg pgx.Tx) T
 }
 
-func newRiver[T any](driver riverdriver.Driver[T], conf *river.Config, tx func(*sql.Tx, pgx.Tx) T) (engine, error) {
-	c, err := river.NewClient(driver, conf)
+func newRiver[T any](d *driver[T], conf *river.Config, tx func(*sql.Tx, pgx.Tx) T) (engine, error) {
+	c, err := river.NewClient(d, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -71,27 +70,30 @@ func (q *Queue) newEngine(eager bool) (engine, error) {
 		ID:                          q.config.Owner,
 		Logger:                      slog.New(quiet{q.config.Logger.Handler()}),
 		Middleware:                  []rivertype.Middleware{river.WorkerMiddlewareFunc(q.begin)},
-		PeriodicJobs:                q.registry.periodic,
-		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.config.Workers}},
+		Queues:                      map[string]river.QueueConfig{},
 		RescueStuckJobsAfter:        q.longest() + 5*time.Minute,
 		TestOnly:                    eager,
 		Workers:                     q.registry.workers,
+	}
+	for name, workers := range q.counts() {
+		conf.Queues[string(name)] = river.QueueConfig{MaxWorkers: workers}
 	}
 	if len(q.registry.kinds) == 0 {
 		conf.Queues, conf.Workers = nil, nil
 	}
 	writer, pool := q.d.Pools()
-	if pool == nil { // SQLite tells nobody about new rows
-		conf.FetchPollInterval, conf.FetchCooldown = 100*time.Millisecond, 20*time.Millisecond
+	if pool == nil {
 		conf.ReindexerSchedule = river.NeverSchedule() // it knows only the indexes of PostgreSQL
 	}
+	// The bell says when there is something to fetch; polling is for what it cannot know.
+	conf.FetchPollInterval, conf.FetchCooldown = 10*time.Second, 10*time.Millisecond
 	if eager {
 		conf.FetchPollInterval, conf.FetchCooldown = 5*time.Millisecond, time.Millisecond
 	}
 	if pool == nil {
-		return newRiver(riversqlite.New(writer), conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
+		return newRiver(&driver[*sql.Tx]{riversqlite.New(writer), &q.bell, true}, conf, func(lite *sql.Tx, _ pgx.Tx) *sql.Tx { return lite })
 	}
-	return newRiver(riverpgxv5.New(pool), conf, func(_ *sql.Tx, pg pgx.Tx) pgx.Tx { return pg })
+	return newRiver(&driver[pgx.Tx]{riverpgxv5.New(pool), &q.bell, false}, conf, func(_ *sql.Tx, pg pgx.Tx) pgx.Tx { return pg })
 }
 
 func (q *Queue) longest() time.Duration {
@@ -106,6 +108,8 @@ func (q *Queue) longest() time.Duration {
 // made while it runs enqueues another. Whoever enqueues at the same moment holds the
 // job's row, or the whole database, until its change can be seen.
 func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) error {
+	q.active.Add(1)
+	defer q.active.Add(-1)
 	if len(j.UniqueKey) > 0 {
 		if _, err := q.d.Exec(ctx, "UPDATE river_job SET unique_key = NULL WHERE id = ?", j.ID); err != nil {
 			return fmt.Errorf("begin unique job: %w", err)
@@ -135,21 +139,43 @@ func (q *Queue) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start job queue: %w", err)
 	}
-	if err := q.engine.Start(context.WithoutCancel(ctx)); err != nil {
+	if err := q.sort(ctx); err != nil {
 		return fmt.Errorf("start job queue: %w", err)
 	}
-	q.running = true
+	r, err := q.start(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("start job queue: %w", err)
+	}
+	q.running = r
+	return nil
+}
+
+// sort puts the jobs that wait into the queues that their kinds have now.
+func (q *Queue) sort(ctx context.Context) error {
+	kinds := map[QueueName][]string{}
+	for kind, s := range q.registry.kinds {
+		kinds[s.queue()] = append(kinds[s.queue()], kind)
+	}
+	for name, kinds := range kinds {
+		var w db.Where
+		w.And("finalized_at IS NULL AND queue <> ?", name)
+		w.In("kind", kinds)
+		if _, err := q.d.Exec(ctx, "UPDATE river_job SET queue = ?"+w.SQL(), append([]any{name}, w.Args()...)...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // Stop takes no more jobs and waits for those that run. When ctx ends they are
 // cancelled, and given five seconds to notice; they run again after the next Start.
 func (q *Queue) Stop(ctx context.Context) error {
-	if !q.running {
+	if q.running == nil {
 		return nil
 	}
-	q.running = false
-	return stop(ctx, q.engine)
+	r := q.running
+	q.running = nil
+	return r.stop(ctx)
 }
 
 func stop(ctx context.Context, c client) error {
@@ -169,17 +195,17 @@ func stop(ctx context.Context, c client) error {
 // none is left. Its error joins those of jobs that failed. It is for tests and
 // for commands that end; beside a started queue it only waits.
 func (q *Queue) Drain(ctx context.Context) (err error) {
-	c := q.engine
-	if !q.running {
-		if c, err = q.newEngine(true); err != nil {
-			return err
-		}
-	}
-	ended, cancel := c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
-	defer cancel()
 	failures := q.failures.watch()
 	defer func() { err = errors.Join(failures(), err) }()
-	if !q.running {
+	var ended <-chan *river.Event // nil beside a started queue
+	if q.running == nil {
+		c, err := q.newEngine(true)
+		if err != nil {
+			return err
+		}
+		var cancel func()
+		ended, cancel = c.Subscribe(river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled)
+		defer cancel()
 		if err := c.Start(ctx); err != nil {
 			return err
 		}
@@ -204,8 +230,7 @@ func (q *Queue) Drain(ctx context.Context) (err error) {
 // due says whether jobs wait or run, and wakes those whose time has come.
 func (q *Queue) due(ctx context.Context) (bool, error) {
 	now := time.Now()
-	_, err := q.d.Exec(ctx, "UPDATE river_job SET state = 'available' WHERE state IN ('scheduled', 'retryable') AND scheduled_at <= ?", now)
-	if err != nil {
+	if err := q.release(ctx, now); err != nil {
 		return false, err
 	}
 	return db.Get[bool](ctx, q.d, `SELECT EXISTS (SELECT 1 FROM river_job

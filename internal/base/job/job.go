@@ -4,10 +4,12 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -23,6 +25,24 @@ type Args interface {
 	Kind() string
 }
 
+// QueueName is a queue, a kind of work with workers of its own: jobs wait only for others
+// of the same queue.
+type QueueName string
+
+// The queues.
+const (
+	Short       QueueName = river.QueueDefault // what somebody waits for; every kind that is not said to be another
+	Maintenance QueueName = "maintenance"      // of repositories and files, in the background
+	Outbound    QueueName = "outbound"         // whatever talks to another server, which may be slow
+)
+
+// Workers say how many jobs of each queue run at a time.
+type Workers struct {
+	Short       int // 8 where zero
+	Maintenance int // 2 where zero
+	Outbound    int // 8 where zero
+}
+
 // Option changes how jobs of a kind, or one job, are treated.
 type Option func(*settings)
 
@@ -31,7 +51,12 @@ type settings struct {
 	timeout time.Duration
 }
 
-// Low lets all other jobs go first.
+func (s settings) queue() QueueName { return QueueName(cmp.Or(s.insert.Queue, string(Short))) }
+
+// On says which queue jobs of a kind belong to. It works in Register only.
+func On(name QueueName) Option { return func(s *settings) { s.insert.Queue = string(name) } }
+
+// Low lets all other jobs of the queue go first.
 func Low() Option { return func(s *settings) { s.insert.Priority = 4 } }
 
 // Attempts is how often a job is tried before it is given up, 10 times unless said
@@ -69,7 +94,13 @@ func (s settings) with(options []Option) settings {
 type Registry struct {
 	workers  *river.Workers
 	kinds    map[string]settings
-	periodic []*river.PeriodicJob
+	periodic []periodic
+}
+
+// periodic is a job that is enqueued at intervals.
+type periodic struct {
+	args     Args
+	interval time.Duration
 }
 
 // Register says how jobs of type A are done, and the options they have unless Enqueue
@@ -94,13 +125,10 @@ func Register[A Args](r *Registry, fn func(ctx context.Context, args A) error, o
 // Every enqueues args when the queue starts and then at intervals. The kind must be
 // registered; it should be Unique.
 func Every(r *Registry, interval time.Duration, args Args) {
-	s, ok := r.kinds[args.Kind()]
-	if !ok {
+	if _, ok := r.kinds[args.Kind()]; !ok {
 		panic(fmt.Sprintf("job: kind %q is not registered", args.Kind()))
 	}
-	r.periodic = append(r.periodic, river.NewPeriodicJob(river.PeriodicInterval(interval),
-		func() (river.JobArgs, *river.InsertOpts) { opts := s.insert; return args, &opts },
-		&river.PeriodicJobOpts{RunOnStart: true}))
+	r.periodic = append(r.periodic, periodic{args, interval})
 }
 
 // Kinds lists what is registered, in no order.
@@ -129,7 +157,11 @@ func (w *worker[A]) Timeout(*river.Job[A]) time.Duration { return w.timeout }
 // Config says how a Queue runs.
 type Config struct {
 	Logger  *slog.Logger // nil discards
-	Workers int          // jobs that run at a time, 4 where zero
+	Workers Workers
+
+	// Rest is how long nothing must have happened before the queue rests, where it costs
+	// no processor time; 5 seconds where zero. A job that comes then waits a little longer.
+	Rest time.Duration
 
 	// Owner names whoever may have but one queue at a time, such as a data folder that
 	// one process locks, in at most 100 bytes. On PostgreSQL, Start begins with the jobs
@@ -145,7 +177,11 @@ type Queue struct {
 	config   Config
 	engine   engine
 	failures *failureLog
-	running  bool // between Start and Stop, which the app calls one after the other
+	bell     bell
+	alarm    alarm
+	running  *runner      // between Start and Stop, which the app calls one after the other
+	active   atomic.Int64 // jobs that run
+	awake    atomic.Bool  // whether a client runs
 }
 
 // New makes a queue over the database, whose Migrate and whose job tables' Migrate have run.
@@ -153,13 +189,12 @@ func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	if config.Workers == 0 {
-		config.Workers = 4
-	}
+	config.Rest = cmp.Or(config.Rest, defaultRest)
 	if r.workers == nil {
 		r.workers = river.NewWorkers()
 	}
 	q := &Queue{d: d, registry: r, config: config, failures: &failureLog{log: config.Logger}}
+	q.alarm.changed = make(chan struct{}, 1)
 	var err error
 	q.engine, err = q.newEngine(false)
 	if err != nil {
@@ -190,9 +225,29 @@ func (q *Queue) EnqueueAll(ctx context.Context, jobs []Args, options ...Option) 
 		unique = unique || s.insert.UniqueOpts.ByArgs
 		params[i] = river.InsertManyParams{Args: args, InsertOpts: &s.insert}
 	}
-	err := q.d.InTx(ctx, func(ctx context.Context) error { return q.engine.insert(ctx, q.d, params, unique) })
+	err := q.d.InTx(ctx, func(ctx context.Context) error {
+		q.d.AfterCommit(ctx, func() { q.notify(params) })
+		return q.engine.insert(ctx, q.d, params, unique)
+	})
 	if err != nil {
 		return fmt.Errorf("enqueue %s: %w", jobs[0].Kind(), err)
 	}
 	return nil
+}
+
+// notify wakes what works on new jobs, now or when they are due.
+func (q *Queue) notify(jobs []river.InsertManyParams) {
+	for _, j := range jobs {
+		if at := j.InsertOpts.ScheduledAt; !at.IsZero() {
+			q.alarm.set(at)
+			continue
+		}
+		q.bell.ring(cmp.Or(j.InsertOpts.Queue, river.QueueDefault))
+	}
+}
+
+// counts gives how many jobs of each queue run at a time.
+func (q *Queue) counts() map[QueueName]int {
+	w := q.config.Workers
+	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 8)}
 }

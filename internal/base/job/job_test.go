@@ -49,7 +49,7 @@ func each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 
 func queue(t *testing.T, d *db.DB, r *job.Registry, log *slog.Logger) *job.Queue {
 	t.Helper()
-	q, err := job.New(d, r, job.Config{Logger: log, Workers: 2})
+	q, err := job.New(d, r, job.Config{Logger: log, Workers: job.Workers{Short: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestQueue_Start_afterCrash(t *testing.T) {
 		var r job.Registry
 		ran := make(chan struct{})
 		job.Register(&r, func(context.Context, mail) error { close(ran); return nil })
-		q, err := job.New(d, &r, job.Config{Workers: 2, Owner: "this folder"})
+		q, err := job.New(d, &r, job.Config{Workers: job.Workers{Short: 2}, Owner: "this folder"})
 		if err != nil {
 			t.Fatal(err)
 		}
