@@ -74,6 +74,20 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 	return s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
 }
 
+// DeleteFile is Commit for the deletion of one file. Unlike the other writes it refuses
+// callers without the right to push with 403 and no reason, and those whom only the branch
+// keeps out with 400.
+func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
+	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
+		return nil, err
+	}
+	c, err := s.Commit(ctx, as, p, in)
+	if e, ok := errors.AsType[*errs.Error](err); ok && e.Kind == errs.Forbidden && e.Message == textBranchPush {
+		return nil, errs.Plain(textBranchPush)
+	}
+	return c, err
+}
+
 // oneByOne makes a commit while no other is made on the branch, or in a project without
 // any: they wait for each other here rather than fail against each other. A push that
 // comes between makes one try in vain.

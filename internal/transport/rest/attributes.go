@@ -20,14 +20,18 @@ func (s *Server) attributeRoutes() []*api.Route {
 		{"/projects/:id/custom_attributes", "project", authz.ReadProject, s.attributesOfProject},
 	} {
 		h := attributeHandlers{s, place.owner}
-		routes = append(routes,
+		var scopes []authz.Scope
+		if place.look == authz.ReadUser {
+			scopes = []authz.Scope{authz.ScopeReadUser}
+		}
+		routes = append(routes, api.Scoped(scopes,
 			api.Get(place.path, h.list).Doc("List what administrators remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
 			api.Get(place.path+"/:key", h.get).Doc("Get a remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
 			api.Put(place.path+"/:key", h.set).Doc("Remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
 			api.Delete(place.path+"/:key", h.delete).Doc("Remove a remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
-		)
+		)...)
 	}
-	return api.Scoped(nil, routes...)
+	return routes
 }
 
 func (s *Server) attributesOfUser(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error) {

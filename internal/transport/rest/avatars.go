@@ -21,7 +21,7 @@ import (
 func (s *Server) avatarRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/avatar", s.avatarOf).Doc("Get the address of somebody's picture").Needs(authz.ListUsers).Public(),
-		api.Put("/user/avatar", s.setOwnAvatar).Doc("Give oneself another picture").Needs(authz.UpdateOwnUser, authz.ReadUser),
+		api.Put("/user/avatar", s.setOwnAvatar).Scope(authz.ScopeReadUser).Doc("Give oneself another picture").Needs(authz.UpdateOwnUser, authz.ReadUser),
 		api.Get("/groups/:id/avatar", s.groupAvatar).Doc("Give the picture of a group").Needs(authz.ReadGroup).Public(),
 		api.Get("/projects/:id/avatar", s.projectAvatar).Doc("Give the picture of a project").Needs(authz.ReadProject).Public(),
 	)

@@ -305,10 +305,13 @@ func (s *Server) writeFile(ctx context.Context, as authz.Actor, in writeFilePara
 	if a.Content == nil {
 		a.Content = &empty
 	}
-	err = s.commitFile(ctx, as, p, repo.CommitInput{
-		Branch: in.Branch, StartBranch: in.StartBranch, Message: in.CommitMessage,
+	_, err = s.Repos.Commit(ctx, as, p, repo.CommitInput{
+		Branch: in.Branch, StartBranch: startOf(in.Branch, in.StartBranch), Message: in.CommitMessage,
 		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail, Actions: []repo.Action{a},
-	}, "You are attempting to update a file that has changed since you started editing it.")
+	})
+	if repo.IsStale(err) {
+		err = errs.Plain("You are attempting to update a file that has changed since you started editing it.")
+	}
 	return fileInfoEntity{FilePath: in.FilePath, Branch: in.Branch}, err
 }
 
@@ -320,22 +323,21 @@ func (s *Server) deleteFile(ctx context.Context, as authz.Actor, in deleteFilePa
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.commitFile(ctx, as, p, repo.CommitInput{
-		Branch: in.Branch, StartBranch: in.StartBranch, Message: in.CommitMessage,
+	_, err = s.Repos.DeleteFile(ctx, as, p, repo.CommitInput{
+		Branch: in.Branch, StartBranch: startOf(in.Branch, in.StartBranch), Message: in.CommitMessage,
 		AuthorName: in.AuthorName, AuthorEmail: in.AuthorEmail,
 		Actions: []repo.Action{{Kind: repo.ActionDelete, Path: in.FilePath, LastCommitID: in.LastCommitID}},
-	}, "You are attempting to delete a file that has been previously updated.")
+	})
+	if repo.IsStale(err) {
+		return api.None{}, errs.Plain("You are attempting to delete a file that has been previously updated.")
+	}
+	return api.None{}, err
 }
 
-// commitFile makes a commit of one file; stale is the text for a file that was changed
-// meanwhile. A start branch that is the branch itself is none.
-func (s *Server) commitFile(ctx context.Context, as authz.Actor, p *project.Project, in repo.CommitInput, stale string) error {
-	if in.StartBranch == in.Branch {
-		in.StartBranch = ""
+// startOf gives the branch that a new branch starts from; the branch itself is none.
+func startOf(branch, start string) string {
+	if start == branch {
+		return ""
 	}
-	_, err := s.Repos.Commit(ctx, as, p, in)
-	if repo.IsStale(err) {
-		return errs.Plain(stale)
-	}
-	return err
+	return start
 }

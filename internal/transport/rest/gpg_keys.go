@@ -11,12 +11,11 @@ import (
 )
 
 func (s *Server) gpgKeyRoutes() []*api.Route {
-	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Get("/user/gpg_keys/:key_id", s.getOwnGPGKey).Doc("Get one of one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKeys),
 		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKey),
-	), api.Scoped(nil,
 		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke one of one's own GPG keys").Needs(authz.ManageOwnKey).
@@ -25,7 +24,7 @@ func (s *Server) gpgKeyRoutes() []*api.Route {
 		api.Delete("/users/:id/gpg_keys/:key_id", s.deleteGPGKey).Doc("Delete a GPG key of a user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/gpg_keys/:key_id/revoke", s.revokeGPGKey).Doc("Revoke a GPG key of a user").Needs(authz.AdminUsers).
 			Status(http.StatusAccepted),
-	)...)
+	)
 }
 
 type gpgKeyEntity struct {

@@ -10,7 +10,7 @@ import (
 
 func (s *Server) impersonationTokenRoutes() []*api.Route {
 	const path = "/users/:user_id/impersonation_tokens"
-	return api.Scoped(nil,
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get(path, s.impersonationTokens).Doc("List the impersonation tokens of a user").Needs(authz.AdminUsers),
 		api.Post(path, s.createImpersonationToken).Doc("Create a token to act as a user").Needs(authz.AdminUsers),
 		api.Get(path+"/:impersonation_token_id", s.impersonationToken).Doc("Get an impersonation token of a user").Needs(authz.AdminUsers),

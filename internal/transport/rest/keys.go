@@ -12,19 +12,18 @@ import (
 )
 
 func (s *Server) keyRoutes() []*api.Route {
-	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/keys", s.listOwnKeys).Doc("List one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Get("/user/keys/:key_id", s.getOwnKey).Doc("Get one of one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKeys),
 		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKey),
-	), api.Scoped(nil,
 		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.AddOwnKey),
 		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key to a user's account").Needs(authz.AdminUsers),
 		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
-		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key with its user").Needs(authz.LookUpKey, authz.ReadUser),
-		api.Get("/keys", s.lookUpFingerprint).Doc("Get the SSH key with a fingerprint, with its user").Needs(authz.LookUpKey, authz.ReadUser),
-	)...)
+		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
+		api.Get("/keys", s.lookUpFingerprint).Doc("Get the SSH key with a fingerprint, with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
+	)
 }
 
 // keyEntity is a key; look-ups add its user, and what only deploy keys have.

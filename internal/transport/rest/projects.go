@@ -21,7 +21,7 @@ func (s *Server) projectRoutes() []*api.Route {
 		api.Post("/projects", s.createProject).Doc("Create a project").Needs(authz.CreateProject).RateIf("import_url", limit.ProjectImport),
 		api.Post("/projects/user/:user_id", s.createProjectFor).Doc("Create a project for a user").Needs(authz.AdminUsers, authz.CreateProject).
 			RateIf("import_url", limit.ProjectImport),
-		api.Get("/users/:user_id/projects", s.listUserProjects).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
+		api.Get("/users/:user_id/projects", s.listUserProjects).Scope(authz.ScopeReadUser).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
 		api.Put("/projects/:id", s.updateProject).Doc("Change a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),

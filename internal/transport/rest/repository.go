@@ -19,7 +19,7 @@ import (
 
 func (s *Server) repositoryRoutes() []*api.Route {
 	const path = "/projects/:id/repository"
-	return api.Scoped([]authz.Scope{authz.ScopeReadRepository},
+	return api.Scoped(nil,
 		api.Get(path+"/tree", s.tree).Doc("List files and folders").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha", s.blob).Doc("Show a blob").Public().Needs(authz.ReadCode),
 		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),

@@ -222,3 +222,25 @@ func TestRepository_bad_parameters_do_not_tell_a_hidden_project_from_a_missing_o
 		t.Errorf("answers by status: got %v, want 400 and 404", seen)
 	}
 }
+
+// Deleting a file asks for the right to push to the project first, and for the branch then:
+// each has a refusal of its own, unlike those of the other writes.
+func TestRepository_delete_file_refused(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newCode(t, d)
+		const write = `{"branch":"guarded","commit_message":"m","content":"x"}`
+		const branch = "You are not allowed to push into this branch"
+		p.do("maint", "POST", appPath+"/repository/branches?branch=guarded&ref=main", "")
+		p.do("maint", "POST", appPath+"/protected_branches", `{"name":"guarded"}`)
+		p.rows(appPath+"/repository", []codeRow{
+			{"dev", "DELETE", "/files/a.txt", write, 400, `{"message":"` + branch + `"}`},
+			{"guest", "DELETE", "/files/a.txt", write, 403, `{"message":"403 Forbidden"}`},
+			{"planner", "DELETE", "/files/none", write, 403, `{"message":"403 Forbidden"}`},
+			{"dev", "PUT", "/files/a.txt", write, 403, `{"message":"403 Forbidden - ` + branch + `"}`},
+			{"guest", "POST", "/files/b.txt", write, 403, `{"message":"403 Forbidden - ` + branch + `"}`},
+			{"maint", "DELETE", "/files/none", write, 400, `{"message":"A file with this name doesn't exist"}`},
+			{"maint", "DELETE", "/files/a.txt", write, 204, ""},
+		})
+	})
+}

@@ -13,9 +13,9 @@ func (s *Server) starRoutes() []*api.Route {
 		api.Post("/projects/:id/star", s.starProject).Doc("Star a project").Needs(authz.StarProject),
 		api.Post("/projects/:id/unstar", s.unstarProject).Doc("Take the star off a project").Needs(authz.StarProject),
 		api.Get("/projects/:id/starrers", s.listStarrers).Doc("List who starred a project").Needs(authz.ReadProject).Public(),
-		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Doc("List the projects that a user starred").
+		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user starred").
 			Needs(authz.ListProjects).Public(),
-		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Doc("List the projects that a user works on").
+		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user works on").
 			Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id/users", s.listProjectUsers).Doc("List the users who belong to a project").Needs(authz.ReadMembers).Public(),
 		api.Get("/projects/:id/groups", s.listProjectGroups).Doc("List the groups that a project stands in").Needs(authz.ListGroups).Public(),

@@ -13,8 +13,8 @@ import (
 func (s *Server) tokenRoutes() []*api.Route {
 	const path = "/personal_access_tokens"
 	return api.Scoped(nil,
-		api.Post("/users/:user_id"+path, s.createToken).Doc("Create an access token for a user").Needs(authz.AdminUsers),
-		api.Post("/user"+path, s.createOwnToken).Doc("Create an access token of narrow use for oneself").Needs(authz.ManageOwnToken),
+		api.Post("/users/:user_id"+path, s.createToken).Scope(authz.ScopeReadUser).Doc("Create an access token for a user").Needs(authz.AdminUsers),
+		api.Post("/user"+path, s.createOwnToken).Scope(authz.ScopeReadUser).Doc("Create an access token of narrow use for oneself").Needs(authz.ManageOwnToken),
 		api.Get(path, s.listTokens).Doc("List access tokens").Needs(authz.ManageOwnToken),
 		api.Get(path+"/self/associations", s.tokenAssociations).Doc("List the groups and projects that the token in use reaches by membership").
 			Needs(authz.ManageOwnToken, authz.ListGroups, authz.ListProjects),

@@ -73,7 +73,7 @@ func TestTokens_create(t *testing.T) {
 			t.Errorf("got %s, want the token without its secret, used", body)
 		}
 		p.want(a.Token, "POST", "/users", "email=x", 403, `{"error":"insufficient_scope","error_description":"The request requires `+
-			`higher privileges than provided by the access token.","scope":"api read_api"}`)
+			`higher privileges than provided by the access token.","scope":"read_user api read_api"}`)
 	})
 }
 

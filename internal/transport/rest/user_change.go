@@ -13,7 +13,7 @@ func (s *Server) userChangeRoutes() []*api.Route {
 	moderate := func(verb, doc string, h api.Handler[userPath, *bool]) *api.Route {
 		return api.Post("/users/:id/"+verb, h).Doc(doc).Needs(authz.AdminUsers)
 	}
-	return api.Scoped(nil,
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Put("/users/:id", s.updateUser).Doc("Change a user").Needs(authz.AdminUsers),
 		api.Delete("/users/:id", s.deleteUser).Doc("Delete a user; what the user made moves to the ghost user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/reject", s.rejectUser).Doc("Delete a user who waits for approval").Needs(authz.AdminUsers).Status(http.StatusOK),

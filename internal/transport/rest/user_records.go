@@ -12,16 +12,15 @@ import (
 
 // userRecordRoutes are those that tell what a user likes, does and belongs to.
 func (s *Server) userRecordRoutes() []*api.Route {
-	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/preferences", s.getPreferences).Doc("Get one's own preferences").Needs(authz.ReadOwnUser),
 		api.Get("/user/activities", s.listActivities).Doc("List when users were last active").Needs(authz.ReadActivities),
 		api.Get("/users/:id/associations_count", s.countAssociations).Doc("Count what a user belongs to and wrote").
 			Needs(authz.CountOfUser),
 		api.Get("/users/:id/memberships", s.listMemberships).Doc("List the groups and projects that a user is a direct member of").
 			Needs(authz.ReadMemberships),
-	), api.Scoped(nil,
 		api.Put("/user/preferences", s.putPreferences).Doc("Change one's own preferences").Needs(authz.UpdateOwnUser),
-	)...)
+	)
 }
 
 type preferencesEntity struct {

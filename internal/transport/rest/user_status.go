@@ -14,13 +14,12 @@ import (
 )
 
 func (s *Server) userStatusRoutes() []*api.Route {
-	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
+	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/status", s.ownStatus).Doc("Get one's own status").Needs(authz.ReadOwnUser),
 		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public().Rate(limit.UserStatus),
-	), api.Scoped(nil,
 		api.Put("/user/status", s.putStatus).Doc("Set one's own status").Needs(authz.UpdateOwnUser),
 		api.Patch("/user/status", s.patchStatus).Doc("Change one's own status").Needs(authz.UpdateOwnUser),
-	)...)
+	)
 }
 
 // statusEntity is a status; all but message_html are null where a user says nothing.

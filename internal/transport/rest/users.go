@@ -17,7 +17,7 @@ func (s *Server) userRoutes() []*api.Route {
 		api.Get("/user_counts", s.userCounts).Doc("Count the open work of the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public().RateIf("search", limit.Search),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public().Rate(limit.UsersByID),
-		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers).Scope(),
+		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers),
 	), slices.Concat(s.userChangeRoutes(), s.userStatusRoutes(), s.userEmailRoutes(), s.userFollowRoutes(), s.userRecordRoutes())...)
 }
 
