@@ -66,6 +66,10 @@ func (p *plan) field(d *decoding, f *field, given *object, dst reflect.Value, pr
 		p.absent(d, f, to, name)
 		return
 	}
+	if s := f.bound.text(raw); s != "" {
+		d.report(name + " " + s)
+		return
+	}
 	switch f.set(to, raw, d, name) {
 	case refused:
 		if f.misshapen != "" {
@@ -129,6 +133,10 @@ func (p *plan) missing(d *decoding, prefix string) {
 
 // judge holds a value that was taken against what the declaration allows.
 func (f *field) judge(d *decoding, v reflect.Value, name string) {
+	if s := f.bound.value(v); s != "" {
+		d.report(name + " " + s)
+		return
+	}
 	switch {
 	case f.nonempty && blank(v):
 		d.report(name + " is empty")

@@ -193,6 +193,7 @@ func paramSchema(s *schemas, f *field) any {
 	if f.chars > 0 {
 		d["maxLength"] = f.chars
 	}
+	f.bound.describe(d, f.values == nil)
 	if f.doc != "" {
 		d["description"] = f.doc
 	}

@@ -33,6 +33,7 @@ type field struct {
 	not      []string
 	min, max *int64
 	chars    int // that a long text has at most; 0 for all others
+	bound    bound
 	doc      string
 	free     bool
 	nested   *plan // of a struct or an array of structs

@@ -77,6 +77,7 @@ func newRoute[P, R any](method, path string, status int, h Handler[P, R]) *Route
 	}
 	r := &Route{method: method, path: path, status: status, plan: planOf(reflect.TypeFor[P]()), result: result}
 	r.maxBody = DefaultMaxBody + r.plan.textBytes()
+	r.boundReads()
 	fill := fillerOf(result)
 	r.run = func(x *exchange) error {
 		var p P
@@ -188,6 +189,12 @@ type Param struct {
 	Values   []string
 	Chars    int // that a long text has at most; 0 for all others
 	Doc      string
+
+	// The bounds of a parameter of an endpoint that reads; 0 is none.
+	MaxValues int // of a list, or entries of a hash
+	MaxLength int // characters of a text, or of each in a list
+	MaxWords  int
+	Inside    []Param // of a struct; their names are in full, such as not[labels]
 }
 
 // Info gives what the route declares.
@@ -201,19 +208,34 @@ func (r *Route) Info() Info {
 	for _, c := range r.captures(r.path) {
 		inPath[c.name] = true
 	}
-	for _, f := range r.plan.fields {
+	info.Params = r.plan.params("")
+	for i := range info.Params {
+		info.Params[i].InPath = inPath[info.Params[i].Name] && !info.Params[i].Header
+	}
+	return info
+}
+
+// params lists what the struct declares.
+func (p *plan) params(prefix string) []Param {
+	var out []Param
+	for i := range p.fields {
+		f := &p.fields[i]
 		if f.rule != nil || f.typ == rawBodyType {
 			continue
 		}
-		p := Param{
-			Name: f.name, Type: f.typ, Required: f.required, InPath: inPath[f.name], Values: f.values, Chars: f.chars, Doc: f.doc,
+		param := Param{
+			Name: fullName(prefix, f.name), Type: f.typ, Required: f.required, Values: f.values, Chars: f.chars, Doc: f.doc,
+			MaxValues: f.bound.values, MaxLength: f.bound.length, MaxWords: f.bound.words,
 		}
 		if f.header != "" {
-			p.Name, p.Header = f.header, true
+			param.Name, param.Header = f.header, true
 		}
-		info.Params = append(info.Params, p)
+		if f.nested != nil {
+			param.Inside = f.nested.params(param.Name)
+		}
+		out = append(out, param)
 	}
-	return info
+	return out
 }
 
 // captures reads the names out of a path, and what the parameter struct says about each.
