@@ -1,6 +1,7 @@
 package db
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/cases"
@@ -27,4 +28,18 @@ func Fold(s string) string {
 // LIKE ? ESCAPE '\' and add the % signs you mean yourself.
 func LikePattern(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}
+
+// Terms folds the words of a search, leaving out those that stand inside another one: a
+// text that holds the longer word holds the shorter one.
+func Terms(words []string) []string {
+	var out []string
+	for _, word := range words {
+		word = Fold(word)
+		if slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, word) }) {
+			continue
+		}
+		out = append(slices.DeleteFunc(out, func(s string) bool { return strings.Contains(word, s) }), word)
+	}
+	return out
 }

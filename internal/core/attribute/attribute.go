@@ -153,7 +153,14 @@ func Having(w *db.Where, as authz.Actor, kind Kind, id string, wanted map[string
 	if !as.Admin {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		w.And(id+" IN (SELECT owner_id FROM "+kind.table()+" WHERE attribute_key = ? AND value = ?)", key, wanted[key])
+	keys := slices.Sorted(maps.Keys(wanted))
+	if len(keys) == 0 {
+		return
 	}
+	pairs, args := "", []any{}
+	for _, key := range keys {
+		pairs, args = pairs+", (?, ?)", append(args, key, wanted[key])
+	}
+	w.And(id+" IN (SELECT owner_id FROM "+kind.table()+" WHERE (attribute_key, value) IN (VALUES "+pairs[2:]+
+		") GROUP BY owner_id HAVING COUNT(*) = ?)", append(args, len(keys))...)
 }

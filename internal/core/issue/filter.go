@@ -1,11 +1,14 @@
 package issue
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
 
@@ -112,14 +115,11 @@ func (f Filter) order() string {
 }
 
 const (
-	hasLabel = `EXISTS (SELECT 1 FROM label_links ll JOIN labels l ON l.id = ll.label_id
-		WHERE ll.target_type = 'Issue' AND ll.target_id = i.id AND l.title = ?)`
 	hasAnyLabel    = "EXISTS (SELECT 1 FROM label_links ll WHERE ll.target_type = 'Issue' AND ll.target_id = i.id)"
 	hasAssignee    = "EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?)"
 	hasAnyAssignee = "EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id)"
-	hasAssigneeBy  = `EXISTS (SELECT 1 FROM issue_assignees ia JOIN users u ON u.id = ia.user_id
-		WHERE ia.issue_id = i.id AND u.username_fold = ?)`
-	byUsername = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
+	assigneesBy    = ` FROM issue_assignees ia JOIN users u ON u.id = ia.user_id WHERE ia.issue_id = i.id AND u.username_fold IN (`
+	byUsername     = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
 )
 
 // where collects the conditions of the filter on a row of issues (i); the place and the
@@ -134,9 +134,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if len(f.Types) > 0 {
 		w.In("i.issue_type", f.Types)
 	}
-	for _, title := range f.Labels {
-		w.And(hasLabel, title)
-	}
+	label.HavingAll(w, noteable.Issue, "i.id", f.Labels)
 	wildcard(w, f.LabelWildcard, hasAnyLabel)
 	if f.Milestone != "" && f.Milestone != string(None) {
 		w.Raw("1 = 0")
@@ -156,6 +154,16 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.And("i.confidential = ?", *f.Confidential)
 	}
 	f.Not.where(w)
+}
+
+// folded gives the names as columns named _fold have them, each once.
+func folded(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = db.Fold(name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // wildcard adds that a thing exists, or that it does not.
@@ -200,8 +208,9 @@ func (f Filter) people(w *db.Where, as authz.Actor) {
 		w.And(hasAssignee, *f.AssigneeID)
 	}
 	wildcard(w, f.AssigneeWildcard, hasAnyAssignee)
-	for _, name := range f.AssigneeUsernames {
-		w.And(hasAssigneeBy, db.Fold(name))
+	if names := folded(f.AssigneeUsernames); len(names) > 0 {
+		marks, args := db.Marks(names)
+		w.And("(SELECT COUNT(*)"+assigneesBy+marks+")) = ?", append(args, len(names))...)
 	}
 	if f.ClosedByID != nil {
 		w.And("i.closed_by_id = ?", *f.ClosedByID)
@@ -210,12 +219,12 @@ func (f Filter) people(w *db.Where, as authz.Actor) {
 
 // words adds the search: every word in the same field.
 func (f Filter) words(w *db.Where) {
-	words := strings.Fields(db.Fold(f.Search))
+	words := db.Terms(strings.Fields(db.Fold(f.Search)))
 	if len(words) == 0 {
 		return
 	}
 	columns := map[string]string{"title": "i.title_fold", "description": "i.description_fold"}
-	fields := f.In
+	fields := slices.Compact(slices.Sorted(slices.Values(f.In)))
 	if len(fields) == 0 {
 		fields = []string{"title", "description"}
 	}
@@ -280,9 +289,7 @@ func (f Filter) times(w *db.Where, now time.Time) {
 
 // where adds what leaves out.
 func (n Exclusion) where(w *db.Where) {
-	for _, title := range n.Labels {
-		w.And("NOT "+hasLabel, title)
-	}
+	label.HavingNone(w, noteable.Issue, "i.id", n.Labels)
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
 	}
@@ -295,7 +302,8 @@ func (n Exclusion) where(w *db.Where) {
 	if n.AssigneeID != nil {
 		w.And("NOT "+hasAssignee, *n.AssigneeID)
 	}
-	for _, name := range n.AssigneeUsernames {
-		w.And("NOT "+hasAssigneeBy, db.Fold(name))
+	if names := folded(n.AssigneeUsernames); len(names) > 0 {
+		marks, args := db.Marks(names)
+		w.And("NOT EXISTS (SELECT 1"+assigneesBy+marks+"))", args...)
 	}
 }

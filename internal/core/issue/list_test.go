@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 )
 
@@ -19,7 +20,7 @@ func TestService_List_filters(t *testing.T) {
 		f := setUp(t, d)
 		p := f.Find(f.planner, f.id)
 		one := f.create(f.owner, issue.Input{
-			Title: "Login fails with 100%", Description: ptr("on \u00c4pfel"), Labels: []string{"bug", "p1"},
+			Title: "Login fails with 100%", Description: ptr("on \u00c4pfel"), Labels: []string{"bug", "p1", "ui", "web"},
 			AssigneeIDs: []authz.UserID{f.guest.UserID, f.planner.UserID}, DueDate: ptr("2023-05-22"), Weight: ptr(int64(2)),
 		})
 		two := f.create(f.guest, issue.Input{Title: "logout is slow", Labels: []string{"bug"}, DueDate: ptr("2023-05-28"), Type: issue.Incident})
@@ -46,6 +47,8 @@ func TestService_List_filters(t *testing.T) {
 			{"type", issue.Filter{Types: []issue.Type{issue.Incident}}, []issue.IID{2}},
 			{"label", issue.Filter{Labels: []string{"bug"}}, []issue.IID{2, 1}},
 			{"all labels", issue.Filter{Labels: []string{"bug", "p1"}}, []issue.IID{1}},
+			{"all of many labels", issue.Filter{Labels: []string{"bug", "p1", "ui", "web", "bug"}}, []issue.IID{1}},
+			{"all but one of many labels", issue.Filter{Labels: []string{"bug", "p1", "ui", "web", "p2"}}, nil},
 			{"no label", issue.Filter{LabelWildcard: issue.None}, []issue.IID{3}},
 			{"any label", issue.Filter{LabelWildcard: issue.Any}, []issue.IID{2, 1}},
 			{"milestone", issue.Filter{Milestone: "v1"}, nil},
@@ -61,6 +64,8 @@ func TestService_List_filters(t *testing.T) {
 			{"by me", issue.Filter{CreatedByMe: true}, nil},
 			{"closed by", issue.Filter{ClosedByID: &f.planner.UserID}, []issue.IID{2}},
 			{"words", issue.Filter{Search: "LOG s"}, []issue.IID{2, 1}},
+			{"words within others", issue.Filter{Search: "log login lo LOGIN"}, []issue.IID{1}},
+			{"a field twice", issue.Filter{Search: "third", In: []string{"title", "title", "body"}}, []issue.IID{3}},
 			{"wildcard is a letter", issue.Filter{Search: "0%"}, []issue.IID{1}},
 			{"folded", issue.Filter{Search: "\u00e4PFEL"}, []issue.IID{1}},
 			{"in title", issue.Filter{Search: "\u00e4pfel", In: []string{"title"}}, nil},
@@ -82,6 +87,9 @@ func TestService_List_filters(t *testing.T) {
 			{"weight", issue.Filter{Weight: ptr(int64(2))}, []issue.IID{1}},
 			{"no weight", issue.Filter{WeightWildcard: issue.None}, []issue.IID{3, 2}},
 			{"not label", issue.Filter{Not: issue.Exclusion{Labels: []string{"p1"}}}, []issue.IID{3, 2}},
+			{"none of the labels", issue.Filter{Not: issue.Exclusion{Labels: []string{"p1", "bug", "p2"}}}, []issue.IID{3}},
+			{"none of the assignees", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"who", "GUEST"}}}, []issue.IID{3, 2}},
+			{"all of the assignees", issue.Filter{AssigneeUsernames: []string{"guest", "planner", "Guest", "owner"}}, nil},
 			{"not numbers", issue.Filter{Not: issue.Exclusion{IIDs: []issue.IID{1}}}, []issue.IID{3, 2}},
 			{"not author", issue.Filter{Not: issue.Exclusion{AuthorID: &f.owner.UserID}}, []issue.IID{3, 2}},
 			{"not author by name", issue.Filter{Not: issue.Exclusion{AuthorUsername: "owner"}}, []issue.IID{3, 2}},
@@ -109,6 +117,69 @@ func TestService_List_filters(t *testing.T) {
 		stats, err := f.issues.Statistics(ctx, f.planner, issue.Place{Project: p}, issue.Filter{State: issue.StateClosed, Labels: []string{"bug"}})
 		if err != nil || stats != (issue.Statistics{Opened: 1, Closed: 1}) {
 			t.Errorf("statistics = %+v, %v", stats, err)
+		}
+	})
+}
+
+// An issue may carry labels of one title from several levels: they count as one.
+func TestService_List_labelLevels(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.planner, f.id)
+		titles := []string{"a", "b", "c", "d"}
+		both, once := f.create(f.planner, issue.Input{Labels: titles}), f.create(f.planner, issue.Input{Labels: titles[:3]})
+		for _, title := range titles[:3] { // the group has them, too
+			of := f.Insert("labels", coretest.Row{"namespace_id": p.ParentID, "title": title, "title_fold": title, "color": "#fff"})
+			for _, i := range []*issue.Issue{both, once} {
+				f.set("INSERT INTO label_links (target_type, target_id, label_id) VALUES ('Issue', ?, ?)", i.ID, of)
+			}
+		}
+		for name, c := range map[string]struct {
+			f    issue.Filter
+			want int
+		}{
+			"all":         {issue.Filter{Labels: titles}, 1},
+			"two":         {issue.Filter{Labels: titles[:2]}, 2},
+			"none of one": {issue.Filter{Not: issue.Exclusion{Labels: titles[3:]}}, 1},
+			"none of all": {issue.Filter{Not: issue.Exclusion{Labels: titles}}, 0},
+		} {
+			if _, total, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f); err != nil || total != c.want {
+				t.Errorf("%s: %d issues, %v; want %d", name, total, err, c.want)
+			}
+		}
+	})
+}
+
+// However many values a filter has, they are one look-up each: neither engine is asked
+// for one condition per value.
+func TestService_List_manyValues(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.planner, f.id)
+		f.create(f.planner, issue.Input{Labels: []string{"l1"}})
+		values := make([]string, 1500)
+		for i := range values {
+			values[i] = fmt.Sprint("l", i)
+		}
+		for name, c := range map[string]struct {
+			f    issue.Filter
+			want int
+		}{
+			"labels":        {issue.Filter{Labels: values}, 0},
+			"not labels":    {issue.Filter{Not: issue.Exclusion{Labels: values}}, 0},
+			"assignees":     {issue.Filter{AssigneeUsernames: values}, 0},
+			"not assignees": {issue.Filter{Not: issue.Exclusion{AssigneeUsernames: values}}, 1},
+		} {
+			before := d.Statements()
+			_, total, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f)
+			if err != nil || total != c.want {
+				t.Errorf("%s: %d issues, %.200v; want %d", name, total, err, c.want)
+			}
+			if n := d.Statements() - before; n > 6 {
+				t.Errorf("%s: %d statements, want 6 at most", name, n)
+			}
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 )
 
 // The words that select by the presence of labels, compared without regard to case.
@@ -39,8 +41,8 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 			w.And("NOT (m.draft OR m.title_fold LIKE ?)", "draft - %")
 		}
 	}
-	for _, word := range words(f.Search) {
-		f.search(w, word)
+	for _, term := range db.Terms(words(f.Search)) {
+		f.search(w, term)
 	}
 	return f.unborn(as)
 }
@@ -109,8 +111,7 @@ func (p Person) condition(table, own string) (string, []any) {
 	return "", nil
 }
 
-const labelled = `EXISTS (SELECT 1 FROM label_links k JOIN labels l ON l.id = k.label_id
-	WHERE k.target_type = 'MergeRequest' AND k.target_id = m.id`
+const labelled = "EXISTS (SELECT 1 FROM label_links k WHERE k.target_type = 'MergeRequest' AND k.target_id = m.id)"
 
 func (f Filter) labels(w *db.Where) {
 	is := func(word string) func(string) bool {
@@ -118,17 +119,13 @@ func (f Filter) labels(w *db.Where) {
 	}
 	switch {
 	case slices.ContainsFunc(f.Labels, is(wordNone)):
-		w.Raw("NOT " + labelled + ")")
+		w.Raw("NOT " + labelled)
 	case slices.ContainsFunc(f.Labels, is(wordAny)):
-		w.Raw(labelled + ")")
+		w.Raw(labelled)
 	default:
-		for _, title := range f.Labels {
-			w.And(labelled+" AND l.title = ?)", title)
-		}
+		label.HavingAll(w, noteable.MergeRequest, "m.id", f.Labels)
 	}
-	for _, title := range f.Not.Labels {
-		w.And("NOT "+labelled+" AND l.title = ?)", title)
-	}
+	label.HavingNone(w, noteable.MergeRequest, "m.id", f.Not.Labels)
 }
 
 func (f Filter) branches(w *db.Where) {
@@ -158,8 +155,8 @@ func (f Filter) times(w *db.Where) {
 	}
 }
 
-func (f Filter) search(w *db.Where, word string) {
-	pattern := "%" + db.LikePattern(db.Fold(word)) + "%"
+func (f Filter) search(w *db.Where, term string) {
+	pattern := "%" + db.LikePattern(term) + "%"
 	const inTitle, inText = `m.title_fold LIKE ? ESCAPE '\'`, `m.description_fold LIKE ? ESCAPE '\'`
 	switch {
 	case f.SearchTitle && !f.SearchText:

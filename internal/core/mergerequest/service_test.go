@@ -224,10 +224,14 @@ func TestService_List(t *testing.T) {
 		two := w.open("two", files{"d": "d"})
 		three := w.open("three", files{"e": "e"})
 		text := "the Quick brown"
+		many := make([]string, 1500)
+		for i := range many {
+			many[i] = fmt.Sprint("l", i)
+		}
 		draft := "Draft: Two"
 		_, err := w.requests.Update(t.Context(), w.developer, w.as(w.developer), two.IID, mergerequest.Changes{
 			Title: &draft, Description: &text, Assignees: &[]authz.UserID{w.owner.UserID}, Reviewers: &[]authz.UserID{w.reporter.UserID},
-			Labels: label.Assignment{Add: []string{"a", "b"}},
+			Labels: label.Assignment{Add: []string{"a", "b", "c2", "d2"}},
 		})
 		check(t, err)
 		_, err = w.requests.Update(t.Context(), w.developer, w.as(w.developer), three.IID, mergerequest.Changes{
@@ -256,9 +260,13 @@ func TestService_List(t *testing.T) {
 			{"not that reviewer", mergerequest.Filter{Not: mergerequest.Exclusion{Reviewer: mergerequest.Person{ID: w.reporter.UserID}}}, "3 1"},
 			{"label", mergerequest.Filter{Labels: []string{"a"}}, "3 2"},
 			{"both labels", mergerequest.Filter{Labels: []string{"a", "b"}}, "2"},
+			{"many labels", mergerequest.Filter{Labels: []string{"a", "b", "a", "c", "d"}}, ""},
+			{"all of many labels", mergerequest.Filter{Labels: []string{"a", "b", "c2", "d2"}}, "2"},
 			{"any label", mergerequest.Filter{Labels: []string{"ANY"}}, "3 2"},
 			{"no label", mergerequest.Filter{Labels: []string{"None"}}, "1"},
 			{"not that label", mergerequest.Filter{Not: mergerequest.Exclusion{Labels: []string{"b"}}}, "3 1"},
+			{"none of the labels", mergerequest.Filter{Not: mergerequest.Exclusion{Labels: []string{"b", "a", "x"}}}, "1"},
+			{"labels without end", mergerequest.Filter{Labels: many, Not: mergerequest.Exclusion{Labels: many}}, ""},
 			{"milestone", mergerequest.Filter{Milestone: "v1"}, ""},
 			{"no milestone", mergerequest.Filter{Milestone: "None"}, "3 2 1"},
 			{"source", mergerequest.Filter{SourceBranch: "one"}, "1"},

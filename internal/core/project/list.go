@@ -215,9 +215,7 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	if f.MarkedOn != "" {
 		w.And("p.marked_for_deletion_on = ?", f.MarkedOn)
 	}
-	for _, topic := range f.Topics {
-		w.And("p.id IN (SELECT l.project_id FROM project_topics l JOIN topics t ON t.id = l.topic_id WHERE t.name_fold = ?)", db.Fold(topic))
-	}
+	f.topics(&w)
 	if f.TopicID != 0 {
 		w.And("p.id IN (SELECT project_id FROM project_topics WHERE topic_id = ?)", f.TopicID)
 	}
@@ -227,6 +225,22 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	}
 	f.window(&w)
 	return w, nil
+}
+
+// topics adds that a project has all topics, which are looked up at once.
+func (f Filter) topics(w *db.Where) {
+	if len(f.Topics) == 0 {
+		return
+	}
+	names := make([]string, len(f.Topics))
+	for i, topic := range f.Topics {
+		names[i] = db.Fold(topic)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	marks, args := db.Marks(names)
+	w.And("p.id IN (SELECT l.project_id FROM project_topics l JOIN topics t ON t.id = l.topic_id WHERE t.name_fold IN ("+marks+
+		") GROUP BY l.project_id HAVING COUNT(DISTINCT t.name_fold) = ?)", append(args, len(names))...)
 }
 
 // from joins what the conditions speak of.

@@ -26,6 +26,10 @@ func TestService_List(t *testing.T) {
 		f.add(ann, sub, bob, authz.Developer)
 		one, two := f.project(ann, "one", g, authz.Public), f.project(ann, "two", sub, authz.Private)
 		three, four := f.project(bob, "three", nil, authz.Public), f.project(ann, "four", nil, authz.Internal)
+		topics := make([]string, 1500)
+		for i := range topics {
+			topics[i] = fmt.Sprint("t", i)
+		}
 		if _, err := f.Update(ctx, ann, fmt.Sprint(one.ID), project.Changes{
 			Topics: &[]string{"go", "web"}, Description: ptr("Über alles"), Features: map[string]string{"issues": "private"},
 		}); err != nil {
@@ -52,6 +56,8 @@ func TestService_List(t *testing.T) {
 			{"active", ann, project.Filter{Active: ptr(true)}, []*project.Project{four, two, one}},
 			{"visibility", ann, project.Filter{Visibility: ptr(authz.Private)}, []*project.Project{two}},
 			{"topics", ann, project.Filter{Topics: []string{"go", "web"}}, []*project.Project{one}},
+			{"a topic twice", ann, project.Filter{Topics: []string{"go", "GO", "web", "go"}}, []*project.Project{one}},
+			{"topics without end", ann, project.Filter{Topics: topics}, nil},
 			{"another topic", ann, project.Filter{Topics: []string{"go", "eb"}}, nil},
 			{"search in the description", ann, project.Filter{Search: "ÜBER"}, []*project.Project{one}},
 			{"search in namespaces", ann, project.Filter{Search: "team/", SearchNamespaces: true}, []*project.Project{two, one}},

@@ -138,6 +138,8 @@ func TestCustomAttributes(t *testing.T) {
 				t.Errorf("%s by attribute: %s", list, found)
 			}
 			p.want(adminToken, "GET", list+"?custom_attributes[room]=1", "", 200, `[]`)
+			p.want(adminToken, "GET", list+"?custom_attributes[room]=2&custom_attributes[floor]=2", "", 200, `[]`)
+			p.want(adminToken, "GET", list+"?custom_attributes[room]=2&custom_attributes[floor]=b&custom_attributes[none]=x", "", 200, `[]`)
 			if list == "/users" {
 				const keyset = "/users?pagination=keyset&with_custom_attributes=true&custom_attributes[room]="
 				if _, found := p.call(adminToken, "GET", keyset+"2", ""); !strings.Contains(found, shown) {
