@@ -8,6 +8,7 @@ package errs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -108,6 +109,15 @@ func Plain(message string) *Error { return &Error{Kind: Invalid, Message: messag
 
 // Sentences is an error of a kind whose body is a list of sentences.
 func Sentences(kind Kind, list ...string) *Error { return &Error{Kind: kind, List: list} }
+
+// Wrap puts words before an error that only the log shows: "doing: ...". An Error that a
+// client may read stays as it is, and so does nil.
+func Wrap(err error, doing string) error {
+	if err == nil || KindOf(err) != Internal {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
 
 // KindOf gives the kind of the first *Error in the chain, Internal where there is none.
 func KindOf(err error) Kind {

@@ -26,8 +26,8 @@ type ID int64
 // Badge is one badge of a project or group.
 type Badge struct {
 	ID          ID                `db:"id"`
-	NamespaceID authz.NamespaceID `db:"namespace_id"` // of the project or group
-	Kind        namespace.Kind    `db:"kind"`         // of that namespace
+	NamespaceID authz.NamespaceID `db:"namespace_id"`  // of the project or group
+	Kind        namespace.Kind    `db:"kind,readonly"` // of that namespace
 	Name        *string           `db:"name"`
 	LinkURL     string            `db:"link_url"` // with placeholders such as %{project_path}
 	ImageURL    string            `db:"image_url"`
@@ -92,7 +92,7 @@ type Service struct{ Deps }
 // New builds the service.
 func New(d Deps) *Service { return &Service{d} }
 
-const columns = "b.id, b.namespace_id, n.kind, b.name, b.link_url, b.image_url, b.created_at, b.updated_at"
+var columns = db.Columns[Badge]("b") + ", n.kind"
 
 const tables = "badges b JOIN namespaces n ON n.id = b.namespace_id"
 
@@ -145,32 +145,18 @@ func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
 	return &b, nil
 }
 
-type row struct {
-	NamespaceID authz.NamespaceID `db:"namespace_id"`
-	Name        *string           `db:"name"`
-	LinkURL     string            `db:"link_url"`
-	ImageURL    string            `db:"image_url"`
-	CreatedAt   db.Time           `db:"created_at"`
-	UpdatedAt   db.Time           `db:"updated_at"`
-}
-
 // Create adds a badge to a place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
 	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	var b Badge
+	now := db.At(s.Now())
+	b := Badge{NamespaceID: at.Namespace, CreatedAt: now, UpdatedAt: now}
 	c.apply(&b)
 	if err := check(&b); err != nil {
 		return nil, err
 	}
-	var id int64
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		now := db.At(s.Now())
-		var err error
-		id, err = db.Insert(ctx, s.DB, "badges", row{at.Namespace, b.Name, b.LinkURL, b.ImageURL, now, now})
-		return err
-	})
+	id, err := db.Insert(ctx, s.DB, "badges", b)
 	if err != nil {
 		return nil, fmt.Errorf("create badge: %w", err)
 	}
@@ -182,26 +168,21 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	b, err := s.find(ctx, at, id)
-	if err != nil {
-		return nil, err
-	}
-	if b.NamespaceID != at.Namespace {
+	row := db.Row{Table: "badges", ID: id, Now: s.Now, Query: "SELECT " + columns + from, Alias: "b"}
+	out, err := db.Update(ctx, s.DB, row, func(_ context.Context, b *Badge) error {
+		if b.NamespaceID != at.Namespace {
+			return errs.Missing("Badge")
+		}
+		c.apply(b)
+		return check(b)
+	})
+	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Badge")
 	}
-	c.apply(b)
-	if err := check(b); err != nil {
-		return nil, err
-	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		_, err := s.DB.Exec(ctx, "UPDATE badges SET name = ?, link_url = ?, image_url = ?, updated_at = ? WHERE id = ?",
-			b.Name, b.LinkURL, b.ImageURL, db.At(s.Now()), b.ID)
-		return err
-	})
 	if err != nil {
-		return nil, fmt.Errorf("update badge: %w", err)
+		return nil, errs.Wrap(err, "update badge")
 	}
-	return b, nil
+	return &out.After, nil
 }
 
 // Delete removes a badge of the place itself; a group's is removed at the group.

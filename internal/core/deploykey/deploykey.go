@@ -235,6 +235,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	rename := c.Title != nil && *c.Title != k.Title
+	var out *Key
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		if rename {
 			if err := s.mayRename(ctx, as, k); err != nil {
@@ -244,21 +245,39 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 				return err
 			}
 		}
-		next := *k
-		if c.CanPush != nil {
-			next.CanPush = *c.CanPush
-			_, err := s.DB.Exec(ctx, "UPDATE deploy_key_projects SET can_push = ?, updated_at = ? WHERE key_id = ? AND project_id = ?",
-				*c.CanPush, s.Now(), id, p.ID)
-			if err != nil {
-				return err
-			}
+		pushes, err := s.allow(ctx, p, id, c.CanPush)
+		if err != nil {
+			return err
 		}
-		return s.Bus.Publish(ctx, Updated{change(as, p, &next)})
+		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
+			return err
+		}
+		return s.Bus.Publish(ctx, Updated{change(as, p, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
 	}
-	return s.find(ctx, p, id)
+	return out, nil
+}
+
+// allow says whether a key may push to a project, and reports whether that is a change; nil
+// leaves it alone.
+func (s *Service) allow(ctx context.Context, p *project.Project, id sshkey.ID, push *bool) (bool, error) {
+	if push == nil {
+		return false, nil
+	}
+	grant, err := db.Get[int64](ctx, s.DB, "SELECT id FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, errs.Missing("")
+	}
+	if err != nil {
+		return false, err
+	}
+	out, err := db.Update(ctx, s.DB, db.Row{Table: "deploy_key_projects", ID: grant, Now: s.Now}, func(_ context.Context, g *Grant) error {
+		g.CanPush = *push
+		return nil
+	})
+	return out.Any(), err
 }
 
 func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {

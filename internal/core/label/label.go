@@ -93,7 +93,7 @@ type Created struct {
 
 // Updated is published when a label was changed.
 type Updated struct {
-	Label Label
+	db.Change[Label]
 	Place Place
 	By    authz.Actor
 }

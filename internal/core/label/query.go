@@ -9,8 +9,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-const columns = `l.id, l.namespace_id, l.title, l.title_fold, l.description, l.description_fold,
-	l.color, l.priority, l.created_at, l.updated_at`
+var columns = db.Columns[Label]("l")
 
 // within adds the condition that a label belongs to the place, or to a group above it.
 func (f Filter) within(w *db.Where, at Place) {
@@ -67,13 +66,6 @@ func (s *Service) named(ctx context.Context, ns authz.NamespaceID, titles []stri
 		out[l.Title] = l // the nearest comes last
 	}
 	return out, nil
-}
-
-func (s *Service) update(ctx context.Context, l *Label) error {
-	_, err := s.db.Exec(ctx, `UPDATE labels SET title = ?, title_fold = ?, description = ?, description_fold = ?,
-		color = ?, priority = ?, updated_at = ? WHERE id = ?`,
-		l.Title, l.TitleFold, l.Description, l.DescriptionFold, l.Color, l.Priority, l.UpdatedAt, l.ID)
-	return err
 }
 
 // Usage is how often a label is attached to what the actor may read.

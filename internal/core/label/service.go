@@ -126,26 +126,29 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 	if err != nil {
 		return nil, err
 	}
-	c.apply(l)
-	if err := l.validate(); err != nil {
-		return nil, err
-	}
-	l.UpdatedAt = db.At(s.now())
+	var out db.Change[Label]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.update(ctx, l); err != nil {
+		var err error
+		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now}, func(_ context.Context, l *Label) error {
+			c.apply(l)
+			return l.validate()
+		})
+		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Label: *l, Place: at, By: as})
+		return s.bus.Publish(ctx, Updated{Change: out, Place: at, By: as})
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing("Label")
+	case errors.Is(err, db.ErrDuplicate):
 		var bad errs.Fields
 		bad.Add("title", "has already been taken")
 		return nil, bad.Err()
+	case err != nil:
+		return nil, errs.Wrap(err, "update label")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("update label: %w", err)
-	}
-	return l, nil
+	return &out.After, nil
 }
 
 // Delete removes a label of the place itself from everything it is attached to.

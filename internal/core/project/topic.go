@@ -22,10 +22,16 @@ type TopicID int64
 type Topic struct {
 	ID          TopicID `db:"id"`
 	Name        string  `db:"name"`
+	NameFold    string  `db:"name_fold"`
 	Title       string  `db:"title"`
+	TitleFold   string  `db:"title_fold"`
 	Description *string `db:"description"`
-	Avatar      string  `db:"avatar"`   // stored file name, "" for none
-	Projects    int64   `db:"projects"` // those that the reader sees, MaxCounted + 1 where there are more
+	Avatar      string  `db:"avatar"`         // stored file name, "" for none
+	AllProjects int64   `db:"projects_count"` // those that have it
+	CreatedAt   db.Time `db:"created_at"`
+	UpdatedAt   db.Time `db:"updated_at"`
+
+	Projects int64 `db:"projects,readonly"` // those that the reader sees, MaxCounted + 1 where there are more
 }
 
 // TopicFilter selects from the list of topics.
@@ -44,7 +50,7 @@ type TopicChanges struct {
 // sees, and no further than to MaxCounted + 1.
 func (s *Service) topicColumns(as authz.Actor) (string, []any) {
 	seen, args := s.policy.VisibleProjectsSQL(as, "n")
-	return `t.id, t.name, t.title, t.description, t.avatar, (SELECT COUNT(*) FROM (SELECT 1 FROM project_topics l
+	return db.Columns[Topic]("t") + `, (SELECT COUNT(*) FROM (SELECT 1 FROM project_topics l
 		JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
 		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, MaxCounted+1)
 }
@@ -97,18 +103,6 @@ func (s *Service) findTopic(ctx context.Context, as authz.Actor, id TopicID) (*T
 	return &t, nil
 }
 
-type topicRow struct {
-	Name        string  `db:"name"`
-	NameFold    string  `db:"name_fold"`
-	Title       string  `db:"title"`
-	TitleFold   string  `db:"title_fold"`
-	Description *string `db:"description"`
-	Avatar      string  `db:"avatar"`
-	Projects    int64   `db:"projects_count"`
-	CreatedAt   db.Time `db:"created_at"`
-	UpdatedAt   db.Time `db:"updated_at"`
-}
-
 func (c TopicChanges) apply(t *Topic) {
 	if c.Name != nil {
 		t.Name = strings.TrimSpace(*c.Name)
@@ -119,6 +113,7 @@ func (c TopicChanges) apply(t *Topic) {
 	if c.Description != nil {
 		t.Description = c.Description
 	}
+	t.NameFold, t.TitleFold = db.Fold(t.Name), db.Fold(t.Title)
 }
 
 func (t *Topic) check() error {
@@ -145,20 +140,13 @@ func (s *Service) CreateTopic(ctx context.Context, as authz.Actor, c TopicChange
 	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	var t Topic
+	now := db.At(s.now())
+	t := Topic{CreatedAt: now, UpdatedAt: now}
 	c.apply(&t)
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	var id int64
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		now := db.At(s.now())
-		var err error
-		id, err = db.Insert(ctx, s.db, "topics", topicRow{
-			Name: t.Name, NameFold: db.Fold(t.Name), Title: t.Title, TitleFold: db.Fold(t.Title), Description: t.Description, CreatedAt: now, UpdatedAt: now,
-		})
-		return err
-	})
+	id, err := db.Insert(ctx, s.db, "topics", t)
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, topicTaken()
 	}
@@ -177,26 +165,28 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 	if err != nil {
 		return nil, err
 	}
-	old := t.Name
-	c.apply(t)
-	if err := t.check(); err != nil {
-		return nil, err
-	}
+	var out db.Change[Topic]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		_, err := s.db.Exec(ctx, "UPDATE topics SET name = ?, name_fold = ?, title = ?, title_fold = ?, description = ?, updated_at = ? WHERE id = ?",
-			t.Name, db.Fold(t.Name), t.Title, db.Fold(t.Title), t.Description, db.At(s.now()), id)
-		if err != nil || t.Name == old {
+		var err error
+		out, err = db.Update(ctx, s.db, s.topicRow(id), func(_ context.Context, t *Topic) error {
+			c.apply(t)
+			return t.check()
+		})
+		if err != nil || !out.Has("name") {
 			return err
 		}
-		return s.renameTopic(ctx, id, old, t.Name)
+		return s.renameTopic(ctx, id, out.Before.Name, out.After.Name)
 	})
-	if errors.Is(err, db.ErrDuplicate) {
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, errs.Missing("Topic")
+	case errors.Is(err, db.ErrDuplicate):
 		return nil, topicTaken()
+	case err != nil:
+		return nil, errs.Wrap(err, "update topic")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("update topic: %w", err)
-	}
-	return t, nil
+	out.After.Projects = t.Projects
+	return &out.After, nil
 }
 
 // DeleteTopic removes a topic from the instance and from every project.
@@ -204,11 +194,11 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return err
 	}
-	t, err := s.findTopic(ctx, as, id)
-	if err != nil {
-		return err
-	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		t, err := s.lockTopic(ctx, id)
+		if err != nil {
+			return err
+		}
 		if err := s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id); err != nil {
 			return err
 		}
@@ -224,18 +214,18 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 	if err := s.policy.Require(ctx, as, authz.AdminTopics, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	source, err := s.findTopic(ctx, as, from)
-	if err != nil {
-		return nil, err
-	}
-	target, err := s.findTopic(ctx, as, into)
-	if err != nil {
-		return nil, err
-	}
-	if from == into {
-		return nil, errs.Bad("The source topic and the target topic are identical.")
-	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		source, err := s.lockTopic(ctx, from)
+		if err != nil {
+			return err
+		}
+		target, err := s.lockTopic(ctx, into)
+		if err != nil {
+			return err
+		}
+		if from == into {
+			return errs.Bad("The source topic and the target topic are identical.")
+		}
 		const both = "SELECT a.project_id FROM project_topics a JOIN project_topics b ON b.project_id = a.project_id WHERE a.topic_id = ? AND b.topic_id = ?"
 		if err := s.dropTopic(ctx, source.Name, both, from, into); err != nil {
 			return err
@@ -256,7 +246,7 @@ func (s *Service) MergeTopics(ctx context.Context, as authz.Actor, from, into To
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("merge topics: %w", err)
+		return nil, errs.Wrap(err, "merge topics")
 	}
 	return s.findTopic(ctx, as, into)
 }
@@ -358,7 +348,7 @@ func (s *Service) namedTopic(ctx context.Context, name string) (t Topic, err err
 	if err != nil {
 		return t, fmt.Errorf("make topic: %w", err)
 	}
-	t, err = db.Get[Topic](ctx, s.db, "SELECT id, name, title, description, avatar, 0 AS projects FROM topics WHERE name_fold = ?", db.Fold(name))
+	t, err = db.Get[Topic](ctx, s.db, "SELECT "+db.Columns[Topic]("")+" FROM topics WHERE name_fold = ?"+s.db.Dialect().ForUpdate(), db.Fold(name))
 	if err != nil {
 		return t, fmt.Errorf("find topic: %w", err)
 	}
@@ -377,8 +367,26 @@ func (s *Service) unlink(ctx context.Context, id ID) error {
 // SetTopicAvatar writes down the name of a topic's picture, "" for none, in the
 // transaction of ctx. It asks for no permission.
 func (s *Service) SetTopicAvatar(ctx context.Context, id TopicID, name string) error {
-	if _, err := s.db.Exec(ctx, "UPDATE topics SET avatar = ?, updated_at = ? WHERE id = ?", name, db.At(s.now()), id); err != nil {
+	_, err := db.Update(ctx, s.db, s.topicRow(id), func(_ context.Context, t *Topic) error {
+		t.Avatar = name
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("set avatar of topic: %w", err)
 	}
 	return nil
 }
+
+// lockTopic reads a topic and locks it until the transaction of ctx ends.
+func (s *Service) lockTopic(ctx context.Context, id TopicID) (Topic, error) {
+	t, err := db.ForUpdate[Topic](ctx, s.db, s.topicRow(id))
+	if errors.Is(err, db.ErrNotFound) {
+		return t, errs.Missing("Topic")
+	}
+	if err != nil {
+		return t, fmt.Errorf("lock topic: %w", err)
+	}
+	return t, nil
+}
+
+func (s *Service) topicRow(id TopicID) db.Row { return db.Row{Table: "topics", ID: id, Now: s.now} }

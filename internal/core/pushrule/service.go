@@ -58,7 +58,10 @@ type Fact struct {
 type Created struct{ Fact }
 
 // Updated is published when a rule changes.
-type Updated struct{ Fact }
+type Updated struct {
+	Fact
+	db.Change[Rule]
+}
 
 // Deleted is published when a rule is taken away.
 type Deleted struct{ Fact }
@@ -87,16 +90,19 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place) (*Rule, er
 
 var errMissing = errs.Missing("Push rule")
 
-const selectRule = `SELECT id, project_id, group_id, commit_message_regex, commit_message_negative_regex, branch_name_regex,
-	author_email_regex, file_name_regex, max_file_size, deny_delete_tag, member_check, prevent_secrets, commit_committer_check,
-	commit_committer_name_check, reject_unsigned_commits, reject_non_dco_commits, created_at, updated_at FROM push_rules WHERE `
+var selectRule = "SELECT " + db.Columns[Rule]("") + " FROM push_rules WHERE "
+
+// row names the rule of a place.
+func (s *Service) row(at Place) db.Row {
+	if at.Group != 0 {
+		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.Now}
+	}
+	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.Now}
+}
 
 func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
-	where, id := "project_id = ?", int64(at.Project)
-	if at.Group != 0 {
-		where, id = "group_id = ?", int64(at.Group)
-	}
-	r, err := db.Get[Rule](ctx, s.DB, selectRule+where, id)
+	row := s.row(at)
+	r, err := db.Get[Rule](ctx, s.DB, selectRule+row.Key+" = ?", row.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errMissing
 	}
@@ -147,33 +153,25 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return nil, err
 	}
-	var out *Rule
+	var out db.Change[Rule]
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		r, err := s.find(ctx, at)
-		if err != nil {
+		var err error
+		out, err = db.Update(ctx, s.DB, s.row(at), func(_ context.Context, r *Rule) error {
+			r.apply(c)
+			return r.validate()
+		})
+		if err != nil || !out.Any() {
 			return err
 		}
-		r.apply(c)
-		if err := r.validate(); err != nil {
-			return err
-		}
-		r.UpdatedAt = db.At(s.Now())
-		_, err = s.DB.Exec(ctx, `UPDATE push_rules SET commit_message_regex = ?, commit_message_negative_regex = ?, branch_name_regex = ?,
-			author_email_regex = ?, file_name_regex = ?, max_file_size = ?, deny_delete_tag = ?, member_check = ?, prevent_secrets = ?,
-			commit_committer_check = ?, commit_committer_name_check = ?, reject_unsigned_commits = ?, reject_non_dco_commits = ?,
-			updated_at = ? WHERE id = ?`,
-			r.MessageRegex, r.MessageNegative, r.BranchRegex, r.EmailRegex, r.FileRegex, r.MaxFileSize, r.DenyDeleteTag, r.MemberCheck,
-			r.PreventSecrets, r.CommitterCheck, r.CommitterName, r.RejectUnsigned, r.RejectWithoutDCO, r.UpdatedAt, r.ID)
-		if err != nil {
-			return err
-		}
-		out = r
-		return s.Bus.Publish(ctx, Updated{Fact{at, as, *r}})
+		return s.Bus.Publish(ctx, Updated{Fact{at, as, out.After}, out})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("change push rule: %w", err)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errMissing
 	}
-	return out, nil
+	if err != nil {
+		return nil, errs.Wrap(err, "change push rule")
+	}
+	return &out.After, nil
 }
 
 // Delete takes the rule of a place away; NotFound where there is none.
@@ -182,17 +180,20 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		r, err := s.find(ctx, at)
+		r, err := db.ForUpdate[Rule](ctx, s.DB, s.row(at))
+		if errors.Is(err, db.ErrNotFound) {
+			return errMissing
+		}
 		if err != nil {
 			return err
 		}
 		if _, err := s.DB.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{at, as, *r}})
+		return s.Bus.Publish(ctx, Deleted{Fact{at, as, r}})
 	})
 	if err != nil {
-		return fmt.Errorf("delete push rule: %w", err)
+		return errs.Wrap(err, "delete push rule")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,7 +59,10 @@ type Protection struct {
 type BranchProtected struct{ Protection }
 
 // BranchProtectionUpdated is published when the rule of branches changes.
-type BranchProtectionUpdated struct{ Protection }
+type BranchProtectionUpdated struct {
+	Protection
+	Before Rule
+}
 
 // BranchUnprotected is published when the rule of branches is taken away.
 type BranchUnprotected struct{ Protection }
@@ -201,43 +205,84 @@ func (s *Service) insertLevel(ctx context.Context, t ruleTables, rule RuleID, l 
 
 // UpdateProtectedBranch changes a rule. Levels without an id are added to those it has.
 func (s *Service) UpdateProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string, c ProtectChanges) (*Rule, error) {
-	old, err := s.changeableRule(ctx, as, p, authz.AdminProtectedBranch, name)
+	return s.updateRule(ctx, as, p, name, func(*Rule) ProtectChanges { return c })
+}
+
+// updateRule changes a rule as wanted says when it sees the rule as it is.
+func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Project, name string, wanted func(rule *Rule) ProtectChanges) (*Rule, error) {
+	known, err := s.changeableRule(ctx, as, p, authz.AdminProtectedBranch, name)
 	if err != nil {
 		return nil, err
 	}
-	next := *old
-	next.Levels = nil
-	wanted := map[string][]LevelInput{ActionPush: c.Push, ActionMerge: c.Merge, ActionUnprotect: c.Unprotect}
-	for _, action := range []string{ActionPush, ActionMerge, ActionUnprotect} {
-		levels, err := merge(old.Levels, action, wanted[action])
-		if err != nil {
-			return nil, err
-		}
-		next.Levels = append(next.Levels, levels...)
-	}
-	if c.AllowForcePush != nil {
-		next.AllowForcePush = *c.AllowForcePush
-	}
-	if c.CodeOwners != nil {
-		next.CodeOwners = *c.CodeOwners
-	}
-	problems, err := s.checkLevels(ctx, p, &next)
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) > 0 {
-		return nil, errs.Sentences(errs.Unprocessable, problems...)
-	}
+	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.storeRule(ctx, old, &next); err != nil {
+		var old []RuleLevel
+		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
+			var err error
+			if old, err = s.levels(ctx, rule.ID); err != nil {
+				return err
+			}
+			rule.Levels = slices.Clone(old)
+			if err := s.applyRule(ctx, p, rule, wanted(rule)); err != nil {
+				return err
+			}
+			changed, err := s.storeLevels(ctx, rule, old)
+			if changed {
+				rule.UpdatedAt = db.At(s.now())
+			}
+			return err
+		})
+		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, BranchProtectionUpdated{protection(as, p, &next)})
+		out.Before.Levels = old
+		return s.bus.Publish(ctx, BranchProtectionUpdated{protection(as, p, &out.After), out.Before})
 	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(err, "update protected branch")
 	}
 	return s.rule(ctx, branchTables, p.ID, name)
+}
+
+// applyRule writes the changes into a rule and checks it.
+func (s *Service) applyRule(ctx context.Context, p *project.Project, rule *Rule, c ProtectChanges) error {
+	old := rule.Levels
+	rule.Levels = nil
+	wanted := map[string][]LevelInput{ActionPush: c.Push, ActionMerge: c.Merge, ActionUnprotect: c.Unprotect}
+	for _, action := range []string{ActionPush, ActionMerge, ActionUnprotect} {
+		levels, err := merge(old, action, wanted[action])
+		if err != nil {
+			return err
+		}
+		rule.Levels = append(rule.Levels, levels...)
+	}
+	if c.AllowForcePush != nil {
+		rule.AllowForcePush = *c.AllowForcePush
+	}
+	if c.CodeOwners != nil {
+		rule.CodeOwners = *c.CodeOwners
+	}
+	problems, err := s.checkLevels(ctx, p, rule)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return errs.Sentences(errs.Unprocessable, problems...)
+	}
+	return nil
+}
+
+// levels reads the levels of a rule for branches by id.
+func (s *Service) levels(ctx context.Context, id RuleID) ([]RuleLevel, error) {
+	out, err := db.Select[RuleLevel](ctx, s.db, "SELECT "+db.Columns[RuleLevel]("")+
+		" FROM protected_branch_levels WHERE protected_branch_id = ? ORDER BY id", id)
+	if err != nil {
+		return nil, fmt.Errorf("read levels of rule: %w", err)
+	}
+	return out, nil
 }
 
 // merge gives the levels of one action as the inputs change them.
@@ -268,33 +313,41 @@ func merge(old []RuleLevel, action string, inputs []LevelInput) ([]RuleLevel, er
 	return out, nil
 }
 
-// storeRule writes what differs between two states of a rule.
-func (s *Service) storeRule(ctx context.Context, old, next *Rule) error {
-	if _, err := s.db.Exec(ctx, `UPDATE protected_branches SET allow_force_push = ?, code_owner_approval_required = ?, updated_at = ?
-		WHERE id = ?`, next.AllowForcePush, next.CodeOwners, s.now(), next.ID); err != nil {
-		return fmt.Errorf("store rule: %w", err)
-	}
-	for _, l := range old.Levels {
-		if slices.ContainsFunc(next.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
+// storeLevels writes the levels of a rule in place of those that it had, and reports
+// whether any differs.
+func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) (changed bool, err error) {
+	for _, l := range old {
+		if slices.ContainsFunc(rule.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
 			continue
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM protected_branch_levels WHERE id = ?", l.ID); err != nil {
-			return fmt.Errorf("drop level of rule: %w", err)
+			return false, fmt.Errorf("drop level of rule: %w", err)
 		}
+		changed = true
 	}
-	for _, l := range next.Levels {
+	for i := range rule.Levels {
+		l := &rule.Levels[i]
 		if l.ID == 0 {
-			if err := s.insertLevel(ctx, branchTables, next.ID, &l); err != nil {
-				return err
+			if err := s.insertLevel(ctx, branchTables, rule.ID, l); err != nil {
+				return false, err
 			}
+			changed = true
 			continue
 		}
-		if _, err := s.db.Exec(ctx, `UPDATE protected_branch_levels SET access_level = ?, user_id = ?, group_id = ?, deploy_key_id = ?
-			WHERE id = ?`, l.Level, l.UserID, l.GroupID, l.DeployKeyID, l.ID); err != nil {
-			return fmt.Errorf("store level of rule: %w", err)
+		at := slices.IndexFunc(old, func(o RuleLevel) bool { return o.ID == l.ID })
+		if reflect.DeepEqual(old[at], *l) {
+			continue
 		}
+		_, err := db.Update(ctx, s.db, db.Row{Table: "protected_branch_levels", ID: l.ID}, func(_ context.Context, row *RuleLevel) error {
+			*row = *l
+			return nil
+		})
+		if err != nil {
+			return false, fmt.Errorf("store level of rule: %w", err)
+		}
+		changed = true
 	}
-	return nil
+	return changed, nil
 }
 
 // changeableRule finds a rule that the actor may change or take away: a maintainer whom

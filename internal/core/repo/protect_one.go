@@ -17,13 +17,13 @@ func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Pro
 	if _, err := s.FindBranch(ctx, as, p, name); err != nil {
 		return nil, err
 	}
-	rule, err := s.rule(ctx, branchTables, p.ID, name)
+	_, err := s.rule(ctx, branchTables, p.ID, name)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		_, err = s.ProtectBranch(ctx, as, p, ProtectInput{Name: name, Push: oneLevel(push), Merge: oneLevel(merge)})
 	case err == nil:
-		_, err = s.UpdateProtectedBranch(ctx, as, p, name, ProtectChanges{
-			Push: replaceRoles(rule, ActionPush, push), Merge: replaceRoles(rule, ActionMerge, merge),
+		_, err = s.updateRule(ctx, as, p, name, func(rule *Rule) ProtectChanges {
+			return ProtectChanges{Push: replaceRoles(rule, ActionPush, push), Merge: replaceRoles(rule, ActionMerge, merge)}
 		})
 	}
 	if err != nil {

@@ -24,22 +24,23 @@ const (
 
 // Rule protects the branches or tags whose names match it (facts-3 §14).
 type Rule struct {
-	ID             RuleID
-	Name           string // a name, or a pattern in which * stands for anything
-	AllowForcePush bool
-	CodeOwners     bool
-	Levels         []RuleLevel
+	ID             RuleID      `db:"id"`
+	Name           string      `db:"name"` // a name, or a pattern in which * stands for anything
+	AllowForcePush bool        `db:"allow_force_push"`
+	CodeOwners     bool        `db:"code_owner_approval_required"`
+	UpdatedAt      db.Time     `db:"updated_at"`
+	Levels         []RuleLevel `db:"-"`
 }
 
 // RuleLevel lets somebody do one action on what its rule protects: whoever has the
 // access level, or one user, or a group, or a deploy key.
 type RuleLevel struct {
-	ID          int64
-	Action      string
-	Level       *authz.Level
-	UserID      *authz.UserID
-	GroupID     *authz.NamespaceID
-	DeployKeyID *int64
+	ID          int64              `db:"id"`
+	Action      string             `db:"action"`
+	Level       *authz.Level       `db:"access_level"`
+	UserID      *authz.UserID      `db:"user_id"`
+	GroupID     *authz.NamespaceID `db:"group_id"`
+	DeployKeyID *int64             `db:"deploy_key_id"`
 }
 
 // Matches reports whether the rule speaks of the name.
@@ -81,10 +82,7 @@ var (
 )
 
 type ruleRow struct {
-	ID          RuleID             `db:"id"`
-	Name        string             `db:"name"`
-	Force       bool               `db:"allow_force_push"`
-	CodeOwners  bool               `db:"code_owner_approval_required"`
+	Rule
 	LevelID     *int64             `db:"level_id"`
 	Action      *string            `db:"action"`
 	Level       *authz.Level       `db:"access_level"`
@@ -104,7 +102,7 @@ func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) 
 }
 
 func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, "+t.flags+`,
+	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
 		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
@@ -115,7 +113,7 @@ func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([
 	var out []*Rule
 	for _, row := range rows {
 		if len(out) == 0 || out[len(out)-1].ID != row.ID {
-			out = append(out, &Rule{ID: row.ID, Name: row.Name, AllowForcePush: row.Force, CodeOwners: row.CodeOwners})
+			out = append(out, &row.Rule)
 		}
 		if row.LevelID != nil {
 			rule := out[len(out)-1]

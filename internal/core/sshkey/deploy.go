@@ -97,7 +97,17 @@ func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 	if checkTitle(&f, title); f.Err() != nil {
 		return f.Err()
 	}
-	_, err := s.DB.Exec(ctx, "UPDATE ssh_keys SET title = ?, updated_at = ? WHERE id = ? AND kind = ?", title, s.Now(), id, DeployKey)
+	row := db.Row{Table: "ssh_keys", ID: id, Now: s.Now, Query: "SELECT " + keyColumns() + fromKeys, Alias: "k"}
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, k *Key) error {
+		if k.Kind != DeployKey {
+			return errs.Missing("Key")
+		}
+		k.Title = title
+		return nil
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("Key")
+	}
 	if err != nil {
 		return fmt.Errorf("rename deploy key: %w", err)
 	}
