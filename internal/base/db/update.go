@@ -17,11 +17,12 @@ type Row struct {
 	Key   string // column that identifies the row; "" is id
 	ID    any    // value of that column
 
-	// Query reads the row where its type has columns of other tables, which are tagged
-	// readonly: a SELECT up to its WHERE, in which Alias is the table's own alias. Where
-	// it is empty, the columns of the type are read from the table.
-	Query string
-	Alias string
+	// Columns and From read the row where its type has columns of other tables, which are
+	// tagged readonly; Alias is the table's own in From. Where Columns is empty, the columns
+	// of the type are read from the table alone.
+	Columns string
+	From    string
+	Alias   string
 
 	// Now stamps the column updated_at where Update writes another column and its function
 	// left updated_at alone. nil never does.
@@ -92,16 +93,14 @@ func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
 		var zero T
 		return zero, errors.New("a row is locked inside a transaction: call it inside InTx, with the ctx of the closure")
 	}
-	query, alias, lock := r.Query, "", d.dialect.ForUpdate()
-	if query == "" {
-		query = "SELECT " + Columns[T]("") + " FROM " + r.Table
-	} else {
-		alias = r.Alias + "."
-		if lock != "" {
-			lock += " OF " + r.Alias
-		}
+	lock := d.dialect.ForUpdate()
+	if r.Columns == "" {
+		return Get[T](ctx, d, "SELECT "+Columns[T]("")+" FROM "+r.Table+" WHERE "+r.key()+" = ?"+lock, r.ID)
 	}
-	return Get[T](ctx, d, query+" WHERE "+alias+r.key()+" = ?"+lock, r.ID)
+	if lock != "" {
+		lock += " OF " + r.Alias
+	}
+	return Get[T](ctx, d, "SELECT "+r.Columns+" FROM "+r.From+" WHERE "+r.Alias+"."+r.key()+" = ?"+lock, r.ID)
 }
 
 func (r *Row) key() string {

@@ -170,7 +170,7 @@ func TestUpdate_stamp(t *testing.T) {
 		exec(t, d, "INSERT INTO stamped VALUES (7, 0, ?, NULL), (8, 0, ?, NULL)", day(), day())
 		row := db.Row{
 			Table: "stamped", Key: "pair", ID: 7, Now: day, Alias: "s",
-			Query: "SELECT " + db.Columns[stamped]("s") + ", e.name AS engine FROM stamped s LEFT JOIN engine e ON true",
+			Columns: db.Columns[stamped]("s") + ", e.name AS engine", From: "stamped s LEFT JOIN engine e ON true",
 		}
 		update := func(fn func(row *stamped)) db.Change[stamped] {
 			t.Helper()

@@ -168,7 +168,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "badges", ID: id, Now: s.Now, Query: "SELECT " + columns + from, Alias: "b"}
+	row := db.Row{Table: "badges", ID: id, Now: s.Now, Columns: columns, From: tables, Alias: "b"}
 	out, err := db.Update(ctx, s.DB, row, func(_ context.Context, b *Badge) error {
 		if b.NamespaceID != at.Namespace {
 			return errs.Missing("Badge")
