@@ -21,8 +21,7 @@ type kind string
 
 type thing struct {
 	ID     thingID         `db:"id"`
-	Name   string          `db:"name"`
-	Fold   string          `db:"name_fold"`
+	Name   string          `db:"name" fold:"name_fold"`
 	Kind   kind            `db:"kind"`
 	Hidden bool            `db:"hidden"`
 	Parent *thingID        `db:"parent_id"`
@@ -75,7 +74,6 @@ func each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 
 func insert(t *testing.T, d *db.DB, row thing) thingID {
 	t.Helper()
-	row.Fold = db.Fold(row.Name)
 	if row.Made.IsZero() {
 		row.Made = day()
 	}
@@ -118,7 +116,7 @@ func TestDB_rows(t *testing.T) {
 		gone := db.At(day().Add(time.Hour))
 		parent := insert(t, d, thing{Name: "Parent", Kind: "box"})
 		want := thing{
-			Name: "Child", Fold: "child", Kind: "box", Hidden: true, Parent: &parent, Made: day(),
+			Name: "Child", Kind: "box", Hidden: true, Parent: &parent, Made: day(),
 			Gone: &gone, Seen: db.NullTime{V: gone, Valid: true}, Data: []byte{0, 1, 255},
 		}
 		want.ID = insert(t, d, want)
@@ -326,7 +324,7 @@ func TestDB_text(t *testing.T) {
 		if want := []string{"100%", "100_", "STRASSE 1", "Zebra", "apple", `back\slash`, "Äpfel"}; !slices.Equal(got, want) {
 			t.Errorf("sorted %q, want bytes in order: %q", got, want)
 		}
-		_, err := db.Insert(t.Context(), d, "things", thing{Name: "äPFEL", Fold: db.Fold("äPFEL"), Made: day()})
+		_, err := db.Insert(t.Context(), d, "things", thing{Name: "äPFEL", Made: day()})
 		if !errors.Is(err, db.ErrDuplicate) {
 			t.Errorf("same name in another case: got %v, want ErrDuplicate", err)
 		}

@@ -158,7 +158,8 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 
 // Insert writes one row from a struct with `db:"column"` tags and gives its id. A
 // field tagged db:"id" that is zero is left out, so that the database numbers the
-// row; fields without a tag, or tagged db:"column,readonly", are left out as well.
+// row; fields without a tag, or tagged db:"column,readonly", are left out as well. The text
+// of a field tagged fold:"other" goes into that column, too, as [Fold] makes it.
 func Insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
 	query, args, err := d.insertion(table, row)
 	if err != nil {
@@ -204,6 +205,9 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 			continue
 		}
 		names, args = append(names, c.name), append(args, field.Interface())
+		if c.fold != "" {
+			names, args = append(names, c.fold), append(args, folded(field))
+		}
 	}
 	if len(names) == 0 {
 		return "INSERT INTO " + table + " DEFAULT VALUES", nil, nil
@@ -214,7 +218,19 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 
 type column struct {
 	name  string
+	fold  string // column that holds the folded text of this one, "" for none
 	index []int
+}
+
+// folded gives the folded text of a field that is a string or points to one; nil is "".
+func folded(field reflect.Value) string {
+	if field.Kind() == reflect.Pointer {
+		if field.IsNil() {
+			return ""
+		}
+		field = field.Elem()
+	}
+	return Fold(field.String())
 }
 
 // columnsFor gives the columns of a row type, which are looked up once per type.
@@ -231,7 +247,7 @@ func columnsOf(t reflect.Type) []column {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("db"), ",")
 		if name != "" && name != "-" && f.IsExported() && options != "readonly" {
-			cols = append(cols, column{name, f.Index})
+			cols = append(cols, column{name, f.Tag.Get("fold"), f.Index})
 		}
 	}
 	return cols

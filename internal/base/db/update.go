@@ -47,7 +47,7 @@ func (c *Change[T]) Has(columns ...string) bool {
 // Update is the one way to change a row: it opens or joins a transaction, reads the row,
 // locks it until the transaction ends, lets change alter it and writes the columns that
 // differ. Readonly fields and fields without a column may be altered as well and are not
-// written. Where no column differs, nothing is written. The columns id, created_at and the
+// written; a folded column is written with its text. Where no column differs, nothing is written. The columns id, created_at and the
 // key never change: to alter one is an error.
 //
 // The function gets a copy of its own at each run, so that one which runs twice begins
@@ -135,6 +135,9 @@ func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]s
 			return nil, fmt.Errorf("column %s of %s never changes", c.name, r.Table)
 		}
 		names, set, args = append(names, c.name), append(set, c.name+" = ?"), append(args, next)
+		if c.fold != "" {
+			set, args = append(set, c.fold+" = ?"), append(args, folded(field))
+		}
 	}
 	if len(names) == 0 {
 		return nil, nil
@@ -185,6 +188,38 @@ func same(a, b any) bool {
 		return false
 	}
 	return a == b
+}
+
+// Assign sets the columns of a row to what a struct of pointers holds, which are tagged as
+// the row's fields; nil leaves a column alone. Where the tag empty:"null" stands beside, an
+// empty text makes a column that may be NULL so. It panics where the row has no such column
+// or one of another type.
+func Assign(row, changes any) {
+	to, from := reflect.ValueOf(row).Elem(), reflect.ValueOf(changes).Elem()
+	var fields map[string][]int
+	for _, f := range reflect.VisibleFields(from.Type()) {
+		name := f.Tag.Get("db")
+		value := from.FieldByIndex(f.Index)
+		if name == "" || name == "-" || value.Kind() != reflect.Pointer || value.IsNil() {
+			continue
+		}
+		if fields == nil {
+			fields = newFields(to.Type())
+		}
+		index, ok := fields[name]
+		if !ok {
+			panic(fmt.Sprintf("assign: %s has no column %s", to.Type(), name))
+		}
+		field := to.FieldByIndex(index)
+		switch {
+		case field.Kind() != reflect.Pointer:
+			field.Set(value.Elem())
+		case f.Tag.Get("empty") == "null" && value.Elem().IsZero():
+			field.SetZero()
+		default:
+			field.Set(clone(value))
+		}
+	}
 }
 
 // clone copies a value with everything it points to, so that a change of one leaves the

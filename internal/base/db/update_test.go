@@ -41,7 +41,7 @@ func TestUpdate_columns(t *testing.T) {
 		column string
 		change func(row *thing)
 	}{
-		{"name", func(row *thing) { row.Name = "Other" }},
+		{"name", func(row *thing) { row.Name = "Äpfel" }},
 		{"kind", func(row *thing) { row.Kind = "bag" }},
 		{"hidden", func(row *thing) { row.Hidden = false }},
 		{"parent_id", func(row *thing) { row.Parent = nil }},
@@ -69,6 +69,9 @@ func TestUpdate_columns(t *testing.T) {
 				}
 				if diff := cmp.Diff(old, c.Before); diff != "" {
 					t.Errorf("before (-want +got):\n%s", diff)
+				}
+				if got := get[string](t, d, "SELECT name_fold FROM things WHERE id = ?", id); got != db.Fold(c.After.Name) {
+					t.Errorf("folded name is %q of %q", got, c.After.Name)
 				}
 				if diff := cmp.Diff(read(t, d, id), c.After); diff != "" {
 					t.Errorf("after (-stored +got):\n%s", diff)
@@ -113,7 +116,7 @@ func TestUpdate_refused(t *testing.T) {
 		}{
 			{"missing", 99, db.ErrNotFound, func(context.Context, *thing) error { t.Error("called without a row"); return nil }},
 			{"by the function", id, refused, func(_ context.Context, row *thing) error { row.Kind = "x"; return refused }},
-			{"duplicate", id, db.ErrDuplicate, func(_ context.Context, row *thing) error { row.Fold = "two"; return nil }},
+			{"duplicate", id, db.ErrDuplicate, func(_ context.Context, row *thing) error { row.Name = "TWO"; return nil }},
 			{"text", id, db.ErrText, func(_ context.Context, row *thing) error { row.Kind = "a\x00"; return nil }},
 			{"the id", id, nil, func(_ context.Context, row *thing) error { row.ID++; return nil }},
 		} {
@@ -122,7 +125,7 @@ func TestUpdate_refused(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
 			}
 		}
-		if got := read(t, d, id); got.Kind != "" || got.Fold != "one" {
+		if got := read(t, d, id); got.Kind != "" || got.Name != "One" {
 			t.Errorf("a refused update left %+v", got)
 		}
 		if _, err := db.ForUpdate[thing](t.Context(), d, thingRow(id)); err == nil {
@@ -153,6 +156,44 @@ func TestUpdate_joins(t *testing.T) {
 			t.Errorf("got %v and kind %q, want the update undone", err, got.Kind)
 		}
 	})
+}
+
+func TestAssign(t *testing.T) {
+	t.Parallel()
+	name, bag, parent, empty := "Other", kind("bag"), thingID(7), kind("")
+	type changes struct {
+		Name   *string  `db:"name"`
+		Kind   *kind    `db:"kind"`
+		Parent *thingID `db:"parent_id"`
+		Gone   *string  `db:"-"`
+	}
+	row := thing{Name: "One", Kind: "box"}
+	db.Assign(&row, &changes{})
+	if diff := cmp.Diff(thing{Name: "One", Kind: "box"}, row); diff != "" {
+		t.Errorf("nothing asked for (-want +got):\n%s", diff)
+	}
+	db.Assign(&row, &changes{Name: &name, Kind: &bag, Parent: &parent, Gone: &name})
+	if row.Name != "Other" || row.Kind != "bag" || row.Parent == nil || *row.Parent != 7 {
+		t.Errorf("got %+v", row)
+	}
+	if row.Parent == &parent {
+		t.Error("the row shares memory with the changes")
+	}
+	type clearing struct {
+		Kind *kind `db:"note" empty:"null"`
+	}
+	noted := struct {
+		Note *kind `db:"note"`
+	}{Note: &bag}
+	if db.Assign(&noted, &clearing{Kind: &empty}); noted.Note != nil {
+		t.Errorf("got %q, want nothing where an empty text clears", *noted.Note)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a column that the row lacks was assigned")
+		}
+	}()
+	db.Assign(&noted, &changes{Name: &name})
 }
 
 // stamped has what Update sets by itself, and a column of another table.

@@ -61,7 +61,7 @@ func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 	}
 	var w db.Where
 	w.In("k.id", ids)
-	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+keyTables+w.SQL(), w.Args()...)
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("keys by id: %w", err)
 	}
@@ -82,7 +82,7 @@ func (s *Service) ListDeploy(ctx context.Context, public *bool, limit, offset in
 	if err != nil {
 		return nil, fmt.Errorf("count deploy keys: %w", err)
 	}
-	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+keyTables+w.SQL()+" ORDER BY k.id LIMIT ? OFFSET ?",
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+w.SQL()+" ORDER BY k.id LIMIT ? OFFSET ?",
 		append(w.Args(), limit, offset)...)
 	if err != nil {
 		return nil, fmt.Errorf("list deploy keys: %w", err)
@@ -97,7 +97,7 @@ func (s *Service) RenameDeploy(ctx context.Context, id ID, title string) error {
 	if checkTitle(&f, title); f.Err() != nil {
 		return f.Err()
 	}
-	row := db.Row{Table: "ssh_keys", ID: id, Now: s.Now, Columns: keyColumns(), From: keyTables, Alias: "k"}
+	row := db.Row{Table: "ssh_keys", ID: id, Now: s.Now, Columns: keyColumns(), From: tables, Alias: "k"}
 	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, k *Key) error {
 		if k.Kind != DeployKey {
 			return errs.Missing("Key")

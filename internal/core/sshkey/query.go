@@ -12,13 +12,13 @@ import (
 	"tenon/internal/core/authz"
 )
 
-const keyTables = `ssh_keys k LEFT JOIN users u ON u.id = k.user_id`
+const tables = `ssh_keys k LEFT JOIN users u ON u.id = k.user_id`
 
 func keyColumns() string { return db.Columns[Key]("k") + ", COALESCE(u.name, '') AS owner_name" }
 
 // load reads one key or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key, error) {
-	k, err := db.Get[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+keyTables+" WHERE "+condition, args...)
+	k, err := db.Get[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+" WHERE "+condition, args...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Key")
 	}
@@ -114,7 +114,7 @@ func (s *Service) list(ctx context.Context, user authz.UserID, limit, offset int
 	if err != nil {
 		return nil, fmt.Errorf("count keys: %w", err)
 	}
-	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+keyTables+
+	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+
 		" WHERE k.user_id = ? AND k.kind = ? ORDER BY k.id LIMIT ? OFFSET ?", user, UserKey, limit, offset)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
