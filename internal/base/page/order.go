@@ -1,7 +1,6 @@
 package page
 
 import (
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -88,6 +87,27 @@ func (o Order) Desc() Order {
 		if !c.fixed {
 			c.desc = !c.desc
 		}
+		out[i] = c
+	}
+	return out
+}
+
+// Keys are the columns of the order for a list of columns, each with a comma before it, and
+// their arguments.
+func (o Order) Keys() (columns string, args []any) {
+	var b strings.Builder
+	for i, c := range o {
+		b.WriteString(", " + c.sql + " AS page_key_" + strconv.Itoa(i))
+		args = append(args, c.args...)
+	}
+	return b.String(), args
+}
+
+// Of is the order by the Keys of a subquery.
+func (o Order) Of(subquery string) Order {
+	out := make(Order, len(o))
+	for i, c := range o {
+		c.sql, c.args = subquery+".page_key_"+strconv.Itoa(i), nil
 		out[i] = c
 	}
 	return out
@@ -209,13 +229,13 @@ func (o Order) fresh() []any {
 	for i, c := range o {
 		switch c.kind {
 		case integer:
-			out[i] = new(sql.Null[int64])
+			out[i] = new(*int64)
 		case moment:
-			out[i] = new(db.NullTime)
+			out[i] = new(*db.Time)
 		case truth:
-			out[i] = new(sql.Null[bool])
+			out[i] = new(*bool)
 		default:
-			out[i] = new(sql.Null[string])
+			out[i] = new(*string)
 		}
 	}
 	return out
@@ -226,22 +246,22 @@ func texts(values []any) []*string {
 	out := make([]*string, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
-		case *sql.Null[int64]:
-			out[i] = valid(strconv.FormatInt(v.V, 10), v.Valid)
-		case *db.NullTime:
-			out[i] = valid(v.V.UTC().Format(time.RFC3339Nano), v.Valid)
-		case *sql.Null[bool]:
-			out[i] = valid(strconv.FormatBool(v.V), v.Valid)
-		case *sql.Null[string]:
-			out[i] = valid(v.V, v.Valid)
+		case **int64:
+			out[i] = written(*v, func(n int64) string { return strconv.FormatInt(n, 10) })
+		case **db.Time:
+			out[i] = written(*v, func(t db.Time) string { return t.UTC().Format(time.RFC3339Nano) })
+		case **bool:
+			out[i] = written(*v, strconv.FormatBool)
+		case **string:
+			out[i] = *v
 		}
 	}
 	return out
 }
 
-func valid(s string, ok bool) *string {
-	if !ok {
+func written[T any](v *T, write func(T) string) *string {
+	if v == nil {
 		return nil
 	}
-	return &s
+	return new(write(*v))
 }

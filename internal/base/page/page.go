@@ -21,7 +21,7 @@ var (
 // Range says which part of a list is read. The zero value is the whole list.
 type Range struct {
 	Limit     int    // rows at most; 0 for all of them, which only the server itself asks for
-	Offset    int    // rows to skip; without Keyset only
+	Offset    int    // rows to skip; with a Limit and without Keyset only
 	Keyset    bool   // read by Cursor instead of Offset; never counted
 	Cursor    string // where the page begins, "" for the start of the list
 	Back      bool   // read the page that ends at Cursor, or at the end of the list
@@ -37,23 +37,24 @@ type Page[T any] struct {
 	HasPrev bool // rows precede
 
 	order Order
-	edges [][]*string // values of the order's columns, row by row; of keyset pages only
+	edges [][]*string  // values of the order's columns, row by row; of keyset pages only
+	ends  [2][]*string // the first and the last of edges
 }
 
 // After is the cursor for the page that begins after row i. It is "" unless the page was
 // read by cursor.
-func (p *Page[T]) After(i int) string { return p.cursor(i, forward) }
+func (p *Page[T]) After(i int) string { return p.cursor(p.edge(i), forward) }
 
 // Before is the cursor for the page that ends before row i. It is "" unless the page was
 // read by cursor.
-func (p *Page[T]) Before(i int) string { return p.cursor(i, backward) }
+func (p *Page[T]) Before(i int) string { return p.cursor(p.edge(i), backward) }
 
 // Next is the cursor for the page that follows, "" at the end of the list.
 func (p *Page[T]) Next() string {
 	if !p.HasNext {
 		return ""
 	}
-	return p.After(len(p.Items) - 1)
+	return p.cursor(p.ends[1], forward)
 }
 
 // Prev is the cursor for the page before this one, "" at the start of the list.
@@ -61,14 +62,21 @@ func (p *Page[T]) Prev() string {
 	if !p.HasPrev {
 		return ""
 	}
-	return p.Before(0)
+	return p.cursor(p.ends[0], backward)
 }
 
-func (p *Page[T]) cursor(i int, direction string) string {
+func (p *Page[T]) edge(i int) []*string {
 	if i < 0 || i >= len(p.edges) {
+		return nil
+	}
+	return p.edges[i]
+}
+
+func (p *Page[T]) cursor(edge []*string, direction string) string {
+	if edge == nil {
 		return ""
 	}
-	return p.order.encode(p.edges[i], direction)
+	return p.order.encode(edge, direction)
 }
 
 // Map gives the page with each item in another form.
@@ -83,8 +91,25 @@ func Map[T, U any](p Page[T], form func(item *T) U) Page[U] {
 // With gives the page with other items, of which there are as many.
 func With[T, U any](p Page[T], items []U) Page[U] {
 	return Page[U]{
-		Items: items, Total: p.Total, Keyset: p.Keyset, HasNext: p.HasNext, HasPrev: p.HasPrev, order: p.order, edges: p.edges,
+		Items: items, Total: p.Total, Keyset: p.Keyset, HasNext: p.HasNext, HasPrev: p.HasPrev,
+		order: p.order, edges: p.edges, ends: p.ends,
 	}
+}
+
+// Without gives the page without the items that are gone by now. It leads on as before.
+func Without[T any](p Page[T], gone func(item *T) bool) Page[T] {
+	out := With(p, make([]T, 0, len(p.Items)))
+	out.edges = nil
+	for i := range p.Items {
+		if gone(&p.Items[i]) {
+			continue
+		}
+		out.Items = append(out.Items, p.Items[i])
+		if p.edges != nil {
+			out.edges = append(out.edges, p.edges[i])
+		}
+	}
+	return out
 }
 
 // Pointers gives the page with pointers to its items.
@@ -121,5 +146,8 @@ func (p *Page[T]) cut(c *Cut) {
 		p.HasNext, p.HasPrev = c.edge != nil && len(p.Items) > 0, more
 	default:
 		p.HasNext, p.HasPrev = more, c.edge != nil && len(p.Items) > 0
+	}
+	if n := len(p.edges); n > 0 {
+		p.ends = [2][]*string{p.edges[0], p.edges[n-1]}
 	}
 }

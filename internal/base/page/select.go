@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -14,6 +13,7 @@ type Query struct {
 	Columns    string // of a row
 	ColumnArgs []any
 	From       string // the tables of Columns, such as "badges b"
+	FromArgs   []any
 	Where      db.Where
 	Order      Order
 
@@ -35,7 +35,7 @@ func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], er
 	by, byArgs := c.OrderBy()
 	limit, limitArgs := c.Limit()
 	query := "SELECT " + q.Columns + c.Keys() + " FROM " + q.From
-	args := slices.Clone(q.ColumnArgs)
+	args := slices.Concat(q.ColumnArgs, q.FromArgs)
 	if q.Key == "" {
 		query += w.SQL() + by + limit
 		args = slices.Concat(args, w.Args(), byArgs, limitArgs)
@@ -55,11 +55,12 @@ func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], er
 
 // Count counts a list, to MaxCounted + 1 at most.
 func (q Query) Count(ctx context.Context, d *db.DB) (int, error) {
-	from := q.From
+	from, args := q.From, q.FromArgs
 	if q.Key != "" {
-		from = q.Narrow
+		from, args = q.Narrow, nil
 	}
-	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+from+q.Where.SQL()+" LIMIT ?) x", append(q.Where.Args(), MaxCounted+1)...)
+	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+from+q.Where.SQL()+" LIMIT ?) x",
+		slices.Concat(args, q.Where.Args(), []any{MaxCounted + 1})...)
 }
 
 // Cut is the part of an ordered list that a Range asks for, as pieces of SQL. Lists that
@@ -97,13 +98,11 @@ func (r Range) Cut(o Order) (*Cut, error) {
 
 // Keys are the columns that follow those of the rows, each with a comma before it.
 func (c *Cut) Keys() string {
-	var b strings.Builder
-	if c.keyset {
-		for i, col := range c.order {
-			b.WriteString(", " + col.sql + " AS page_key_" + strconv.Itoa(i))
-		}
+	if !c.keyset {
+		return ""
 	}
-	return b.String()
+	keys, _ := c.order.Keys() // columns with arguments have no cursors
+	return keys
 }
 
 // OrderBy is the ORDER BY clause with its arguments.

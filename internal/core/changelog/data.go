@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -187,14 +188,14 @@ func (s *Service) creditedGroups(ctx context.Context, as authz.Actor, c *config)
 		if err != nil {
 			return nil, err
 		}
-		members, _, err := s.Namespaces.Members(ctx, as, g.Place(), namespace.MemberFilter{Limit: 10_000})
+		members, err := s.Namespaces.Members(ctx, as, g.Place(), namespace.MemberFilter{Range: page.Range{Limit: 10_000, Uncounted: true}})
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range members {
+		for _, m := range members.Items {
 			out[m.UserID] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
@@ -36,52 +37,48 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 	return s.find(ctx, p, id)
 }
 
-// List gives the keys of a project by id; total counts them without limit.
-func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, limit, offset int) (list []Key, total int, err error) {
+// List gives the keys of a project by id.
+func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadDeployKeys, p.Subject()); err != nil {
-		return nil, 0, err
+		return page.Page[Key]{}, err
 	}
 	var w db.Where
 	w.And("d.project_id = ?", p.ID)
-	return s.list(ctx, w, limit, offset)
+	return s.list(ctx, w, r)
 }
 
 // list gives keys with whether they may push in any of the projects selected.
-func (s *Service) list(ctx context.Context, w db.Where, limit, offset int) (list []Key, total int, err error) {
+func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page[Key], error) {
 	type row struct {
 		ID   sshkey.ID `db:"key_id"`
 		Push int64     `db:"can_push"`
 	}
-	const from = " FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id"
-	if total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(DISTINCT d.key_id)"+from+w.SQL(), w.Args()...); err != nil {
-		return nil, 0, fmt.Errorf("count deploy keys: %w", err)
-	}
-	rows, err := db.Select[row](ctx, s.DB, "SELECT d.key_id, MAX(CASE WHEN d.can_push THEN 1 ELSE 0 END) AS can_push"+from+w.SQL()+
-		" GROUP BY d.key_id ORDER BY d.key_id LIMIT ? OFFSET ?", append(w.Args(), limit, offset)...)
+	rows, err := page.Select[row](ctx, s.DB, page.Query{
+		Columns: "x.key_id, x.can_push",
+		From: `(SELECT d.key_id, MAX(CASE WHEN d.can_push THEN 1 ELSE 0 END) AS can_push
+			FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id` + w.SQL() + " GROUP BY d.key_id) x",
+		FromArgs: w.Args(), Order: page.Order{page.ID("x.key_id")},
+	}, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list deploy keys: %w", err)
+		return page.Page[Key]{}, fmt.Errorf("list deploy keys: %w", err)
 	}
-	ids := make([]sshkey.ID, len(rows))
-	for i, r := range rows {
+	ids := make([]sshkey.ID, len(rows.Items))
+	for i, r := range rows.Items {
 		ids[i] = r.ID
 	}
 	keys, err := s.Keys.ByIDs(ctx, ids)
 	if err != nil {
-		return nil, 0, err //nolint:wrapcheck // it says what failed
+		return page.Page[Key]{}, err //nolint:wrapcheck // it says what failed
 	}
-	for _, r := range rows {
-		if k := keys[r.ID]; k != nil {
-			list = append(list, Key{k, r.Push != 0})
-		}
-	}
-	return list, total, nil
+	list := page.Map(rows, func(r *row) Key { return Key{keys[r.ID], r.Push != 0} })
+	return page.Without(list, func(k *Key) bool { return k.Key == nil }), nil
 }
 
 // ListShared gives the keys of the projects that both the actor and a user, by number or
 // username, maintain. Where there is no such project it is Forbidden.
-func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, limit, offset int) (list []Key, total int, err error) {
+func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[Key]{}, err
 	}
 	var w db.Where
 	w.And("NOT p.pending_delete")
@@ -98,21 +95,21 @@ func (s *Service) ListShared(ctx context.Context, as, user authz.Actor, limit, o
 	}
 	some, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM projects p"+w.SQL()+")", w.Args()...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("look for projects in common: %w", err)
+		return page.Page[Key]{}, fmt.Errorf("look for projects in common: %w", err)
 	}
 	if !some {
-		return nil, 0, errs.Denied("No common authorized project found")
+		return page.Page[Key]{}, errs.Denied("No common authorized project found")
 	}
-	return s.list(ctx, w, limit, offset)
+	return s.list(ctx, w, r)
 }
 
 // ListAll gives the deploy keys of the instance, or those that are public or not. Only
 // administrators may.
-func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, limit, offset int) (*sshkey.Page, error) {
+func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, r page.Range) (page.Page[*sshkey.Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListDeployKeys, authz.Subject{}); err != nil {
-		return nil, err
+		return page.Page[*sshkey.Key]{}, err
 	}
-	return s.Keys.ListDeploy(ctx, public, limit, offset) //nolint:wrapcheck // it says what failed
+	return s.Keys.ListDeploy(ctx, public, r) //nolint:wrapcheck // it says what failed
 }
 
 // Grants gives by key the projects that keys are enabled in. It asks for no permission.

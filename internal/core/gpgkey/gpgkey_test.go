@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
@@ -119,8 +120,8 @@ func TestService(t *testing.T) {
 		if _, err := s.CreateFor(ctx, root, 999, key); err == nil || err.Error() != "User not found" {
 			t.Errorf("for nobody: got %v", err)
 		}
-		if page, err := s.List(ctx, authz.Actor{}, "bob", 0, 0); err != nil || page.Total != 1 || page.Keys[0].ID != hers.ID {
-			t.Errorf("list: got %+v, %v", page, err)
+		if list, err := s.List(ctx, authz.Actor{}, "bob", page.Range{}); err != nil || list.Total != 1 || list.Items[0].ID != hers.ID {
+			t.Errorf("list: got %+v, %v", list, err)
 		}
 		if _, err := s.Find(ctx, authz.Actor{}, "bob", k.ID); err == nil || err.Error() != "GPG Key not found" {
 			t.Errorf("a key of another: got %v", err)
@@ -134,8 +135,8 @@ func TestService(t *testing.T) {
 		if err := s.Delete(ctx, as, k.ID); err != nil {
 			t.Error(err)
 		}
-		if page, err := s.ListOwn(ctx, as, 0, 0); err != nil || page.Total != 0 {
-			t.Errorf("own list: got %+v, %v, want nothing", page, err)
+		if list, err := s.ListOwn(ctx, as, page.Range{}); err != nil || list.Total != 0 {
+			t.Errorf("own list: got %+v, %v, want nothing", list, err)
 		}
 		if len(events) != 4 || events[0].(gpgkey.Added).KeyID != k.ID || events[3].(gpgkey.Removed).Fingerprint != k.Fingerprint {
 			t.Errorf("published %+v", events)

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -37,18 +38,12 @@ func (s *Service) known(ctx context.Context, as authz.Actor, user authz.UserID) 
 	return nil
 }
 
-// Page is a part of a list of keys.
-type Page struct {
-	Keys  []Key
-	Total int
-}
-
-// ListOwn gives the actor's own keys, oldest first; a limit of zero is 20.
-func (s *Service) ListOwn(ctx context.Context, as authz.Actor, limit, offset int) (*Page, error) {
+// ListOwn gives the actor's own keys, oldest first.
+func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
-		return nil, err
+		return page.Page[Key]{}, err
 	}
-	return s.list(ctx, as.UserID, limit, offset)
+	return s.list(ctx, as.UserID, r)
 }
 
 // FindOwn gives one of the actor's own keys.
@@ -60,18 +55,18 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 }
 
 // List gives the keys of the user with this number or username, to anybody.
-func (s *Service) List(ctx context.Context, as authz.Actor, user string, limit, offset int) (*Page, error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
-		return nil, err
+		return page.Page[Key]{}, err
 	}
 	if s.Accounts.Hidden(as) {
-		return nil, errs.Missing("User")
+		return page.Page[Key]{}, errs.Missing("User")
 	}
 	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says that there is no such user
+		return page.Page[Key]{}, err //nolint:wrapcheck // it says that there is no such user
 	}
-	return s.list(ctx, owner.UserID, limit, offset)
+	return s.list(ctx, owner.UserID, r)
 }
 
 // Find gives one of the keys of the user with this number or username, to anybody.
@@ -89,21 +84,14 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) 
 	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, owner.UserID)
 }
 
-func (s *Service) list(ctx context.Context, user authz.UserID, limit, offset int) (*Page, error) {
-	if limit <= 0 {
-		limit = 20
-	}
-	page := &Page{}
-	var err error
-	if page.Total, err = db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM gpg_keys WHERE user_id = ?", user); err != nil {
-		return nil, fmt.Errorf("count OpenPGP keys: %w", err)
-	}
-	page.Keys, err = db.Select[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+
-		" FROM gpg_keys k WHERE k.user_id = ? ORDER BY k.id LIMIT ? OFFSET ?", user, limit, offset)
+func (s *Service) list(ctx context.Context, user authz.UserID, r page.Range) (page.Page[Key], error) {
+	q := page.Query{Columns: db.Columns[Key]("k"), From: "gpg_keys k", Order: page.Order{page.ID("k.id")}}
+	q.Where.And("k.user_id = ?", user)
+	list, err := page.Select[Key](ctx, s.DB, q, r)
 	if err != nil {
-		return nil, fmt.Errorf("list OpenPGP keys: %w", err)
+		return list, fmt.Errorf("list OpenPGP keys: %w", err)
 	}
-	return page, nil
+	return list, nil
 }
 
 // Signer is a key together with the part of it that signed.

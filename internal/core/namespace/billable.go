@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -33,24 +34,24 @@ func (b *Billable) Removable() bool { return b.Means == ByGroup || b.Means == By
 
 // BillableFilter selects from a list of people who use seats.
 type BillableFilter struct {
-	Search        string // part of a name or username, or a whole public address
-	Sort          string // a key of billableSorts; "" is by id
-	UserID        authz.UserID
-	Limit, Offset int
+	Search string // part of a name or username, or a whole public address
+	Sort   string // a key of billableSorts; "" is by id
+	UserID authz.UserID
+	page.Range
 }
 
-var billableSorts = map[string]string{
-	"":                      "u.id",
-	"access_level_asc":      "y.level, u.id",
-	"access_level_desc":     "y.level DESC, u.id",
-	"last_joined":           "y.joined DESC, u.id DESC",
-	"oldest_joined":         "y.joined, u.id",
-	"name_asc":              "u.name_fold, u.id",
-	"name_desc":             "u.name_fold DESC, u.id DESC",
-	"oldest_sign_in":        "u.last_sign_in_at NULLS FIRST, u.id",
-	"recent_sign_in":        "u.last_sign_in_at DESC NULLS LAST, u.id",
-	"last_activity_on_asc":  "u.last_activity_on NULLS FIRST, u.id",
-	"last_activity_on_desc": "u.last_activity_on DESC NULLS LAST, u.id",
+var billableSorts = page.Orders{
+	"":                      {page.ID("u.id")},
+	"access_level_asc":      {page.Int("access_level", "y.level"), page.ID("u.id")},
+	"access_level_desc":     {page.Int("access_level", "y.level").Desc(), page.ID("u.id")},
+	"last_joined":           {page.Time("joined", "y.joined").Desc(), page.ID("u.id").Desc()},
+	"oldest_joined":         {page.Time("joined", "y.joined"), page.ID("u.id")},
+	"name_asc":              {page.Text("name", "u.name_fold"), page.ID("u.id")},
+	"name_desc":             {page.Text("name", "u.name_fold").Desc(), page.ID("u.id").Desc()},
+	"oldest_sign_in":        {page.Time("last_sign_in_at", "u.last_sign_in_at").NullLow(), page.ID("u.id")},
+	"recent_sign_in":        {page.Time("last_sign_in_at", "u.last_sign_in_at").NullLow().Desc(), page.ID("u.id")},
+	"last_activity_on_asc":  {page.Text("last_activity_on", "u.last_activity_on").NullLow(), page.ID("u.id")},
+	"last_activity_on_desc": {page.Text("last_activity_on", "u.last_activity_on").NullLow().Desc(), page.ID("u.id")},
 }
 
 // requireBillable checks that the actor may see who uses seats of a group, which must
@@ -82,16 +83,15 @@ func (s *Service) billableSQL(p Place) (query string, args []any) {
 	) x WHERE x.level >= ? GROUP BY x.user_id`, []any{p.Namespace, today, p.Namespace, today, today, authz.Guest}
 }
 
-// Billable lists who uses a seat of a top-level group; total counts them without limit. Its
-// owners may see it.
-func (s *Service) Billable(ctx context.Context, as authz.Actor, p Place, f BillableFilter) (list []Billable, total int, err error) {
+// Billable lists who uses a seat of a top-level group. Its owners may see it.
+func (s *Service) Billable(ctx context.Context, as authz.Actor, p Place, f BillableFilter) (page.Page[Billable], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {
-		return nil, 0, err
+		return page.Page[Billable]{}, err
 	}
 	return s.billable(ctx, p, f)
 }
 
-func (s *Service) billable(ctx context.Context, p Place, f BillableFilter) (list []Billable, total int, err error) {
+func (s *Service) billable(ctx context.Context, p Place, f BillableFilter) (page.Page[Billable], error) {
 	inner, args := s.billableSQL(p)
 	var w db.Where
 	w.Raw("u.state = 'active' AND u.user_type = 'human'")
@@ -103,30 +103,23 @@ func (s *Service) billable(ctx context.Context, p Place, f BillableFilter) (list
 		pattern := "%" + db.LikePattern(term) + "%"
 		w.And(`(u.name_fold LIKE ? ESCAPE '\' OR u.username_fold LIKE ? ESCAPE '\' OR u.public_email = ?)`, pattern, pattern, term)
 	}
-	from := " FROM (" + inner + ") y JOIN users u ON u.id = y.user_id" + w.SQL()
-	args = append(args, w.Args()...)
-	if total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, args...); err != nil {
-		return nil, 0, fmt.Errorf("count billable members: %w", err)
-	}
-	order, ok := billableSorts[f.Sort]
-	if !ok {
-		order = billableSorts[""]
-	}
-	list, err = db.Select[Billable](ctx, s.db, `SELECT u.id AS user_id, CASE y.rank WHEN 0 THEN 'group_member' WHEN 1 THEN 'project_member'
-		WHEN 2 THEN 'group_invite' ELSE 'project_invite' END AS means, u.last_activity_on, u.last_sign_in_at, u.created_at`+from+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+	list, err := page.Select[Billable](ctx, s.db, page.Query{
+		Columns: `u.id AS user_id, CASE y.rank WHEN 0 THEN 'group_member' WHEN 1 THEN 'project_member'
+			WHEN 2 THEN 'group_invite' ELSE 'project_invite' END AS means, u.last_activity_on, u.last_sign_in_at, u.created_at`,
+		From: "(" + inner + ") y JOIN users u ON u.id = y.user_id", FromArgs: args, Where: w, Order: billableSorts.By(f.Sort),
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list billable members: %w", err)
+		return list, fmt.Errorf("list billable members: %w", err)
 	}
 	owners, err := db.Select[authz.UserID](ctx, s.db, "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.namespace_id = ? AND "+
 		lastingOwner+" ORDER BY m.user_id LIMIT 2", p.Namespace, authz.Owner)
 	if err != nil {
-		return nil, 0, fmt.Errorf("owners of group: %w", err)
+		return list, fmt.Errorf("owners of group: %w", err)
 	}
-	for i := range list {
-		list[i].LastOwner = len(owners) == 1 && owners[0] == list[i].UserID
+	for i := range list.Items {
+		list.Items[i].LastOwner = len(owners) == 1 && owners[0] == list.Items[i].UserID
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // Seat is one membership by which somebody uses a seat.
@@ -144,50 +137,48 @@ type Seat struct {
 
 // SeatFilter selects memberships of somebody who uses a seat.
 type SeatFilter struct {
-	Invited       bool // of groups that were invited, instead of those inside
-	Limit, Offset int
+	Invited bool // of groups that were invited, instead of those inside
+	page.Range
 }
 
-// Seats lists the memberships by which somebody uses a seat of a top-level group; total
-// counts them without limit. Whoever uses none is NotFound.
-func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f SeatFilter) (list []Seat, total int, err error) {
+// Seats lists the memberships by which somebody uses a seat of a top-level group.
+// Whoever uses none is NotFound.
+func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f SeatFilter) (page.Page[Seat], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {
-		return nil, 0, err
+		return page.Page[Seat]{}, err
 	}
 	if err := s.seated(ctx, p, user); err != nil {
-		return nil, 0, err
+		return page.Page[Seat]{}, err
 	}
 	today := s.today()
-	where, args := "m.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", []any{p.Namespace}
+	var w db.Where
 	if f.Invited {
-		where = `m.namespace_id IN (SELECT g.ancestor_id FROM namespace_ancestors d JOIN shares s ON s.namespace_id = d.namespace_id
-			JOIN namespace_ancestors g ON g.namespace_id = s.group_id WHERE d.ancestor_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))`
-		args = append(args, today)
+		w.And(`m.namespace_id IN (SELECT g.ancestor_id FROM namespace_ancestors d JOIN shares s ON s.namespace_id = d.namespace_id
+			JOIN namespace_ancestors g ON g.namespace_id = s.group_id WHERE d.ancestor_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))`,
+			p.Namespace, today)
+		seen, args := s.policy.VisibleGroupsSQL(as, "n") // whoever owns this group need not see what others stand in
+		w.And(seen, args...)
+	} else {
+		w.And("m.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", p.Namespace)
 	}
-	from := ` FROM members m JOIN namespaces n ON n.id = m.namespace_id JOIN routes r ON r.namespace_id = n.id
-		LEFT JOIN projects p ON p.namespace_id = n.id
-		WHERE ` + where + " AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)"
-	args = append(args, user, today)
-	if f.Invited { // whoever owns this group need not see what others stand in
-		seen, more := s.policy.VisibleGroupsSQL(as, "n")
-		from, args = from+" AND "+seen, append(args, more...)
-	}
-	if total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, args...); err != nil {
-		return nil, 0, fmt.Errorf("count seats: %w", err)
-	}
-	list, err = db.Select[Seat](ctx, s.db, `SELECT m.id, m.namespace_id, COALESCE(p.id, n.id) AS source_id, n.kind = 'group' AS is_group,
-		r.name AS full_name, r.path AS full_path, m.created_at, m.expires_on, m.access_level`+from+" ORDER BY m.id LIMIT ? OFFSET ?",
-		append(args, f.Limit, f.Offset)...)
+	w.And("m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)", user, today)
+	list, err := page.Select[Seat](ctx, s.db, page.Query{
+		Columns: `m.id, m.namespace_id, COALESCE(p.id, n.id) AS source_id, n.kind = 'group' AS is_group,
+			r.name AS full_name, r.path AS full_path, m.created_at, m.expires_on, m.access_level`,
+		From: `members m JOIN namespaces n ON n.id = m.namespace_id JOIN routes r ON r.namespace_id = n.id
+			LEFT JOIN projects p ON p.namespace_id = n.id`,
+		Where: w, Order: page.Order{page.ID("m.id")},
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list seats: %w", err)
+		return list, fmt.Errorf("list seats: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // seated refuses people who use no seat of the group.
 func (s *Service) seated(ctx context.Context, p Place, user authz.UserID) error {
-	_, n, err := s.billable(ctx, p, BillableFilter{UserID: user, Limit: 1})
-	if err == nil && n == 0 {
+	list, err := s.billable(ctx, p, BillableFilter{UserID: user})
+	if err == nil && len(list.Items) == 0 {
 		return errs.Missing("User")
 	}
 	return err
@@ -202,13 +193,13 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user auth
 	if p.Parent != nil {
 		return errs.Bad("")
 	}
-	list, _, err := s.billable(ctx, p, BillableFilter{UserID: user, Limit: 1})
+	list, err := s.billable(ctx, p, BillableFilter{UserID: user})
 	switch {
 	case err != nil:
 		return err
-	case len(list) == 0:
+	case len(list.Items) == 0:
 		return errs.Missing("User")
-	case !list[0].Removable():
+	case !list.Items[0].Removable():
 		return errs.Bad("")
 	}
 	if m, err := s.direct(ctx, p, user); err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -55,18 +56,19 @@ func TestService_Billable(t *testing.T) {
 			{"search for a hidden address", namespace.BillableFilter{Search: "bob@example.com"}, nil},
 			{"by name", namespace.BillableFilter{Sort: "name_desc"}, []string{"eve", "dan", "cat", "bob", "ann"}},
 			{"by level", namespace.BillableFilter{Sort: "access_level_desc"}, []string{"ann", "bob", "dan", "eve", "cat"}},
-			{"by level upwards", namespace.BillableFilter{Sort: "access_level_asc", Limit: 2}, []string{"cat", "eve"}},
-			{"by activity", namespace.BillableFilter{Sort: "last_activity_on_desc", Limit: 1}, []string{"cat"}},
-			{"by sign-in", namespace.BillableFilter{Sort: "recent_sign_in", Limit: 1}, []string{"bob"}},
+			{"by level upwards", namespace.BillableFilter{Sort: "access_level_asc", Range: page.Range{Limit: 2}}, []string{"cat", "eve"}},
+			{"by activity", namespace.BillableFilter{Sort: "last_activity_on_desc", Range: page.Range{Limit: 1}}, []string{"cat"}},
+			{"by sign-in", namespace.BillableFilter{Sort: "recent_sign_in", Range: page.Range{Limit: 1}}, []string{"bob"}},
 			{"by sign-in upwards", namespace.BillableFilter{Sort: "oldest_sign_in"}, []string{"ann", "cat", "dan", "eve", "bob"}},
-			{"by activity upwards", namespace.BillableFilter{Sort: "last_activity_on_asc", Offset: 4}, []string{"cat"}},
+			{"by activity upwards", namespace.BillableFilter{Sort: "last_activity_on_asc", Range: page.Range{Offset: 4}}, []string{"cat"}},
 			{"newest", namespace.BillableFilter{Sort: "last_joined"}, []string{"eve", "cat", "bob", "dan", "ann"}},
 			{"oldest", namespace.BillableFilter{Sort: "oldest_joined"}, []string{"ann", "dan", "bob", "cat", "eve"}},
 		} {
 			if tt.f.Limit == 0 {
 				tt.f.Limit = 20
 			}
-			list, total, err := f.Billable(ctx, ann, at(top), tt.f)
+			found, err := f.Billable(ctx, ann, at(top), tt.f)
+			list, total := found.Items, found.Total
 			var got []string
 			for _, b := range list {
 				got = append(got, names[b.UserID])
@@ -75,7 +77,8 @@ func TestService_Billable(t *testing.T) {
 				t.Errorf("%s: got %v of %d, %v, want %v", tt.name, got, total, err, tt.want)
 			}
 		}
-		list, _, err := f.Billable(ctx, ann, at(top), namespace.BillableFilter{Limit: 20})
+		found, err := f.Billable(ctx, ann, at(top), namespace.BillableFilter{Range: page.Range{Limit: 20}})
+		list := found.Items
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,9 +103,9 @@ func TestService_Billable(t *testing.T) {
 			"nobody": {authz.Actor{}, top, errs.NotFound, "Group not found"}, "a group inside": {ann, sub, errs.BadRequest, "bad request"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				_, _, err := f.Billable(t.Context(), tt.as, at(tt.at), namespace.BillableFilter{Limit: 1})
+				_, err := f.Billable(t.Context(), tt.as, at(tt.at), namespace.BillableFilter{Range: page.Range{Limit: 1}})
 				wantError(t, err, tt.kind, tt.want)
-				_, _, err = f.Seats(t.Context(), tt.as, at(tt.at), bob.UserID, namespace.SeatFilter{Limit: 1})
+				_, err = f.Seats(t.Context(), tt.as, at(tt.at), bob.UserID, namespace.SeatFilter{Range: page.Range{Limit: 1}})
 				wantError(t, err, tt.kind, tt.want)
 				wantError(t, f.Unseat(t.Context(), tt.as, at(tt.at), cat.UserID), tt.kind, tt.want)
 			})
@@ -110,7 +113,8 @@ func TestService_Billable(t *testing.T) {
 
 		seats := func(as, who authz.Actor, invited bool) []string {
 			t.Helper()
-			list, total, err := f.Seats(ctx, as, at(top), who.UserID, namespace.SeatFilter{Invited: invited, Limit: 20})
+			found, err := f.Seats(ctx, as, at(top), who.UserID, namespace.SeatFilter{Invited: invited, Range: page.Range{Limit: 20}})
+			list, total := found.Items, found.Total
 			if err != nil || total != len(list) {
 				t.Errorf("seats of %s: got %d of %d, %v", who.Username, len(list), total, err)
 			}
@@ -137,7 +141,7 @@ func TestService_Billable(t *testing.T) {
 		if got, want := seats(f.admin, dan, true), []string{"hidden", "hidden / guests"}; !slices.Equal(got, want) {
 			t.Errorf("dan's for an administrator: got %v, want %v", got, want)
 		}
-		_, _, err = f.Seats(ctx, ann, at(top), stan.UserID, namespace.SeatFilter{Limit: 1})
+		_, err = f.Seats(ctx, ann, at(top), stan.UserID, namespace.SeatFilter{Range: page.Range{Limit: 1}})
 		wantError(t, err, errs.NotFound, "User not found")
 
 		wantError(t, f.Unseat(ctx, ann, at(top), ann.UserID), errs.Forbidden, "forbidden") // the last owner

@@ -12,6 +12,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -160,7 +161,8 @@ func (f *fixture) compareLists(r *rapid.T, m *changing, plain *forest, users []a
 		r.Fatal(err)
 	}
 	for _, inherited := range []bool{false, true} {
-		list, total, err := f.Members(ctx, f.admin, g.Place(), namespace.MemberFilter{Inherited: inherited, Limit: 50})
+		found, err := f.Members(ctx, f.admin, g.Place(), namespace.MemberFilter{Inherited: inherited, Range: page.Range{Limit: 50}})
+		list, total := found.Items, found.Total
 		if err != nil || total != len(list) {
 			r.Fatalf("members of %d: %d of %d, %v", at, len(list), total, err)
 		}

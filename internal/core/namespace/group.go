@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 )
@@ -84,7 +84,10 @@ var groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.na
 	g.allow_merge_on_skipped_pipeline, g.only_allow_merge_if_all_discussions_are_resolved, ` + ArchivedAbove("n.id") + ` AS archived, g.settings,
 	g.marked_for_deletion_on, ` + MarkedAbove("n.id") + ` AS marked_above`
 
-const groupFrom = ` FROM namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id`
+const (
+	groupTables = "namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id"
+	groupFrom   = " FROM " + groupTables
+)
 
 // Subject is what permissions are asked about.
 func (g *Group) Subject() authz.Subject {
@@ -166,13 +169,16 @@ type GroupFilter struct {
 	MarkedOn    string            // marked for deletion on this day, YYYY-MM-DD
 	OrderBy     string            // name, path, id, similarity; "" is name
 	Desc        bool
-	Limit       int
-	Offset      int
 	WithinBatch []ID // where not nil, only these
 	Levels      bool // read the actor's level in each
+	page.Range
 }
 
-var groupOrders = map[string]string{"": "n.name", "name": "n.name", "path": "n.path", "id": "n.id"}
+var groupOrders = page.Orders{
+	"":     {page.Text("name", "n.name"), page.ID("n.id")},
+	"path": {page.Text("path", "n.path"), page.ID("n.id")},
+	"id":   {page.ID("n.id")},
+}
 
 // Similarity is the SQL that says how near a name, folded, and a path are to what is
 // searched for, the nearest with the highest number, and its arguments.
@@ -184,46 +190,35 @@ func Similarity(nameFold, path, search string) (string, []any) {
 		[]any{fold, fold, begin, begin, "%" + begin, "%" + begin}
 }
 
-// order gives what a list is sorted by, and the arguments of it.
-func (f GroupFilter) order() (string, []any) {
+// order gives what a list is sorted by.
+func (f GroupFilter) order() page.Order {
 	if f.OrderBy == "similarity" && f.Search != "" {
 		score, args := Similarity("n.name_fold", "n.path", f.Search)
-		return score + " DESC, n.id DESC", args
-	}
-	order, direction := groupOrders[f.OrderBy], " ASC"
-	if order == "" {
-		order = "n.name"
+		return page.Order{page.Computed(score, args...).Desc(), page.ID("n.id").Desc()}
 	}
 	if f.Desc {
-		direction = " DESC"
+		return groupOrders.By(f.OrderBy).Desc()
 	}
-	if order == "n.id" {
-		return order + direction, nil
-	}
-	return order + direction + ", n.id" + direction, nil
+	return groupOrders.By(f.OrderBy)
 }
 
-// List gives the groups that the actor may see; total counts them without limit.
-func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (list []Group, total int, err error) {
+// List gives the groups that the actor may see.
+func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page.Page[Group], error) {
 	if err := s.policy.Require(ctx, as, authz.ListGroups, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[Group]{}, err
 	}
-	w := s.groupConditions(as, f)
-	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+groupFrom+w.SQL(), w.Args()...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count groups: %w", err)
-	}
-	order, by := f.order()
 	level, args := "0", []any(nil)
 	if f.Levels {
 		level, args = s.policy.LevelSQL(as, "n.id")
 	}
-	list, err = db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", "+level+" AS actor_level"+groupFrom+w.SQL()+
-		" ORDER BY "+order+" LIMIT ? OFFSET ?", slices.Concat(args, w.Args(), by, []any{f.Limit, f.Offset})...)
+	list, err := page.Select[Group](ctx, s.db, page.Query{
+		Columns: groupColumns + ", " + level + " AS actor_level", ColumnArgs: args, From: groupTables,
+		Where: s.groupConditions(as, f), Order: f.order(),
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list groups: %w", err)
+		return list, fmt.Errorf("list groups: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {

@@ -288,7 +288,8 @@ func TestService_List(t *testing.T) {
 			{"skip", ann, namespace.GroupFilter{Skip: []namespace.ID{deep.ID, internal.ID, public.ID}}, []string{"private-one"}},
 		} {
 			tt.filter.Limit = 50
-			list, total, err := f.List(t.Context(), tt.as, tt.filter)
+			found, err := f.List(t.Context(), tt.as, tt.filter)
+			list, total := found.Items, found.Total
 			var got []string
 			for _, g := range list {
 				got = append(got, g.Path)

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -117,27 +118,21 @@ func (s *Service) inviteUser(ctx context.Context, as authz.Actor, p Place, user 
 	return err
 }
 
-// Invitations lists the addresses that are invited, by id; query is part of one. Total
-// counts them without limit.
-func (s *Service) Invitations(ctx context.Context, as authz.Actor, p Place, query string, limit, offset int) (list []Invitation, total int, err error) {
+// Invitations lists the addresses that are invited, by id; query is part of one.
+func (s *Service) Invitations(ctx context.Context, as authz.Actor, p Place, query string, r page.Range) (page.Page[Invitation], error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[Invitation]{}, err
 	}
-	var w db.Where
-	w.And("namespace_id = ?", p.Namespace)
+	q := page.Query{Columns: invitationColumns, From: "invitations", Order: page.Order{page.ID("id")}}
+	q.Where.And("namespace_id = ?", p.Namespace)
 	if query != "" {
-		w.And(`email_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(query))+"%")
+		q.Where.And(`email_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(query))+"%")
 	}
-	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM invitations"+w.SQL(), w.Args()...)
+	list, err := page.Select[Invitation](ctx, s.db, q, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count invitations: %w", err)
+		return list, fmt.Errorf("list invitations: %w", err)
 	}
-	list, err = db.Select[Invitation](ctx, s.db, "SELECT "+invitationColumns+" FROM invitations"+w.SQL()+" ORDER BY id LIMIT ? OFFSET ?",
-		append(w.Args(), limit, offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list invitations: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // InvitationChanges are the attributes of an invitation that a call sets.

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -53,8 +54,7 @@ type MemberFilter struct {
 	Query     string
 	UserIDs   []authz.UserID // nil is everybody
 	Skip      []authz.UserID
-	Limit     int
-	Offset    int
+	page.Range
 }
 
 func readAbility(p Place) authz.Ability {
@@ -104,10 +104,10 @@ func (s *Service) membersSQL(as authz.Actor, p Place, inherited bool) (query str
 	) y`, append([]any{p.Namespace, today, p.Namespace, today, today}, visible...)
 }
 
-// Members lists who belongs to a place, by user id; total counts them without limit.
-func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f MemberFilter) (list []Member, total int, err error) {
+// Members lists who belongs to a place, by user id.
+func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f MemberFilter) (page.Page[Member], error) {
 	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[Member]{}, err
 	}
 	inner, args := s.membersSQL(as, p, f.Inherited)
 	var w db.Where
@@ -125,32 +125,29 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 		pattern := "%" + db.LikePattern(db.Fold(f.Query)) + "%"
 		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
-	from := " FROM (" + inner + ") z JOIN users u ON u.id = z.user_id" + w.SQL()
-	args = append(args, w.Args()...)
-	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, args...)
+	list, err := page.Select[Member](ctx, s.db, page.Query{
+		Columns: `z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at, z.depth,
+			u.user_type = 'bot' AS bot`,
+		From: "(" + inner + ") z JOIN users u ON u.id = z.user_id", FromArgs: args, Where: w, Order: page.Order{page.ID("z.user_id")},
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count members: %w", err)
+		return list, fmt.Errorf("list members: %w", err)
 	}
-	list, err = db.Select[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id,
-		z.created_at, z.depth, u.user_type = 'bot' AS bot`+from+" ORDER BY z.user_id LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list members: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // Member returns one user's membership of a place: the direct one, or where inherited is
 // wanted the one that counts.
 func (s *Service) Member(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f MemberFilter) (*Member, error) {
-	f.UserIDs, f.Limit, f.Offset = []authz.UserID{user}, 1, 0
-	list, _, err := s.Members(ctx, as, p, f)
+	f.UserIDs, f.Range = []authz.UserID{user}, page.Range{Limit: 1, Uncounted: true}
+	list, err := s.Members(ctx, as, p, f)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
+	if len(list.Items) == 0 {
 		return nil, errs.Missing("")
 	}
-	return &list[0], nil
+	return &list.Items[0], nil
 }
 
 // inheritedLevel is the highest level the user has at a place without the direct

@@ -103,7 +103,8 @@ func TestService_Members(t *testing.T) {
 		}
 		got := func(as authz.Actor, p namespace.Place, filter namespace.MemberFilter) []one {
 			filter.Limit = 50
-			list, total, err := f.Members(ctx, as, p, filter)
+			found, err := f.Members(ctx, as, p, filter)
+			list, total := found.Items, found.Total
 			if err != nil || total != len(list) {
 				t.Errorf("members: %d of %d, %v", len(list), total, err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -19,29 +20,30 @@ type Membership struct {
 
 // MembershipFilter selects memberships; the zero value selects all.
 type MembershipFilter struct {
-	Kind          Kind // GroupKind or ProjectKind; "" is both
-	Limit, Offset int
+	Kind Kind // GroupKind or ProjectKind; "" is both
+	page.Range
 }
 
 // Memberships gives what a user is a direct member of, groups first; the owner of personal
 // projects is a member of them. Only administrators may.
-func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.UserID, f MembershipFilter) (list []Membership, total int, err error) {
+func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.UserID, f MembershipFilter) (page.Page[Membership], error) {
+	none := page.Page[Membership]{}
 	if err := s.policy.Require(ctx, as, authz.ReadMemberships, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	known, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", user)
 	switch {
 	case err != nil:
-		return nil, 0, fmt.Errorf("look for user: %w", err)
+		return none, fmt.Errorf("look for user: %w", err)
 	case !known:
-		return nil, 0, errs.Missing("User")
+		return none, errs.Missing("User")
 	}
 	var w db.Where
 	if f.Kind != "" {
 		w.And("x.is_group = ?", f.Kind == GroupKind)
 	}
 	day := s.today()
-	from := ` FROM (
+	from := `(
 		SELECT n.id AS source_id, n.name AS source_name, true AS is_group, m.access_level
 			FROM members m JOIN namespaces n ON n.id = m.namespace_id AND n.kind = 'group'
 			WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
@@ -50,15 +52,14 @@ func (s *Service) Memberships(ctx context.Context, as authz.Actor, user authz.Us
 			WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
 		UNION ALL
 		SELECT p.id, p.name, false, ? FROM users u JOIN projects p ON p.parent_id = u.namespace_id AND NOT p.pending_delete WHERE u.id = ?
-	) x` + w.SQL()
-	args := append([]any{user, day, user, day, int64(authz.Owner), user}, w.Args()...)
-	if total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, args...); err != nil {
-		return nil, 0, fmt.Errorf("count memberships: %w", err)
-	}
-	list, err = db.Select[Membership](ctx, s.db, "SELECT x.source_id, x.source_name, x.is_group, x.access_level"+from+
-		" ORDER BY x.is_group DESC, x.source_id LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+	) x`
+	list, err := page.Select[Membership](ctx, s.db, page.Query{
+		Columns: "x.source_id, x.source_name, x.is_group, x.access_level", From: from,
+		FromArgs: []any{user, day, user, day, int64(authz.Owner), user}, Where: w,
+		Order: page.Order{page.Bool("is_group", "x.is_group").Desc(), page.ID("x.source_id")},
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list memberships: %w", err)
+		return none, fmt.Errorf("list memberships: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }

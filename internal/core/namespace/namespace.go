@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
 )
@@ -47,7 +48,7 @@ type Namespace struct {
 const namespaceColumns = `n.id, n.kind, n.parent_id, n.path, n.name, n.visibility, r.path AS full_path, r.name AS full_name,
 	COALESCE(g.avatar, u.avatar, '') AS avatar, u.id AS owner_id`
 
-const namespaceFrom = ` FROM namespaces n JOIN routes r ON r.namespace_id = n.id
+const namespaceTables = `namespaces n JOIN routes r ON r.namespace_id = n.id
 	LEFT JOIN groups g ON g.namespace_id = n.id
 	LEFT JOIN users u ON n.kind = 'user' AND u.namespace_id = n.id`
 
@@ -82,7 +83,7 @@ func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Namespace, error
 	}
 	var w db.Where
 	w.In("n.id", ids)
-	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+w.SQL(), w.Args()...)
+	rows, err := db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("namespaces by id: %w", err)
 	}
@@ -100,7 +101,7 @@ func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string)
 		return nil, err
 	}
 	cond, arg := byRef(ref)
-	n, err := db.Get[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+" WHERE n.kind <> 'project' AND "+cond, arg)
+	n, err := db.Get[Namespace](ctx, s.db, "SELECT "+namespaceColumns+" FROM "+namespaceTables+" WHERE n.kind <> 'project' AND "+cond, arg)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, errs.Missing("Namespace")
@@ -129,14 +130,14 @@ type NamespaceFilter struct {
 	FullPathSearch bool // look in the full path as well
 	OwnedOnly      bool
 	TopLevelOnly   bool
-	Limit, Offset  int
+	page.Range
 }
 
 // Namespaces lists the actor's own namespace and the groups it is a member of, for
-// administrators all, by id; total counts them without limit.
-func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFilter) (list []Namespace, total int, err error) {
+// administrators all, by id.
+func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFilter) (page.Page[Namespace], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[Namespace]{}, err
 	}
 	var w db.Where
 	w.Raw("n.kind <> 'project'")
@@ -160,16 +161,13 @@ func (s *Service) Namespaces(ctx context.Context, as authz.Actor, f NamespaceFil
 			w.And(`(LOWER(n.path) LIKE ? ESCAPE '\' OR n.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 		}
 	}
-	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+namespaceFrom+w.SQL(), w.Args()...)
+	list, err := page.Select[Namespace](ctx, s.db, page.Query{
+		Columns: namespaceColumns, From: namespaceTables, Where: w, Order: page.Order{page.ID("n.id")},
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count namespaces: %w", err)
+		return list, fmt.Errorf("list namespaces: %w", err)
 	}
-	list, err = db.Select[Namespace](ctx, s.db, "SELECT "+namespaceColumns+namespaceFrom+w.SQL()+" ORDER BY n.id LIMIT ? OFFSET ?",
-		append(w.Args(), f.Limit, f.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list namespaces: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // Exists reports whether a user or group holds the path below parent, nil for the top
@@ -210,7 +208,7 @@ func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, paren
 	}
 }
 
-// byRef gives the condition on namespaceFrom or groupFrom for an id in digits or a full path.
+// byRef gives the condition on namespaceTables or groupTables for an id in digits or a full path.
 func byRef(ref string) (cond string, arg any) {
 	digits := strings.TrimPrefix(ref, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {

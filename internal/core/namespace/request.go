@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -36,22 +37,18 @@ type accessRequestRow struct {
 	CreatedAt   db.Time      `db:"created_at"`
 }
 
-// Requests lists who asks to become a member, by user id; total counts them without
-// limit.
-func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, limit, offset int) (list []AccessRequest, total int, err error) {
+// Requests lists who asks to become a member, by user id.
+func (s *Service) Requests(ctx context.Context, as authz.Actor, p Place, r page.Range) (page.Page[AccessRequest], error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[AccessRequest]{}, err
 	}
-	total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM access_requests WHERE namespace_id = ?", p.Namespace)
+	q := page.Query{Columns: "user_id, created_at", From: "access_requests", Order: page.Order{page.ID("user_id")}}
+	q.Where.And("namespace_id = ?", p.Namespace)
+	list, err := page.Select[AccessRequest](ctx, s.db, q, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count access requests: %w", err)
+		return list, fmt.Errorf("list access requests: %w", err)
 	}
-	list, err = db.Select[AccessRequest](ctx, s.db, `SELECT user_id, created_at FROM access_requests WHERE namespace_id = ?
-		ORDER BY user_id LIMIT ? OFFSET ?`, p.Namespace, limit, offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list access requests: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // Request asks for membership in the actor's name. Members, and strangers to a place

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -45,9 +46,10 @@ func TestService_Request(t *testing.T) {
 		if _, err := f.Request(ctx, eve, p); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = f.Requests(ctx, bob, p, 10, 0)
+		_, err = f.Requests(ctx, bob, p, page.Range{Limit: 10})
 		wantError(t, err, errs.Forbidden, "forbidden")
-		list, total, err := f.Requests(ctx, meg, p, 1, 0)
+		found, err := f.Requests(ctx, meg, p, page.Range{Limit: 1})
+		list, total := found.Items, found.Total
 		if err != nil || total != 2 || len(list) != 1 || list[0].UserID != bob.UserID {
 			t.Errorf("list: got %+v, %d, %v", list, total, err)
 		}
@@ -68,15 +70,15 @@ func TestService_Request(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, f.Deny(ctx, meg, p, eve.UserID), errs.NotFound, "not found")
-		if _, total, err = f.Requests(ctx, meg, p, 10, 0); err != nil || total != 0 {
-			t.Errorf("in the end: got %d, %v", total, err)
+		if found, err = f.Requests(ctx, meg, p, page.Range{Limit: 10}); err != nil || found.Total != 0 {
+			t.Errorf("in the end: got %d, %v", found.Total, err)
 		}
 		if _, err := f.Request(ctx, eve, p); err != nil {
 			t.Fatal(err)
 		}
 		f.add(meg, p, eve, authz.Guest) // answers the request as well
-		if _, total, err = f.Requests(ctx, meg, p, 10, 0); err != nil || total != 0 {
-			t.Errorf("after adding: got %d, %v", total, err)
+		if found, err = f.Requests(ctx, meg, p, page.Range{Limit: 10}); err != nil || found.Total != 0 {
+			t.Errorf("after adding: got %d, %v", found.Total, err)
 		}
 	})
 }
@@ -117,7 +119,8 @@ func TestService_Invite(t *testing.T) {
 		}
 		wantError(t, invite(ann, p, "bob@example.com", authz.Guest), errs.Invalid, "User already exists in source")
 
-		list, total, err := f.Invitations(ctx, meg, p, "NEW@", 10, 0)
+		found, err := f.Invitations(ctx, meg, p, "NEW@", page.Range{Limit: 10})
+		list, total := found.Items, found.Total
 		if err != nil || total != 1 || list[0].Email != "New@example.com" || list[0].Level != authz.Developer {
 			t.Fatalf("list: got %+v, %d, %v", list, total, err)
 		}
@@ -147,8 +150,8 @@ func TestService_Invite(t *testing.T) {
 		}
 		_, err = f.Member(ctx, ann, p, late.UserID, namespace.MemberFilter{})
 		wantError(t, err, errs.NotFound, "not found")
-		if _, total, err = f.Invitations(ctx, meg, p, "", 10, 0); err != nil || total != 0 {
-			t.Errorf("in the end: got %d, %v", total, err)
+		if found, err = f.Invitations(ctx, meg, p, "", page.Range{Limit: 10}); err != nil || found.Total != 0 {
+			t.Errorf("in the end: got %d, %v", found.Total, err)
 		}
 	})
 }

@@ -112,7 +112,8 @@ func TestService_Share_groups(t *testing.T) {
 		names := func(filter namespace.GroupFilter) string {
 			t.Helper()
 			filter.Limit = 10
-			list, _, err := f.List(ctx, ann, filter)
+			found, err := f.List(ctx, ann, filter)
+			list := found.Items
 			if err != nil {
 				t.Fatal(err)
 			}

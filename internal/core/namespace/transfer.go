@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -195,13 +196,13 @@ func (s *Service) checkTransfer(ctx context.Context, as authz.Actor, g *Group, i
 }
 
 // Locations lists the groups that a group may be transferred to.
-func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f GroupFilter) (list []Group, total int, err error) {
+func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f GroupFilter) (page.Page[Group], error) {
 	g, err := s.Find(ctx, as, ref)
 	if err != nil {
-		return nil, 0, err
+		return page.Page[Group]{}, err
 	}
 	if err := s.policy.Require(ctx, as, authz.TransferGroup, g.Subject()); err != nil {
-		return nil, 0, err
+		return page.Page[Group]{}, err
 	}
 	f.Receiver, f.But, f.ButBelow = authz.Owner, g.ParentID, &g.ID
 	return s.List(ctx, as, f)

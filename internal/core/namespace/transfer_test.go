@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -72,11 +73,12 @@ func TestService_Transfer(t *testing.T) {
 		if g, err = f.Transfer(ctx, ann, "into/moving/inner", nil); err != nil || g.FullPath != "inner" || g.ParentID != nil {
 			t.Errorf("to the top: got %+v, %v", g, err)
 		}
-		_, total, err := f.Locations(ctx, ann, "inner", namespace.GroupFilter{Limit: 50})
+		found, err := f.Locations(ctx, ann, "inner", namespace.GroupFilter{Range: page.Range{Limit: 50}})
+		total := found.Total
 		if err != nil || total != 5 { // old, into, into/moving, into/taken, taken
 			t.Errorf("locations: got %d, %v", total, err)
 		}
-		_, _, err = f.Locations(ctx, bob, "old", namespace.GroupFilter{Limit: 50})
+		_, err = f.Locations(ctx, bob, "old", namespace.GroupFilter{Range: page.Range{Limit: 50}})
 		wantError(t, err, errs.Forbidden, "forbidden")
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -51,126 +52,105 @@ type Filter struct {
 	UpdatedBefore    *time.Time
 	OrderBy          string // a key of orders or sizeOrders, or similarity; "" is created_at
 	Ascending        bool
-	Limit            int
-	Offset           int
-	Uncounted        bool
+	page.Range
 }
 
-// MaxCounted is where counting ends: a longer list reports one more.
-const MaxCounted = 10000
-
-// orders are the columns a list may be sorted by. Created_at is the order of the ids.
-var orders = map[string]string{
-	"": "p.id", "id": "p.id", "created_at": "p.id", "name": "p.name_fold", "path": "p.path",
-	"updated_at": "p.updated_at", "last_activity_at": "p.last_activity_at", "star_count": "p.star_count",
+// orders are the orders of a list. Created_at is the order of the ids.
+var orders = page.Orders{
+	"":                 {page.ID("p.id")},
+	"name":             {page.Text("name", "p.name_fold"), page.ID("p.id")},
+	"path":             {page.Text("path", "p.path"), page.ID("p.id")},
+	"updated_at":       {page.Time("updated_at", "p.updated_at"), page.ID("p.id")},
+	"last_activity_at": {page.Time("last_activity_at", "p.last_activity_at"), page.ID("p.id")},
+	"star_count":       {page.Int("star_count", "p.star_count"), page.ID("p.id")},
 }
 
 const sizeOfRepository = "COALESCE((SELECT z.repository_size FROM project_measures z WHERE z.project_id = p.id), 0)"
 
 // sizeOrders are those for administrators. There are no wikis and packages yet, so that
 // all sizes of them are the same.
-var sizeOrders = map[string]string{
-	"wiki_size": "p.id * 0", "packages_size": "p.id * 0", "repository_size": sizeOfRepository,
-	"storage_size": sizeOfRepository + ` +
+var sizeOrders = page.Orders{
+	"wiki_size": {page.ID("p.id")}, "packages_size": {page.ID("p.id")},
+	"repository_size": {page.Computed(sizeOfRepository), page.ID("p.id")},
+	"storage_size": {page.Computed(sizeOfRepository + ` +
 		COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
-		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`,
-}
-
-// sorting is what a list is sorted by before the ids.
-type sorting struct {
-	by        string // SQL over the tables of Filter.from, "" for nothing
-	args      []any  // of by
-	direction string
-	ids       string // direction of the ids
-}
-
-// sql is what stands behind ORDER BY.
-func (o sorting) sql() string {
-	if o.by == "" {
-		return "p.id" + o.ids
-	}
-	return o.by + o.direction + ", p.id" + o.ids
+		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`), page.ID("p.id")},
 }
 
 // order gives what a list is sorted by. What the actor may not sort by, and similarity
 // to nothing, is the order of the ids.
-func (f Filter) order(as authz.Actor) sorting {
-	o := sorting{direction: " DESC", ids: " DESC"}
+func (f Filter) order(as authz.Actor) page.Order {
 	if f.OrderBy == "similarity" && f.Search != "" {
-		o.by, o.args = namespace.Similarity("p.name_fold", "p.path", f.Search)
-		return o
+		score, args := namespace.Similarity("p.name_fold", "p.path", f.Search)
+		return page.Order{page.Computed(score, args...).Desc(), page.ID("p.id").Desc()}
+	}
+	order := orders.By(f.OrderBy)
+	if size, ok := sizeOrders[f.OrderBy]; ok && as.Admin {
+		order = size
 	}
 	if f.Ascending {
-		o.direction, o.ids = " ASC", " ASC"
+		return order
 	}
-	if by := orders[f.OrderBy]; by != "p.id" {
-		o.by = by
-	}
-	if as.Admin && sizeOrders[f.OrderBy] != "" {
-		o.by = sizeOrders[f.OrderBy]
-	}
-	return o
+	return order.Desc()
 }
 
-// List gives the projects that the actor may see, with the actor's level in each; total
-// counts them without limit, to MaxCounted + 1 at most.
-func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (list []*Project, total int, err error) {
+// List gives the projects that the actor may see, with the actor's level in each.
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Project], error) {
+	none := page.Page[*Project]{}
 	if err := s.policy.Require(ctx, as, authz.ListProjects, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	if (f.UpdatedAfter != nil || f.UpdatedBefore != nil) && f.OrderBy != "updated_at" {
-		return nil, 0, errs.Bad("`updated_at` filter and `updated_at` sorting must be paired")
+		return none, errs.Bad("`updated_at` filter and `updated_at` sorting must be paired")
 	}
 	w, err := s.conditions(as, f)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
-	// What a member belongs to is found once, and counted on the way.
-	along := !f.Uncounted && f.least() > authz.NoAccess
-	if !f.Uncounted && !along {
-		if total, err = s.count(ctx, f, w); err != nil {
-			return nil, 0, err
-		}
-	}
-	order := f.order(as)
-	page, given := "SELECT p.id, 0 AS total"+f.from()+w.SQL()+" ORDER BY "+order.sql(), slices.Concat(w.Args(), order.args)
-	if along { // sorted as a whole: what is sorted up to a limit is sorted one by one in SQLite
-		found, by := "SELECT p.id", "found.id"+order.ids
-		if order.by != "" {
-			found, by = found+", "+order.by+" AS sorted", "found.sorted"+order.direction+", "+by
-			given = slices.Concat(order.args, given)
-		}
-		page = "WITH found AS MATERIALIZED (" + found + f.from() + w.SQL() + " ORDER BY " + order.sql() + ")" +
-			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found ORDER BY " + by
-	}
-	// Levels and columns are read for the page only, not for all that is sorted.
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", page.total, "+level+" AS actor_level"+from+
-		" JOIN ("+page+" LIMIT ? OFFSET ?) page ON page.id = p.id ORDER BY "+order.sql(),
-		slices.Concat(args, given, []any{f.Limit, f.Offset}, order.args)...)
+	q := page.Query{
+		Columns: columns + ", " + level + " AS actor_level", ColumnArgs: args, From: tables,
+		Where: w, Order: f.order(as), Key: "p.id", Narrow: f.tables(),
+	}
+	read := page.Select[row]
+	if !f.Uncounted && !f.Keyset && f.Limit > 0 && f.least() > authz.NoAccess {
+		read = listAlong
+	}
+	rows, err := read(ctx, s.db, q, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list projects: %w", err)
+		return none, fmt.Errorf("list projects: %w", err)
 	}
-	list = make([]*Project, len(rows))
-	for i := range rows {
-		list[i] = rows[i].project()
-		if along {
-			total = min(rows[i].Total, MaxCounted+1)
-		}
-	}
-	if along && len(rows) == 0 && f.Offset > 0 { // past the end
-		total, err = s.count(ctx, f, w)
-	}
-	return list, total, err
+	return page.Map(rows, func(r *row) *Project { return r.project() }), nil
 }
 
-// count counts what a filter selects, to MaxCounted + 1 at most.
-func (s *Service) count(ctx context.Context, f Filter, w db.Where) (int, error) {
-	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT p.id"+f.from()+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
+// listAlong finds what a member belongs to once, and counts it on the way. It is sorted
+// as a whole: what is sorted up to a limit is sorted one by one in SQLite.
+func listAlong(ctx context.Context, d *db.DB, q page.Query, r page.Range) (page.Page[row], error) {
+	c, err := r.Cut(q.Order)
 	if err != nil {
-		return 0, fmt.Errorf("count projects: %w", err)
+		return page.Page[row]{}, err //nolint:wrapcheck // the caller does
 	}
-	return total, nil
+	keys, keyArgs := q.Order.Keys()
+	by, byArgs := c.OrderBy()
+	found, err := r.Cut(q.Order.Of("found"))
+	if err != nil {
+		return page.Page[row]{}, err //nolint:wrapcheck // the caller does
+	}
+	foundBy, _ := found.OrderBy()
+	limit, limitArgs := c.Limit()
+	list, err := page.Read[row](ctx, d, c, "SELECT "+q.Columns+", page.total FROM "+q.From+
+		" JOIN (WITH found AS MATERIALIZED (SELECT p.id"+keys+" FROM "+q.Narrow+q.Where.SQL()+by+")"+
+		" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found"+foundBy+limit+") page ON page.id = p.id"+by,
+		slices.Concat(q.ColumnArgs, keyArgs, q.Where.Args(), byArgs, limitArgs, byArgs)...)
+	switch {
+	case err != nil:
+		return list, err //nolint:wrapcheck // the caller does
+	case len(list.Items) > 0:
+		list.Total = min(list.Items[0].Total, page.MaxCounted+1)
+	case c.Unknown(0): // past the end
+		list.Total, err = q.Count(ctx, d)
+	}
+	return list, err //nolint:wrapcheck // the caller does
 }
 
 // archived is the condition that a project is read-only.
@@ -243,9 +223,9 @@ func (f Filter) topics(w *db.Where) {
 		") GROUP BY l.project_id HAVING COUNT(DISTINCT t.name_fold) = ?)", append(args, len(names))...)
 }
 
-// from joins what the conditions speak of.
-func (f Filter) from() string {
-	tables := " FROM projects p"
+// tables joins what the conditions speak of.
+func (f Filter) tables() string {
+	tables := "projects p"
 	if f.least() == authz.NoAccess || f.Visibility != nil {
 		tables += " JOIN namespaces n ON n.id = p.namespace_id"
 	}

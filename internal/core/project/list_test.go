@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -69,7 +70,8 @@ func TestService_List(t *testing.T) {
 			{"used after a time", ann, project.Filter{ActiveAfter: &f.today}, nil},
 		} {
 			tt.filter.Limit = 10
-			list, total, err := f.List(ctx, tt.as, tt.filter)
+			found, err := f.List(ctx, tt.as, tt.filter)
+			list, total := found.Items, found.Total
 			var got, want []string
 			for _, p := range list {
 				got = append(got, p.Path)
@@ -81,19 +83,20 @@ func TestService_List(t *testing.T) {
 				t.Errorf("%s: got %v of %d, %v, want %v", tt.name, got, total, err, want)
 			}
 		}
-		_, _, err = f.List(ctx, ann, project.Filter{UpdatedAfter: &f.today, Limit: 1})
+		_, err = f.List(ctx, ann, project.Filter{UpdatedAfter: &f.today, Range: page.Range{Limit: 1}})
 		wantError(t, err, errs.BadRequest, "`updated_at` filter and `updated_at` sorting must be paired")
-		for _, page := range []struct{ limit, offset, rows int }{{1, 0, 1}, {1, 1, 1}, {1, 2, 0}} {
-			list, total, err := f.List(ctx, bob, project.Filter{Membership: true, Limit: page.limit, Offset: page.offset})
-			if err != nil || len(list) != page.rows || total != 2 {
-				t.Errorf("own projects from %d: got %d of %d, %v, want %d of 2", page.offset, len(list), total, err, page.rows)
+		for _, part := range []struct{ limit, offset, rows int }{{1, 0, 1}, {1, 1, 1}, {1, 2, 0}} {
+			found, err := f.List(ctx, bob, project.Filter{Membership: true, Range: page.Range{Limit: part.limit, Offset: part.offset}})
+			list, total := found.Items, found.Total
+			if err != nil || len(list) != part.rows || total != 2 {
+				t.Errorf("own projects from %d: got %d of %d, %v, want %d of 2", part.offset, len(list), total, err, part.rows)
 			}
 		}
 		for _, count := range []struct {
 			filter project.Filter
 			want   int
-		}{{project.Filter{Limit: 10}, 2}, {project.Filter{Membership: true, Limit: 10}, 1}} {
-			if n := dbtest.Count(t, f.db, func() { _, _, _ = f.List(ctx, bob, count.filter) }); n != count.want {
+		}{{project.Filter{Range: page.Range{Limit: 1}}, 2}, {project.Filter{Range: page.Range{Limit: 10}}, 1}, {project.Filter{Membership: true, Range: page.Range{Limit: 10}}, 1}} {
+			if n := dbtest.Count(t, f.db, func() { _, _ = f.List(ctx, bob, count.filter) }); n != count.want {
 				t.Errorf("List of %+v takes %d statements, want %d", count.filter, n, count.want)
 			}
 		}

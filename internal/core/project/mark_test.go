@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -237,7 +238,8 @@ func TestService_Archive_of_a_group_reaches_what_is_inside(t *testing.T) {
 		_, err = f.Create(ctx, bob, input("other", g, authz.Internal))
 		wantError(t, err, errs.Invalid, "namespace is not valid")
 		archived := true
-		list, total, err := f.List(ctx, bob, project.Filter{Archived: &archived, Limit: 10})
+		found, err := f.List(ctx, bob, project.Filter{Archived: &archived, Range: page.Range{Limit: 10}})
+		list, total := found.Items, found.Total
 		if err != nil || total != 1 || list[0].ID != p.ID || !list[0].Archived {
 			t.Errorf("archived projects: got %v, %d, %v", list, total, err)
 		}
@@ -296,8 +298,8 @@ func TestService_MarkGroup_closes_what_is_inside(t *testing.T) {
 			t.Errorf("project of a marked group: %+v, %v", now, err)
 		}
 		active := true
-		if list, _, err := f.List(ctx, ann, project.Filter{Active: &active, Limit: 10}); err != nil || len(list) != 1 || list[0].ID != other.ID {
-			t.Errorf("active projects: %v, %v", list, err)
+		if found, err := f.List(ctx, ann, project.Filter{Active: &active, Range: page.Range{Limit: 10}}); err != nil || len(found.Items) != 1 || found.Items[0].ID != other.ID {
+			t.Errorf("active projects: %v, %v", found.Items, err)
 		}
 		if _, err := f.spaces.Restore(ctx, ann, fmt.Sprint(g.ID)); err != nil {
 			t.Fatal(err)

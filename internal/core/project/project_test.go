@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -144,7 +145,8 @@ func TestService_Find(t *testing.T) {
 					t.Errorf("%s reads %s: %v, %v", tt.name, p.Path, err, err2)
 				}
 			}
-			list, total, err := f.List(ctx, tt.as, project.Filter{Limit: 10, Ascending: true})
+			found, err := f.List(ctx, tt.as, project.Filter{Range: page.Range{Limit: 10}, Ascending: true})
+			list, total := found.Items, found.Total
 			var got []project.ID
 			for _, p := range list {
 				got = append(got, p.ID)

@@ -35,7 +35,9 @@ var columns = `p.id, p.namespace_id, p.parent_id, p.creator_id, p.forked_from_id
 	p.autoclose_referenced_issues, p.emails_enabled, p.approvals_before_merge, p.settings,
 	p.marked_for_deletion_on, ` + namespace.MarkedAbove("p.namespace_id") + ` AS marked_above, p.pending_delete, p.import_status, p.import_error, p.last_activity_at, p.created_at, p.updated_at`
 
-const from = ` FROM projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
+const from = ` FROM ` + tables
+
+const tables = `projects p JOIN namespaces n ON n.id = p.namespace_id JOIN routes r ON r.namespace_id = p.namespace_id
 	JOIN namespaces o ON o.id = p.parent_id LEFT JOIN project_measures d ON d.project_id = p.id`
 
 // project finishes the project of a row read with the actor's level.

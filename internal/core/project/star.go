@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -59,12 +60,11 @@ type Starrer struct {
 }
 
 // Starrers lists who likes a project, but for people whose profile is closed to the
-// actor, by user id; search is part of a name or username. Total counts them without
-// limit.
-func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search string, limit, offset int) (list []Starrer, total int, err error) {
+// actor, by user id; search is part of a name or username.
+func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search string, r page.Range) (page.Page[Starrer], error) {
 	p, err := s.Find(ctx, as, ref)
 	if err != nil {
-		return nil, 0, err
+		return page.Page[Starrer]{}, err
 	}
 	var w db.Where
 	w.And("s.project_id = ?", p.ID)
@@ -76,14 +76,11 @@ func (s *Service) Starrers(ctx context.Context, as authz.Actor, ref, search stri
 		pattern := "%" + db.LikePattern(db.Fold(search)) + "%"
 		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
-	from := " FROM stars s JOIN users u ON u.id = s.user_id" + w.SQL()
-	if total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*)"+from, w.Args()...); err != nil {
-		return nil, 0, fmt.Errorf("count starrers: %w", err)
-	}
-	list, err = db.Select[Starrer](ctx, s.db, "SELECT s.user_id, s.created_at"+from+" ORDER BY s.user_id LIMIT ? OFFSET ?",
-		append(w.Args(), limit, offset)...)
+	list, err := page.Select[Starrer](ctx, s.db, page.Query{
+		Columns: "s.user_id, s.created_at", From: "stars s JOIN users u ON u.id = s.user_id", Where: w, Order: page.Order{page.ID("s.user_id")},
+	}, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list starrers: %w", err)
+		return list, fmt.Errorf("list starrers: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }

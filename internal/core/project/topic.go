@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -31,14 +32,14 @@ type Topic struct {
 	CreatedAt   db.Time `db:"created_at"`
 	UpdatedAt   db.Time `db:"updated_at"`
 
-	Projects int64 `db:"projects,readonly"` // those that the reader sees, MaxCounted + 1 where there are more
+	Projects int64 `db:"projects,readonly"` // those that the reader sees, page.MaxCounted + 1 where there are more
 }
 
 // TopicFilter selects from the list of topics.
 type TopicFilter struct {
 	Search          string // part of the name or title
 	WithoutProjects bool   // only those of no project at all
-	Limit, Offset   int
+	page.Range
 }
 
 // TopicChanges are the attributes of a topic that a call sets; nil leaves one alone.
@@ -47,19 +48,19 @@ type TopicChanges struct {
 }
 
 // topicColumns are those of Topic over the alias t; projects counts those which the actor
-// sees, and no further than to MaxCounted + 1.
+// sees, and no further than to page.MaxCounted + 1.
 func (s *Service) topicColumns(as authz.Actor) (string, []any) {
 	seen, args := s.policy.VisibleProjectsSQL(as, "n")
 	return db.Columns[Topic]("t") + `, (SELECT COUNT(*) FROM (SELECT 1 FROM project_topics l
 		JOIN projects p ON p.id = l.project_id JOIN namespaces n ON n.id = p.namespace_id
-		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, MaxCounted+1)
+		WHERE l.topic_id = t.id AND NOT p.pending_delete AND ` + seen + ` LIMIT ?) x) AS projects`, append(args, page.MaxCounted+1)
 }
 
-// ListTopics gives a page of the topics, those of most projects first, and how many
-// there are, MaxCounted + 1 at most. Projects are counted for the page only.
-func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) ([]Topic, int, error) {
+// ListTopics gives a page of the topics, those of most projects first. Projects are counted
+// for the page only.
+func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter) (page.Page[Topic], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadTopic, authz.Subject{}); err != nil {
-		return nil, 0, err
+		return page.Page[Topic]{}, err
 	}
 	var w db.Where
 	if f.Search != "" {
@@ -69,18 +70,15 @@ func (s *Service) ListTopics(ctx context.Context, as authz.Actor, f TopicFilter)
 	if f.WithoutProjects {
 		w.Raw("t.projects_count = 0")
 	}
-	total, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT 1 FROM topics t"+w.SQL()+" LIMIT ?) x", append(w.Args(), MaxCounted+1)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count topics: %w", err)
-	}
 	columns, args := s.topicColumns(as)
-	const order = " ORDER BY t.projects_count DESC, t.id"
-	list, err := db.Select[Topic](ctx, s.db, "SELECT "+columns+" FROM topics t JOIN (SELECT t.id FROM topics t"+w.SQL()+order+
-		" LIMIT ? OFFSET ?) page ON page.id = t.id"+order, append(append(args, w.Args()...), f.Limit, f.Offset)...)
+	list, err := page.Select[Topic](ctx, s.db, page.Query{
+		Columns: columns, ColumnArgs: args, From: "topics t", Where: w, Key: "t.id", Narrow: "topics t",
+		Order: page.Order{page.Int("projects", "t.projects_count").Desc(), page.ID("t.id")},
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list topics: %w", err)
+		return list, fmt.Errorf("list topics: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // FindTopic gives a topic by its number.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -31,7 +32,8 @@ func TestService_UpdateTopic_changes_no_other(t *testing.T) {
 		}
 		topic := func(name string) *project.Topic {
 			t.Helper()
-			list, _, err := f.ListTopics(ctx, ann, project.TopicFilter{Limit: 100})
+			found, err := f.ListTopics(ctx, ann, project.TopicFilter{Range: page.Range{Limit: 100}})
+			list := found.Items
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -95,29 +96,29 @@ func (s *Service) requireReceive(ctx context.Context, as authz.Actor, into *name
 }
 
 // ShareLocations lists the groups of the actor that may be invited into a project.
-func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (list []namespace.Group, total int, err error) {
+func (s *Service) ShareLocations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (page.Page[namespace.Group], error) {
 	p, err := s.Find(ctx, as, ref)
 	if err != nil {
-		return nil, 0, err
+		return page.None[namespace.Group](f.Range), err
 	}
 	if err := s.policy.Require(ctx, as, authz.ShareProject, p.Subject()); err != nil {
-		return nil, 0, err
+		return page.None[namespace.Group](f.Range), err
 	}
 	f.MemberOnly = !as.Admin
 	if some, err := s.namespaces.Invitable(ctx, p.NamespaceID, &f); err != nil || !some {
-		return nil, 0, err
+		return page.None[namespace.Group](f.Range), err
 	}
 	return s.namespaces.List(ctx, as, f)
 }
 
 // Locations lists the groups that a project may be transferred to.
-func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (list []namespace.Group, total int, err error) {
+func (s *Service) Locations(ctx context.Context, as authz.Actor, ref string, f namespace.GroupFilter) (page.Page[namespace.Group], error) {
 	p, err := s.Find(ctx, as, ref)
 	if err != nil {
-		return nil, 0, err
+		return page.None[namespace.Group](f.Range), err
 	}
 	if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
-		return nil, 0, err
+		return page.None[namespace.Group](f.Range), err
 	}
 	f.Receiver, f.But = authz.Maintainer, &p.ParentID
 	return s.namespaces.List(ctx, as, f)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -44,8 +45,8 @@ func TestService_Transfer(t *testing.T) {
 		}
 		_, err = f.Find(ctx, bob, "into/app")
 		wantError(t, err, errs.NotFound, "Project not found")
-		if _, total, err := f.List(ctx, bob, project.Filter{Membership: true, Limit: 10}); err != nil || total != 0 {
-			t.Errorf("what bob reaches: got %d, %v", total, err)
+		if found, err := f.List(ctx, bob, project.Filter{Membership: true, Range: page.Range{Limit: 10}}); err != nil || found.Total != 0 {
+			t.Errorf("what bob reaches: got %d, %v", found.Total, err)
 		}
 	})
 }
@@ -66,14 +67,16 @@ func TestService_Star(t *testing.T) {
 		}
 		_, err = f.Star(ctx, bob, "ann/app")
 		wantError(t, err, errs.NotModified, "not modified")
-		list, total, err := f.Starrers(ctx, authz.Actor{}, "ann/app", "BO", 10, 0)
+		found, err := f.Starrers(ctx, authz.Actor{}, "ann/app", "BO", page.Range{Limit: 10})
+		list, total := found.Items, found.Total
 		if err != nil || total != 1 || list[0].UserID != bob.UserID {
 			t.Errorf("starrers: got %+v, %d, %v", list, total, err)
 		}
 		starred := func(as authz.Actor, filter project.Filter) int {
 			t.Helper()
 			filter.Limit = 10
-			_, total, err := f.List(ctx, as, filter)
+			found, err := f.List(ctx, as, filter)
+			total := found.Total
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,8 +102,8 @@ func TestService_Star(t *testing.T) {
 		if got := starred(ann, project.Filter{StarredBy: bob.UserID}); got != 0 {
 			t.Errorf("stars of a closed profile: got %d", got)
 		}
-		if _, total, err = f.Starrers(ctx, ann, "ann/app", "", 10, 0); err != nil || total != 0 {
-			t.Errorf("starrers with closed profiles: got %d, %v", total, err)
+		if found, err = f.Starrers(ctx, ann, "ann/app", "", page.Range{Limit: 10}); err != nil || found.Total != 0 {
+			t.Errorf("starrers with closed profiles: got %d, %v", found.Total, err)
 		}
 		if p, err := f.Unstar(ctx, bob, "ann/app"); err != nil || p.StarCount != 0 || p.ID != app.ID {
 			t.Errorf("unstar: got %+v, %v", p, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -59,11 +60,13 @@ func TestService_Measure(t *testing.T) {
 		if want := "[{Go 75} {C++ 25}]"; err != nil || fmt.Sprint(shares) != want {
 			t.Errorf("languages: %v, %v, want %s", shares, err, want)
 		}
-		list, _, err := w.Projects.List(ctx, w.owner, project.Filter{Language: "c++", Limit: 5})
+		found, err := w.Projects.List(ctx, w.owner, project.Filter{Language: "c++", Range: page.Range{Limit: 5}})
+		list := found.Items
 		if err != nil || len(list) != 1 {
 			t.Errorf("projects in C++: %v, %v", list, err)
 		}
-		list, _, err = w.Projects.List(ctx, w.owner, project.Filter{Language: "Rust", Limit: 5})
+		found, err = w.Projects.List(ctx, w.owner, project.Filter{Language: "Rust", Range: page.Range{Limit: 5}})
+		list = found.Items
 		if err != nil || len(list) != 0 {
 			t.Errorf("projects in Rust: %v, %v", list, err)
 		}

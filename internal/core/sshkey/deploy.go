@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
@@ -72,22 +73,13 @@ func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 }
 
 // ListDeploy gives all deploy keys by id, or only those that are public or not.
-func (s *Service) ListDeploy(ctx context.Context, public *bool, limit, offset int) (*Page, error) {
+func (s *Service) ListDeploy(ctx context.Context, public *bool, r page.Range) (page.Page[*Key], error) {
 	var w db.Where
 	w.And("k.kind = ?", DeployKey)
 	if public != nil {
 		w.And("k.public = ?", *public)
 	}
-	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM ssh_keys k"+w.SQL(), w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("count deploy keys: %w", err)
-	}
-	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+w.SQL()+" ORDER BY k.id LIMIT ? OFFSET ?",
-		append(w.Args(), limit, offset)...)
-	if err != nil {
-		return nil, fmt.Errorf("list deploy keys: %w", err)
-	}
-	return &Page{Keys: s.refreshedAll(rows), Total: total}, nil
+	return s.page(ctx, w, r)
 }
 
 // RenameDeploy gives a deploy key another title, in the caller's transaction.

@@ -9,10 +9,11 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 )
 
-const tables = `ssh_keys k LEFT JOIN users u ON u.id = k.user_id`
+const tables = "ssh_keys k LEFT JOIN users u ON u.id = k.user_id"
 
 func keyColumns() string { return db.Columns[Key]("k") + ", COALESCE(u.name, '') AS owner_name" }
 
@@ -28,18 +29,12 @@ func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key
 	return s.refreshed(&k), nil
 }
 
-// Page is a part of a list of keys.
-type Page struct {
-	Keys  []*Key
-	Total int
-}
-
-// ListOwn gives the actor's own keys, oldest first; a limit of zero is 20.
-func (s *Service) ListOwn(ctx context.Context, as authz.Actor, limit, offset int) (*Page, error) {
+// ListOwn gives the actor's own keys, oldest first.
+func (s *Service) ListOwn(ctx context.Context, as authz.Actor, r page.Range) (page.Page[*Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
-		return nil, err
+		return page.Page[*Key]{}, err
 	}
-	return s.list(ctx, as.UserID, limit, offset)
+	return s.list(ctx, as.UserID, r)
 }
 
 // FindOwn gives one of the actor's own keys.
@@ -51,18 +46,18 @@ func (s *Service) FindOwn(ctx context.Context, as authz.Actor, id ID) (*Key, err
 }
 
 // List gives the keys of the user with this number or username, to anybody.
-func (s *Service) List(ctx context.Context, as authz.Actor, user string, limit, offset int) (*Page, error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.Range) (page.Page[*Key], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUserKeys, authz.Subject{}); err != nil {
-		return nil, err
+		return page.Page[*Key]{}, err
 	}
 	if s.Accounts.Hidden(as) {
-		return nil, errs.Missing("User")
+		return page.Page[*Key]{}, errs.Missing("User")
 	}
 	id, err := s.owner(ctx, user)
 	if err != nil {
-		return nil, err
+		return page.Page[*Key]{}, err
 	}
-	return s.list(ctx, id, limit, offset)
+	return s.list(ctx, id, r)
 }
 
 // Find gives one of the keys of the user with this number or username, to anybody.
@@ -106,20 +101,19 @@ func (s *Service) ByFingerprint(ctx context.Context, as authz.Actor, fingerprint
 	return s.load(ctx, "k."+column+" = ? ORDER BY k.id LIMIT 1", value)
 }
 
-func (s *Service) list(ctx context.Context, user authz.UserID, limit, offset int) (*Page, error) {
-	if limit <= 0 {
-		limit = 20
-	}
-	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM ssh_keys WHERE user_id = ? AND kind = ?", user, UserKey)
+func (s *Service) list(ctx context.Context, user authz.UserID, r page.Range) (page.Page[*Key], error) {
+	var w db.Where
+	w.And("k.user_id = ? AND k.kind = ?", user, UserKey)
+	return s.page(ctx, w, r)
+}
+
+// page reads a page of keys k by id.
+func (s *Service) page(ctx context.Context, w db.Where, r page.Range) (page.Page[*Key], error) {
+	list, err := page.Select[Key](ctx, s.DB, page.Query{Columns: keyColumns(), From: tables, Where: w, Order: page.Order{page.ID("k.id")}}, r)
 	if err != nil {
-		return nil, fmt.Errorf("count keys: %w", err)
+		return page.Page[*Key]{}, fmt.Errorf("list keys: %w", err)
 	}
-	rows, err := db.Select[Key](ctx, s.DB, "SELECT "+keyColumns()+" FROM "+tables+
-		" WHERE k.user_id = ? AND k.kind = ? ORDER BY k.id LIMIT ? OFFSET ?", user, UserKey, limit, offset)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return &Page{Total: total, Keys: s.refreshedAll(rows)}, nil
+	return page.With(list, s.refreshedAll(list.Items)), nil
 }
 
 // owner finds a user by number or username.

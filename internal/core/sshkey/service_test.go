@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/sshkey"
 )
@@ -153,12 +154,12 @@ func TestService_others(t *testing.T) {
 		wantErr(t, err, errs.NotFound, "User not found")
 
 		for _, ref := range []string{"ann", "ANN", "2"} { // root is 1
-			page, err := h.List(ctx, authz.Actor{}, ref, 0, 0)
-			if err != nil || page.Total != 1 || len(page.Keys) != 1 || page.Keys[0].ID != k.ID {
-				t.Errorf("keys of %s: got %+v, %v, want one", ref, page, err)
+			list, err := h.List(ctx, authz.Actor{}, ref, page.Range{})
+			if err != nil || list.Total != 1 || len(list.Items) != 1 || list.Items[0].ID != k.ID {
+				t.Errorf("keys of %s: got %+v, %v, want one", ref, list, err)
 			}
 		}
-		_, err = h.List(ctx, ann, "nobody", 0, 0)
+		_, err = h.List(ctx, ann, "nobody", page.Range{})
 		wantErr(t, err, errs.NotFound, "User not found")
 		if got, err := h.Find(ctx, authz.Actor{}, "ann", k.ID); err != nil || got.ID != k.ID {
 			t.Errorf("got %+v, %v", got, err)
@@ -178,8 +179,8 @@ func TestService_others(t *testing.T) {
 			t.Error(err)
 		}
 		wantErr(t, h.Delete(ctx, ann, k.ID), errs.NotFound, "Key not found")
-		if page, err := h.ListOwn(ctx, ann, 0, 0); err != nil || page.Total != 0 {
-			t.Errorf("got %+v, %v, want no key", page, err)
+		if list, err := h.ListOwn(ctx, ann, page.Range{}); err != nil || list.Total != 0 {
+			t.Errorf("got %+v, %v, want no key", list, err)
 		}
 		if last := h.events[len(h.events)-1].(sshkey.Removed); last.KeyID != k.ID || last.Fingerprint != k.SHA256 {
 			t.Errorf("got %+v, want the removal of %s", last, k.SHA256)

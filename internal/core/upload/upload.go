@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -131,21 +132,18 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 
 func (u *Upload) key() string { return fmt.Sprintf("upload/%d/%s", u.NamespaceID, u.Secret) }
 
-// List gives the uploads of a place, the newest first, and how many there are in all.
-func (s *Service) List(ctx context.Context, as authz.Actor, at namespace.Place, limit, offset int) ([]Upload, int, error) {
+// List gives the uploads of a place, the newest first.
+func (s *Service) List(ctx context.Context, as authz.Actor, at namespace.Place, r page.Range) (page.Page[Upload], error) {
 	if err := s.Policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
-		return nil, 0, err
+		return page.Page[Upload]{}, err
 	}
-	total, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM uploads WHERE namespace_id = ?", at.Namespace)
+	q := page.Query{Columns: db.Columns[Upload](""), From: "uploads", Order: page.Order{page.ID("id").Desc()}}
+	q.Where.And("namespace_id = ?", at.Namespace)
+	list, err := page.Select[Upload](ctx, s.DB, q, r)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count uploads: %w", err)
+		return list, fmt.Errorf("list uploads: %w", err)
 	}
-	list, err := db.Select[Upload](ctx, s.DB, "SELECT "+db.Columns[Upload]("")+" FROM uploads WHERE namespace_id = ? ORDER BY id DESC LIMIT ? OFFSET ?",
-		at.Namespace, limit, offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list uploads: %w", err)
-	}
-	return list, total, nil
+	return list, nil
 }
 
 // Address names an upload in its place: by number, or as links do.

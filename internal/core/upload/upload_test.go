@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
@@ -116,7 +117,8 @@ func TestService(t *testing.T) {
 			t.Errorf("by number: %q", text)
 		}
 		second := w.put(w.mary, w.shop, "b.png", "x")
-		list, total, err := w.List(ctx, w.mary, w.at(w.shop), 1, 0)
+		found, err := w.List(ctx, w.mary, w.at(w.shop), page.Range{Limit: 1})
+		list, total := found.Items, found.Total
 		if err != nil || total != 2 || len(list) != 1 || list[0].ID != second.ID {
 			t.Errorf("list: %v of %d, %v", list, total, err)
 		}
@@ -143,7 +145,7 @@ func TestService(t *testing.T) {
 		wants(t, "nobody with the link", err, errs.NotFound)
 		_, err = w.Open(ctx, w.gus, w.at(w.shop), upload.Address{ID: u.ID})
 		wants(t, "a guest with the number", err, errs.Forbidden)
-		_, _, err = w.List(ctx, w.gus, w.at(w.shop), 20, 0)
+		_, err = w.List(ctx, w.gus, w.at(w.shop), page.Range{})
 		wants(t, "a guest lists", err, errs.Forbidden)
 		wants(t, "a guest deletes", w.Delete(ctx, w.gus, w.at(w.shop), link(u)), errs.Forbidden)
 		wants(t, "a stranger deletes", w.Delete(ctx, w.stan, w.at(w.shop), link(u)), errs.NotFound)

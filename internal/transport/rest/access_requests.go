@@ -62,22 +62,19 @@ type listAccessRequestsParams struct {
 
 func (m memberSource) listRequests(ctx context.Context, as authz.Actor, p listAccessRequestsParams) (api.List[accessRequestEntity], error) {
 	none := api.List[accessRequestEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := m.s.Namespaces.Requests(ctx, as, at, p.Limit(), p.Offset())
+	list, err := m.s.Namespaces.Requests(ctx, as, at, p.Range())
 	if err != nil {
 		return none, err
 	}
-	items, err := m.s.accessRequests(ctx, list)
+	items, err := m.s.accessRequests(ctx, list.Items)
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 type requestParams struct {

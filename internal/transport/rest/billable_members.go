@@ -46,27 +46,24 @@ type billableMembersParams struct {
 
 func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billableMembersParams) (api.List[billableEntity], error) {
 	none := api.List[billableEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := s.seatPlace(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := s.Namespaces.Billable(ctx, as, at, namespace.BillableFilter{Search: p.Search, Sort: p.Sort, Limit: p.Limit(), Offset: p.Offset()})
+	list, err := s.Namespaces.Billable(ctx, as, at, namespace.BillableFilter{Search: p.Search, Sort: p.Sort, Range: p.Range()})
 	if err != nil {
 		return none, err
 	}
-	ids := make([]authz.UserID, len(list))
-	for i := range list {
-		ids[i] = list[i].UserID
+	ids := make([]authz.UserID, len(list.Items))
+	for i := range list.Items {
+		ids[i] = list.Items[i].UserID
 	}
 	users, err := s.Accounts.ByIDs(ctx, ids)
 	if err != nil {
 		return none, err
 	}
-	items := make([]billableEntity, 0, len(list))
-	for _, b := range list {
+	items := make([]billableEntity, 0, len(list.Items))
+	for _, b := range list.Items {
 		u := users[b.UserID]
 		if u == nil {
 			continue // deleted since
@@ -86,7 +83,7 @@ func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billable
 		}
 		items = append(items, e)
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 // seatEntity is a membership by which somebody uses a seat.
@@ -120,20 +117,17 @@ func (s *Server) billableIndirect(ctx context.Context, as authz.Actor, p billabl
 
 func (s *Server) seats(ctx context.Context, as authz.Actor, p billableMemberParams, f namespace.SeatFilter) (api.List[seatEntity], error) {
 	none := api.List[seatEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := s.seatPlace(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	f.Limit, f.Offset = p.Limit(), p.Offset()
-	list, total, err := s.Namespaces.Seats(ctx, as, at, p.UserID, f)
+	f.Range = p.Range()
+	list, err := s.Namespaces.Seats(ctx, as, at, p.UserID, f)
 	if err != nil {
 		return none, err
 	}
-	items := make([]seatEntity, len(list))
-	for i, seat := range list {
+	items := make([]seatEntity, len(list.Items))
+	for i, seat := range list.Items {
 		url := s.BaseURL + "/" + seat.FullPath + "/-/project_members"
 		if seat.Group {
 			url = s.BaseURL + "/groups/" + seat.FullPath + "/-/group_members"
@@ -143,7 +137,7 @@ func (s *Server) seats(ctx context.Context, as authz.Actor, p billableMemberPara
 			ExpiresAt: seat.ExpiresOn, Level: seatLevel{seat.Level.Name(), seat.Level},
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 func (s *Server) removeBillable(ctx context.Context, as authz.Actor, p memberPath) (api.None, error) {

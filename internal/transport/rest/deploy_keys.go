@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/project"
@@ -86,15 +87,13 @@ func (s *Server) projectDeployKey(k *deploykey.Key, err error) (projectDeployKey
 	return projectDeployKeyEntity{s.deployKeyOf(k.Key), k.CanPush}, nil
 }
 
-func (s *Server) projectDeployKeys(list []deploykey.Key, total int, err error) (api.List[projectDeployKeyEntity], error) {
+func (s *Server) projectDeployKeys(list page.Page[deploykey.Key], err error) (api.List[projectDeployKeyEntity], error) {
 	if err != nil {
 		return api.List[projectDeployKeyEntity]{}, err
 	}
-	items := make([]projectDeployKeyEntity, len(list))
-	for i := range list {
-		items[i] = projectDeployKeyEntity{s.deployKeyOf(list[i].Key), list[i].CanPush}
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(k *deploykey.Key) projectDeployKeyEntity {
+		return projectDeployKeyEntity{s.deployKeyOf(k.Key), k.CanPush}
+	}), nil
 }
 
 type allDeployKeysParams struct {
@@ -104,15 +103,12 @@ type allDeployKeysParams struct {
 
 func (s *Server) allDeployKeys(ctx context.Context, as authz.Actor, in allDeployKeysParams) (api.List[adminDeployKeyEntity], error) {
 	none := api.List[adminDeployKeyEntity]{}
-	if in.Keyset() {
-		return none, api.NoKeyset()
-	}
-	page, err := s.DeployKeys.ListAll(ctx, as, in.Public, in.Limit(), in.Offset())
+	list, err := s.DeployKeys.ListAll(ctx, as, in.Public, in.Range())
 	if err != nil {
 		return none, err
 	}
-	items, err := s.adminDeployKeys(ctx, page.Keys...)
-	return api.Paged(items, page.Total), err
+	items, err := s.adminDeployKeys(ctx, list.Items...)
+	return api.Listed(list, items), err
 }
 
 // adminDeployKeys adds the projects of each key.
@@ -180,14 +176,11 @@ type deployKeysParams struct {
 }
 
 func (s *Server) deployKeys(ctx context.Context, as authz.Actor, in deployKeysParams) (api.List[projectDeployKeyEntity], error) {
-	if in.Keyset() {
-		return api.List[projectDeployKeyEntity]{}, api.NoKeyset()
-	}
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return api.List[projectDeployKeyEntity]{}, err
 	}
-	return s.projectDeployKeys(s.DeployKeys.List(ctx, as, p, in.Limit(), in.Offset()))
+	return s.projectDeployKeys(s.DeployKeys.List(ctx, as, p, in.Range()))
 }
 
 type createDeployKeyParams struct {
@@ -254,12 +247,9 @@ type sharedDeployKeysParams struct {
 }
 
 func (s *Server) sharedDeployKeys(ctx context.Context, as authz.Actor, in sharedDeployKeysParams) (api.List[projectDeployKeyEntity], error) {
-	if in.Keyset() {
-		return api.List[projectDeployKeyEntity]{}, api.NoKeyset()
-	}
 	user, err := s.Accounts.ActorFor(ctx, in.UserID)
 	if err != nil {
 		return api.List[projectDeployKeyEntity]{}, err
 	}
-	return s.projectDeployKeys(s.DeployKeys.ListShared(ctx, as, user, in.Limit(), in.Offset()))
+	return s.projectDeployKeys(s.DeployKeys.ListShared(ctx, as, user, in.Range()))
 }

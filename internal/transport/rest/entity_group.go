@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -206,18 +207,19 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 	if !view.projects {
 		return e, nil
 	}
+	some := page.Range{Limit: groupProjects, Uncounted: true}
 	for _, part := range []struct {
 		into   **[]any
 		filter project.Filter
 	}{
-		{&e.Projects, project.Filter{Parent: &g.ID, Limit: groupProjects, Uncounted: true}},
-		{&e.SharedProjects, project.Filter{Parent: &g.ID, OnlyShared: true, Limit: groupProjects, Uncounted: true}},
+		{&e.Projects, project.Filter{Parent: &g.ID, Range: some}},
+		{&e.SharedProjects, project.Filter{Parent: &g.ID, OnlyShared: true, Range: some}},
 	} {
-		list, _, err := s.Projects.List(ctx, as, part.filter)
+		list, err := s.Projects.List(ctx, as, part.filter)
 		if err != nil {
 			return nil, err
 		}
-		items, err := s.projects(ctx, as, list, projectView{})
+		items, err := s.projects(ctx, as, list.Items, projectView{})
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/limit"
@@ -37,24 +38,15 @@ func gpgKeyOf(k *gpgkey.Key) gpgKeyEntity {
 	return gpgKeyEntity{ID: k.ID, Key: k.PublicKey, CreatedAt: api.Time(k.CreatedAt.Time)}
 }
 
-func gpgKeys(page *gpgkey.Page) api.List[gpgKeyEntity] {
-	items := make([]gpgKeyEntity, len(page.Keys))
-	for i := range page.Keys {
-		items[i] = gpgKeyOf(&page.Keys[i])
+func gpgKeys(list page.Page[gpgkey.Key], err error) (api.List[gpgKeyEntity], error) {
+	if err != nil {
+		return api.List[gpgKeyEntity]{}, err
 	}
-	return api.Paged(items, page.Total)
+	return api.ListOf(list, gpgKeyOf), nil
 }
 
 func (s *Server) listOwnGPGKeys(ctx context.Context, as authz.Actor, p listOwnKeysParams) (api.List[gpgKeyEntity], error) {
-	none := api.List[gpgKeyEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
-	page, err := s.GPGKeys.ListOwn(ctx, as, p.Limit(), p.Offset())
-	if err != nil {
-		return none, err
-	}
-	return gpgKeys(page), nil
+	return gpgKeys(s.GPGKeys.ListOwn(ctx, as, p.Range()))
 }
 
 type ownGPGKeyPath struct {
@@ -104,15 +96,7 @@ func (s *Server) revokeOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKe
 }
 
 func (s *Server) listGPGKeys(ctx context.Context, as authz.Actor, p listKeysParams) (api.List[gpgKeyEntity], error) {
-	none := api.List[gpgKeyEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
-	page, err := s.GPGKeys.List(ctx, as, p.User, p.Limit(), p.Offset())
-	if err != nil {
-		return none, err
-	}
-	return gpgKeys(page), nil
+	return gpgKeys(s.GPGKeys.List(ctx, as, p.User, p.Range()))
 }
 
 type gpgKeyPath struct {

@@ -53,7 +53,7 @@ func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
 	f := namespace.GroupFilter{
 		Search: p.Search, Visibility: visibilityOf(p.Visibility), Archived: p.Archived, Active: p.Active, MarkedOn: string(p.MarkedOn),
 		Attributes: p.Attributes,
-		OrderBy:    p.OrderBy, Desc: p.Sort == "desc", Limit: page.Limit(), Offset: page.Offset(),
+		OrderBy:    p.OrderBy, Desc: p.Sort == "desc", Range: page.Range(),
 	}
 	for _, id := range p.SkipGroups {
 		f.Skip = append(f.Skip, namespace.ID(id))
@@ -85,20 +85,17 @@ func (s *Server) listGroups(ctx context.Context, as authz.Actor, p listGroupsPar
 
 func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page, p *groupFilter, f namespace.GroupFilter,
 ) (api.List[groupEntity], error) {
-	if page.Keyset() {
-		return api.List[groupEntity]{}, api.NoKeyset()
-	}
 	if err := page.CheckOffset("Group"); err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	list, total, err := s.Namespaces.List(ctx, as, f)
+	list, err := s.Namespaces.List(ctx, as, f)
 	if err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	items := make([]groupEntity, len(list))
-	ids := make([]namespace.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
+	items := make([]groupEntity, len(list.Items))
+	ids := make([]namespace.ID, len(list.Items))
+	for i := range list.Items {
+		ids[i] = list.Items[i].ID
 	}
 	var sizes map[namespace.ID]namespace.Sizes
 	if p.Statistics && as.Admin { // they count projects that not everybody sees
@@ -110,13 +107,13 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 	if err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	for i := range list {
-		items[i] = s.group(&list[i], remarks)
-		if size, ok := sizes[list[i].ID]; ok {
+	for i := range list.Items {
+		items[i] = s.group(&list.Items[i], remarks)
+		if size, ok := sizes[list.Items[i].ID]; ok {
 			items[i].statistics(size)
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 type listSubgroupsParams struct {

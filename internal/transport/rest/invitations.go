@@ -84,22 +84,19 @@ type listInvitationsParams struct {
 
 func (m memberSource) listInvitations(ctx context.Context, as authz.Actor, p listInvitationsParams) (api.List[invitationEntity], error) {
 	none := api.List[invitationEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := m.s.Namespaces.Invitations(ctx, as, at, p.Query, p.Limit(), p.Offset())
+	list, err := m.s.Namespaces.Invitations(ctx, as, at, p.Query, p.Range())
 	if err != nil {
 		return none, err
 	}
-	items, err := m.s.invitations(ctx, list)
+	items, err := m.s.invitations(ctx, list.Items)
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 type inviteParams struct {

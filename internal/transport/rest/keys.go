@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -69,25 +70,17 @@ func (s *Server) key(k *sshkey.Key) keyEntity {
 	return e
 }
 
-func (s *Server) keys(page *sshkey.Page) api.List[keyEntity] {
-	items := make([]keyEntity, len(page.Keys))
-	for i, k := range page.Keys {
-		items[i] = s.key(k)
+func (s *Server) keys(list page.Page[*sshkey.Key], err error) (api.List[keyEntity], error) {
+	if err != nil {
+		return api.List[keyEntity]{}, err
 	}
-	return api.Paged(items, page.Total)
+	return api.ListOf(list, func(k **sshkey.Key) keyEntity { return s.key(*k) }), nil
 }
 
 type listOwnKeysParams struct{ api.Page }
 
 func (s *Server) listOwnKeys(ctx context.Context, as authz.Actor, p listOwnKeysParams) (api.List[keyEntity], error) {
-	if p.Keyset() {
-		return api.List[keyEntity]{}, api.NoKeyset()
-	}
-	page, err := s.Keys.ListOwn(ctx, as, p.Limit(), p.Offset())
-	if err != nil {
-		return api.List[keyEntity]{}, err
-	}
-	return s.keys(page), nil
+	return s.keys(s.Keys.ListOwn(ctx, as, p.Range()))
 }
 
 type ownKeyPath struct {
@@ -143,14 +136,7 @@ type listKeysParams struct {
 }
 
 func (s *Server) listKeys(ctx context.Context, as authz.Actor, p listKeysParams) (api.List[keyEntity], error) {
-	if p.Keyset() {
-		return api.List[keyEntity]{}, api.NoKeyset()
-	}
-	page, err := s.Keys.List(ctx, as, p.User, p.Limit(), p.Offset())
-	if err != nil {
-		return api.List[keyEntity]{}, err
-	}
-	return s.keys(page), nil
+	return s.keys(s.Keys.List(ctx, as, p.User, p.Range()))
 }
 
 type keyPath struct {

@@ -86,27 +86,24 @@ func (m memberSource) listAll(ctx context.Context, as authz.Actor, p listAllMemb
 
 func (m memberSource) page(ctx context.Context, as authz.Actor, p listMembersParams, f namespace.MemberFilter) (api.List[memberEntity], error) {
 	none := api.List[memberEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	f.Query, f.Limit, f.Offset = p.Query, p.Limit(), p.Offset()
+	f.Query, f.Range = p.Query, p.Range()
 	if len(p.UserIDs) > 0 {
 		f.UserIDs = memberIDs(p.UserIDs)
 	}
 	f.Skip = memberIDs(p.SkipUsers)
-	list, total, err := m.s.Namespaces.Members(ctx, as, at, f)
+	list, err := m.s.Namespaces.Members(ctx, as, at, f)
 	if err != nil {
 		return none, err
 	}
-	items, err := m.s.members(ctx, list, p.ShowSeatInfo)
+	items, err := m.s.members(ctx, list.Items, p.ShowSeatInfo)
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 func memberIDs(list api.Ints) []authz.UserID {

@@ -25,21 +25,18 @@ type listNamespacesParams struct {
 }
 
 func (s *Server) listNamespaces(ctx context.Context, as authz.Actor, p listNamespacesParams) (api.List[namespaceEntity], error) {
-	if p.Keyset() {
-		return api.List[namespaceEntity]{}, api.NoKeyset()
-	}
-	list, total, err := s.Namespaces.Namespaces(ctx, as, namespace.NamespaceFilter{
+	list, err := s.Namespaces.Namespaces(ctx, as, namespace.NamespaceFilter{
 		Search: p.Search, FullPathSearch: p.FullPathSearch, OwnedOnly: p.OwnedOnly, TopLevelOnly: p.TopLevelOnly,
-		Limit: p.Limit(), Offset: p.Offset(),
+		Range: p.Range(),
 	})
 	if err != nil {
 		return api.List[namespaceEntity]{}, err
 	}
-	items, err := s.namespaces(ctx, as, list)
+	items, err := s.namespaces(ctx, as, list.Items)
 	if err != nil {
 		return api.List[namespaceEntity]{}, err
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 type getNamespaceParams struct {

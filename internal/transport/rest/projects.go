@@ -105,34 +105,24 @@ func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Pa
 	if err := page.CheckOffset("Project"); err != nil {
 		return none, err
 	}
-	f.Limit, f.Offset = page.Limit(), page.Offset()
-	if page.Keyset() {
-		if p.OrderBy != "id" {
-			return none, api.NoKeyset()
-		}
-		f.Limit, f.Offset, f.Uncounted = page.Limit()+1, 0, true
+	if page.Keyset() && p.OrderBy != "id" { // the only order that the contract knows cursors of
+		return none, api.NoKeyset()
 	}
-	list, total, err := s.Projects.List(ctx, as, f)
+	f.Range = page.Range()
+	list, err := s.Projects.List(ctx, as, f)
 	if err != nil {
 		return none, err
 	}
-	var next map[string]string
-	if page.Keyset() && len(list) > page.Limit() {
-		list = list[:page.Limit()]
-		last := strconv.FormatInt(int64(list[len(list)-1].ID), 10)
-		next = map[string]string{"id_before": last}
-		if f.Ascending {
-			next = map[string]string{"id_after": last}
-		}
-	}
-	items, err := s.projects(ctx, as, list, p.view())
+	items, err := s.projects(ctx, as, list.Items, p.view())
 	if err != nil {
 		return none, err
 	}
-	if page.Keyset() {
-		return api.Keyset(items, next), nil
+	out := api.Listed(list, items)
+	if n := len(list.Items); page.Keyset() && n > 0 {
+		bound := map[bool]string{true: "id_after", false: "id_before"}[f.Ascending]
+		out = out.LedBy(bound, strconv.FormatInt(int64(list.Items[n-1].ID), 10))
 	}
-	return api.Paged(items, total), nil
+	return out, nil
 }
 
 type listUserProjectsParams struct {

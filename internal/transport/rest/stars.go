@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
@@ -52,28 +53,25 @@ type listStarrersParams struct {
 
 func (s *Server) listStarrers(ctx context.Context, as authz.Actor, p listStarrersParams) (api.List[starrerEntity], error) {
 	none := api.List[starrerEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
-	list, total, err := s.Projects.Starrers(ctx, as, p.ID, p.Search, p.Limit(), p.Offset())
+	list, err := s.Projects.Starrers(ctx, as, p.ID, p.Search, p.Range())
 	if err != nil {
 		return none, err
 	}
-	ids := make([]authz.UserID, len(list))
-	for i, one := range list {
+	ids := make([]authz.UserID, len(list.Items))
+	for i, one := range list.Items {
 		ids[i] = one.UserID
 	}
 	users, err := s.Accounts.ByIDs(ctx, ids)
 	if err != nil {
 		return none, err
 	}
-	items := make([]starrerEntity, 0, len(list))
-	for _, one := range list {
+	items := make([]starrerEntity, 0, len(list.Items))
+	for _, one := range list.Items {
 		if u := users[one.UserID]; u != nil {
 			items = append(items, starrerEntity{api.Time(one.Since.Time), s.basic(u)})
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 func (s *Server) listStarredProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
@@ -105,20 +103,17 @@ type listProjectUsersParams struct {
 
 func (s *Server) listProjectUsers(ctx context.Context, as authz.Actor, p listProjectUsersParams) (api.List[userBasic], error) {
 	none := api.List[userBasic]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	found, err := s.Projects.Find(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := s.Namespaces.Members(ctx, as, found.Place(), namespace.MemberFilter{
-		Inherited: true, Query: p.Search, Skip: memberIDs(p.SkipUsers), Limit: p.Limit(), Offset: p.Offset(),
+	list, err := s.Namespaces.Members(ctx, as, found.Place(), namespace.MemberFilter{
+		Inherited: true, Query: p.Search, Skip: memberIDs(p.SkipUsers), Range: p.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	members, err := s.members(ctx, list, false)
+	members, err := s.members(ctx, list.Items, false)
 	if err != nil {
 		return none, err
 	}
@@ -126,7 +121,7 @@ func (s *Server) listProjectUsers(ctx context.Context, as authz.Actor, p listPro
 	for i, m := range members {
 		items[i] = m.userBasic
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 // groupBrief is a group in lists of places.
@@ -139,24 +134,14 @@ type groupBrief struct {
 	FullPath  string       `json:"full_path"`
 }
 
-// pageOfBriefs answers the lists of groups in their short form.
-func (s *Server) pageOfBriefs(page api.Page, f namespace.GroupFilter,
-	list func(f namespace.GroupFilter) ([]namespace.Group, int, error),
-) (api.List[groupBrief], error) {
-	none := api.List[groupBrief]{}
-	if page.Keyset() {
-		return none, api.NoKeyset()
-	}
-	f.Limit, f.Offset = page.Limit(), page.Offset()
-	groups, total, err := list(f)
+// briefs answers the lists of groups in their short form.
+func (s *Server) briefs(list page.Page[namespace.Group], err error) (api.List[groupBrief], error) {
 	if err != nil {
-		return none, err
+		return api.List[groupBrief]{}, err
 	}
-	items := make([]groupBrief, len(groups))
-	for i, g := range groups {
-		items[i] = groupBrief{g.ID, s.BaseURL + "/groups/" + g.FullPath, g.Name, s.upload("group", int64(g.ID), g.Avatar), g.FullName, g.FullPath}
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, func(g *namespace.Group) groupBrief {
+		return groupBrief{g.ID, s.BaseURL + "/groups/" + g.FullPath, g.Name, s.upload("group", int64(g.ID), g.Avatar), g.FullName, g.FullPath}
+	}), nil
 }
 
 type listProjectGroupsParams struct {
@@ -174,14 +159,12 @@ func (s *Server) listProjectGroups(ctx context.Context, as authz.Actor, p listPr
 	if err != nil {
 		return api.List[groupBrief]{}, err
 	}
-	f := namespace.GroupFilter{Above: &found.NamespaceID, AndShared: p.WithShared, Search: p.Search}
+	f := namespace.GroupFilter{Above: &found.NamespaceID, AndShared: p.WithShared, Search: p.Search, Range: p.Range()}
 	if p.Least != nil {
 		f.SharedLevel = authz.Level(*p.Least)
 	}
 	for _, id := range p.SkipGroups {
 		f.Skip = append(f.Skip, namespace.ID(id))
 	}
-	return s.pageOfBriefs(p.Page, f, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
-		return s.Namespaces.List(ctx, as, f)
-	})
+	return s.briefs(s.Namespaces.List(ctx, as, f))
 }

@@ -53,30 +53,32 @@ type tokenAssociationsParams struct {
 // tokenAssociations gives one page of the groups and the same of the projects.
 func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenAssociationsParams) (tokenAssociationsEntity, error) {
 	out := tokenAssociationsEntity{Groups: []associatedGroup{}, Projects: []associatedProject{}}
-	if p.Keyset() {
+	if p.Keyset() { // two lists at once have no cursor
 		return out, api.NoKeyset()
 	}
+	part := p.Range()
+	part.Uncounted = true
 	if _, err := s.Accounts.OwnToken(ctx, as); err != nil {
 		return out, err
 	}
 	least := authz.Level(p.MinLevel)
-	groups, _, err := s.Namespaces.List(ctx, as, namespace.GroupFilter{MinLevel: least, Levels: true, OrderBy: "id", Limit: p.Limit(), Offset: p.Offset()})
+	groups, err := s.Namespaces.List(ctx, as, namespace.GroupFilter{MinLevel: least, Levels: true, OrderBy: "id", Range: part})
 	if err != nil {
 		return out, err
 	}
-	for i := range groups {
-		g := &groups[i]
+	for i := range groups.Items {
+		g := &groups.Items[i]
 		out.Groups = append(out.Groups, associatedGroup{
 			ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, ParentID: g.ParentID, OrganizationID: 1, Level: g.Level,
 			Visibility: g.Visibility.String(),
 		})
 	}
-	projects, _, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Ascending: true, Uncounted: true, Limit: p.Limit(), Offset: p.Offset()})
+	projects, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Ascending: true, Range: part})
 	if err != nil {
 		return out, err
 	}
-	places, twins := make([]namespace.ID, len(projects)), make([]namespace.ID, len(projects))
-	for i, found := range projects {
+	places, twins := make([]namespace.ID, len(projects.Items)), make([]namespace.ID, len(projects.Items))
+	for i, found := range projects.Items {
 		places[i], twins[i] = found.ParentID, found.NamespaceID
 	}
 	parents, owners, err := s.homes(ctx, places)
@@ -87,7 +89,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	if err != nil {
 		return out, err
 	}
-	for _, found := range projects {
+	for _, found := range projects.Items {
 		e := associatedProject{
 			ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
 			PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Visibility: found.Visibility.String(),

@@ -44,20 +44,13 @@ type listTopicsParams struct {
 }
 
 func (s *Server) listTopics(ctx context.Context, as authz.Actor, p listTopicsParams) (api.List[topicEntity], error) {
-	if p.Keyset() {
-		return api.List[topicEntity]{}, api.NoKeyset()
-	}
-	list, total, err := s.Projects.ListTopics(ctx, as, project.TopicFilter{
-		Search: p.Search, WithoutProjects: p.WithoutProjects, Limit: p.Limit(), Offset: p.Offset(),
+	list, err := s.Projects.ListTopics(ctx, as, project.TopicFilter{
+		Search: p.Search, WithoutProjects: p.WithoutProjects, Range: p.Range(),
 	})
 	if err != nil {
 		return api.List[topicEntity]{}, err
 	}
-	items := make([]topicEntity, len(list))
-	for i := range list {
-		items[i] = s.topic(&list[i])
-	}
-	return api.Paged(items, total), nil
+	return api.ListOf(list, s.topic), nil
 }
 
 type topicPath struct {

@@ -73,19 +73,13 @@ type listLocationsParams struct {
 }
 
 func (s *Server) listProjectLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
-	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
-		return s.Projects.Locations(ctx, as, p.ID, f)
-	})
+	return s.briefs(s.Projects.Locations(ctx, as, p.ID, namespace.GroupFilter{Search: p.Search, Range: p.Range()}))
 }
 
 func (s *Server) listShareLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
-	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
-		return s.Projects.ShareLocations(ctx, as, p.ID, f)
-	})
+	return s.briefs(s.Projects.ShareLocations(ctx, as, p.ID, namespace.GroupFilter{Search: p.Search, Range: p.Range()}))
 }
 
 func (s *Server) listGroupLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {
-	return s.pageOfBriefs(p.Page, namespace.GroupFilter{Search: p.Search}, func(f namespace.GroupFilter) ([]namespace.Group, int, error) {
-		return s.Namespaces.Locations(ctx, as, p.ID, f)
-	})
+	return s.briefs(s.Namespaces.Locations(ctx, as, p.ID, namespace.GroupFilter{Search: p.Search, Range: p.Range()}))
 }

@@ -98,19 +98,16 @@ type listUploadsParams struct {
 
 func (m memberSource) listUploads(ctx context.Context, as authz.Actor, p listUploadsParams) (api.List[uploadEntity], error) {
 	none := api.List[uploadEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return none, err
 	}
-	list, total, err := m.s.Uploads.List(ctx, as, at, p.Limit(), p.Offset())
+	list, err := m.s.Uploads.List(ctx, as, at, p.Range())
 	if err != nil {
 		return none, err
 	}
 	var ids []authz.UserID
-	for _, u := range list {
+	for _, u := range list.Items {
 		if u.UserID != nil {
 			ids = append(ids, *u.UserID)
 		}
@@ -119,14 +116,14 @@ func (m memberSource) listUploads(ctx context.Context, as authz.Actor, p listUpl
 	if err != nil {
 		return none, err
 	}
-	items := make([]uploadEntity, len(list))
-	for i, u := range list {
+	items := make([]uploadEntity, len(list.Items))
+	for i, u := range list.Items {
 		items[i] = uploadEntity{ID: u.ID, Size: u.Size, Filename: u.Name, CreatedAt: api.Time(u.CreatedAt.Time)}
 		if u.UserID != nil {
 			items[i].UploadedBy = minute(users[*u.UserID])
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
 
 func minute(u *account.User) *userMinute {

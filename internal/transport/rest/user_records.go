@@ -118,30 +118,27 @@ type listMembershipsParams struct {
 
 func (s *Server) listMemberships(ctx context.Context, as authz.Actor, p listMembershipsParams) (api.List[membershipEntity], error) {
 	none := api.List[membershipEntity]{}
-	if p.Keyset() {
-		return none, api.NoKeyset()
-	}
 	id, err := p.id()
 	if err != nil {
 		return none, err
 	}
-	f := namespace.MembershipFilter{Limit: p.Limit(), Offset: p.Offset()}
+	f := namespace.MembershipFilter{Range: p.Range()}
 	switch p.Type {
 	case "Project":
 		f.Kind = namespace.ProjectKind
 	case "Namespace":
 		f.Kind = namespace.GroupKind
 	}
-	list, total, err := s.Namespaces.Memberships(ctx, as, id, f)
+	list, err := s.Namespaces.Memberships(ctx, as, id, f)
 	if err != nil {
 		return none, err
 	}
-	items := make([]membershipEntity, len(list))
-	for i, m := range list {
+	items := make([]membershipEntity, len(list.Items))
+	for i, m := range list.Items {
 		items[i] = membershipEntity{SourceID: m.SourceID, SourceName: m.SourceName, SourceType: "Project", AccessLevel: m.Level}
 		if m.Group {
 			items[i].SourceType = "Namespace"
 		}
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(list, items), nil
 }
