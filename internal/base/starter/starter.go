@@ -1,5 +1,5 @@
-// Package starter has texts that a new project may begin with: ignore lists, container
-// builds and pipelines.
+// Package starter has what a new project may begin with: ignore lists, container builds,
+// pipelines, and whole trees of files.
 package starter
 
 import (
@@ -22,26 +22,32 @@ const (
 var texts embed.FS
 
 // Names lists the texts of a kind in order.
-func Names(kind Kind) []string {
-	entries, err := texts.ReadDir(string(kind))
+func Names(kind Kind) []string { return list(texts, string(kind), ".txt") }
+
+// Find gives a text by its name, whose case must match; ok is false where there is none.
+func Find(kind Kind, name string) (text string, ok bool) {
+	return read(texts, string(kind), name, ".txt")
+}
+
+// list gives the names of the files of a folder in order, without what they end in.
+func list(from embed.FS, folder, ext string) []string {
+	entries, err := from.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
-		names[i] = strings.TrimSuffix(e.Name(), ".txt")
+		names[i] = strings.TrimSuffix(e.Name(), ext)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// Find gives a text by its name, whose case must match; ok is false where there is none.
-func Find(kind Kind, name string) (text string, ok bool) {
-	for _, known := range Names(kind) {
-		if known == name {
-			b, err := texts.ReadFile(string(kind) + "/" + name + ".txt")
-			return string(b), err == nil
-		}
+// read gives one of the files that list names.
+func read(from embed.FS, folder, name, ext string) (text string, ok bool) {
+	if !slices.Contains(list(from, folder, ext), name) {
+		return "", false
 	}
-	return "", false
+	b, err := from.ReadFile(folder + "/" + name + ext)
+	return string(b), err == nil
 }

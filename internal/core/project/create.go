@@ -20,7 +20,7 @@ type Input struct {
 	Readme       bool
 	ObjectFormat string // sha1 or sha256, "" is sha1
 	ImportURL    string
-	Template     string // name of a built-in template; there is none
+	Template     string // name of a built-in template, see package starter
 	TemplateID   *ID    // project whose branches and tags the new one starts with
 	Changes
 }
@@ -101,11 +101,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if from.template, err = s.template(ctx, as, in); err != nil {
 		return nil, err
 	}
+	if from.builtin, err = builtin(in); err != nil {
+		return nil, err
+	}
 	p, err := s.build(as, in, parent)
 	if err != nil {
 		return nil, err
 	}
-	if from.address != "" || from.template != nil {
+	if from != (origin{}) {
 		p.ImportStatus, in.Readme = ImportScheduled, false
 	}
 	fields := check(p, nil)
@@ -122,7 +125,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	if err := fields.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.insert(ctx, as, p, func(ctx context.Context) error { return s.scheduleImport(ctx, p, from) }); err != nil {
+	if err := s.insert(ctx, as, p, func(ctx context.Context) error { return s.scheduleImport(ctx, as, p, from) }); err != nil {
 		return nil, err
 	}
 	return s.makeRepository(ctx, as, p, in)

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
 )
 
@@ -43,6 +44,36 @@ type origin struct {
 	user    *url.Userinfo
 
 	template *Project
+	builtin  string // name of a built-in template, "" for none
+}
+
+// FillTemplate is the job that fills the repository of a new project from a built-in template.
+type FillTemplate struct {
+	ProjectID ID           `json:"project_id"`
+	Template  string       `json:"template"`
+	By        authz.UserID `json:"by"` // who made the project
+}
+
+// Kind names the job.
+func (FillTemplate) Kind() string { return "project_template" }
+
+// unknownTemplate refuses a template that is not there or that the actor may not read.
+func unknownTemplate(what string) error {
+	var f errs.Fields
+	f.Add("template", fmt.Sprintf("'%s' is unknown or invalid", what))
+	return f.Err()
+}
+
+// builtin gives the name of the built-in template that was asked for, "" where none was.
+func builtin(in Input) (string, error) {
+	if in.Template == "" {
+		return "", nil
+	}
+	t, ok := starter.Project(in.Template)
+	if !ok {
+		return "", unknownTemplate(in.Template)
+	}
+	return t.Name, nil
 }
 
 // Templated says that a new project is to start with what another one holds.
@@ -54,14 +85,6 @@ type Templated struct {
 // template finds the project that a new one starts with, nil for none. One whose code
 // the actor may not read is as unknown as one that is not there.
 func (s *Service) template(ctx context.Context, as authz.Actor, in Input) (*Project, error) {
-	unknown := func(what string) error {
-		var f errs.Fields
-		f.Add("template", fmt.Sprintf("'%s' is unknown or invalid", what))
-		return f.Err()
-	}
-	if in.Template != "" {
-		return nil, unknown(in.Template)
-	}
 	if in.TemplateID == nil {
 		return nil, nil
 	}
@@ -70,7 +93,7 @@ func (s *Service) template(ctx context.Context, as authz.Actor, in Input) (*Proj
 		err = s.policy.Require(ctx, as, authz.ReadCode, p.Subject())
 	}
 	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) {
-		return nil, unknown(fmt.Sprint(*in.TemplateID))
+		return nil, unknownTemplate(fmt.Sprint(*in.TemplateID))
 	}
 	return p, err
 }
@@ -98,9 +121,12 @@ func (s *Service) checkImport(address string) (origin, error) {
 }
 
 // scheduleImport enqueues the import in the transaction that makes the project.
-func (s *Service) scheduleImport(ctx context.Context, p *Project, from origin) error {
+func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project, from origin) error {
 	if from.template != nil {
 		return s.bus.Publish(ctx, Templated{ProjectID: p.ID, SourceID: from.template.ID})
+	}
+	if from.builtin != "" {
+		return s.jobs.Enqueue(ctx, FillTemplate{ProjectID: p.ID, Template: from.builtin, By: as.UserID})
 	}
 	if from.address == "" {
 		return nil

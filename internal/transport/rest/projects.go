@@ -168,7 +168,7 @@ type newProject struct {
 	Readme            bool        `param:"initialize_with_readme" doc:"Start with a README.md"`
 	ObjectFormat      string      `param:"repository_object_format" values:"sha1,sha256" doc:"Hash of git's objects"`
 	ImportURL         string      `param:"import_url" doc:"Address to import from"`
-	TemplateName      string      `param:"template_name" doc:"Template to start with"`
+	TemplateName      string      `param:"template_name" doc:"Built-in template to start with: dotnetcore, express, gomicro, hugo, jekyll, plainhtml, rails or spring"`
 	TemplateProjectID *project.ID `param:"template_project_id" doc:"Project to take as a template"`
 	UseCustomTemplate bool        `param:"use_custom_template" doc:"Given with template_project_id"`
 	_                 struct{}    `exclusive:"import_url,template_name,template_project_id"`

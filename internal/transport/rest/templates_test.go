@@ -53,7 +53,15 @@ func TestTemplates(t *testing.T) {
 		p.want("", "GET", at+"/poems", "", 400, `{"error":"type does not have a valid value"}`)
 		p.want("", "GET", "/projects/999/templates/licenses", "", 404, `{"message":"404 Project Not Found"}`)
 
-		p.want(ann, "POST", "/projects", "name=a&template_name=rails", 400, `{"message":{"template":["'rails' is unknown or invalid"]}}`)
+		p.want(ann, "POST", "/projects", "name=a&template_name=nothing", 400, `{"message":{"template":["'nothing' is unknown or invalid"]}}`)
+		if made := get[gitlab.Project](p, ann, "POST", "/projects", "name=rails&template_name=rails", 201); made.ImportStatus != "scheduled" {
+			t.Errorf("from a template: %q", made.ImportStatus)
+		}
+		for _, kind := range []string{"dockerfiles", "gitignores", "gitlab_ci_ymls", "licenses"} {
+			if list := get[[]gitlab.ProjectTemplate](p, "", "GET", "/templates/"+kind+"?per_page=100", "", 200); len(list) < 25 {
+				t.Errorf("%d %s, want 25 or more", len(list), kind)
+			}
+		}
 		secret := get[gitlab.Project](p, ann, "POST", "/projects", "name=template&visibility=private", 201)
 		body := fmt.Sprintf("name=copy&use_custom_template=true&template_project_id=%d", secret.ID)
 		p.want(bob, "POST", "/projects", body, 400, fmt.Sprintf(`{"message":{"template":["'%d' is unknown or invalid"]}}`, secret.ID))
