@@ -218,8 +218,8 @@ func (g *Git) output(ctx context.Context, c call, limit int) ([]byte, error) {
 }
 
 // feed copies input to a process. It is not waited for, because a client may neither
-// send nor go away after the process has ended: it ends when the input does, which for
-// the body of a request is the end of its handler at the latest.
+// send nor go away after the process has ended: it ends when the input does. Whoever gives
+// input that must not be read afterwards, such as the body of a request, joins that input.
 func feed(pipe io.WriteCloser, in io.Reader) {
 	_, _ = io.Copy(pipe, in) // a process that stops reading says why by its exit code
 	_ = pipe.Close()

@@ -196,7 +196,7 @@ func peek(ctx context.Context, in *bufio.Reader, n int) (head []byte, err error)
 }
 
 // interruptible waits for fn, which reads from a client, or for the end of ctx. fn itself
-// ends when the input does: for a request's body with its handler at the latest.
+// ends when the input does, as feed.
 func interruptible(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- fn() }()

@@ -81,6 +81,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	body := joinBody(w, r)
+	defer body.join() // before the server reads the next request
 	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
 	w.Header().Set("Pragma", "no-cache")
 	w.Header().Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
@@ -108,6 +110,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case service == receivePack && access.Write:
 		h.push(w, r, t, as, p)
+		body.join()
+		body.drain()
 	case service == uploadPack && access.Read:
 		h.fetch(w, r, t, as, p)
 	default:
