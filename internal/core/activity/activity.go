@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // Actions of the feed.
@@ -42,18 +43,20 @@ type Entry struct {
 
 // Deps is what a Recorder is made of.
 type Deps struct {
-	DB  *db.DB
-	Now func() time.Time
+	DB       *db.DB
+	Settings *setting.Store
+	Now      func() time.Time
 }
 
 // Recorder writes the feed.
 type Recorder struct {
-	db  *db.DB
-	now func() time.Time
+	db       *db.DB
+	settings *setting.Store
+	now      func() time.Time
 }
 
 // New builds a recorder.
-func New(d Deps) *Recorder { return &Recorder{db: d.DB, now: d.Now} }
+func New(d Deps) *Recorder { return &Recorder{db: d.DB, settings: d.Settings, now: d.Now} }
 
 type row struct {
 	ID          int64   `db:"id"`

@@ -116,39 +116,33 @@ type push struct {
 	RefType     string  `json:"ref_type"`
 	CommitFrom  *string `json:"commit_from"`
 	CommitTo    *string `json:"commit_to"`
-	Ref         string  `json:"ref"`
+	Ref         *string `json:"ref"` // null in an entry for many references
 	CommitTitle *string `json:"commit_title"`
 	RefCount    *int    `json:"ref_count"` // of a push of many references, which is one entry
 }
 
-// maxRefs is how many references of one push have entries of their own.
-const maxRefs = 3
-
-// Pushed records moved branches and tags.
+// Pushed records moved branches and tags: each by itself, or all of a kind as one entry
+// where one push has more of them than the settings say.
 func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
-	var changes []repo.PushedRef
+	kinds := map[repo.PushKind]int{}
 	for _, c := range e.Changes {
-		if c.Ref.IsBranch() || c.Ref.IsTag() {
-			changes = append(changes, c)
-		}
+		kinds[c.Kind()]++
 	}
-	if len(changes) > maxRefs {
-		n := len(changes)
-		return r.pushed(ctx, e, push{Action: Pushed, RefType: "branch", RefCount: &n})
-	}
-	for _, c := range changes {
-		p := push{
-			Action: Pushed, RefType: "branch", Ref: c.Ref.Short(), CommitCount: c.CommitCount,
-			CommitFrom: id(c.Old), CommitTo: id(c.New), CommitTitle: some(c.CommitTitle),
+	limit := r.settings.Current().PushEventActivitiesLimit
+	for _, c := range e.Changes {
+		kind := c.Kind()
+		n := kinds[kind]
+		if kind.RefType == "" || n == 0 {
+			continue
 		}
-		if c.Ref.IsTag() {
-			p.RefType = "tag"
-		}
-		switch {
-		case c.Created():
-			p.Action = Created
-		case c.Deleted():
-			p.Action = "removed"
+		p := push{Action: kind.Action, RefType: kind.RefType}
+		if n > limit {
+			kinds[kind] = 0 // the others are in this entry
+			p.RefCount = &n
+		} else {
+			name := c.Ref.Short()
+			p.Ref, p.CommitCount, p.CommitTitle = &name, c.CommitCount, some(c.CommitTitle)
+			p.CommitFrom, p.CommitTo = id(c.Old), id(c.New)
 		}
 		if err := r.pushed(ctx, e, p); err != nil {
 			return err
@@ -159,7 +153,7 @@ func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
 
 func (r *Recorder) pushed(ctx context.Context, e repo.Pushed, p push) error {
 	action := Pushed
-	if p.Action == "removed" {
+	if p.Action == "removed" && p.RefCount == nil {
 		action = Destroyed
 	}
 	return r.Record(ctx, Entry{ProjectID: e.ProjectID, AuthorID: e.By.UserID, Action: action, Payload: p})

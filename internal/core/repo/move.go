@@ -31,6 +31,30 @@ func (c RefChange) update() gitcmd.RefUpdate {
 	return gitcmd.RefUpdate{Ref: c.Ref, Old: c.Old, New: c.New}
 }
 
+// PushKind is what changes of a push have in common that the record of activity sums up.
+type PushKind struct {
+	RefType string // branch, tag, or "" for other references
+	Action  string // created, removed, pushed
+}
+
+// Kind says what the change does to a reference of which type.
+func (c RefChange) Kind() PushKind {
+	k := PushKind{Action: "pushed"}
+	switch {
+	case c.Ref.IsBranch():
+		k.RefType = "branch"
+	case c.Ref.IsTag():
+		k.RefType = "tag"
+	}
+	switch {
+	case c.Deleted():
+		k.Action = "removed"
+	case c.Created():
+		k.Action = "created"
+	}
+	return k
+}
+
 // Source says through which door references were moved.
 type Source string
 
@@ -52,7 +76,8 @@ type Pushed struct {
 	Changes   []PushedRef
 }
 
-// PushedRef is one moved reference with what the record of activity says of it.
+// PushedRef is one moved reference with what the record of activity says of it. Where one
+// push has more changes of a kind than have activities of their own, the rest is zero.
 type PushedRef struct {
 	RefChange
 	CommitCount int64
@@ -80,12 +105,8 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 		return err
 	}
 	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, By: as, Source: source}
-	for _, c := range changes {
-		described, err := describe(ctx, r, p, c)
-		if err != nil {
-			return err
-		}
-		event.Changes = append(event.Changes, described)
+	if event.Changes, err = s.describeAll(ctx, r, p, changes); err != nil {
+		return err
 	}
 	intent, err := s.intend(ctx, event, branch)
 	if err != nil {
@@ -146,6 +167,27 @@ func (s *Service) adoptBranch(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 		}
 	}
 	return names[0], nil
+}
+
+// describeAll describes the changes that have activities of their own.
+func (s *Service) describeAll(ctx context.Context, r *gitcmd.Repo, p *project.Project, changes []RefChange) ([]PushedRef, error) {
+	kinds := map[PushKind]int{}
+	for _, c := range changes {
+		kinds[c.Kind()]++
+	}
+	limit := s.settings.Current().PushEventActivitiesLimit
+	out := make([]PushedRef, len(changes))
+	for i, c := range changes {
+		out[i].RefChange = c
+		if kinds[c.Kind()] > limit {
+			continue
+		}
+		var err error
+		if out[i], err = describe(ctx, r, p, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // describe reads what the record of activity says of a change. It comes before the

@@ -1,0 +1,70 @@
+package repo_test
+
+import (
+	"fmt"
+	"testing"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/repo"
+)
+
+// What a push of many references costs does not depend on how many they are: the same
+// statements, the same processes, and none of them for each reference.
+func TestPush_many(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		main := w.put("main", "a", "a\n").ID
+		next := w.put("next", "b", "b\n").ID
+		type cost struct {
+			statements uint64
+			processes  int64
+		}
+		move := func(changes []repo.RefChange) cost {
+			t.Helper()
+			w.git.Trim() // nothing is remembered, no process is open
+			statements, started := w.DB.Statements(), w.git.Started()
+			push, err := w.repos.BeginPush(ctx, w.maintainer, w.as(w.maintainer))
+			check(t, err)
+			refusal, err := push.Check(ctx, w.open(), changes, nil)
+			if err != nil || refusal != "" {
+				t.Fatalf("check: %q, %v", refusal, err)
+			}
+			results, _, err := push.Apply(ctx, changes)
+			check(t, err)
+			for _, r := range results {
+				if r.Reason != "" {
+					t.Fatalf("%s: %s", r.Ref, r.Reason)
+				}
+			}
+			return cost{w.DB.Statements() - statements, w.git.Started() - started}
+		}
+		costs := map[string][2]cost{}
+		for i, n := range []int{100, 1000} {
+			steps := map[string][]repo.RefChange{}
+			for k := range n {
+				for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
+					name := ref(t, fmt.Sprintf("%smany/%d-%d", prefix, i, k))
+					steps["make"] = append(steps["make"], repo.RefChange{Ref: name, New: next})
+					if prefix == gitcmd.Branches {
+						steps["move"] = append(steps["move"], repo.RefChange{Ref: name, Old: next, New: main})
+						steps["delete"] = append(steps["delete"], repo.RefChange{Ref: name, Old: main})
+					}
+				}
+			}
+			for _, step := range []string{"make", "move", "delete"} {
+				both := costs[step]
+				both[i] = move(steps[step])
+				costs[step] = both
+			}
+		}
+		for step, c := range costs {
+			if c[0] != c[1] {
+				t.Errorf("%s: %+v for 100 branches, %+v for 1,000; want the same", step, c[0], c[1])
+			}
+			if c[1].processes > 3 {
+				t.Errorf("%s: %d processes, want at most 3", step, c[1].processes)
+			}
+		}
+	})
+}
