@@ -89,6 +89,10 @@ func (r *Repo) IsAncestor(ctx context.Context, old, tip ObjectID) (bool, error) 
 	if yes, ok := lookup[bool](r.git.results, key); ok {
 		return yes, nil
 	}
+	if yes, sure := r.near(ctx, old, tip); sure {
+		r.remember(r.git.results, key, yes, 100)
+		return yes, nil
+	}
 	err := r.git.run(ctx, call{repo: r, args: []string{"merge-base", "--is-ancestor", old.String(), tip.String()}})
 	code := exitCode(err)
 	if code != 0 && code != 1 {
@@ -96,6 +100,36 @@ func (r *Repo) IsAncestor(ctx context.Context, old, tip ObjectID) (bool, error) 
 	}
 	r.remember(r.git.results, key, code == 0, 100)
 	return code == 0, nil
+}
+
+// nearBy is how many commits are read before git is asked for an ancestor.
+const nearBy = 16
+
+// near looks for an ancestor among the last commits of a history, without a process of its
+// own. sure is false where that does not tell.
+func (r *Repo) near(ctx context.Context, old, tip ObjectID) (yes, sure bool) {
+	seen := map[ObjectID]bool{tip: true}
+	for queue := []ObjectID{tip}; len(queue) > 0; queue = queue[1:] {
+		if len(seen) > nearBy {
+			return false, false
+		}
+		c, err := r.Commit(ctx, queue[0])
+		if err != nil {
+			return false, false
+		}
+		for _, parent := range c.Parents {
+			if parent == old {
+				return true, true
+			}
+			if !seen[parent] {
+				seen[parent] = true
+				queue = append(queue, parent)
+			}
+		}
+	}
+	// All of a short history was seen; old may be no commit at all.
+	_, err := r.Commit(ctx, old)
+	return false, err == nil
 }
 
 // MergedBranches reports for each branch whether all of its commits are in tip. Branches

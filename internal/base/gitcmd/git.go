@@ -22,7 +22,7 @@ type Config struct {
 	MaxServices  int           // processes of each kind of long work at a time, see load; default 64
 	KeptOpen     int           // processes kept open for reading, in all; default 32
 	IdleAfter    time.Duration // a kept-open process closes after this long without a request; default 60 s
-	CacheBytes   int           // for commits, trees, small blobs and results, in all; default 16 MiB
+	CacheBytes   int           // for commits, trees, small blobs and results, in all, and as much for packed references; default 16 MiB
 	Binary       string        // default "git", looked up in PATH
 	Logger       *slog.Logger  // default discards
 }
@@ -36,7 +36,8 @@ type Git struct {
 	permits [loads]chan struct{}
 	objects *cache    // commits, trees, tags, object headers
 	blobs   *cache    // contents of small blobs
-	results *cache    // packed references, walks, merge bases, diffs
+	results *cache    // walks, merge bases, diffs
+	packs   *cache    // parsed packed-refs: one that does not fit is parsed again for each reference that is read
 	since   time.Time // locks older than this are of processes before ours
 	started atomic.Int64
 	running atomic.Int64
@@ -76,6 +77,7 @@ func New(ctx context.Context, c Config) (*Git, error) {
 		objects: newCache(c.CacheBytes / 2),
 		blobs:   newCache(c.CacheBytes / 4),
 		results: newCache(c.CacheBytes / 4),
+		packs:   newCache(c.CacheBytes),
 	}
 	for l := range g.permits {
 		g.permits[l] = make(chan struct{}, c.MaxServices)
@@ -140,6 +142,7 @@ func (g *Git) Trim() {
 	g.objects.clear()
 	g.blobs.clear()
 	g.results.clear()
+	g.packs.clear()
 	g.pool.closeIdle(func(laneKey, *worker) bool { return true })
 }
 

@@ -61,7 +61,7 @@ func (r *Repo) packed() (*packedRefs, error) {
 		return nil, fmt.Errorf("read packed references: %w", err)
 	}
 	key := packedKey{r.path}
-	if p, ok := lookup[*packedRefs](r.git.results, key); ok && p.stamp == stampOf(info) {
+	if p, ok := lookup[*packedRefs](r.git.packs, key); ok && p.stamp == stampOf(info) {
 		return p, nil
 	}
 	f, err := os.Open(name)
@@ -82,7 +82,7 @@ func (r *Repo) packed() (*packedRefs, error) {
 	}
 	p.stamp = stampOf(info)
 	if time.Since(info.ModTime()) > racy {
-		r.git.results.put(key, p, len(content)+64*len(p.refs))
+		r.git.packs.put(key, p, len(content)+64*len(p.refs))
 	}
 	return p, nil
 }

@@ -25,9 +25,6 @@ var errUnsure = errors.New("not a plain update of references")
 // out of the ordinary, such as a deletion, a lock that somebody holds or a value that is
 // not the expected one, is errUnsure.
 func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate) error {
-	if len(updates) > fewRefs {
-		return errUnsure
-	}
 	for i, u := range updates {
 		if u.New.IsZero() || !r.mayName(ctx, u) {
 			return errUnsure
@@ -139,7 +136,12 @@ func (r *Repo) standsAt(u RefUpdate) bool {
 	if err != nil {
 		p, ok := packed.find(string(u.Ref))
 		if !ok {
-			return (u.AnyOld || u.Old.IsZero()) && r.isFree(packed, u.Ref)
+			// After the look at the folder: moveMany removes empty ones when packed-refs is written.
+			if !r.hasNoFile(u.Ref) {
+				return false
+			}
+			packed, err := r.packed()
+			return err == nil && (u.AnyOld || u.Old.IsZero()) && packed.isFree(u.Ref)
 		}
 		at = p.id
 		// Where its file is to go there may be a folder that has become empty.
@@ -150,21 +152,25 @@ func (r *Repo) standsAt(u RefUpdate) bool {
 	return u.AnyOld || at == u.Old
 }
 
-// isFree reports whether no reference stands where the folders of a new one would be, nor
-// below it. Its lock is there, so its folders are.
-func (r *Repo) isFree(packed *packedRefs, name RefName) bool {
-	if _, err := os.Lstat(r.refFile(name)); !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
+// hasNoFile reports whether neither a file nor a folder stands where the file of a
+// reference would be. Its lock is there, so its folders are.
+func (r *Repo) hasNoFile(name RefName) bool {
+	_, err := os.Lstat(r.refFile(name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// isFree reports whether no packed reference stands where the folders of a new one would
+// be, nor below it.
+func (p *packedRefs) isFree(name RefName) bool {
 	below := string(name) + "/"
-	if i := packed.from(below); i < len(packed.refs) && strings.HasPrefix(packed.refs[i].name, below) {
+	if i := p.from(below); i < len(p.refs) && strings.HasPrefix(p.refs[i].name, below) {
 		return false
 	}
 	for i := range name {
 		if name[i] != '/' {
 			continue
 		}
-		if _, taken := packed.find(string(name[:i])); taken {
+		if _, taken := p.find(string(name[:i])); taken {
 			return false
 		}
 	}

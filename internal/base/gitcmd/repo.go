@@ -158,6 +158,7 @@ func (g *Git) forget(r *Repo) {
 	g.objects.clear()
 	g.blobs.clear()
 	g.results.clear()
+	g.packs.clear()
 }
 
 // Size gives the bytes that the files of the repository take.

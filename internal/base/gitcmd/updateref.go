@@ -1,14 +1,13 @@
 package gitcmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,9 +20,10 @@ type RefUpdate struct {
 }
 
 // UpdateRefs moves all references in one transaction or none of them. ErrRefMoved says
-// that one did not hold its old value or is being moved by somebody else,
+// that one did not hold its old value or is being moved by another process,
 // ErrRefConflict that a name cannot stand beside another one. A few references that are
-// only moved or made take no process.
+// only moved or made become files; many, and deletions, are written to packed-refs at
+// once. git update-ref is run for what is out of the ordinary.
 func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 	if len(updates) == 0 {
 		return nil
@@ -36,7 +36,11 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 			return fmt.Errorf("move HEAD: %w", ErrBadName)
 		}
 	}
-	if err := r.moveFiles(ctx, updates); !errors.Is(err, errUnsure) {
+	move := r.moveFiles
+	if len(updates) > fewRefs || slices.ContainsFunc(updates, func(u RefUpdate) bool { return u.New.IsZero() }) {
+		move = r.moveMany
+	}
+	if err := move(ctx, updates); !errors.Is(err, errUnsure) {
 		return err
 	}
 	var in strings.Builder
@@ -54,14 +58,10 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 		}
 	}
 	in.WriteString("prepare\n")
-	run := r.updateRef
-	if len(updates) >= manyRefs {
-		run = r.updateManyRefs
-	}
 	// References never move towards objects that only a quarantine holds.
-	err := run(ctx, in.String())
+	err := r.updateRef(ctx, in.String())
 	if errors.Is(err, errLocked) && r.dropStaleLocks(updates) {
-		err = run(ctx, in.String())
+		err = r.updateRef(ctx, in.String())
 	}
 	return err
 }
@@ -70,59 +70,6 @@ func (r *Repo) updateRef(ctx context.Context, commands string) error {
 	return refError(r.git.run(ctx, call{
 		repo: r.main(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: strings.NewReader(commands + "commit\n"),
 	}))
-}
-
-// manyRefs is from how many references on the disk is waited for twice for all of them
-// rather than for each one.
-const manyRefs = 64
-
-// updateManyRefs makes the new values durable when all of them are written and locked, and
-// the references when all have moved.
-func (r *Repo) updateManyRefs(ctx context.Context, commands string) error {
-	in, out := io.Pipe()
-	defer func() { _ = in.Close() }() // ends the writer below in any case
-	go func() { _, _ = io.WriteString(out, commands) }()
-	locked := &awaiting{line: "prepare: ok\n", then: func() error {
-		err := syncFS(r.path)
-		if err == nil {
-			go func() {
-				_, err := io.WriteString(out, "commit\n")
-				_ = out.CloseWithError(err)
-			}()
-		}
-		return err
-	}}
-	err := r.git.run(ctx, call{
-		repo: r.main(), config: []string{"core.fsync=committed"}, args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: in, stdout: locked,
-	})
-	if err = refError(err); err != nil {
-		return err
-	}
-	return syncFS(r.path)
-}
-
-// awaiting reads output until a line has come, and does something then. An error of it
-// ends the process, which finds nobody to write to.
-type awaiting struct {
-	line string
-	then func() error
-	said []byte
-	done bool
-}
-
-// Write looks for the line.
-func (a *awaiting) Write(p []byte) (int, error) {
-	if a.done {
-		return len(p), nil
-	}
-	a.said = append(a.said, p...)
-	if bytes.Contains(a.said, []byte(a.line)) {
-		a.done = true
-		if err := a.then(); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
 }
 
 // errLocked is beside ErrRefMoved where another process holds a reference, or held it
