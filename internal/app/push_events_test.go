@@ -19,11 +19,11 @@ func TestPush_activities(t *testing.T) {
 		ctx := t.Context()
 		s.do("admin", "POST", "/projects", obj{"name": "Shop", "initialize_with_readme": true})
 		as := authz.Actor{UserID: 1, Username: "root", Admin: true}
-		p, err := s.projects.Find(ctx, as, "root/shop")
+		p, err := s.core.Projects.Find(ctx, as, "root/shop")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.repos.Open(ctx, p)
+		r, err := s.core.Repos.Open(ctx, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestPush_activities(t *testing.T) {
 		move := func(changes []repo.RefChange) uint64 {
 			t.Helper()
 			before := s.db.Statements()
-			if err := s.repos.MoveRefs(ctx, as, p, repo.ByPush, changes); err != nil {
+			if err := s.core.Repos.MoveRefs(ctx, as, p, repo.ByPush, changes); err != nil {
 				t.Fatal(err)
 			}
 			return s.db.Statements() - before
