@@ -131,6 +131,11 @@ func (s *server) subjects() []twice {
 			a: toggle("developers_can_push"), b: toggle("developers_can_merge"),
 		},
 
+		{name: "project", path: project, a: text("description", "words %d"), b: word("issues_access_level", "private", "enabled")},
+		{name: "name of a project", path: project, a: text("name", "Name %d"), b: toggle("request_access_enabled")},
+		{name: "visibility of a project", path: project, a: word("visibility", "public", "private"), b: toggle("lfs_enabled")},
+		{name: "settings of a project", path: project, a: word("build_timeout", 3600, 7200), b: word("ci_default_git_depth", 10, 30)},
+		{name: "features of a project", path: project, a: word("pages_access_level", "private", "enabled"), b: word("releases_access_level", "private", "enabled")},
 		{name: "issue", path: issue, a: text("title", "title %d"), b: text("description", "words %d")},
 		{name: "state of an issue", path: issue, a: text("title", "name %d"), b: func(i int) map[string]any { return map[string]any{"weight": i + 1} }},
 		{name: "merge request", path: mr, a: text("title", "title %d"), b: text("description", "words %d")},

@@ -58,7 +58,7 @@ func newSSH(t *testing.T) (*App, *ssh.Client) {
 	if _, err := a.core.Keys.Create(ctx, root, sshkey.Input{Title: "t", Key: line}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.core.Projects.Create(ctx, root, project.Input{Readme: true, Changes: project.Changes{Name: &name}}); err != nil {
+	if _, err := a.core.Projects.Create(ctx, root, project.Input{Readme: true, Changes: project.Changes{Attributes: project.Attributes{Name: &name}}}); err != nil {
 		t.Fatal(err)
 	}
 	client, err := ssh.Dial("tcp", a.SSHAddress(), &ssh.ClientConfig{

@@ -26,7 +26,7 @@ func TestService_Count(t *testing.T) {
 		})
 		name := "canvas"
 		for _, as := range []authz.Actor{mona, h.root} { // the second is private to root
-			p, err := projects.Create(t.Context(), as, project.Input{Changes: project.Changes{Name: &name}})
+			p, err := projects.Create(t.Context(), as, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: &name}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,6 @@ const (
 	Builds
 	Snippets
 	Forking
-	featureCount
 )
 
 // FeatureAccess says who may use a feature of a project they can see.
@@ -122,8 +121,56 @@ func (f FeatureAccess) String() string {
 	}
 }
 
-// Features holds the access of each feature of one project.
-type Features [featureCount]FeatureAccess
+// Features holds the access of each feature of one project, by the columns that keep it.
+type Features struct {
+	IssuesAccess        FeatureAccess `db:"issues_access"`
+	MergeRequestsAccess FeatureAccess `db:"merge_requests_access"`
+	RepositoryAccess    FeatureAccess `db:"repository_access"`
+	ForkingAccess       FeatureAccess `db:"forking_access"`
+	WikiAccess          FeatureAccess `db:"wiki_access"`
+	BuildsAccess        FeatureAccess `db:"builds_access"`
+	SnippetsAccess      FeatureAccess `db:"snippets_access"`
+}
+
+// Of gives the access of a feature; NoFeature is disabled.
+func (f Features) Of(feature Feature) FeatureAccess {
+	if at := f.at(feature); at != nil {
+		return *at
+	}
+	return FeatureDisabled
+}
+
+// Set changes the access of a feature.
+func (f *Features) Set(feature Feature, access FeatureAccess) {
+	if at := f.at(feature); at != nil {
+		*at = access
+	}
+}
+
+func (f *Features) at(feature Feature) *FeatureAccess {
+	switch feature {
+	case Issues:
+		return &f.IssuesAccess
+	case MergeRequests:
+		return &f.MergeRequestsAccess
+	case Repository:
+		return &f.RepositoryAccess
+	case Forking:
+		return &f.ForkingAccess
+	case Wiki:
+		return &f.WikiAccess
+	case Builds:
+		return &f.BuildsAccess
+	case Snippets:
+		return &f.SnippetsAccess
+	}
+	return nil
+}
+
+// AllEnabled are the features of a new project.
+func AllEnabled() Features {
+	return Features{FeatureEnabled, FeatureEnabled, FeatureEnabled, FeatureEnabled, FeatureEnabled, FeatureEnabled, FeatureEnabled}
+}
 
 // Ability names one thing an actor may do, spelled as in docs/permissions.md.
 type Ability string

@@ -114,7 +114,7 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 		}
 	}
 	if s.IsProject && r.Feature != NoFeature {
-		switch access := s.Features[r.Feature]; {
+		switch access := s.Features.Of(r.Feature); {
 		case access == FeatureDisabled:
 			return false
 		case access == FeatureMembers && level < Guest && !as.Admin && !as.Auditor:
@@ -161,7 +161,7 @@ func codeOpen(s Subject, level Level) bool {
 	if level >= Planner {
 		return true
 	}
-	return s.Visibility != Private && s.Features[Repository] == FeatureEnabled
+	return s.Visibility != Private && s.Features.RepositoryAccess == FeatureEnabled
 }
 
 // visible says whether the actor may know that the subject exists.

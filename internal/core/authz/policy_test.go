@@ -113,7 +113,7 @@ func TestPolicy_Require_features(t *testing.T) {
 			{authz.FeatureMembers, admin, ok},
 			{authz.FeatureDisabled, admin, errs.Forbidden},
 		} {
-			subject.Features[authz.Issues] = tt.access
+			subject.Features.IssuesAccess = tt.access
 			if got := kindOf(w.Policy.Require(t.Context(), tt.who, authz.ReadIssue, subject)); got != tt.want {
 				t.Errorf("issues %s for %q: %v, want %v", tt.access, tt.who.Username, got, tt.want)
 			}

@@ -17,7 +17,7 @@ import (
 // takes no requests from the actor.
 func (s *Service) PushHint(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error) {
 	may, err := s.policy.Can(ctx, as, authz.CreateMergeRequestFrom, p.Subject())
-	if err != nil || !may || p.Features[authz.MergeRequests] == authz.FeatureDisabled {
+	if err != nil || !may || p.MergeRequestsAccess == authz.FeatureDisabled {
 		return "", err
 	}
 	marks, args := db.Marks(branches)

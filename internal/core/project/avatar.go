@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -10,7 +11,11 @@ import (
 // SetAvatar writes down the name of a project's picture, "" for none, in the transaction
 // of ctx. It asks for no permission.
 func (s *Service) SetAvatar(ctx context.Context, id ID, name string) error {
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET avatar = ?, updated_at = ? WHERE id = ?", name, db.At(s.now()), id); err != nil {
+	_, err := db.Update(ctx, s.db, s.lock(id), func(_ context.Context, p *Project) error {
+		p.Avatar = name
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("set avatar of project: %w", err)
 	}
 	return nil

@@ -22,30 +22,12 @@ import (
 
 // Changes are the attributes of a project that a call sets; nil leaves one alone.
 type Changes struct {
-	Name, Path    *string
-	Description   *string
+	Attributes
 	DefaultBranch *string
 	Visibility    *authz.Visibility
 	Storage       *string // administrators only
 	Topics        *[]string
 	Features      map[string]string // access by API name without the suffix _access_level
-
-	MergeMethod                     *string
-	SquashOption                    *string
-	OnlyMergeIfPipelineSucceeds     *bool
-	AllowMergeOnSkippedPipeline     *bool
-	OnlyMergeIfDiscussionsResolved  *bool
-	RemoveSourceBranchAfterMerge    *bool
-	PrintingMergeRequestLinkEnabled *bool
-	MergeCommitTemplate             *string
-	SquashCommitTemplate            *string
-	SuggestionCommitMessage         *string
-	IssueBranchTemplate             *string
-	RequestAccessEnabled            *bool
-	LFSEnabled                      *bool
-	AutocloseReferencedIssues       *bool
-	EmailsEnabled                   *bool
-	ApprovalsBeforeMerge            *int64
 
 	Settings SettingsChanges
 	Mirror   Mirror
@@ -76,85 +58,60 @@ func (m Mirror) check(f *errs.Fields, p *Project) {
 
 const messageNoMirror = "is not supported: this server has no pull mirrors"
 
-// apply sets what the changes hold, but for the default branch, and names what is
-// different now.
-func (c *Changes) apply(p *Project) ([]string, error) {
-	var changed []string
-	set(&changed, "name", &p.Name, c.Name)
-	set(&changed, "path", &p.Path, c.Path)
-	set(&changed, "visibility", &p.Visibility, c.Visibility)
-	setText(&changed, "description", &p.Description, c.Description)
-	set(&changed, "merge_method", &p.MergeMethod, c.MergeMethod)
-	set(&changed, "squash_option", &p.SquashOption, c.SquashOption)
-	set(&changed, "only_allow_merge_if_pipeline_succeeds", &p.OnlyMergeIfPipelineSucceeds, c.OnlyMergeIfPipelineSucceeds)
-	setText(&changed, "allow_merge_on_skipped_pipeline", &p.AllowMergeOnSkippedPipeline, c.AllowMergeOnSkippedPipeline)
-	set(&changed, "only_allow_merge_if_all_discussions_are_resolved", &p.OnlyMergeIfDiscussionsResolved, c.OnlyMergeIfDiscussionsResolved)
-	set(&changed, "remove_source_branch_after_merge", &p.RemoveSourceBranchAfterMerge, c.RemoveSourceBranchAfterMerge)
-	set(&changed, "printing_merge_request_link_enabled", &p.PrintingMergeRequestLinkEnabled, c.PrintingMergeRequestLinkEnabled)
-	setTemplate(&changed, "merge_commit_template", &p.MergeCommitTemplate, c.MergeCommitTemplate)
-	setTemplate(&changed, "squash_commit_template", &p.SquashCommitTemplate, c.SquashCommitTemplate)
-	setTemplate(&changed, "suggestion_commit_message", &p.SuggestionCommitMessage, c.SuggestionCommitMessage)
-	setTemplate(&changed, "issue_branch_template", &p.IssueBranchTemplate, c.IssueBranchTemplate)
-	set(&changed, "request_access_enabled", &p.RequestAccessEnabled, c.RequestAccessEnabled)
-	set(&changed, "lfs_enabled", &p.LFSEnabled, c.LFSEnabled)
-	set(&changed, "autoclose_referenced_issues", &p.AutocloseReferencedIssues, c.AutocloseReferencedIssues)
-	set(&changed, "emails_enabled", &p.EmailsEnabled, c.EmailsEnabled)
-	set(&changed, "approvals_before_merge", &p.ApprovalsBeforeMerge, c.ApprovalsBeforeMerge)
+// apply sets what the changes hold, but for the default branch and the storage.
+func (c *Changes) apply(p *Project) error {
+	db.Assign(p, &c.Attributes)
+	if c.Visibility != nil {
+		p.Visibility = *c.Visibility
+	}
 	if c.Topics != nil && !slices.Equal(*c.Topics, p.Topics()) {
 		text, err := json.Marshal(cleanTopics(*c.Topics))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		p.TopicsJSON = string(text)
-		changed = append(changed, "topics")
 	}
 	for _, feature := range slices.Sorted(maps.Keys(c.Features)) {
-		if p.Access(feature) == c.Features[feature] {
-			continue
+		if p.Access(feature) != c.Features[feature] && !p.setFeature(feature, c.Features[feature]) {
+			return errs.Plain(feature + "_access_level does not have a valid value")
 		}
-		if !p.setFeature(feature, c.Features[feature]) {
-			return nil, errs.Plain(feature + "_access_level does not have a valid value")
-		}
-		changed = append(changed, feature+"_access_level")
+	}
+	old, err := p.Settings().with(SettingsChanges{})
+	if err != nil {
+		return err
 	}
 	merged, err := p.Settings().with(c.Settings)
-	if err != nil {
-		return nil, err
+	if err == nil && merged != old {
+		p.SettingsJSON = merged
 	}
-	if old, err := p.Settings().with(SettingsChanges{}); err != nil || merged != old {
-		changed = append(changed, "settings")
-	}
-	p.SettingsJSON = merged
-	return changed, nil
+	return err
 }
 
-func set[T comparable](changed *[]string, name string, field, value *T) {
-	if value != nil && *field != *value {
-		*field = *value
-		*changed = append(*changed, name)
-	}
-}
-
-func setText[T comparable](changed *[]string, name string, field **T, value *T) {
-	if value != nil && (*field == nil || **field != *value) {
-		*field = value
-		*changed = append(*changed, name)
-	}
-}
-
-// setTemplate sets a text that is absent where it is empty.
-func setTemplate(changed *[]string, name string, field **string, value *string) {
-	if value == nil {
-		return
-	}
-	if *value == "" {
-		if *field != nil {
-			*field = nil
-			*changed = append(*changed, name)
+// changedNames names what differs between two states of a project in the words of the API.
+func changedNames(c *db.Change[Project]) []string {
+	out := []string{}
+	for _, column := range c.Columns {
+		switch column {
+		case "updated_at":
+		case "features":
+			was, is := c.Before.Accesses(), c.After.Accesses()
+			for _, feature := range slices.Sorted(maps.Keys(otherDefaults)) {
+				if was(feature) != is(feature) {
+					out = append(out, feature+"_access_level")
+				}
+			}
+		default:
+			name, feature := strings.CutSuffix(column, "_access")
+			if _, known := columnFeatures[name]; known && feature {
+				column += "_level"
+			}
+			out = append(out, column)
 		}
-		return
 	}
-	setText(changed, name, field, value)
+	if c.After.Visibility != c.Before.Visibility {
+		out = append(out, "visibility")
+	}
+	return out
 }
 
 // cleanTopics drops what is blank or said before.

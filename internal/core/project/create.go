@@ -35,56 +35,6 @@ type Created struct {
 	By          authz.Actor
 }
 
-type projectRow struct {
-	NamespaceID         authz.NamespaceID   `db:"namespace_id"`
-	ParentID            authz.NamespaceID   `db:"parent_id"`
-	CreatorID           *authz.UserID       `db:"creator_id"`
-	ForkedFromID        *ID                 `db:"forked_from_id"`
-	ForkRootID          *ID                 `db:"fork_root_id"`
-	ImportStatus        string              `db:"import_status"`
-	Name                string              `db:"name"`
-	NameFold            string              `db:"name_fold"`
-	Path                string              `db:"path"`
-	Description         *string             `db:"description"`
-	DescriptionFold     string              `db:"description_fold"`
-	Avatar              string              `db:"avatar"`
-	Storage             string              `db:"storage"`
-	Archived            bool                `db:"archived"`
-	StarCount           int64               `db:"star_count"`
-	ForksCount          int64               `db:"forks_count"`
-	OpenIssuesCount     int64               `db:"open_issues_count"`
-	Topics              string              `db:"topics"`
-	IssuesAccess        authz.FeatureAccess `db:"issues_access"`
-	MergeRequestsAccess authz.FeatureAccess `db:"merge_requests_access"`
-	RepositoryAccess    authz.FeatureAccess `db:"repository_access"`
-	ForkingAccess       authz.FeatureAccess `db:"forking_access"`
-	WikiAccess          authz.FeatureAccess `db:"wiki_access"`
-	BuildsAccess        authz.FeatureAccess `db:"builds_access"`
-	SnippetsAccess      authz.FeatureAccess `db:"snippets_access"`
-	FeaturesJSON        string              `db:"features"`
-	MergeMethod         string              `db:"merge_method"`
-	SquashOption        string              `db:"squash_option"`
-	OnlyIfPipeline      bool                `db:"only_allow_merge_if_pipeline_succeeds"`
-	SkippedPipeline     *bool               `db:"allow_merge_on_skipped_pipeline"`
-	OnlyIfDiscussions   bool                `db:"only_allow_merge_if_all_discussions_are_resolved"`
-	RemoveSource        bool                `db:"remove_source_branch_after_merge"`
-	PrintLink           bool                `db:"printing_merge_request_link_enabled"`
-	MergeTemplate       *string             `db:"merge_commit_template"`
-	SquashTemplate      *string             `db:"squash_commit_template"`
-	SuggestionMessage   *string             `db:"suggestion_commit_message"`
-	BranchTemplate      *string             `db:"issue_branch_template"`
-	RequestAccess       bool                `db:"request_access_enabled"`
-	LFS                 bool                `db:"lfs_enabled"`
-	Autoclose           bool                `db:"autoclose_referenced_issues"`
-	Emails              bool                `db:"emails_enabled"`
-	Approvals           int64               `db:"approvals_before_merge"`
-	SettingsJSON        string              `db:"settings"`
-	PendingDelete       bool                `db:"pending_delete"`
-	LastActivityAt      db.Time             `db:"last_activity_at"`
-	CreatedAt           db.Time             `db:"created_at"`
-	UpdatedAt           db.Time             `db:"updated_at"`
-}
-
 // Create makes a project and its repository. Where the actor may not create in the
 // namespace, or does not see it, that is an Invalid namespace; a full personal
 // namespace is Forbidden with a list of one sentence.
@@ -141,12 +91,17 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.db, "projects", p.row(ns))
+		p.ID, p.NamespaceID = 0, ns
+		topics, err := s.spell(ctx, p)
+		if err != nil {
+			return err
+		}
+		id, err := db.Insert(ctx, s.db, "projects", p)
 		if err != nil {
 			return fmt.Errorf("insert project: %w", err)
 		}
-		p.ID, p.NamespaceID = ID(id), ns
-		if err := s.link(ctx, p); err != nil {
+		p.ID = ID(id)
+		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}
 		err = s.bus.Publish(ctx, Created{
@@ -317,16 +272,13 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		ParentID: parent.ID, Visibility: v, Storage: "default", MergeMethod: MergeCommit, SquashOption: SquashDefaultOff,
 		RemoveSourceBranchAfterMerge: true, PrintingMergeRequestLinkEnabled: true, RequestAccessEnabled: true,
 		LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, TopicsJSON: "[]", FeaturesJSON: "{}",
-		ImportStatus: ImportNone,
+		ImportStatus: ImportNone, Features: authz.AllEnabled(),
 	}
 	if len(set.RepositoryStorages) > 0 {
 		p.Storage = set.RepositoryStorages[0]
 	}
 	if in.Storage != nil && as.Admin {
 		p.Storage = *in.Storage
-	}
-	for f := range p.Features {
-		p.Features[f] = authz.FeatureEnabled
 	}
 	creator := as.UserID
 	if in.Owner != 0 {
@@ -343,7 +295,7 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		in.Path = &path
 	}
 	in.Settings.At = s.now()
-	if _, err := in.apply(p); err != nil {
+	if err := in.apply(p); err != nil {
 		return nil, err
 	}
 	own := p.Settings()
@@ -415,26 +367,4 @@ func takenFields(err error) errs.Fields {
 		f.Add("name", namespace.MessageTaken)
 	}
 	return f
-}
-
-func (p *Project) row(ns authz.NamespaceID) projectRow {
-	r := projectRow{
-		NamespaceID: ns, ParentID: p.ParentID, CreatorID: p.CreatorID, ForkedFromID: p.ForkedFromID, ForkRootID: p.ForkRootID,
-		ImportStatus: p.ImportStatus, Name: p.Name, NameFold: db.Fold(p.Name), Path: p.Path,
-		Description: p.Description, Storage: p.Storage, Topics: p.TopicsJSON,
-		IssuesAccess: p.Features[authz.Issues], MergeRequestsAccess: p.Features[authz.MergeRequests],
-		RepositoryAccess: p.Features[authz.Repository], ForkingAccess: p.Features[authz.Forking],
-		WikiAccess: p.Features[authz.Wiki], BuildsAccess: p.Features[authz.Builds], SnippetsAccess: p.Features[authz.Snippets],
-		FeaturesJSON: p.FeaturesJSON, MergeMethod: p.MergeMethod, SquashOption: p.SquashOption,
-		OnlyIfPipeline: p.OnlyMergeIfPipelineSucceeds, SkippedPipeline: p.AllowMergeOnSkippedPipeline,
-		OnlyIfDiscussions: p.OnlyMergeIfDiscussionsResolved, RemoveSource: p.RemoveSourceBranchAfterMerge,
-		PrintLink: p.PrintingMergeRequestLinkEnabled, MergeTemplate: p.MergeCommitTemplate, SquashTemplate: p.SquashCommitTemplate,
-		SuggestionMessage: p.SuggestionCommitMessage, BranchTemplate: p.IssueBranchTemplate, RequestAccess: p.RequestAccessEnabled,
-		LFS: p.LFSEnabled, Autoclose: p.AutocloseReferencedIssues, Emails: p.EmailsEnabled, Approvals: p.ApprovalsBeforeMerge,
-		SettingsJSON: p.SettingsJSON, LastActivityAt: p.LastActivityAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
-	}
-	if p.Description != nil {
-		r.DescriptionFold = db.Fold(*p.Description)
-	}
-	return r
 }

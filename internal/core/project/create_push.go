@@ -37,7 +37,7 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string)
 		return nil, err
 	}
 	private := authz.Private
-	in := Input{NamespaceID: &place.ID, Changes: Changes{Name: &name, Path: &name, Visibility: &private}}
+	in := Input{NamespaceID: &place.ID, Changes: Changes{Attributes: Attributes{Name: &name, Path: &name}, Visibility: &private}}
 	if _, err := s.requireCreate(ctx, as, &in); err != nil {
 		if errs.KindOf(err) == errs.Internal {
 			return nil, err

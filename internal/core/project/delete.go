@@ -67,20 +67,26 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 // remove makes a project disappear at once and frees its path; the rest happens in the
 // background. One that was marked for deletion or restored since p was read stays.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
-	path, name := p.Path, p.Name
-	if p.MarkedForDeletionOn == nil {
-		path, name = path+namespace.Suffix(int64(p.ID)), name+namespace.Suffix(int64(p.ID))
-	}
+	seen := deref(p.MarkedForDeletionOn)
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		marked, err := s.db.Exec(ctx, `UPDATE projects SET pending_delete = ?, name = ?, name_fold = ?, path = ?, updated_at = ?
-			WHERE id = ? AND NOT pending_delete AND COALESCE(marked_for_deletion_on, '') = ?`,
-			true, name, db.Fold(name), path, db.At(s.now()), p.ID, deref(p.MarkedForDeletionOn))
-		if err != nil || marked == 0 {
+		out, err := db.Update(ctx, s.db, s.lock(p.ID), func(ctx context.Context, p *Project) error {
+			if p.PendingDelete || deref(p.MarkedForDeletionOn) != seen {
+				return nil
+			}
+			was := *p
+			if p.MarkedForDeletionOn == nil {
+				p.Path, p.Name = p.Path+namespace.Suffix(int64(p.ID)), p.Name+namespace.Suffix(int64(p.ID))
+			}
+			p.PendingDelete = true
+			return s.follow(ctx, p, &was)
+		})
+		if errors.Is(err, db.ErrNotFound) || err == nil && !out.Any() {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		if err := s.namespaces.Rename(ctx, p.NamespaceID, path, name); err != nil {
-			return err
-		}
+		p := &out.Before
 		if _, err := s.leaveNetwork(ctx, p.ID); err != nil {
 			return err
 		}

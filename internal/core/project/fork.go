@@ -159,11 +159,11 @@ func conflicting(err error) error {
 // changes gives what a fork takes over from its source.
 func (f *ForkInput) changes(source *Project) Changes {
 	set := source.Settings()
-	c := Changes{
-		Name: &source.Name, Path: &source.Path, Description: source.Description, DefaultBranch: source.DefaultBranch,
+	c := Changes{DefaultBranch: source.DefaultBranch, Features: map[string]string{}, Attributes: Attributes{
+		Name: &source.Name, Path: &source.Path, Description: source.Description,
 		MergeCommitTemplate: source.MergeCommitTemplate, SquashCommitTemplate: source.SquashCommitTemplate,
-		SuggestionCommitMessage: source.SuggestionCommitMessage, LFSEnabled: &source.LFSEnabled, Features: map[string]string{},
-	}
+		SuggestionCommitMessage: source.SuggestionCommitMessage, LFSEnabled: &source.LFSEnabled,
+	}}
 	c.Settings.MRDefaultTargetSelf, c.Settings.CIConfigPath, c.Settings.RunnersEnabled = f.DefaultTargetSelf, set.CIConfigPath, &set.RunnersEnabled
 	for feature := range columnFeatures {
 		c.Features[feature] = source.Access(feature)
@@ -253,7 +253,13 @@ func (s *Service) RecordImport(ctx context.Context, id ID, status, message strin
 	if message != "" {
 		text = &message
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET import_status = ?, import_error = ? WHERE id = ?", status, text, id); err != nil {
+	row := s.lock(id)
+	row.Now = nil
+	_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
+		p.ImportStatus, p.ImportError = status, text
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("record import: %w", err)
 	}
 	return nil

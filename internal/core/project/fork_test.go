@@ -19,17 +19,12 @@ func TestService_Fork(t *testing.T) {
 		f.Connect(project.Above{Heads: heads{}})
 		ctx, ann, bob, cat := t.Context(), f.user("ann", 10), f.user("bob", 1), f.user("cat", 0)
 		g := f.group(ann, "team", authz.Internal)
-		source, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{
-			Name: ptr("App"), Description: ptr("Sells"), Visibility: ptr(authz.Internal), Features: map[string]string{"wiki": "disabled", "pages": "enabled"},
-			MergeCommitTemplate: ptr("%{title}"), Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: ptr("ci.yml")}},
-		}})
+		source, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{Attributes: project.Attributes{Name: ptr("App"), Description: ptr("Sells"), MergeCommitTemplate: ptr("%{title}")}, Visibility: ptr(authz.Internal), Features: map[string]string{"wiki": "disabled", "pages": "enabled"}, Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: ptr("ci.yml")}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		secret := f.project(ann, "Secret", g, authz.Private)
-		closed, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{
-			Name: ptr("Closed"), Visibility: ptr(authz.Internal), Features: map[string]string{"forking": "disabled"},
-		}})
+		closed, err := f.Create(ctx, ann, project.Input{NamespaceID: &g.ID, Changes: project.Changes{Attributes: project.Attributes{Name: ptr("Closed")}, Visibility: ptr(authz.Internal), Features: map[string]string{"forking": "disabled"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

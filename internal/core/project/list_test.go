@@ -31,9 +31,7 @@ func TestService_List(t *testing.T) {
 		for i := range topics {
 			topics[i] = fmt.Sprint("t", i)
 		}
-		if _, err := f.Update(ctx, ann, fmt.Sprint(one.ID), project.Changes{
-			Topics: &[]string{"go", "web"}, Description: ptr("Über alles"), Features: map[string]string{"issues": "private"},
-		}); err != nil {
+		if _, err := f.Update(ctx, ann, fmt.Sprint(one.ID), project.Changes{Attributes: project.Attributes{Description: ptr("Über alles")}, Topics: &[]string{"go", "web"}, Features: map[string]string{"issues": "private"}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.Archive(ctx, bob, fmt.Sprint(three.ID)); err != nil {

@@ -233,7 +233,7 @@ func TestService_Archive_of_a_group_reaches_what_is_inside(t *testing.T) {
 				t.Fatalf("archived group: %+v, %v", got, err)
 			}
 		}
-		_, err = f.Update(ctx, bob, "team/app", project.Changes{Description: ptr("x")})
+		_, err = f.Update(ctx, bob, "team/app", project.Changes{Attributes: project.Attributes{Description: ptr("x")}})
 		wantError(t, err, errs.Forbidden, "forbidden")
 		_, err = f.Create(ctx, bob, input("other", g, authz.Internal))
 		wantError(t, err, errs.Invalid, "namespace is not valid")
@@ -246,7 +246,7 @@ func TestService_Archive_of_a_group_reaches_what_is_inside(t *testing.T) {
 		if got, err := f.spaces.Unarchive(ctx, ann, "team"); err != nil || got.Archived {
 			t.Fatalf("group after it was unarchived: %+v, %v", got, err)
 		}
-		if _, err := f.Update(ctx, bob, "team/app", project.Changes{Description: ptr("x")}); err != nil {
+		if _, err := f.Update(ctx, bob, "team/app", project.Changes{Attributes: project.Attributes{Description: ptr("x")}}); err != nil {
 			t.Errorf("project of a writable group: %v", err)
 		}
 	})
@@ -278,7 +278,7 @@ func TestService_MarkGroup_closes_what_is_inside(t *testing.T) {
 		if !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 			t.Errorf("made by a push: %v", err)
 		}
-		_, err = f.Update(ctx, ann, id, project.Changes{Description: ptr("x")})
+		_, err = f.Update(ctx, ann, id, project.Changes{Attributes: project.Attributes{Description: ptr("x")}})
 		wantError(t, err, errs.Forbidden, "forbidden")
 		_, err = f.Transfer(ctx, ann, fmt.Sprint(other.ID), subID)
 		if !errs.Is(err, errs.Invalid) {
@@ -307,7 +307,7 @@ func TestService_MarkGroup_closes_what_is_inside(t *testing.T) {
 		if _, err := f.Fork(ctx, bob, id, project.ForkInput{}); err != nil {
 			t.Errorf("fork of what was restored: %v", err)
 		}
-		if _, err := f.Update(ctx, ann, id, project.Changes{Description: ptr("x")}); err != nil {
+		if _, err := f.Update(ctx, ann, id, project.Changes{Attributes: project.Attributes{Description: ptr("x")}}); err != nil {
 			t.Errorf("change of what was restored: %v", err)
 		}
 	})

@@ -28,7 +28,7 @@ const (
 )
 
 // Project is one project with its place and, where it was read for an actor, that
-// actor's level in it.
+// actor's level in it. What is readonly stands in other tables, or is computed.
 type Project struct {
 	ID            ID                `db:"id"`
 	NamespaceID   authz.NamespaceID `db:"namespace_id"` // its own twin of kind project
@@ -36,38 +36,38 @@ type Project struct {
 	CreatorID     *authz.UserID     `db:"creator_id"`
 	ForkedFromID  *ID               `db:"forked_from_id"` // nil also where that project is gone
 	ForkRootID    *ID               `db:"fork_root_id"`   // of a fork, see Root
-	Name          string            `db:"name"`
-	Path          string            `db:"path"`      // last part of FullPath
-	FullPath      string            `db:"full_path"` // "group/project"
-	FullName      string            `db:"full_name"` // "Group / Project"
-	Description   *string           `db:"description"`
+	Name          string            `db:"name" fold:"name_fold"`
+	Path          string            `db:"path"`               // last part of FullPath
+	FullPath      string            `db:"full_path,readonly"` // "group/project"
+	FullName      string            `db:"full_name,readonly"` // "Group / Project"
+	Description   *string           `db:"description" fold:"description_fold"`
 	Avatar        string            `db:"avatar"`         // stored file name, "" for none
 	DefaultBranch *string           `db:"default_branch"` // nil while the repository has no branch
 	Storage       string            `db:"storage"`
-	Visibility    authz.Visibility  `db:"visibility"`
-	Archived      bool              `db:"archived"`        // itself or a group that it stands in
-	ArchivedSelf  bool              `db:"archived_itself"` // itself
-	Personal      bool              `db:"personal"`        // stands in a user's namespace
+	Visibility    authz.Visibility  `db:"visibility,readonly"`
+	Archived      bool              `db:"archived_anywhere,readonly"` // itself or a group that it stands in
+	ArchivedSelf  bool              `db:"archived"`                   // itself
+	Personal      bool              `db:"personal,readonly"`          // stands in a user's namespace
 
 	// What was found in the repository, at most a moment after the last push.
-	CommitCount    int64  `db:"commit_count"`    // of the default branch
-	RepositorySize int64  `db:"repository_size"` // bytes
-	ReadmePath     string `db:"readme_path"`     // "" for none
-	LicensePath    string `db:"license_path"`    // "" for none
-	LicenseKey     string `db:"license_key"`     // small SPDX id, "other" for one that is not known
+	CommitCount    int64  `db:"commit_count,readonly"`    // of the default branch
+	RepositorySize int64  `db:"repository_size,readonly"` // bytes
+	ReadmePath     string `db:"readme_path,readonly"`     // "" for none
+	LicensePath    string `db:"license_path,readonly"`    // "" for none
+	LicenseKey     string `db:"license_key,readonly"`     // small SPDX id, "other" for one that is not known
 
 	StarCount       int64  `db:"star_count"`
 	ForksCount      int64  `db:"forks_count"`
 	OpenIssuesCount int64  `db:"open_issues_count"`
 	TopicsJSON      string `db:"topics"` // see Topics
 
-	Features authz.Features `db:"-"`
+	authz.Features
 
 	MergeMethod                     string  `db:"merge_method"`
 	SquashOption                    string  `db:"squash_option"`
 	OnlyMergeIfPipelineSucceeds     bool    `db:"only_allow_merge_if_pipeline_succeeds"`
-	MergeNeedsPipeline              bool    `db:"merge_needs_pipeline"` // the same, or a group that it stands in says so
-	MergeTakesSkipped               bool    `db:"merge_takes_skipped"`  // AllowMergeOnSkippedPipeline, or a group that it stands in says so
+	MergeNeedsPipeline              bool    `db:"merge_needs_pipeline,readonly"` // the same, or a group that it stands in says so
+	MergeTakesSkipped               bool    `db:"merge_takes_skipped,readonly"`  // AllowMergeOnSkippedPipeline, or a group that it stands in says so
 	AllowMergeOnSkippedPipeline     *bool   `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved  bool    `db:"only_allow_merge_if_all_discussions_are_resolved"`
 	RemoveSourceBranchAfterMerge    bool    `db:"remove_source_branch_after_merge"`
@@ -84,7 +84,7 @@ type Project struct {
 	FeaturesJSON                    string  `db:"features"` // see OtherFeatures
 	SettingsJSON                    string  `db:"settings"` // see Settings
 	MarkedForDeletionOn             *string `db:"marked_for_deletion_on"`
-	MarkedAbove                     bool    `db:"marked_above"` // a group that it stands in is marked for deletion
+	MarkedAbove                     bool    `db:"marked_above,readonly"` // a group that it stands in is marked for deletion
 	PendingDelete                   bool    `db:"pending_delete"`
 	ImportStatus                    string  `db:"import_status"` // see ImportNone and the others
 	ImportError                     *string `db:"import_error"`
@@ -94,7 +94,7 @@ type Project struct {
 
 	// Level is the actor's level of membership where LevelKnown says that the project
 	// was read for an actor.
-	Level      authz.Level `db:"-"`
+	Level      authz.Level `db:"actor_level,readonly"`
 	LevelKnown bool        `db:"-"`
 }
 

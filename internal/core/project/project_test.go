@@ -95,7 +95,7 @@ func (f *fixture) project(as authz.Actor, name string, g *namespace.Group, v aut
 }
 
 func input(name string, g *namespace.Group, v authz.Visibility) project.Input {
-	in := project.Input{Changes: project.Changes{Name: &name, Visibility: &v}}
+	in := project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: &name}, Visibility: &v}}
 	if g != nil {
 		in.NamespaceID = &g.ID
 	}
@@ -173,17 +173,12 @@ func TestService_Create(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, ann := t.Context(), f.user("ann", 10)
-		_, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{
-			Name: ptr("Grüße aus  der Küche!"), Topics: &[]string{" a ", "b", "A", ""}, Description: ptr("d"),
-		}})
+		_, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("Grüße aus  der Küche!"), Description: ptr("d")}, Topics: &[]string{" a ", "b", "A", ""}}})
 		wantError(t, err, errs.Invalid, "name can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces. "+
 			"It must start with a letter, digit, emoji, or '_'.")
-		p, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{
-			Name: ptr("Grüße aus  der Küche"), Topics: &[]string{" a ", "b", "A", ""}, DefaultBranch: ptr("trunk"),
-			Features: map[string]string{"issues": "private", "pages": "public"}, Settings: project.SettingsChanges{
-				PlainSettings: project.PlainSettings{BuildTimeout: ptr(int64(900))},
-			},
-		}})
+		p, err := f.Create(ctx, ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("Grüße aus  der Küche")}, Topics: &[]string{" a ", "b", "A", ""}, DefaultBranch: ptr("trunk"), Features: map[string]string{"issues": "private", "pages": "public"}, Settings: project.SettingsChanges{
+			PlainSettings: project.PlainSettings{BuildTimeout: ptr(int64(900))},
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +188,7 @@ func TestService_Create(t *testing.T) {
 		if !slices.Equal(p.Topics(), []string{"a", "b"}) || p.InitialBranch() != "trunk" || p.DefaultBranch != nil {
 			t.Errorf("got topics %v, branches %q and %v", p.Topics(), p.InitialBranch(), p.DefaultBranch)
 		}
-		if p.Features[authz.Issues] != authz.FeatureMembers || p.Access("pages") != "public" || p.Access("wiki") != "enabled" ||
+		if p.IssuesAccess != authz.FeatureMembers || p.Access("pages") != "public" || p.Access("wiki") != "enabled" ||
 			p.Settings().BuildTimeout != 900 || !p.Settings().PackagesEnabled {
 			t.Errorf("got features %v, %s, settings %+v", p.Features, p.FeaturesJSON, p.Settings())
 		}
@@ -209,7 +204,7 @@ func TestService_Create_refused(t *testing.T) {
 		f.project(ann, "Taken", open, authz.Internal)
 		f.project(bob, "first", nil, authz.Private)
 		path := func(path string) project.Input {
-			return project.Input{NamespaceID: &open.ID, Changes: project.Changes{Path: &path, Name: ptr("name")}}
+			return project.Input{NamespaceID: &open.ID, Changes: project.Changes{Attributes: project.Attributes{Path: &path, Name: ptr("name")}}}
 		}
 		const (
 			first  = "path can contain only letters, digits, '_', '-' and '.'. Cannot start with '-', end in '.git' or end in '.atom'"
@@ -229,7 +224,7 @@ func TestService_Create_refused(t *testing.T) {
 			{"hidden group", bob, input("new-one", hidden, authz.Private), errs.Invalid, "namespace is not valid"},
 			{
 				"no namespace", bob,
-				project.Input{NamespaceID: ptr(namespace.ID(9999)), Changes: project.Changes{Name: ptr("x")}},
+				project.Input{NamespaceID: ptr(namespace.ID(9999)), Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}}},
 				errs.Invalid,
 				"namespace is not valid",
 			},
@@ -253,32 +248,29 @@ func TestService_Create_refused(t *testing.T) {
 			{"too open", ann, input("new-one", open, authz.Public), errs.Invalid, "visibility_level public is not allowed in a internal namespace."},
 			{
 				"bad branch", ann,
-				project.Input{Changes: project.Changes{Name: ptr("x"), DefaultBranch: ptr("a..b")}},
+				project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}, DefaultBranch: ptr("a..b")}},
 				errs.Invalid,
 				"default_branch is not a valid branch name",
 			},
-			{"config path", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
+			{"config path", ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}, Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{CIConfigPath: ptr("a/../b")},
 			}}}, errs.Invalid, "ci_config_path cannot include leading slash or directory traversal."},
-			{"long texts", ann, project.Input{Changes: project.Changes{
-				Name: ptr("x"), SuggestionCommitMessage: &long, IssueBranchTemplate: &long, MergeCommitTemplate: &long, SquashCommitTemplate: &long,
-				Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: &long, MergeRequestTitleRegex: &long}},
-			}}, errs.Invalid, "ci_config_path is too long (maximum is 255 characters), " +
+			{"long texts", ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x"), SuggestionCommitMessage: &long, IssueBranchTemplate: &long, MergeCommitTemplate: &long, SquashCommitTemplate: &long}, Settings: project.SettingsChanges{PlainSettings: project.PlainSettings{CIConfigPath: &long, MergeRequestTitleRegex: &long}}}}, errs.Invalid, "ci_config_path is too long (maximum is 255 characters), " +
 				"suggestion_commit_message is too long (maximum is 255 characters), issue_branch_template is too long (maximum is 255 characters), " +
 				"merge_request_title_regex is too long (maximum is 255 characters), " +
 				"merge_commit_template is too long (maximum is 500 characters), squash_commit_template is too long (maximum is 500 characters)"},
-			{"clone depth below zero", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
+			{"clone depth below zero", ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}, Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{CIDefaultGitDepth: ptr(int64(-1))},
 			}}}, errs.Invalid, "ci_cd_settings.default_git_depth must be greater than or equal to 0"},
-			{"clone depth", ann, project.Input{Changes: project.Changes{Name: ptr("x"), Settings: project.SettingsChanges{
+			{"clone depth", ann, project.Input{Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}, Settings: project.SettingsChanges{
 				PlainSettings: project.PlainSettings{CIDefaultGitDepth: ptr(int64(1001))},
 			}}}, errs.Invalid, "ci_cd_settings.default_git_depth must be less than or equal to 1000"},
-			{"for somebody else", ann, project.Input{Owner: bob.UserID, Changes: project.Changes{Name: ptr("x")}}, errs.Forbidden, "forbidden"},
+			{"for somebody else", ann, project.Input{Owner: bob.UserID, Changes: project.Changes{Attributes: project.Attributes{Name: ptr("x")}}}, errs.Forbidden, "forbidden"},
 		} {
 			_, err := f.Create(t.Context(), tt.as, tt.in)
 			t.Run(tt.name, func(t *testing.T) { wantError(t, err, tt.kind, tt.want) })
 		}
-		p, err := f.Create(t.Context(), f.admin, project.Input{Owner: ann.UserID, Changes: project.Changes{Name: ptr("gift")}})
+		p, err := f.Create(t.Context(), f.admin, project.Input{Owner: ann.UserID, Changes: project.Changes{Attributes: project.Attributes{Name: ptr("gift")}}})
 		if err != nil || p.FullPath != "ann/gift" || *p.CreatorID != ann.UserID {
 			t.Errorf("administrator for somebody: got %+v, %v", p, err)
 		}
@@ -339,7 +331,7 @@ func TestService_Update(t *testing.T) {
 		p := f.project(ann, "app", g, authz.Internal)
 		id := fmt.Sprint(p.ID)
 
-		_, err := f.Update(ctx, cat, id, project.Changes{Description: ptr("x")})
+		_, err := f.Update(ctx, cat, id, project.Changes{Attributes: project.Attributes{Description: ptr("x")}})
 		wantError(t, err, errs.Forbidden, "forbidden")
 		_, err = f.Update(ctx, bob, id, project.Changes{Visibility: ptr(authz.Private)})
 		wantError(t, err, errs.Forbidden, "forbidden")
@@ -348,10 +340,7 @@ func TestService_Update(t *testing.T) {
 		_, err = f.Update(ctx, bob, id, project.Changes{DefaultBranch: ptr("none")})
 		wantError(t, err, errs.Invalid, "base Could not change HEAD: branch 'none' does not exist")
 
-		got, err := f.Update(ctx, bob, id, project.Changes{
-			Name: ptr("Renamed"), Path: ptr("renamed"), DefaultBranch: ptr("trunk"), MergeMethod: ptr("ff"),
-			Features: map[string]string{"wiki": "disabled"}, MergeCommitTemplate: ptr("%{title}"),
-		})
+		got, err := f.Update(ctx, bob, id, project.Changes{Attributes: project.Attributes{Name: ptr("Renamed"), Path: ptr("renamed"), MergeMethod: ptr("ff"), MergeCommitTemplate: ptr("%{title}")}, DefaultBranch: ptr("trunk"), Features: map[string]string{"wiki": "disabled"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +360,7 @@ func TestService_Update(t *testing.T) {
 		if _, err := f.Archive(ctx, ann, id); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := f.Update(ctx, bob, id, project.Changes{Description: ptr("x")}); err != nil || *got.Description != "x" || !got.Archived {
+		if got, err := f.Update(ctx, bob, id, project.Changes{Attributes: project.Attributes{Description: ptr("x")}}); err != nil || *got.Description != "x" || !got.Archived {
 			t.Errorf("edited in the archive: got %+v, %v", got, err)
 		}
 		_, err = f.Update(ctx, ann, id, project.Changes{DefaultBranch: ptr("main")})

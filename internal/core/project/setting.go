@@ -225,7 +225,7 @@ func (p *Project) Accesses() func(feature string) string {
 	}
 	return func(feature string) string {
 		if f, ok := columnFeatures[feature]; ok {
-			return p.Features[f].String()
+			return p.Features.Of(f).String()
 		}
 		if access, ok := stored[feature]; ok {
 			return access
@@ -241,7 +241,7 @@ func (p *Project) setFeature(feature, access string) bool {
 			"disabled": authz.FeatureDisabled, "private": authz.FeatureMembers, "enabled": authz.FeatureEnabled,
 		}[access]
 		if ok {
-			p.Features[f] = level
+			p.Features.Set(f, level)
 		}
 		return ok
 	}

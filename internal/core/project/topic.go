@@ -22,10 +22,8 @@ type TopicID int64
 // Topic is a word that projects are found by. Its name is unique without regard to case.
 type Topic struct {
 	ID          TopicID `db:"id"`
-	Name        string  `db:"name"`
-	NameFold    string  `db:"name_fold"`
-	Title       string  `db:"title"`
-	TitleFold   string  `db:"title_fold"`
+	Name        string  `db:"name" fold:"name_fold"`
+	Title       string  `db:"title" fold:"title_fold"`
 	Description *string `db:"description"`
 	Avatar      string  `db:"avatar"`         // stored file name, "" for none
 	AllProjects int64   `db:"projects_count"` // those that have it
@@ -111,7 +109,6 @@ func (c TopicChanges) apply(t *Topic) {
 	if c.Description != nil {
 		t.Description = c.Description
 	}
-	t.NameFold, t.TitleFold = db.Fold(t.Name), db.Fold(t.Title)
 }
 
 func (t *Topic) check() error {
@@ -288,28 +285,37 @@ func (s *Service) dropTopic(ctx context.Context, name, which string, args ...any
 	return nil
 }
 
-// link makes the topics that a project names and are not there, and ties it to all of
-// them, in the transaction that stores the project. The project shows each topic as it
-// is spelled already.
-func (s *Service) link(ctx context.Context, p *Project) error {
+// spell finds the topics that a project names, makes those that are not there, and has the
+// project show each as it is spelled already.
+func (s *Service) spell(ctx context.Context, p *Project) ([]TopicID, error) {
 	names := p.Topics()
-	old, err := db.Select[TopicID](ctx, s.db, "SELECT topic_id FROM project_topics WHERE project_id = ?", p.ID)
-	if err != nil {
-		return fmt.Errorf("topics of project: %w", err)
-	}
-	var now []TopicID
+	ids := make([]TopicID, len(names))
 	for i, name := range names {
 		t, err := s.namedTopic(ctx, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		names[i], now = t.Name, append(now, t.ID)
+		names[i], ids[i] = t.Name, t.ID
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		return nil, fmt.Errorf("encode topics: %w", err)
+	}
+	p.TopicsJSON = string(text)
+	return ids, nil
+}
+
+// link ties a project to its topics, in the transaction that stores the project.
+func (s *Service) link(ctx context.Context, project ID, now []TopicID) error {
+	old, err := db.Select[TopicID](ctx, s.db, "SELECT topic_id FROM project_topics WHERE project_id = ?", project)
+	if err != nil {
+		return fmt.Errorf("topics of project: %w", err)
 	}
 	for _, id := range old {
 		if slices.Contains(now, id) {
 			continue
 		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ? AND topic_id = ?", p.ID, id); err != nil {
+		if _, err := s.db.Exec(ctx, "DELETE FROM project_topics WHERE project_id = ? AND topic_id = ?", project, id); err != nil {
 			return fmt.Errorf("forget topic: %w", err)
 		}
 		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count - 1 WHERE id = ?", id); err != nil {
@@ -317,7 +323,7 @@ func (s *Service) link(ctx context.Context, p *Project) error {
 		}
 	}
 	for _, id := range now {
-		added, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", p.ID, id)
+		added, err := s.db.Exec(ctx, "INSERT INTO project_topics (project_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING", project, id)
 		if err != nil {
 			return fmt.Errorf("link topic: %w", err)
 		}
@@ -327,13 +333,6 @@ func (s *Service) link(ctx context.Context, p *Project) error {
 		if _, err := s.db.Exec(ctx, "UPDATE topics SET projects_count = projects_count + 1 WHERE id = ?", id); err != nil {
 			return fmt.Errorf("count projects of topic: %w", err)
 		}
-	}
-	text, err := json.Marshal(names)
-	if err != nil {
-		return fmt.Errorf("encode topics: %w", err)
-	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET topics = ? WHERE id = ?", string(text), p.ID); err != nil {
-		return fmt.Errorf("store topics: %w", err)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
@@ -51,26 +50,35 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 	if len(fields) > 0 {
 		return nil, notTransferred("Project with same name or path in target namespace already exists")
 	}
+	level := p.Level
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.namespaces.Move(ctx, p.NamespaceID, &into.ID); err != nil {
-			return err
-		}
-		if _, err := s.db.Exec(ctx, "UPDATE projects SET parent_id = ?, updated_at = ? WHERE id = ?", into.ID, db.At(s.now()), p.ID); err != nil {
+		out, err := s.update(ctx, p.ID, func(ctx context.Context, p *Project) error {
+			if p.ParentID == into.ID {
+				return notTransferred("Project is already in this namespace.")
+			}
+			p.Level, p.LevelKnown = level, true
+			if err := s.policy.Require(ctx, as, authz.TransferProject, p.Subject()); err != nil {
+				return err
+			}
+			p.ParentID, p.FullPath, p.FullName = into.ID, into.FullPath+"/"+p.Path, into.FullName+" / "+p.Name
+			return s.namespaces.Move(ctx, p.NamespaceID, &into.ID)
+		})
+		if err != nil {
 			return err
 		}
 		if err := s.lowerForks(ctx, p.NamespaceID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Transferred{ProjectID: p.ID, Name: p.Name, From: p.FullPath, To: into.FullPath + "/" + p.Path, By: as})
+		return s.bus.Publish(ctx, Transferred{ProjectID: p.ID, Name: out.After.Name, From: out.Before.FullPath, To: out.After.FullPath, By: as})
 	})
 	switch {
 	case errors.Is(err, namespace.ErrTaken), errors.Is(err, namespace.ErrNameTaken):
 		return nil, notTransferred("Project with same name or path in target namespace already exists")
 	case err != nil:
-		return nil, fmt.Errorf("transfer project: %w", err)
+		return nil, errs.Wrap(err, "transfer project")
 	}
 	return s.FindByID(ctx, as, p.ID)
 }

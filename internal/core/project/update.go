@@ -3,9 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
@@ -29,69 +27,86 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.EditProject, old.Subject()); err != nil {
+	if err := s.requireUpdate(ctx, as, old, &c); err != nil {
 		return nil, err
 	}
-	if old.Marked() || old.Archived && !old.ArchivedSelf || c.DefaultBranch != nil {
-		if err := s.policy.Require(ctx, as, authz.AdminProject, old.Subject()); err != nil {
-			return nil, err
-		}
-	}
-	if c.Visibility != nil {
-		if err := s.policy.Require(ctx, as, authz.ChangeVisibility, old.Subject()); err != nil {
-			return nil, err
-		}
-	}
-	p := *old
 	c.Settings.At = s.now()
-	changed, err := c.apply(&p)
-	if err != nil {
-		return nil, err
+	head := c.DefaultBranch
+	if head != nil && (*head == "" || old.DefaultBranch != nil && *head == *old.DefaultBranch) {
+		head = nil
 	}
-	if c.Storage != nil {
-		p.Storage = *c.Storage
-	}
-	if err := s.checkUpdate(ctx, as, &p, old, c.Mirror); err != nil {
-		return nil, err
-	}
-	if c.DefaultBranch != nil && *c.DefaultBranch != "" && (old.DefaultBranch == nil || *c.DefaultBranch != *old.DefaultBranch) {
-		if err := s.moveHead(ctx, old, *c.DefaultBranch); err != nil {
+	if head != nil { // git is outside of the transaction: whatever else is wrong is found before
+		p := *old
+		if err := s.change(ctx, as, &p, c); err != nil {
 			return nil, err
 		}
-		p.DefaultBranch = c.DefaultBranch
-		changed = append(changed, "default_branch")
-	}
-	if len(changed) == 0 {
-		return old, nil
+		if err := s.moveHead(ctx, old, *head); err != nil {
+			return nil, err
+		}
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if p.Path != old.Path || p.Name != old.Name {
-			if err := s.namespaces.Rename(ctx, p.NamespaceID, p.Path, p.Name); err != nil {
+		if c.Visibility != nil && *c.Visibility != old.Visibility {
+			if _, err := s.holdNetwork(ctx, old.ID); err != nil {
 				return err
 			}
 		}
-		if p.Visibility != old.Visibility {
-			if err := s.show(ctx, &p); err != nil {
+		out, err := s.update(ctx, old.ID, func(ctx context.Context, p *Project) error {
+			p.Level, p.LevelKnown = old.Level, true
+			if err := s.requireUpdate(ctx, as, p, &c); err != nil {
 				return err
 			}
-		}
-		if err := s.store(ctx, &p); err != nil {
+			if err := s.change(ctx, as, p, c); err != nil {
+				return err
+			}
+			if head != nil {
+				p.DefaultBranch = head
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		if slices.Contains(changed, "topics") {
-			if err := s.link(ctx, &p); err != nil {
-				return err
-			}
+		changed := changedNames(&out)
+		if len(changed) == 0 {
+			return nil
 		}
-		return s.bus.Publish(ctx, Updated{ProjectID: p.ID, Name: p.Name, FullPath: old.FullPath, Changed: changed, By: as})
+		return s.bus.Publish(ctx, Updated{ProjectID: old.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Changed: changed, By: as})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("update project: %w", err)
+		return nil, errs.Wrap(err, "update project")
 	}
-	return s.FindByID(ctx, as, p.ID)
+	return s.FindByID(ctx, as, old.ID)
+}
+
+// requireUpdate asks for what changes of a project need, as it is now.
+func (s *Service) requireUpdate(ctx context.Context, as authz.Actor, p *Project, c *Changes) error {
+	if err := s.policy.Require(ctx, as, authz.EditProject, p.Subject()); err != nil {
+		return err
+	}
+	if p.Marked() || p.Archived && !p.ArchivedSelf || c.DefaultBranch != nil {
+		if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
+			return err
+		}
+	}
+	if c.Visibility != nil {
+		return s.policy.Require(ctx, as, authz.ChangeVisibility, p.Subject())
+	}
+	return nil
+}
+
+// change writes changes into a project and checks it.
+func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Changes) error {
+	old := *p
+	if err := c.apply(p); err != nil {
+		return err
+	}
+	if c.Storage != nil {
+		p.Storage = *c.Storage
+	}
+	return s.checkUpdate(ctx, as, p, &old, c.Mirror)
 }
 
 func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Project, m Mirror) error {
@@ -140,28 +155,6 @@ func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error
 	return nil
 }
 
-// store writes what Changes can change.
-func (s *Service) store(ctx context.Context, p *Project) error {
-	r := p.row(p.NamespaceID)
-	_, err := s.db.Exec(ctx, `UPDATE projects SET name = ?, name_fold = ?, path = ?, description = ?, description_fold = ?,
-		default_branch = ?, topics = ?, issues_access = ?, merge_requests_access = ?, repository_access = ?, forking_access = ?,
-		wiki_access = ?, builds_access = ?, snippets_access = ?, features = ?, merge_method = ?, squash_option = ?,
-		only_allow_merge_if_pipeline_succeeds = ?, allow_merge_on_skipped_pipeline = ?,
-		only_allow_merge_if_all_discussions_are_resolved = ?, remove_source_branch_after_merge = ?,
-		printing_merge_request_link_enabled = ?, merge_commit_template = ?, squash_commit_template = ?,
-		suggestion_commit_message = ?, issue_branch_template = ?, request_access_enabled = ?, lfs_enabled = ?,
-		autoclose_referenced_issues = ?, emails_enabled = ?, approvals_before_merge = ?, settings = ?, updated_at = ? WHERE id = ?`,
-		r.Name, r.NameFold, r.Path, r.Description, r.DescriptionFold, p.DefaultBranch, r.Topics, r.IssuesAccess,
-		r.MergeRequestsAccess, r.RepositoryAccess, r.ForkingAccess, r.WikiAccess, r.BuildsAccess, r.SnippetsAccess, r.FeaturesJSON,
-		r.MergeMethod, r.SquashOption, r.OnlyIfPipeline, r.SkippedPipeline, r.OnlyIfDiscussions, r.RemoveSource, r.PrintLink,
-		r.MergeTemplate, r.SquashTemplate, r.SuggestionMessage, r.BranchTemplate, r.RequestAccess, r.LFS, r.Autoclose, r.Emails,
-		r.Approvals, r.SettingsJSON, db.At(s.now()), p.ID)
-	if err != nil {
-		return fmt.Errorf("store project: %w", err)
-	}
-	return nil
-}
-
 // Archived says that a project was made read-only, or, where Undone, writable again.
 type Archived struct {
 	ProjectID ID
@@ -189,21 +182,22 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 	if err := s.policy.Require(ctx, as, authz.ArchiveProject, p.Subject()); err != nil {
 		return nil, err
 	}
-	if p.MarkedForDeletionOn != nil && e.Undone {
-		return nil, errs.Plain("Project is marked for deletion")
-	}
-	if p.ArchivedSelf != e.Undone {
-		return p, nil
-	}
-	e.ProjectID, e.Name, e.FullPath, e.By = p.ID, p.Name, p.FullPath, as
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.db.Exec(ctx, "UPDATE projects SET archived = ?, updated_at = ? WHERE id = ?", !e.Undone, db.At(s.now()), p.ID); err != nil {
-			return fmt.Errorf("archive project: %w", err)
+		out, err := s.update(ctx, p.ID, func(_ context.Context, p *Project) error {
+			if p.MarkedForDeletionOn != nil && e.Undone {
+				return errs.Plain("Project is marked for deletion")
+			}
+			p.ArchivedSelf = !e.Undone
+			return nil
+		})
+		if err != nil || !out.Any() {
+			return err
 		}
+		e.ProjectID, e.Name, e.FullPath, e.By = p.ID, out.After.Name, out.After.FullPath, as
 		return s.bus.Publish(ctx, e)
 	})
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(err, "archive project")
 	}
 	return s.FindByID(ctx, as, p.ID)
 }

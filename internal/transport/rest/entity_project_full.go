@@ -183,7 +183,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	owners map[authz.UserID]*account.User,
 ) *projectEntity {
 	set, access := p.Settings(), p.Accesses()
-	on := func(f authz.Feature) bool { return p.Features[f] != authz.FeatureDisabled }
+	on := func(f authz.Feature) bool { return p.Features.Of(f) != authz.FeatureDisabled }
 	e := &projectEntity{
 		projectBasic: *s.projectBasic(ctx, as, p, parent, owners),
 		ImagePrefix:  s.host() + "/" + strings.ToLower(p.FullPath), Links: s.projectLinks(p),
@@ -263,10 +263,10 @@ func (s *Server) projectLinks(p *project.Project) projectLinks {
 		Self: self, Branches: self + "/repository/branches", Labels: self + "/labels", Events: self + "/events",
 		Members: self + "/members", ClusterAgents: self + "/cluster_agents",
 	}
-	if p.Features[authz.Issues] != authz.FeatureDisabled {
+	if p.IssuesAccess != authz.FeatureDisabled {
 		l.Issues = self + "/issues"
 	}
-	if p.Features[authz.MergeRequests] != authz.FeatureDisabled {
+	if p.MergeRequestsAccess != authz.FeatureDisabled {
 		l.MergeRequests = self + "/merge_requests"
 	}
 	return l

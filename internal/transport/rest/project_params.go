@@ -11,32 +11,13 @@ import (
 // projectParams are what both creating and changing a project take.
 type projectParams struct {
 	avatarParam
-	Name          *string     `param:"name" doc:"Name of the project"`
-	Path          *string     `param:"path" doc:"Last part of its path"`
-	DefaultBranch *string     `param:"default_branch" doc:"Name of the default branch"`
-	Description   *string     `param:"description" doc:"Description, 2000 characters at most"`
-	Visibility    *string     `param:"visibility" values:"private,internal,public" doc:"Who sees the project"`
-	Storage       *string     `param:"repository_storage" doc:"Storage of the repository; for administrators"`
-	Topics        api.Strings `param:"topics" doc:"Topics of the project"`
-	TagList       api.Strings `param:"tag_list" doc:"Older name of topics"`
-
-	MergeMethod               *string `param:"merge_method" values:"merge,rebase_merge,ff" doc:"How merge requests are merged"`
-	SquashOption              *string `param:"squash_option" values:"never,always,default_on,default_off" doc:"Whether merge requests are squashed"`
-	OnlyIfPipelineSucceeds    *bool   `param:"only_allow_merge_if_pipeline_succeeds" doc:"Merge only after a successful pipeline"`
-	AllowOnSkippedPipeline    *bool   `param:"allow_merge_on_skipped_pipeline" doc:"Take a skipped pipeline for a successful one"`
-	OnlyIfDiscussionsResolved *bool   `param:"only_allow_merge_if_all_discussions_are_resolved" doc:"Merge only when every thread is resolved"`
-	RemoveSourceBranch        *bool   `param:"remove_source_branch_after_merge" doc:"Remove source branches after the merge unless told otherwise"`
-	PrintingLink              *bool   `param:"printing_merge_request_link_enabled" doc:"Show a link to create a merge request when pushing"`
-	MergeCommitTemplate       *string `param:"merge_commit_template" doc:"Template of merge commit messages"`
-	SquashCommitTemplate      *string `param:"squash_commit_template" doc:"Template of squash commit messages"`
-	SuggestionCommitMessage   *string `param:"suggestion_commit_message" doc:"Message of commits that apply suggestions"`
-	IssueBranchTemplate       *string `param:"issue_branch_template" doc:"Template of branch names made from issues"`
-	RequestAccess             *bool   `param:"request_access_enabled" doc:"Let users ask for membership"`
-	LFS                       *bool   `param:"lfs_enabled" doc:"Allow large files in Git LFS"`
-	AutocloseIssues           *bool   `param:"autoclose_referenced_issues" doc:"Close issues when a commit on the default branch says so"`
-	EmailsEnabled             *bool   `param:"emails_enabled" doc:"Send mail notifications"`
-	EmailsDisabled            *bool   `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
-	ApprovalsBeforeMerge      *int64  `param:"approvals_before_merge" doc:"Approvals a merge request needs"`
+	project.Attributes
+	DefaultBranch  *string     `param:"default_branch" doc:"Name of the default branch"`
+	Visibility     *string     `param:"visibility" values:"private,internal,public" doc:"Who sees the project"`
+	Storage        *string     `param:"repository_storage" doc:"Storage of the repository; for administrators"`
+	Topics         api.Strings `param:"topics" doc:"Topics of the project"`
+	TagList        api.Strings `param:"tag_list" doc:"Older name of topics"`
+	EmailsDisabled *bool       `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
 
 	ExpirationPolicy *expirationParams `param:"container_expiration_policy_attributes" doc:"Which container images are cleaned up"`
 
@@ -136,14 +117,7 @@ type expirationParams struct {
 // changes gives the parameters in the form of the core.
 func (p *projectParams) changes() project.Changes {
 	c := project.Changes{
-		Name: p.Name, Path: p.Path, Description: p.Description, DefaultBranch: p.DefaultBranch, Storage: p.Storage, Features: p.features(),
-		MergeMethod: p.MergeMethod, SquashOption: p.SquashOption, OnlyMergeIfPipelineSucceeds: p.OnlyIfPipelineSucceeds,
-		AllowMergeOnSkippedPipeline: p.AllowOnSkippedPipeline, OnlyMergeIfDiscussionsResolved: p.OnlyIfDiscussionsResolved,
-		RemoveSourceBranchAfterMerge: p.RemoveSourceBranch, PrintingMergeRequestLinkEnabled: p.PrintingLink,
-		MergeCommitTemplate: p.MergeCommitTemplate, SquashCommitTemplate: p.SquashCommitTemplate,
-		SuggestionCommitMessage: p.SuggestionCommitMessage, IssueBranchTemplate: p.IssueBranchTemplate,
-		RequestAccessEnabled: p.RequestAccess, LFSEnabled: p.LFS, AutocloseReferencedIssues: p.AutocloseIssues,
-		EmailsEnabled: p.EmailsEnabled, ApprovalsBeforeMerge: p.ApprovalsBeforeMerge, Settings: project.SettingsChanges{
+		Attributes: p.Attributes, DefaultBranch: p.DefaultBranch, Storage: p.Storage, Features: p.features(), Settings: project.SettingsChanges{
 			PlainSettings: project.PlainSettings(p.projectSettings), ContainerExpirationPolicy: (*project.ExpirationChange)(p.ExpirationPolicy),
 		},
 	}

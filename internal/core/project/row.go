@@ -1,0 +1,59 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+)
+
+// lock names the row of a project for db.Update and db.ForUpdate.
+func (s *Service) lock(id ID) db.Row {
+	return db.Row{Table: "projects", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "p"}
+}
+
+// update is db.Update for a project, which keeps its place in the tree and its topics in
+// step. A project that is being deleted is not found.
+func (s *Service) update(ctx context.Context, id ID, change func(ctx context.Context, p *Project) error) (db.Change[Project], error) {
+	out, err := db.Update(ctx, s.db, s.lock(id), func(ctx context.Context, p *Project) error {
+		if p.PendingDelete {
+			return errs.Missing("Project")
+		}
+		was := *p
+		if err := change(ctx, p); err != nil {
+			return err
+		}
+		return s.follow(ctx, p, &was)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return out, errs.Missing("Project")
+	}
+	return out, err
+}
+
+// follow changes what hangs on a project's topics, name, path and visibility.
+func (s *Service) follow(ctx context.Context, p, was *Project) error {
+	if p.TopicsJSON != was.TopicsJSON {
+		topics, err := s.spell(ctx, p)
+		if err != nil {
+			return err
+		}
+		if err := s.link(ctx, p.ID, topics); err != nil {
+			return err
+		}
+	}
+	if p.Path != was.Path || p.Name != was.Name {
+		if err := s.namespaces.Rename(ctx, p.NamespaceID, p.Path, p.Name); err != nil {
+			return err
+		}
+		p.FullPath = strings.TrimSuffix(was.FullPath, was.Path) + p.Path
+		p.FullName = strings.TrimSuffix(was.FullName, was.Name) + p.Name
+	}
+	if p.Visibility == was.Visibility {
+		return nil
+	}
+	p.UpdatedAt = db.At(s.now())
+	return s.show(ctx, p)
+}
