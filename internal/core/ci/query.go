@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
@@ -18,8 +19,8 @@ const (
 	pipelineColumns = `p.id, p.iid, p.project_id, p.sha, p.ref, p.source, p.status, p.user_id, p.created_at, p.updated_at`
 )
 
-// list reads a page of a commit's statuses and counts all.
-func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectID, f Filter) ([]Status, int, error) {
+// list reads a page of a commit's statuses.
+func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectID, f Filter) (page.Page[Status], error) {
 	var w db.Where
 	w.And("p.project_id = ? AND p.sha = ?", in, commit.String())
 	if !f.All {
@@ -33,24 +34,20 @@ func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectI
 	if f.PipelineID != 0 {
 		w.And("p.id = ?", f.PipelineID)
 	}
-	const from = " FROM commit_statuses s JOIN pipelines p ON p.id = s.pipeline_id"
-	total, err := db.Get[int](ctx, s.DB, "SELECT count(*)"+from+w.SQL(), w.Args()...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count statuses: %w", err)
-	}
-	direction := ""
-	if f.Desc {
-		direction = " DESC"
-	}
-	order := " ORDER BY s.id" + direction
+	order := page.Order{page.ID("s.id")}
 	if f.ByPipeline {
-		order = " ORDER BY s.pipeline_id" + direction + ", s.id" + direction
+		order = page.Order{page.Int("pipeline_id", "s.pipeline_id"), page.ID("s.id")}
 	}
-	list, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+from+w.SQL()+order+" LIMIT ? OFFSET ?", append(w.Args(), f.Limit, f.Offset)...)
+	if f.Desc {
+		order = order.Desc()
+	}
+	list, err := page.Select[Status](ctx, s.DB, page.Query{
+		Columns: statusColumns, From: "commit_statuses s JOIN pipelines p ON p.id = s.pipeline_id", Where: w, Order: order,
+	}, f.Range)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list statuses: %w", err)
+		return list, fmt.Errorf("list statuses: %w", err)
 	}
-	return list, total, nil
+	return list, nil
 }
 
 // newest gives the newest pipeline of a commit, of a ref and with an id where they are

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/progress"
@@ -88,8 +89,7 @@ type Filter struct {
 	All        bool // with those that were replaced
 	ByPipeline bool // sort by pipeline instead of id
 	Desc       bool
-	Limit      int
-	Offset     int
+	page.Range
 }
 
 // StatusReported is published when another system reported on a commit.
@@ -124,17 +124,17 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 	return authz.ReadPrivatePipeline
 }
 
-// Statuses lists those of a commit and counts all that the filter selects.
-func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) ([]Status, string, int, error) {
+// Statuses lists those of a commit, whose full id is the second result.
+func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
 	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
-		return nil, "", 0, err
+		return page.Page[Status]{}, "", err
 	}
 	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
 	if err != nil {
-		return nil, "", 0, err
+		return page.Page[Status]{}, "", err
 	}
-	list, total, err := s.list(ctx, p.ID, commit.ID, f)
-	return list, commit.ID.String(), total, err
+	list, err := s.list(ctx, p.ID, commit.ID, f)
+	return list, commit.ID.String(), err
 }
 
 // Last gives the newest pipeline of a commit, nil where there is none or the actor may

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
@@ -63,8 +64,7 @@ type Filter struct {
 	OrderBy string // a key of orders, created_at where empty
 	Asc     bool
 
-	Limit, Offset int
-	CountThrough  int // stop counting here; zero counts all
+	page.Range
 }
 
 // Exclusion leaves out what has one of its properties.
@@ -77,41 +77,29 @@ type Exclusion struct {
 	AssigneeUsernames []string
 }
 
-// orders are the columns to sort by.
-var orders = map[string]string{
-	"":                  "i.created_at",
-	"created_at":        "i.created_at",
-	"updated_at":        "i.updated_at",
-	"due_date":          "i.due_date",
-	"title":             "i.title_fold",
-	"weight":            "i.weight",
-	"relative_position": "i.id",
-	"milestone_due":     "i.id",
-	"popularity":        "i.id",
-	"label_priority":    labelPriority,
-	"priority":          labelPriority,
+// orders are the orders of a list. What has no value comes last in both directions.
+var orders = page.Orders{
+	"":                  {page.Time("created_at", "i.created_at"), page.ID("i.id")},
+	"updated_at":        {page.Time("updated_at", "i.updated_at"), page.ID("i.id")},
+	"due_date":          {page.Text("due_date", "i.due_date").Null(), page.ID("i.id")},
+	"title":             {page.Text("title", "i.title_fold"), page.ID("i.id")},
+	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
+	"relative_position": {page.ID("i.id")},
+	"milestone_due":     {page.ID("i.id")},
+	"popularity":        {page.ID("i.id")},
+	"label_priority":    {page.Computed(labelPriority).Null(), page.ID("i.id")},
+	"priority":          {page.Computed(labelPriority).Null(), page.ID("i.id")},
 }
 
 const labelPriority = `(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
 	WHERE ll.target_type = 'Issue' AND ll.target_id = i.id)`
 
-// order gives the ORDER BY clause. What has no value comes last in both directions.
-func (f Filter) order() string {
-	column, ok := orders[f.OrderBy]
-	if !ok {
-		column = orders[""]
-	}
-	direction := " DESC"
+// order gives the order of the list.
+func (f Filter) order() page.Order {
 	if f.Asc {
-		direction = " ASC"
+		return orders.By(f.OrderBy)
 	}
-	switch f.OrderBy {
-	case "due_date", "weight", "label_priority", "priority":
-		return " ORDER BY " + column + direction + " NULLS LAST, i.id" + direction
-	case "relative_position", "milestone_due", "popularity":
-		return " ORDER BY i.id" + direction
-	}
-	return " ORDER BY " + column + direction + ", i.id" + direction
+	return orders.By(f.OrderBy).Desc()
 }
 
 const (

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
@@ -219,19 +220,19 @@ func TestService_Find_hidden(t *testing.T) {
 		} {
 			p := f.Find(tt.as, f.id)
 			_, err := f.issues.Find(ctx, tt.as, p, secret.IID)
-			list, total, lerr := f.issues.List(ctx, tt.as, issue.Place{Project: p}, issue.Filter{Limit: 20})
+			found, lerr := f.issues.List(ctx, tt.as, issue.Place{Project: p}, issue.Filter{Range: page.Range{Limit: 20}})
 			stats, serr := f.issues.Statistics(ctx, tt.as, issue.Place{Project: p}, issue.Filter{})
 			if lerr != nil || serr != nil {
 				t.Fatal(lerr, serr)
 			}
 			if tt.want {
-				if err != nil || total != 1 || len(list) != 1 || stats.Opened != 1 {
-					t.Errorf("%s: find %v, list %d of %d, statistics %+v; want to see it", tt.name, err, len(list), total, stats)
+				if err != nil || found.Total != 1 || len(found.Items) != 1 || stats.Opened != 1 {
+					t.Errorf("%s: find %v, list %d of %d, statistics %+v; want to see it", tt.name, err, len(found.Items), found.Total, stats)
 				}
 				continue
 			}
-			if !errs.Is(err, errs.NotFound) || total != 0 || len(list) != 0 || stats.Opened != 0 {
-				t.Errorf("%s: find %v, list %d of %d, statistics %+v; want nothing", tt.name, err, len(list), total, stats)
+			if !errs.Is(err, errs.NotFound) || found.Total != 0 || len(found.Items) != 0 || stats.Opened != 0 {
+				t.Errorf("%s: find %v, list %d of %d, statistics %+v; want nothing", tt.name, err, len(found.Items), found.Total, stats)
 			}
 		}
 		_, err := f.issues.Find(ctx, f.owner, f.Find(f.owner, f.id), 99)

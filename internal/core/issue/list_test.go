@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
@@ -40,7 +41,7 @@ func TestService_List_filters(t *testing.T) {
 			{"by due date", issue.Filter{OrderBy: "due_date", Asc: true}, []issue.IID{3, 1, 2}},
 			{"by weight, none last", issue.Filter{OrderBy: "weight"}, []issue.IID{1, 3, 2}},
 			{"by label priority", issue.Filter{OrderBy: "label_priority", Asc: true}, []issue.IID{1, 2, 3}},
-			{"page", issue.Filter{Limit: 1, Offset: 1}, []issue.IID{2}},
+			{"page", issue.Filter{Range: page.Range{Limit: 1, Offset: 1}}, []issue.IID{2}},
 			{"open", issue.Filter{State: issue.StateOpened}, []issue.IID{3, 1}},
 			{"closed", issue.Filter{State: issue.StateClosed}, []issue.IID{2}},
 			{"numbers", issue.Filter{IIDs: []issue.IID{1, 3, 9}}, []issue.IID{3, 1}},
@@ -98,7 +99,8 @@ func TestService_List_filters(t *testing.T) {
 			{"no milestone excluded", issue.Filter{NotMilestone: "none"}, nil},
 		} {
 			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
-				list, total, err := f.issues.List(ctx, f.planner, in, tt.f)
+				found, err := f.issues.List(ctx, f.planner, in, tt.f)
+				list, total := found.Items, found.Total
 				if err != nil {
 					t.Fatalf("%s: %v", tt.name, err)
 				}
@@ -144,8 +146,8 @@ func TestService_List_labelLevels(t *testing.T) {
 			"none of one": {issue.Filter{Not: issue.Exclusion{Labels: titles[3:]}}, 1},
 			"none of all": {issue.Filter{Not: issue.Exclusion{Labels: titles}}, 0},
 		} {
-			if _, total, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f); err != nil || total != c.want {
-				t.Errorf("%s: %d issues, %v; want %d", name, total, err, c.want)
+			if found, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f); err != nil || found.Total != c.want {
+				t.Errorf("%s: %d issues, %v; want %d", name, found.Total, err, c.want)
 			}
 		}
 	})
@@ -173,7 +175,8 @@ func TestService_List_manyValues(t *testing.T) {
 			"not assignees": {issue.Filter{Not: issue.Exclusion{AssigneeUsernames: values}}, 1},
 		} {
 			before := d.Statements()
-			_, total, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f)
+			found, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f)
+			total := found.Total
 			if err != nil || total != c.want {
 				t.Errorf("%s: %d issues, %.200v; want %d", name, total, err, c.want)
 			}
@@ -198,7 +201,8 @@ func TestService_List_places(t *testing.T) {
 		titles := func(as authz.Actor, in issue.Place, filter issue.Filter) []string {
 			t.Helper()
 			filter.OrderBy = "title"
-			list, total, err := f.issues.List(ctx, as, in, filter)
+			found, err := f.issues.List(ctx, as, in, filter)
+			list, total := found.Items, found.Total
 			if err != nil || total != len(list) {
 				t.Fatalf("list as %q: %d of %d, %v", as.Username, len(list), total, err)
 			}
@@ -219,10 +223,10 @@ func TestService_List_places(t *testing.T) {
 		want("an administrator", titles(f.owner, issue.Place{}, issue.Filter{}), "secret", "inside")
 		group := issue.Place{Group: authz.Subject{Namespace: closed, Visibility: authz.Private}}
 		want("a guest in the group", titles(member, group, issue.Filter{}), "inside")
-		if _, _, err := f.issues.List(ctx, f.stranger, group, issue.Filter{}); !errs.Is(err, errs.NotFound) {
+		if _, err := f.issues.List(ctx, f.stranger, group, issue.Filter{}); !errs.Is(err, errs.NotFound) {
 			t.Errorf("a stranger in the group: %v, want NotFound", err)
 		}
-		if _, _, err := f.issues.List(ctx, authz.Actor{}, issue.Place{}, issue.Filter{}); !errs.Is(err, errs.Unauthorized) {
+		if _, err := f.issues.List(ctx, authz.Actor{}, issue.Place{}, issue.Filter{}); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("nobody everywhere: %v, want Unauthorized", err)
 		}
 		f.set("UPDATE projects SET archived = true WHERE id = ?", inner)
@@ -230,7 +234,7 @@ func TestService_List_places(t *testing.T) {
 		want("a guest with archived projects", titles(member, issue.Place{}, issue.Filter{}), "inside")
 		f.set("UPDATE projects SET issues_access = 0 WHERE id = ?", inner)
 		want("a guest where issues are off", titles(member, issue.Place{}, issue.Filter{}))
-		if _, _, err := f.issues.List(ctx, member, issue.Place{Project: f.Find(member, inner)}, issue.Filter{}); !errs.Is(err, errs.Forbidden) {
+		if _, err := f.issues.List(ctx, member, issue.Place{Project: f.Find(member, inner)}, issue.Filter{}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("issues are off: %v, want Forbidden", err)
 		}
 	})
@@ -247,8 +251,9 @@ func TestService_List_statements(t *testing.T) {
 			count := func(limit int) int {
 				return dbtest.Count(t, d, func() {
 					p := f.Find(as, f.id)
-					list, total, err := f.issues.List(ctx, as, issue.Place{Project: p}, issue.Filter{Limit: limit, CountThrough: 25})
-					if err != nil || len(list) != limit || total != 25 {
+					found, err := f.issues.List(ctx, as, issue.Place{Project: p}, issue.Filter{Range: page.Range{Limit: limit}})
+					list, total := found.Items, found.Total
+					if err != nil || len(list) != limit || total != 30 {
 						t.Errorf("list = %d rows of %d, %v", len(list), total, err)
 					}
 				})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
@@ -17,7 +18,7 @@ const columns = `i.id, i.iid, i.project_id, i.author_id, i.title, i.description,
 	i.created_at, i.updated_at`
 
 // from joins what the conditions on issues of many projects name.
-const from = " FROM issues i JOIN projects p ON p.id = i.project_id JOIN namespaces n ON n.id = p.namespace_id"
+const from = "issues i JOIN projects p ON p.id = i.project_id JOIN namespaces n ON n.id = p.namespace_id"
 
 // scope is what a list reads from: the rows that the actor may see and the expression
 // for the number of comments that it may read.
@@ -33,7 +34,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	var out scope
 	if in.Project != nil {
 		subject := in.Project.Subject()
-		out.from, out.notes = " FROM issues i", "i.public_notes_count"
+		out.from, out.notes = "issues i", "i.public_notes_count"
 		if as.Admin || as.Auditor || subject.Known && subject.Level >= authz.Planner {
 			out.notes = "i.notes_count"
 		}
@@ -72,29 +73,18 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	return out
 }
 
-// list reads a page of a place's issues and counts all of them.
-func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) ([]Issue, int, error) {
+// list reads a page of a place's issues.
+func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[Issue], error) {
 	sc := s.within(as, in, f)
 	f.where(&sc.where, as, s.now())
-
-	query, args := "SELECT count(*)"+sc.from+sc.where.SQL(), sc.where.Args()
-	if f.CountThrough > 0 {
-		query, args = "SELECT count(*) FROM (SELECT 1"+sc.from+sc.where.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
-	}
-	total, err := db.Get[int](ctx, s.db, query, args...)
-	if err != nil || total == 0 {
-		return []Issue{}, total, err
-	}
-	query = "SELECT " + columns + ", " + sc.notes + " AS user_notes_count" + sc.from + sc.where.SQL() + f.order()
-	args = append(slices.Clone(sc.notesArgs), sc.where.Args()...)
-	if f.Limit > 0 {
-		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
-	}
-	rows, err := db.Select[Issue](ctx, s.db, query, args...)
+	list, err := page.Select[Issue](ctx, s.db, page.Query{
+		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: sc.from,
+		Where: sc.where, Order: f.order(),
+	}, f.Range)
 	if err != nil {
-		return nil, 0, err
+		return list, err
 	}
-	return rows, total, s.fill(ctx, rows)
+	return list, s.fill(ctx, list.Items)
 }
 
 // Statistics counts issues by state.
@@ -112,7 +102,7 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 		State State `db:"state"`
 		Count int64 `db:"n"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT i.state, count(*) AS n"+sc.from+sc.where.SQL()+" GROUP BY i.state", sc.where.Args()...)
+	rows, err := db.Select[row](ctx, s.db, "SELECT i.state, count(*) AS n FROM "+sc.from+sc.where.SQL()+" GROUP BY i.state", sc.where.Args()...)
 	var out Statistics
 	for _, r := range rows {
 		if r.State == StateClosed {

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
@@ -52,17 +53,17 @@ func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
 	}
 }
 
-// List returns a page of the issues of a place that the actor may read, and how many
-// there are. Issues of everywhere are for signed-in actors.
-func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) ([]Issue, int, error) {
+// List returns a page of the issues of a place that the actor may read. Issues of
+// everywhere are for signed-in actors.
+func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[Issue], error) {
 	if err := s.require(ctx, as, in); err != nil {
-		return nil, 0, err
+		return page.Page[Issue]{}, err
 	}
-	issues, total, err := s.list(ctx, as, in, f)
+	issues, err := s.list(ctx, as, in, f)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list issues: %w", err)
+		return issues, fmt.Errorf("list issues: %w", err)
 	}
-	return issues, total, nil
+	return issues, nil
 }
 
 // Statistics counts the issues of a place that the actor may read by state; the state of

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -43,7 +44,7 @@ type Filter struct {
 	NonArchived   bool   // leave out archived projects
 	OrderBy       string // created_at where empty
 	Ascending     bool
-	Offset, Limit int // Limit 0 is 20
+	page.Range
 }
 
 // Person selects by somebody's part in a request. The zero value selects all.
@@ -65,22 +66,19 @@ type Exclusion struct {
 
 // Page is one page of a list, with the projects its requests ask to change.
 type Page struct {
-	Items    []*MergeRequest
-	Total    int // at most totalCap
+	page.Page[*MergeRequest]
 	Projects map[project.ID]*project.Project
 }
 
-// totalCap is where counting stops; totals beyond 10,000 are not shown.
-const totalCap = 10_001
+// latest keeps rows of the same rank in the order of their age, the newest first.
+var latest = page.ID("m.id").Desc().Fixed()
 
-// orders gives the column of each order; what has no data yet sorts like created_at,
-// which sorts by id (facts-1 ruling 22).
-var orders = map[string]string{
-	"":           "m.id",
-	"created_at": "m.id",
-	"updated_at": "m.updated_at",
-	"title":      "m.title_fold",
-	"merged_at":  "m.merged_at",
+// orders are the orders of a list. Created_at is the order of the ids.
+var orders = page.Orders{
+	"":           {page.ID("m.id")},
+	"updated_at": {page.Time("updated_at", "m.updated_at"), latest},
+	"title":      {page.Text("title", "m.title_fold"), latest},
+	"merged_at":  {page.Time("merged_at", "m.merged_at").Null(), latest},
 }
 
 // List gives the project's merge requests. It requires ReadMergeRequest.
@@ -90,15 +88,15 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
-	page, err := s.list(ctx, as, origin{from: "merge_requests m", level: "0", where: w}, f)
+	list, err := s.list(ctx, as, origin{from: "merge_requests m", level: "0", where: w}, f)
 	if err != nil {
 		return nil, err
 	}
-	page.Projects = map[project.ID]*project.Project{p.ID: p}
-	if err := s.countNotes(ctx, as, p, page.Items); err != nil {
+	list.Projects = map[project.ID]*project.Project{p.ID: p}
+	if err := s.countNotes(ctx, as, p, list.Items); err != nil {
 		return nil, err
 	}
-	return page, s.readStatus(ctx, page.Items, page.Projects)
+	return list, s.readStatus(ctx, list.Items, list.Projects)
 }
 
 // ListInGroup gives the merge requests of all projects of a group and its subgroups
@@ -132,7 +130,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f 
 	}
 	s.readableSQL(as, &w)
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	page, err := s.list(ctx, as, origin{`merge_requests m
+	list, err := s.list(ctx, as, origin{`merge_requests m
 		JOIN projects p ON p.id = m.target_project_id
 		JOIN namespaces n ON n.id = p.namespace_id`, level, args, w}, f)
 	if err != nil {
@@ -140,16 +138,16 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f 
 	}
 	var ids []project.ID
 	seen := map[project.ID]bool{}
-	for _, m := range page.Items {
+	for _, m := range list.Items {
 		if !seen[m.ProjectID] {
 			seen[m.ProjectID] = true
 			ids = append(ids, m.ProjectID)
 		}
 	}
-	if page.Projects, err = s.projects.ByIDs(ctx, ids); err != nil {
+	if list.Projects, err = s.projects.ByIDs(ctx, ids); err != nil {
 		return nil, err
 	}
-	return page, s.readStatus(ctx, page.Items, page.Projects)
+	return list, s.readStatus(ctx, list.Items, list.Projects)
 }
 
 // readableSQL adds what the rule of ReadMergeRequest says about a project p and its
@@ -186,55 +184,30 @@ type origin struct {
 func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (*Page, error) {
 	w := o.where
 	if !f.where(&w, as) {
-		return &Page{}, nil
+		return &Page{Page: page.None[*MergeRequest](f.Range)}, nil
 	}
-	limit := f.Limit
-	if limit == 0 {
-		limit = 20
-	}
-	args := append(append(append([]any{}, o.levelArgs...), w.Args()...), limit, f.Offset)
-	rows, err := db.Select[listRow](ctx, s.db, "SELECT "+s.columns+", "+o.level+" AS actor_level FROM "+o.from+w.SQL()+
-		" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", args...)
+	rows, err := page.Select[listRow](ctx, s.db, page.Query{
+		Columns: s.columns + ", " + o.level + " AS actor_level", ColumnArgs: o.levelArgs, From: o.from, Where: w, Order: f.order(),
+	}, f.Range)
 	if err != nil {
 		return nil, fmt.Errorf("list merge requests: %w", err)
 	}
-	page := &Page{Items: make([]*MergeRequest, len(rows)), Total: f.Offset + len(rows)}
-	for i := range rows {
-		m := &rows[i].MergeRequest
-		m.VisibleNotes = m.PublicNotesCount
-		if as.Admin || as.Auditor || rows[i].ActorLevel >= authz.Planner {
-			m.VisibleNotes = m.NotesCount
+	list := &Page{Page: page.Map(rows, func(r *listRow) *MergeRequest {
+		r.VisibleNotes = r.PublicNotesCount
+		if as.Admin || as.Auditor || r.ActorLevel >= authz.Planner {
+			r.VisibleNotes = r.NotesCount
 		}
-		page.Items[i] = m
-	}
-	// A page that is not full tells the total itself, unless it lies past the end.
-	if len(rows) == limit || (len(rows) == 0 && f.Offset > 0) {
-		page.Total, err = db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+o.from+w.SQL()+" LIMIT ?) x",
-			append(w.Args(), totalCap)...)
-		if err != nil {
-			return nil, fmt.Errorf("count merge requests: %w", err)
-		}
-	}
-	return page, s.attach(ctx, page.Items)
+		return &r.MergeRequest
+	})}
+	return list, s.attach(ctx, list.Items)
 }
 
-// order gives what follows ORDER BY.
-func (f Filter) order() string {
-	column, ok := orders[f.OrderBy]
-	if !ok {
-		column = orders[""]
-	}
-	direction := " DESC"
+// order gives the order of the list.
+func (f Filter) order() page.Order {
 	if f.Ascending {
-		direction = " ASC"
+		return orders.By(f.OrderBy)
 	}
-	if column == "m.id" {
-		return column + direction
-	}
-	if column == "m.merged_at" { // the others have a value always, and PostgreSQL's indexes do not serve NULLS LAST
-		direction += " NULLS LAST"
-	}
-	return column + direction + ", m.id DESC"
+	return orders.By(f.OrderBy).Desc()
 }
 
 // words cuts a search into its terms: quotes keep several words together.

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -29,7 +30,7 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, err
 	}
 	if len(iids) == 0 {
-		return &Page{Projects: map[project.ID]*project.Project{p.ID: p}}, nil
+		return &Page{Page: page.None[*MergeRequest](f.Range), Projects: map[project.ID]*project.Project{p.ID: p}}, nil
 	}
 	f.IIDs = iids
 	return s.List(ctx, as, p, f)

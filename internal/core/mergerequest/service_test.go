@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -280,7 +281,7 @@ func TestService_List(t *testing.T) {
 			{"time", mergerequest.Filter{CreatedAfter: &two.CreatedAt.Time}, "3 2"},
 			{"until", mergerequest.Filter{CreatedBefore: &one.CreatedAt.Time}, "1"},
 			{"deployed", mergerequest.Filter{Deployed: true}, ""},
-			{"page", mergerequest.Filter{Limit: 1, Offset: 1}, "2"},
+			{"page", mergerequest.Filter{Range: page.Range{Limit: 1, Offset: 1}}, "2"},
 		} {
 			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), row.f)
 			check(t, err)
@@ -290,7 +291,7 @@ func TestService_List(t *testing.T) {
 			}
 			equal(t, row.name, strings.Join(got, " "), row.want)
 		}
-		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Limit: 2})
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Range: page.Range{Limit: 2}})
 		check(t, err)
 		equal(t, "total", page.Total, 3)
 	})
@@ -351,11 +352,11 @@ func TestService_List_statements(t *testing.T) {
 			return dbtest.Count(t, w.DB, func() { check(t, list()) })
 		}
 		inProject := func() error {
-			_, err := w.requests.List(t.Context(), w.reporter, p, mergerequest.Filter{Limit: 1})
+			_, err := w.requests.List(t.Context(), w.reporter, p, mergerequest.Filter{Range: page.Range{Limit: 1}})
 			return err
 		}
 		everywhere := func() error {
-			_, err := w.requests.ListAll(t.Context(), w.reporter, mergerequest.Filter{Limit: 50})
+			_, err := w.requests.ListAll(t.Context(), w.reporter, mergerequest.Filter{Range: page.Range{Limit: 50}})
 			return err
 		}
 		one, all := count(inProject), count(everywhere)

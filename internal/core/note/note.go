@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/noteable"
@@ -94,12 +95,10 @@ const (
 
 // Filter selects notes; the zero value selects all that the actor may read.
 type Filter struct {
-	Activity     Activity
-	ByUpdate     bool // sort by the last change instead of the id
-	Asc          bool
-	Limit        int
-	Offset       int
-	CountThrough int // stop counting here; zero counts all
+	Activity Activity
+	ByUpdate bool // sort by the last change instead of the id
+	Asc      bool
+	page.Range
 }
 
 // Created is published when a comment was made.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
@@ -236,11 +237,11 @@ func TestService_Create_emoji(t *testing.T) {
 
 // list reads notes and gives their bodies.
 func list(f *fixture, as authz.Actor, filter note.Filter) (bodies []string, total int, err error) {
-	notes, _, total, err := f.notes.List(ctx, as, f.on(as), filter)
-	for _, n := range notes {
+	notes, _, err := f.notes.List(ctx, as, f.on(as), filter)
+	for _, n := range notes.Items {
 		bodies = append(bodies, n.Body)
 	}
-	return bodies, total, err
+	return bodies, notes.Total, err
 }
 
 func TestService_List(t *testing.T) {
@@ -268,7 +269,7 @@ func TestService_List(t *testing.T) {
 			{"history", f.planner, note.Filter{Activity: note.History}, "s2 s1"},
 			{"guest", f.guest, note.Filter{}, "s2 s1 3 1"},
 			{"author of the issue", f.author, note.Filter{}, "s2 s1 3 1"},
-			{"page of a guest is full", f.guest, note.Filter{Limit: 2, Offset: 2}, "3 1"},
+			{"page of a guest is full", f.guest, note.Filter{Range: page.Range{Limit: 2, Offset: 2}}, "3 1"},
 		} {
 			bodies, total, err := list(f, tt.as, tt.f)
 			if got := strings.Join(bodies, " "); err != nil || got != tt.want {
@@ -432,15 +433,15 @@ func TestHistory(t *testing.T) {
 		if got := f.counters(); got != "1 1" {
 			t.Errorf("counters = %s, want 1 1: history is not counted", got)
 		}
-		notes, _, _, err := f.notes.List(ctx, f.owner, f.on(f.owner), note.Filter{Activity: note.History, Limit: 1})
-		if err != nil || !notes[0].System || notes[0].AuthorID != f.owner.UserID {
+		notes, _, err := f.notes.List(ctx, f.owner, f.on(f.owner), note.Filter{Activity: note.History, Range: page.Range{Limit: 1}})
+		if err != nil || !notes.Items[0].System || notes.Items[0].AuthorID != f.owner.UserID {
 			t.Fatalf("history = %+v, %v", notes, err)
 		}
 		body := "rewritten"
-		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner), notes[0].ID, note.Changes{Body: &body}); !errs.Is(err, errs.Forbidden) {
+		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner), notes.Items[0].ID, note.Changes{Body: &body}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("history was rewritten: %v", err)
 		}
-		if err := f.notes.Delete(ctx, f.Admin("root"), f.on(f.owner), notes[0].ID, nil); !errs.Is(err, errs.Forbidden) {
+		if err := f.notes.Delete(ctx, f.Admin("root"), f.on(f.owner), notes.Items[0].ID, nil); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("history was deleted: %v", err)
 		}
 		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, nil); err != nil {
@@ -463,7 +464,7 @@ func TestService_statements(t *testing.T) {
 		for _, as := range []authz.Actor{f.owner, f.stranger} {
 			count := func(limit int) int {
 				return dbtest.Count(t, d, func() {
-					if _, total, err := list(f, as, note.Filter{Limit: limit, CountThrough: 10}); err != nil || total != 10 {
+					if _, total, err := list(f, as, note.Filter{Range: page.Range{Limit: limit}}); err != nil || total != 30 {
 						t.Errorf("total = %d, %v", total, err)
 					}
 				})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -25,9 +26,21 @@ func where(on noteable.Ref) db.Where {
 	return w
 }
 
-// list reads a page of the notes on a thing and counts all of them; internal ones are
-// left out before both unless internal says otherwise.
-func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal bool) ([]Note, int, error) {
+// order gives the order of the list.
+func (f Filter) order() page.Order {
+	order := page.Order{page.ID("n.id")}
+	if f.ByUpdate {
+		order = page.Order{page.Time("updated_at", "n.updated_at"), page.ID("n.id")}
+	}
+	if f.Asc {
+		return order
+	}
+	return order.Desc()
+}
+
+// list reads a page of the notes on a thing; internal ones are left out unless internal
+// says otherwise.
+func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal bool) (page.Page[Note], error) {
 	w := where(on)
 	if !internal {
 		w.Raw("NOT n.internal")
@@ -38,28 +51,7 @@ func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal 
 	case History:
 		w.Raw("n.system")
 	}
-	query, args := "SELECT count(*) FROM notes n"+w.SQL(), w.Args()
-	if f.CountThrough > 0 {
-		query, args = "SELECT count(*) FROM (SELECT 1 FROM notes n"+w.SQL()+" LIMIT ?) x", append(args, f.CountThrough)
-	}
-	total, err := db.Get[int](ctx, s.db, query, args...)
-	if err != nil || total == 0 {
-		return []Note{}, total, err
-	}
-	direction := " DESC"
-	if f.Asc {
-		direction = " ASC"
-	}
-	order := " ORDER BY n.id" + direction
-	if f.ByUpdate {
-		order = " ORDER BY n.updated_at" + direction + ", n.id" + direction
-	}
-	query, args = "SELECT "+columns+" FROM notes n"+w.SQL()+order, w.Args()
-	if f.Limit > 0 {
-		query, args = query+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)
-	}
-	notes, err := db.Select[Note](ctx, s.db, query, args...)
-	return notes, total, err
+	return page.Select[Note](ctx, s.db, page.Query{Columns: columns, From: "notes n", Where: w, Order: f.order()}, f.Range)
 }
 
 // one reads a note on a thing.

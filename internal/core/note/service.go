@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/noteable"
@@ -61,22 +62,22 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	return t, s.policy.Require(ctx, as, ability, t.Subject)
 }
 
-// List returns a page of the notes that the actor may read, what they are on, and how
-// many there are.
-func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) ([]Note, noteable.Target, int, error) {
+// List returns a page of the notes that the actor may read, and what they are on.
+func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) (page.Page[Note], noteable.Target, error) {
+	none := page.Page[Note]{}
 	t, err := s.locate(ctx, as, on, authz.ReadNote)
 	if err != nil {
-		return nil, t, 0, err
+		return none, t, err
 	}
 	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
 	if err != nil {
-		return nil, t, 0, err
+		return none, t, err
 	}
-	notes, total, err := s.list(ctx, t.Ref, f, internal)
+	notes, err := s.list(ctx, t.Ref, f, internal)
 	if err != nil {
-		return nil, t, 0, fmt.Errorf("list notes: %w", err)
+		return none, t, fmt.Errorf("list notes: %w", err)
 	}
-	return notes, t, total, nil
+	return notes, t, nil
 }
 
 // Find returns one note on a thing. Notes that the actor may not read are not found.

@@ -75,14 +75,12 @@ func (s *Server) commitComments(ctx context.Context, as authz.Actor, in listComm
 	if err != nil {
 		return none, err
 	}
-	notes, _, total, err := s.Notes.List(ctx, as, on, note.Filter{
-		Activity: note.Comments, Asc: true, Limit: in.Limit(), Offset: in.Offset(), CountThrough: counted,
-	})
+	notes, _, err := s.Notes.List(ctx, as, on, note.Filter{Activity: note.Comments, Asc: true, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
-	out, err := s.commentEntities(ctx, notes...)
-	return api.Paged(out, total), err
+	out, err := s.commentEntities(ctx, notes.Items...)
+	return api.Listed(notes, out), err
 }
 
 type commentParams struct {

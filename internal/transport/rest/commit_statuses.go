@@ -114,15 +114,15 @@ func (s *Server) commitStatuses(ctx context.Context, as authz.Actor, in listStat
 	if err != nil {
 		return none, err
 	}
-	list, sha, total, err := s.Checks.Statuses(ctx, as, p, in.SHA, ci.Filter{
+	list, sha, err := s.Checks.Statuses(ctx, as, p, in.SHA, ci.Filter{
 		Ref: in.Ref, Stage: in.Stage, Name: in.Name, PipelineID: in.PipelineID, All: in.All,
-		ByPipeline: in.OrderBy == "pipeline_id", Desc: in.Sort == "desc", Limit: in.Limit(), Offset: in.Offset(),
+		ByPipeline: in.OrderBy == "pipeline_id", Desc: in.Sort == "desc", Range: in.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	out, err := s.checkEntities(ctx, sha, list...)
-	return api.Paged(out, total), err
+	out, err := s.checkEntities(ctx, sha, list.Items...)
+	return api.Listed(list, out), err
 }
 
 type reportStatusParams struct {

@@ -95,7 +95,7 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 	if err != nil {
 		return api.List[any]{}, err
 	}
-	f := mergerequest.Filter{Offset: in.Offset(), Limit: in.Limit()}
+	f := mergerequest.Filter{Range: in.Range()}
 	if in.State != "all" {
 		f.State = mergerequest.State(in.State)
 	}

@@ -68,7 +68,7 @@ func (p *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter
 		AuthorID: userID(p.AuthorID), AuthorUsername: p.AuthorUsername, AssigneeUsernames: p.AssigneeUsername,
 		ClosedByID: userID(p.ClosedByID), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
 		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
-		Reaction: p.Reaction, NonArchived: nonArchived, CountThrough: counted,
+		Reaction: p.Reaction, NonArchived: nonArchived,
 		Not: issue.Exclusion{
 			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), AuthorID: userID(p.Not.AuthorID),
 			AuthorUsername: p.Not.AuthorUsername, AssigneeID: userID(p.Not.AssigneeID), AssigneeUsernames: p.Not.AssigneeUsername,

@@ -43,20 +43,20 @@ type issueListParams struct {
 // does not know them.
 func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place, in issueListParams, f issue.Filter, from string) (api.List[issueEntity], error) {
 	var none api.List[issueEntity]
-	f.OrderBy, f.Asc, f.Limit, f.Offset = in.OrderBy, in.Sort == "asc", in.Limit(), in.Offset()
-	issues, total, err := s.Issues.List(ctx, as, at, f)
+	f.OrderBy, f.Asc, f.Range = in.OrderBy, in.Sort == "asc", in.Range()
+	issues, err := s.Issues.List(ctx, as, at, f)
 	if err != nil {
 		return none, err
 	}
 	view := issueView{from: from, details: in.Details}
-	if view.projects, err = s.issueProjects(ctx, at.Project, issues...); err != nil {
+	if view.projects, err = s.issueProjects(ctx, at.Project, issues.Items...); err != nil {
 		return none, err
 	}
-	out, err := s.issueEntities(ctx, as, view, issues...)
+	out, err := s.issueEntities(ctx, as, view, issues.Items...)
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(out, total), nil
+	return api.Listed(issues, out), nil
 }
 
 // issueProjects gives the projects that issues are in: the one known, or those read.

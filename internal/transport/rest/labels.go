@@ -91,9 +91,6 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	return api.Listed(labels, out), nil
 }
 
-// counted is how far lists are counted: one more than a client is told.
-const counted = 10_001
-
 func (h labelHandlers) get(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
 	at, err := h.place(ctx, as, in.ID)
 	if err != nil {

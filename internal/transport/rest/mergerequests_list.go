@@ -119,7 +119,7 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 			Assignee: person(r.Not.AssigneeID, notAssignee),
 			Reviewer: person(r.Not.ReviewerID, r.Not.ReviewerName),
 		},
-		OrderBy: r.OrderBy, Ascending: r.Sort == "asc", Offset: r.Offset(), Limit: r.Limit(),
+		OrderBy: r.OrderBy, Ascending: r.Sort == "asc", Range: r.Range(),
 	}
 	if r.State != "all" {
 		f.State = mergerequest.State(r.State)
@@ -248,7 +248,7 @@ func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from s
 		for _, e := range s.simpleRequests(v, page.Items) {
 			items = append(items, e)
 		}
-		return api.Paged(items, page.Total), nil
+		return api.Listed(page.Page, items), nil
 	}
 	list, err := s.requestEntities(ctx, v, page.Items)
 	if err != nil {
@@ -257,5 +257,5 @@ func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from s
 	for i := range list {
 		items = append(items, &list[i])
 	}
-	return api.Paged(items, page.Total), nil
+	return api.Listed(page.Page, items), nil
 }

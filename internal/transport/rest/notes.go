@@ -68,18 +68,18 @@ func (h noteHandlers) list(ctx context.Context, as authz.Actor, in listNotesPara
 	if in.Activity == "all_notes" {
 		activity = note.Everything
 	}
-	notes, target, total, err := h.Notes.List(ctx, as, on, note.Filter{
+	notes, target, err := h.Notes.List(ctx, as, on, note.Filter{
 		Activity: activity, ByUpdate: in.OrderBy == "updated_at", Asc: in.Sort == "asc",
-		Limit: in.Limit(), Offset: in.Offset(), CountThrough: counted,
+		Range: in.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	out, err := h.noteEntities(ctx, target, notes...)
+	out, err := h.noteEntities(ctx, target, notes.Items...)
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(out, total), nil
+	return api.Listed(notes, out), nil
 }
 
 // rendered is a note just read or written as its caller sees it.
