@@ -69,7 +69,7 @@ func (g *group) inTx(ctx context.Context, fn func(ctx context.Context) error) ([
 		s := <-r.next
 		if s.tx == nil {
 			if s.err != nil {
-				return nil, translate(s.err)
+				return nil, s.err
 			}
 			return t.after, nil
 		}
@@ -92,9 +92,9 @@ func (g *group) enqueue(ctx context.Context, r *turn) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-g.over:
-		return ErrClosed
+		return translate(ErrClosed)
 	case <-patience.C:
-		return ErrStalled
+		return translate(ErrStalled)
 	}
 }
 
@@ -124,7 +124,7 @@ func (g *group) serve() {
 func (g *group) batch(r *turn, watchdog *time.Timer) {
 	tx, err := g.d.writer.BeginTx(context.Background(), nil)
 	if err != nil {
-		r.next <- step{err: err}
+		r.next <- step{err: translate(err)}
 		return
 	}
 	began := time.Now()
@@ -165,7 +165,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 			r.next <- step{err: r.failure}
 			continue
 		}
-		r.next <- step{err: err}
+		r.next <- step{err: translate(err)}
 	}
 }
 
@@ -196,14 +196,16 @@ func (g *group) one(tx *sql.Tx, r *turn, behind bool, watchdog *time.Timer) (boo
 func (g *group) alone(r *turn, watchdog *time.Timer) {
 	tx, err := g.d.writer.BeginTx(context.Background(), nil)
 	if err == nil {
-		if err = g.turn(tx, r, watchdog); err == nil {
-			err = tx.Commit()
+		if failure := g.turn(tx, r, watchdog); failure != nil {
+			_ = tx.Rollback()
+			r.next <- step{err: failure}
+			return
 		}
-		if err != nil {
+		if err = tx.Commit(); err != nil {
 			_ = tx.Rollback()
 		}
 	}
-	r.next <- step{err: err}
+	r.next <- step{err: translate(err)}
 }
 
 func (g *group) turn(tx *sql.Tx, r *turn, watchdog *time.Timer) error {

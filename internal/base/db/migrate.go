@@ -95,15 +95,11 @@ func (d *DB) Pending(ctx context.Context, files fs.FS) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	query := "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"
-	if d.dialect == Postgres {
-		query = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
-	}
-	tables, err := Get[int](ctx, d, query, "schema_migrations")
+	there, err := d.HasTable(ctx, "schema_migrations")
 	if err != nil {
 		return nil, err
 	}
-	if tables > 0 {
+	if there {
 		if steps, _, err = d.pending(ctx, steps); err != nil {
 			return nil, err
 		}
@@ -113,6 +109,19 @@ func (d *DB) Pending(ctx context.Context, files fs.FS) ([]string, error) {
 		names[i] = step.name
 	}
 	return names, nil
+}
+
+// HasTable reports whether there is a table of a name.
+func (d *DB) HasTable(ctx context.Context, name string) (bool, error) {
+	query := "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?"
+	if d.dialect == Postgres {
+		query = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
+	}
+	n, err := Get[int](ctx, d, query, name)
+	if err != nil {
+		return false, fmt.Errorf("look for table %s: %w", name, err)
+	}
+	return n > 0, nil
 }
 
 // pending gives the steps that were not applied, and the name of the last one that was,

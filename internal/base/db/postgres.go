@@ -2,11 +2,20 @@ package db
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// connectTimeout is how long a connection may take to come about where nothing says it, so
+// that pgx chose unsetTimeout.
+const (
+	connectTimeout = 5 * time.Second
+	unsetTimeout   = 2 * time.Minute
 )
 
 // openPostgres opens pgx's own pool, which keeps statements prepared by itself.
@@ -19,6 +28,9 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 		cfg.Readers = 10
 	}
 	conf.MaxConns = int32(cfg.Readers)
+	if conf.ConnConfig.ConnectTimeout == unsetTimeout {
+		conf.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	conf.ConnConfig.StatementCacheCapacity = cachedStatements
 	conf.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
@@ -36,4 +48,16 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	}
 	d.read = pgSession{d.pool}
 	return nil
+}
+
+// lost closes the connections that wait in the pool after one of them turned out to be
+// dead: the others mostly are, and the next caller gets a new one. It gives err back.
+func (d *DB) lost(err error) error {
+	if d.pool == nil || !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "53300" && pg.Code != "55P03" { // these say nothing of the connection
+		d.pool.Reset()
+	}
+	return err
 }

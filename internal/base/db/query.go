@@ -144,7 +144,7 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	if t == nil {
 		if err == nil {
 			d.statements.Add(1)
-			err = translate(run(ctx, d.read, text.sql, bound))
+			err = d.lost(translate(run(ctx, d.read, text.sql, bound)))
 		}
 		return err
 	}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,23 +23,28 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	if err := private(path); err != nil {
+		return err
+	}
 	sync := "FULL"
 	if cfg.NoSync {
 		sync = "OFF"
 	}
-	d.writer, err = sqlitePool(path, 1, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous("+sync+")",
+	// Who waits for another program's lock gives up before Stall's callers do.
+	busy := fmt.Sprintf("_pragma=busy_timeout(%d)", 2*cfg.Stall.Milliseconds())
+	d.writer, err = sqlitePool(path, 1, busy, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous("+sync+")",
 		"_pragma=cache_size(-4096)", "_pragma=journal_size_limit(33554432)")
 	if err != nil {
 		return err
 	}
 	if err = d.writer.PingContext(ctx); err != nil {
 		_ = d.writer.Close()
-		return err
+		return translate(err)
 	}
 	if cfg.Readers == 0 {
 		cfg.Readers = 4
 	}
-	if d.reader, err = sqlitePool(path, cfg.Readers, "_pragma=query_only(1)", "_pragma=cache_size(-2048)"); err != nil {
+	if d.reader, err = sqlitePool(path, cfg.Readers, busy, "_pragma=query_only(1)", "_pragma=cache_size(-2048)"); err != nil {
 		_ = d.writer.Close()
 		return err
 	}
@@ -45,9 +54,32 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	return nil
 }
 
+// private makes the file where it is missing, and keeps others from reading it and the
+// files beside it, whatever the folder allows. It opens no file that is there: closing it
+// would end the locks that this process has on it.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Stat(path + end)
+		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(path+end, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep others from reading the database: %w", err)
+		}
+	}
+	return nil
+}
+
 func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: path}
-	options = append([]string{"_pragma=busy_timeout(10000)", "_pragma=foreign_keys(1)", "_time_format=sqlite", "_timezone=UTC", "_dqs=0"}, options...)
+	options = append([]string{"_pragma=foreign_keys(1)", "_time_format=sqlite", "_timezone=UTC", "_dqs=0"}, options...)
 	c, err := sqlite.NewConnector(file.String() + "?" + strings.Join(options, "&"))
 	if err != nil {
 		return nil, err

@@ -178,7 +178,7 @@ func (t *tx) control(ctx context.Context, query string) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	_, err := t.session.exec(ctx, query, nil)
-	if err != nil && t.failed == nil {
+	if err = translate(err); err != nil && t.failed == nil {
 		t.failed = err
 	}
 	return err
@@ -213,14 +213,14 @@ func (d *DB) inPostgres(ctx context.Context, fn func(ctx context.Context) error)
 func (d *DB) oncePostgres(ctx context.Context, fn func(ctx context.Context) error) ([]func(), error) {
 	ptx, err := d.pool.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, d.lost(translate(err))
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	defer ptx.Rollback(last) //nolint:errcheck // does nothing after a commit; also runs when fn panics
 	t := &tx{d: d, session: pgSession{ptx}, pg: ptx}
 	if err := t.run(ctx, fn); err != nil {
-		return nil, err
+		return nil, d.lost(err)
 	}
-	return t.after, translate(ptx.Commit(last))
+	return t.after, d.lost(translate(ptx.Commit(last)))
 }

@@ -10,7 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
+
+// ErrAway is in the chain of an error whose cause passes by itself: the database is away,
+// or another program has it locked. A transport says so, tells the client to come again
+// after RetryAfter, and logs the error; it is no *Error.
+var ErrAway = errors.New("database is not available")
+
+// RetryAfter is how long a client waits before it asks again after ErrAway.
+const RetryAfter = 10 * time.Second
 
 // Kind says what sort of refusal an error is. Transports map it to a status.
 type Kind int

@@ -26,7 +26,7 @@ func Migrate(ctx context.Context, d *db.DB) error {
 		err = migrateUp(ctx, riversqlite.New(writer))
 	}
 	if err != nil {
-		return fmt.Errorf("migrate job queue: %w", err)
+		return fmt.Errorf("migrate job queue: %w", db.Translate(err))
 	}
 	return nil
 }

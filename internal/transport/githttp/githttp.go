@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -187,8 +188,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 	case errs.Is(err, errs.Forbidden):
 		plain(w, http.StatusForbidden, err.Error())
 	case errs.Is(err, errs.Unavailable):
-		w.Header().Set("Retry-After", "1")
-		plain(w, http.StatusServiceUnavailable, err.Error())
+		unavailable(w, 1, err.Error())
 	default:
 		h.fail(w, r, err)
 	}
@@ -282,7 +282,20 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return // the client went away
 	}
 	h.Log.Error("git request failed", "path", r.URL.Path, "error", err)
+	if errors.Is(err, errs.ErrAway) {
+		unavailable(w, int(errs.RetryAfter.Seconds()), textAway)
+		return
+	}
 	plain(w, http.StatusInternalServerError, "Internal Server Error")
+}
+
+// textAway is for callers who come while the database is not available.
+const textAway = "The server's database is not available. Please try again in a moment."
+
+// unavailable tells a client to come again after some seconds.
+func unavailable(w http.ResponseWriter, seconds int, text string) {
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	plain(w, http.StatusServiceUnavailable, text)
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

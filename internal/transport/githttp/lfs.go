@@ -273,6 +273,11 @@ func (x *lfsExchange) fault(err error) {
 	case x.r.Context().Err() != nil: // the client went away
 	default:
 		x.Log.Error("LFS request failed", "path", x.r.URL.Path, "error", err)
+		if errors.Is(err, errs.ErrAway) {
+			x.w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
+			lfsRefuse(x.w, http.StatusServiceUnavailable, textAway)
+			return
+		}
 		lfsRefuse(x.w, http.StatusInternalServerError, "Internal Server Error")
 	}
 }

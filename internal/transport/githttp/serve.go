@@ -118,8 +118,7 @@ func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as auth
 func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, err error) {
 	switch {
 	case errs.Is(err, errs.Unavailable) && !out.started:
-		w.Header().Set("Retry-After", strconv.Itoa(int(repo.RetryAfter.Seconds())))
-		plain(w, http.StatusServiceUnavailable, err.Error())
+		unavailable(w, int(repo.RetryAfter.Seconds()), err.Error())
 	case (errors.Is(err, errBodyTooLarge) || errors.Is(err, gitcmd.ErrTooLarge)) && !out.started:
 		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 	case !out.started && garbled(err):

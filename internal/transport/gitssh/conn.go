@@ -38,6 +38,9 @@ func (s *Server) recognize(meta ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permi
 		if !errs.Is(err, errs.Unauthorized) {
 			s.Log.Error("look for SSH key", "error", err)
 		}
+		if errors.Is(err, errs.ErrAway) { // without the banner the client takes its key for a wrong one
+			return nil, &ssh.BannerError{Err: errs.ErrAway, Message: textAway + "\n"}
+		}
 		return nil, errors.New("unknown key")
 	}
 	return &ssh.Permissions{Extensions: map[string]string{keyExtension: strconv.FormatInt(int64(id), 10)}}, nil

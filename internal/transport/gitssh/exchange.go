@@ -38,6 +38,8 @@ const (
 
 const textNoRead = "You are not allowed to download code from this project."
 
+const textAway = "The server's database is not available. Please try again in a moment."
+
 const textClosed = "Git access over SSH is not allowed"
 
 const textHidden = "The project you were looking for could not be found or you don't have permission to view it."
@@ -209,6 +211,9 @@ func (x *exchange) ended(err error) int {
 	case errs.Forbidden, errs.NotFound, errs.Unauthorized:
 		return x.explain(err, textNoRead)
 	}
+	if errors.Is(err, errs.ErrAway) {
+		return x.explain(err, "")
+	}
 	x.Log.Debug("git process ended early", "error", err)
 	if ended, ok := errors.AsType[*gitcmd.Error](err); ok && ended.Code > 0 {
 		return ended.Code
@@ -231,6 +236,9 @@ func (x *exchange) explain(err error, otherwise string) int {
 	}
 	if !errors.Is(err, context.Canceled) { // the client went away
 		x.Log.Error("git over SSH failed", "error", err)
+	}
+	if errors.Is(err, errs.ErrAway) {
+		return x.refuse(textAway)
 	}
 	return x.refuse("Internal server error")
 }

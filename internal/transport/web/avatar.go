@@ -29,7 +29,8 @@ func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.A
 		return
 	case err != nil:
 		h.Log.Error("avatar failed", "path", r.URL.Path, "error", err)
-		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		status := failure(w, err)
+		http.Error(w, http.StatusText(status), status)
 		return
 	}
 	defer o.Close()

@@ -76,7 +76,8 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		h.Log.Error("file failed", "path", r.URL.Path, "error", err)
-		http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+		status := failure(w, err)
+		http.Error(w, http.StatusText(status), status)
 		return
 	}
 	defer c.Close()

@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -64,8 +65,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	default:
 		h.Log.Error("page failed", "path", r.URL.Path, "error", err)
-		h.render(w, http.StatusInternalServerError, page{Kind: "Error", Title: "Something went wrong"})
+		title := "Something went wrong"
+		if errors.Is(err, errs.ErrAway) {
+			title = "The server is not available at the moment"
+		}
+		h.render(w, failure(w, err), page{Kind: "Error", Title: title})
 	}
+}
+
+// failure gives the status of an error that is no refusal, and says when to try again
+// where that may help.
+func failure(w http.ResponseWriter, err error) int {
+	if !errors.Is(err, errs.ErrAway) {
+		return http.StatusInternalServerError
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
+	return http.StatusServiceUnavailable
 }
 
 // throttled answers a caller who asks too often.

@@ -123,6 +123,9 @@ func (x *exchange) fail(err error) {
 		x.text(http.StatusTooManyRequests, throttled.Body())
 	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
+	case errors.Is(err, errs.ErrAway):
+		x.kit.config.Log.ErrorContext(x.r.Context(), "database not available", "request_id", x.id, "error", err.Error())
+		x.known(err, errs.New(errs.Unavailable, ""))
 	case errors.Is(err, syscall.ENOSPC):
 		x.kit.config.Log.ErrorContext(x.r.Context(), "disk full", "request_id", x.id, "error", err.Error())
 		x.object(http.StatusInsufficientStorage, "message", `"507 Insufficient Storage - the server's disk is full"`)
@@ -164,6 +167,9 @@ func (x *exchange) known(err error, e *errs.Error) {
 	if !ok {
 		x.internal(err)
 		return
+	}
+	if h := x.w.Header(); e.Kind == errs.Unavailable && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	}
 	if e.Kind != errs.TooMany {
 		x.object(f.status, "message", message(e, f))
