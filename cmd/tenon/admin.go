@@ -27,7 +27,8 @@ func (f *flags) admin() *cobra.Command {
 			f.userNamed("unlock", "Let a user sign on again after too many wrong passwords", app.AdminUserUnlock), f.userList()),
 		group("token", "Access tokens", f.tokenCreate()),
 		f.checkAll(),
-		group("repo", "Repositories", f.checkRepo()))
+		group("repo", "Repositories", f.checkRepo()),
+		group("key", "The key that encrypts stored secrets", f.keyReplace()))
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "print the result as JSON")
 	c.PersistentFlags().BoolVarP(&f.quiet, "quiet", "q", false, "print no progress")
 	return c
@@ -49,15 +50,20 @@ func ask[R any](ctx context.Context, f *flags, command string, args any, show fu
 	if err := app.Administer(ctx, config, logging.New(os.Stderr, config.Log.Format, level), build(), order); err != nil {
 		return nil, err //nolint:wrapcheck // it says what is wrong
 	}
+	return result, printed(f, result, show)
+}
+
+// printed shows a result, in JSON or as show does.
+func printed[R any](f *flags, result *R, show func(w io.Writer, r *R) error) error {
 	if !f.json {
-		return result, show(os.Stdout, result)
+		return show(os.Stdout, result)
 	}
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // nothing to add
+		return err //nolint:wrapcheck // nothing to add
 	}
 	_, err = fmt.Println(string(text))
-	return result, err //nolint:wrapcheck // nothing to add
+	return err //nolint:wrapcheck // nothing to add
 }
 
 // passwordFlag is how a password is given: never on the command line, where others see it.
@@ -249,4 +255,38 @@ func check(ctx context.Context, f *flags, command string, in app.CheckInput) err
 		return fmt.Errorf("%d problems found (restore what is damaged from a backup)", n)
 	}
 	return nil
+}
+
+// keyReplace makes another key, while no server runs.
+func (f *flags) keyReplace() *cobra.Command {
+	return &cobra.Command{
+		Use: "replace", Short: "Make another secret.key where the old one is lost, and say what is lost with it", Args: cobra.NoArgs,
+		Long: "Make another secret.key, while no server runs. What the old key encrypted or signed is lost: the command says how much " +
+			"that is. An old key file is kept under another name.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			config, err := f.load()
+			if err != nil {
+				return err
+			}
+			replaced, err := app.ReplaceKey(c.Context(), config, logging.New(os.Stderr, config.Log.Format, max(config.Log.Level, slog.LevelWarn)))
+			if err != nil {
+				return err //nolint:wrapcheck // it says what is wrong
+			}
+			return printed(f, replaced, printReplaced)
+		},
+	}
+}
+
+func printReplaced(w io.Writer, r *app.ReplacedKey) error {
+	lines := []string{
+		"there is another secret.key; back it up, apart from the database",
+		fmt.Sprintf("lost: the user names and passwords of %d imports that wait; they fail, start them again", r.Imports),
+		fmt.Sprintf("lost: what Git LFS clients may transfer, for at most %d minutes; they ask again by themselves", r.Minutes),
+		fmt.Sprintf("kept: passwords, access tokens and SSH keys of %d users, which do not depend on it", r.Users),
+	}
+	if r.Kept != "" {
+		lines = append(lines, "the old key file is now "+r.Kept)
+	}
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err //nolint:wrapcheck // nothing to add
 }

@@ -40,7 +40,7 @@ func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build B
 		return err //nolint:wrapcheck // it says what is wrong
 	}
 	a := &App{config: c, build: build, log: log, now: time.Now}
-	defer func() { err = errors.Join(err, a.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx)))) }()
 	if err := a.alone(ctx); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ type App struct {
 func New(ctx context.Context, c *config.Config, log *slog.Logger, build Build) (*App, error) {
 	a := &App{config: c, build: build, log: log, now: time.Now}
 	if err := a.assemble(ctx); err != nil {
-		return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
+		return nil, a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx))))
 	}
 	return a, nil
 }
@@ -142,13 +142,13 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
 	}
 	var err error
-	if a.box, err = secret.Load(a.config.Data); err != nil {
-		return fmt.Errorf("load secret key: %w", err)
-	}
 	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log}); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
 	a.closing(func(context.Context) error { return a.db.Close() })
+	if err := a.loadKey(ctx); err != nil {
+		return err
+	}
 	// Migrations are made again where a crash loses them.
 	if err := a.db.Loosely(ctx, func() error { return a.migrate(ctx) }); err != nil {
 		return err //nolint:wrapcheck // it says what failed

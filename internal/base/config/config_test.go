@@ -149,6 +149,33 @@ level = "loud"
 	}
 }
 
+// Keys that mean nothing are reported wherever they stand, with all other problems.
+func TestLoad_unknownKeys(t *testing.T) {
+	t.Parallel()
+	name := written(t, `
+http = "nowhere"
+unknown = 3
+HTTP = "127.0.0.1:0"
+root = { passwort = "x" }
+[nonsense]
+[server.deep]
+port = 80
+since = 2020-01-01
+[[list]]
+a = 1
+[git.fetches]
+most = 1
+`)
+	var text []string
+	for _, p := range problems(t, Sources{File: name}) {
+		text = append(text, p.Key)
+	}
+	want := []string{"HTTP", "git.fetches.most", "list", "nonsense", "root.passwort", "server.deep.port", "server.deep.since", "unknown", "http"}
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("keys of the problems (-want +got):\n%s", diff)
+	}
+}
+
 func TestLoad_values(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -348,4 +349,29 @@ func TestRegister_panics(t *testing.T) {
 	for range 2 {
 		job.Register(&r, func(context.Context, mail) error { return nil })
 	}
+}
+
+// TestWaiting lists what is not done yet.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var r job.Registry
+		job.Register(&r, func(context.Context, deliver) error { return nil })
+		q, err := job.New(d, &r, job.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range int64(3) {
+			if err := q.Enqueue(t.Context(), deliver{NoteID: id + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := d.Exec(t.Context(), "UPDATE river_job SET state = 'completed', finalized_at = ? WHERE id = (SELECT min(id) FROM river_job)", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := job.Waiting[deliver](t.Context(), d)
+		if want := []deliver{{2}, {3}}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	})
 }

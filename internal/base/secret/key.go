@@ -13,22 +13,49 @@ import (
 // KeyFile is the name of the key file in the data folder.
 const KeyFile = "secret.key"
 
-// Load reads the sealing key from the data folder, which must exist. Where there is no
-// key yet it makes one, readable by the owner alone, on disk before it is used. It
-// refuses a key that others can read and one of the wrong size, and says what to do.
+// ErrNoKey reports a data folder without a key file.
+var ErrNoKey = errors.New("there is no key file")
+
+// Load reads the sealing key from the data folder. Where there is none it fails with
+// ErrNoKey. It refuses a key that others can read and one of the wrong size, and says what
+// to do.
 func Load(data string) (*Box, error) {
-	name := filepath.Join(data, KeyFile)
-	key, err := readKey(name)
+	key, err := readKey(filepath.Join(data, KeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeKey(name); err != nil {
-			return nil, err
-		}
-		key, err = readKey(name)
+		return nil, fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return NewBox(key)
+}
+
+// Make puts a new key into the data folder, which must exist, readable by the owner alone,
+// on disk before it is used. Where there is one by now, that one is used.
+func Make(data string) (*Box, error) {
+	if err := makeKey(filepath.Join(data, KeyFile)); err != nil {
+		return nil, err
+	}
+	return Load(data)
+}
+
+// Replace puts a new key into the data folder and keeps the file that was there under the
+// name that it gives, "" for none. What was sealed or signed with the old key is lost.
+func Replace(data string) (kept string, err error) {
+	name := filepath.Join(data, KeyFile)
+	for n := 1; ; n++ {
+		kept = fmt.Sprintf("%s.old-%d", name, n)
+		if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	switch err := os.Rename(name, kept); {
+	case errors.Is(err, fs.ErrNotExist):
+		kept = ""
+	case err != nil:
+		return "", fmt.Errorf("keep old key file: %w", err)
+	}
+	return kept, makeKey(name)
 }
 
 func readKey(name string) ([]byte, error) {

@@ -104,7 +104,10 @@ func TestNewBox_size(t *testing.T) {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, err := Load(dir)
+	if _, err := Load(dir); !errors.Is(err, ErrNoKey) {
+		t.Errorf("an empty folder: got %v, want ErrNoKey", err)
+	}
+	first, err := Make(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +128,41 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if kept, err := Replace(dir); err != nil || kept != "" {
+		t.Fatalf("without a key: got %q, %v", kept, err)
+	}
+	first, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.ReadFile(filepath.Join(dir, KeyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		kept, err := Replace(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if old, err := os.ReadFile(kept); err != nil || !bytes.Equal(old, was) {
+			t.Errorf("the old key was not kept in %q: %v", kept, err)
+		}
+		second, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.Open("p", first.Seal("p", "secret")); !errors.Is(err, ErrSealed) {
+			t.Errorf("the new key opens what the old one sealed: %v", err)
+		}
+		if was, err = os.ReadFile(filepath.Join(dir, KeyFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestLoad_together(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,7 +170,7 @@ func TestLoad_together(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range boxes {
 		wg.Go(func() {
-			b, err := Load(dir)
+			b, err := Make(dir)
 			if err != nil {
 				t.Error(err)
 			}
@@ -197,7 +235,7 @@ func TestLoad_refuses(t *testing.T) {
 	})
 	t.Run("no data folder", func(t *testing.T) {
 		t.Parallel()
-		if _, err := Load(filepath.Join(t.TempDir(), "missing")); err == nil {
+		if _, err := Make(filepath.Join(t.TempDir(), "missing")); err == nil {
 			t.Error("a missing data folder passed")
 		}
 	})

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"tenon/internal/base/config"
+	"tenon/internal/base/db"
+	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/lfs"
+	"tenon/internal/core/project"
+)
+
+// loadKey reads the key that encrypts stored secrets, and makes one for a new instance
+// alone: with users in the database the key was lost.
+func (a *App) loadKey(ctx context.Context) error {
+	var err error
+	a.box, err = secret.Load(a.config.Data)
+	if errors.Is(err, secret.ErrNoKey) {
+		var users int
+		if users, err = countUsers(ctx, a.db); err == nil && users > 0 {
+			return fmt.Errorf("the key file %s is missing, while the database has %d users: restore it from a backup "+
+				"(where there is none, \"tenon admin key replace\" makes another key and says what is lost with the old one)",
+				filepath.Join(a.config.Data, secret.KeyFile), users)
+		}
+		if err == nil {
+			a.box, err = secret.Make(a.config.Data)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("load secret key: %w", err)
+	}
+	return nil
+}
+
+// countUsers works on a schema of any age.
+func countUsers(ctx context.Context, d *db.DB) (int, error) {
+	if there, err := d.HasTable(ctx, "users"); err != nil || !there {
+		return 0, err //nolint:wrapcheck // it says what failed
+	}
+	return db.Get[int](ctx, d, "SELECT count(*) FROM users") //nolint:wrapcheck // as above
+}
+
+// ReplacedKey says what became of a key and of what it had encrypted or signed.
+type ReplacedKey struct {
+	Kept    string `json:"kept,omitempty"`  // where the old key file is now, "" where there was none
+	Users   int    `json:"users"`           // whose passwords, tokens and keys still work: they do not depend on the key
+	Imports int    `json:"imports"`         // lost: imports that wait with an encrypted user name and password
+	Minutes int    `json:"lfs_minutes_max"` // lost: signed grants for large files of at most this age
+}
+
+// ReplaceKey makes another key for the data of c, on which no server may run.
+func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *ReplacedKey, err error) {
+	a := &App{config: c, log: log}
+	defer func() { err = a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx)))) }()
+	if err := a.claim(ctx); err != nil {
+		return nil, err
+	}
+	if a.db, err = db.Open(ctx, db.Config{URL: c.Database, Logger: log}); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	a.closing(func(context.Context) error { return a.db.Close() })
+	out = &ReplacedKey{Minutes: int(lfs.TokenLife.Minutes())}
+	if out.Users, err = countUsers(ctx, a.db); err != nil {
+		return nil, fmt.Errorf("count users: %w", err)
+	}
+	if out.Users == 0 {
+		return nil, errors.New("the database has no users: the first start makes a key")
+	}
+	jobs, err := a.db.HasTable(ctx, "river_job")
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what failed
+	}
+	if jobs {
+		waiting, err := job.Waiting[project.Import](ctx, a.db)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // as above
+		}
+		for _, w := range waiting {
+			if w.Sealed != "" {
+				out.Imports++
+			}
+		}
+	}
+	out.Kept, err = secret.Replace(c.Data)
+	return out, err //nolint:wrapcheck // as above
+}
