@@ -253,9 +253,10 @@ func TestPlanning_statements(t *testing.T) {
 					return dbtest.Count(t, d, func() { p.want(as, "GET", path+sep+"per_page="+fmt.Sprint(n), "", 200, "") })
 				}
 				// What is remembered of users runs out now and then, since each look at the
-				// clock of these tests takes a second: the least of a few tries counts.
+				// clock of these tests takes a second: the least of a few tries counts. A page
+				// that is not full need not be counted.
 				least := func(n int) int { return min(cost(n), cost(n), cost(n)) }
-				if one, many := least(1), least(100); one != many || many > 8 {
+				if one, many := least(1), least(100); many > one || one > 8 {
 					t.Errorf("%s: GET %s costs %d statements for 1 row and %d for 100, want 8 at most", as, path, one, many)
 				}
 			}
