@@ -32,7 +32,15 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("%d blocks of commands and %d of output, want some of each", len(commands), len(output))
 	}
 
-	s := servertest.Start(t, "")
+	data, err := os.MkdirTemp("", "tenon-readme-") //nolint:usetesting // servertest removes it once the server's children are gone
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first start makes up the credentials that the tour reads.
+	if out, err := exec.CommandContext(t.Context(), servertest.Binary(t), "migrate", "--data", data).CombinedOutput(); err != nil {
+		t.Fatalf("first start: %v\n%s", err, out)
+	}
+	s := servertest.StartOn(t, data, "")
 	dir := t.TempDir()
 	if err := os.Symlink(s.Data, filepath.Join(dir, "tenon-data")); err != nil {
 		t.Fatal(err)
