@@ -305,3 +305,34 @@ func TestGit_separate_repositories(t *testing.T) {
 		t.Errorf("knowing an id gave access to another repository: %v", err)
 	}
 }
+
+// A replacement of a commit, as old repositories may have one, changes nothing that is
+// read: neither by us nor by git.
+func TestRepo_replaced(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := newGit(t)
+	r := newRepo(t, g)
+	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	evil := commit(t, r, 1700000002, map[string]string{"f": "evil", "g": "evil"})
+	point(t, r, "refs/heads/main", b)
+	runGit(t, r.Path(), "update-ref", "refs/replace/"+b.String(), evil.String())
+	g.Trim()
+	if c := must[*gitcmd.Commit](t)(r.Commit(ctx, b)); len(c.Parents) != 1 || c.Parents[0] != a {
+		t.Errorf("parents %v, want %s", c.Parents, a)
+	}
+	if yes := must[bool](t)(r.IsAncestor(ctx, a, b)); !yes {
+		t.Error("the history is that of the replacement")
+	}
+	if n := must[int](t)(r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Path: "f"})); n != 2 {
+		t.Errorf("%d commits, want 2", n)
+	}
+	if d := must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})); len(d.Files) != 1 {
+		t.Errorf("%d changed files, want 1", len(d.Files))
+	}
+	var out bytes.Buffer
+	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: b, Format: gitcmd.ArchiveTar}, &out); err != nil || bytes.Contains(out.Bytes(), []byte("evil")) {
+		t.Errorf("archive: %v, or that of the replacement", err)
+	}
+}

@@ -2,6 +2,7 @@ package gitcmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,8 +28,9 @@ type Receive struct {
 // Judge decides what becomes of a push. Names of references come as the client wrote them.
 type Judge interface {
 	// Check looks at the whole push while view alone sees its objects. A refusal is shown
-	// to whoever pushes; "" is none.
-	Check(ctx context.Context, view *Repo, changes []RefUpdate, options []string) (refusal string)
+	// to whoever pushes; "" is none. The reasons are those of single references in the
+	// report; nil, and "" for one of them, is the usual one.
+	Check(ctx context.Context, view *Repo, changes []RefUpdate, options []string) (refusal string, reasons []string)
 	// Apply moves the references once the objects are part of the repository. It says for
 	// each of them why it did not move, "" where it did, and what whoever pushes should know.
 	Apply(ctx context.Context, changes []RefUpdate) (reasons []string, message string)
@@ -117,9 +119,13 @@ func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, e
 		view = t.quarantine.Repo
 		defer view.CloseView()
 	}
-	if refusal := t.push.Judge.Check(ctx, view, t.req.changes, t.req.options); refusal != "" {
+	if refusal, why := t.push.Judge.Check(ctx, view, t.req.changes, t.req.options); refusal != "" {
 		t.out.say(refusal)
-		return "", t.all("pre-receive hook declined"), nil // the words that clients know
+		reasons = t.all("pre-receive hook declined") // the words that clients know
+		for i, reason := range why {
+			reasons[i] = cmp.Or(reason, reasons[i])
+		}
+		return "", reasons, nil
 	}
 	if brought {
 		if err := t.quarantine.Commit(ctx); err != nil {

@@ -27,11 +27,11 @@ type judge struct {
 	failed []error
 }
 
-func (j *judge) Check(ctx context.Context, view *gitcmd.Repo, changes []gitcmd.RefUpdate, options []string) string {
+func (j *judge) Check(ctx context.Context, view *gitcmd.Repo, changes []gitcmd.RefUpdate, options []string) (string, []string) {
 	if j.check == nil {
-		return ""
+		return "", nil
 	}
-	return j.check(ctx, view, changes, options)
+	return j.check(ctx, view, changes, options), nil
 }
 
 func (j *judge) Apply(ctx context.Context, changes []gitcmd.RefUpdate) ([]string, string) {

@@ -74,14 +74,15 @@ func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 	return "", nil
 }
 
-// FetchAll makes the branches and tags of the repository those of a remote.
+// FetchAll makes the branches, tags and notes of the repository those of a remote. Other
+// references stay where they are: they mean nothing here.
 func (r *Repo) FetchAll(ctx context.Context, m Remote) error {
 	defer r.Recycle()
 	return r.git.run(ctx, call{
 		repo: r, load: long, env: r.git.configured(remoteConfig(m)),
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-			"--", m.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+			"--", m.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/notes/*:refs/notes/*",
 		},
 	})
 }

@@ -43,7 +43,9 @@ func elsewhere(t *testing.T, batch http.HandlerFunc, large ...string) *httptest.
 	git("-C", "work", "commit", "-q", "--allow-empty", "-m", "First")
 	git("-C", "work", "branch", "aside")
 	git("-C", "work", "tag", "-a", "v1", "-m", "One")
-	git("-C", "work", "update-ref", "refs/keep-around/x", "HEAD")
+	for _, ref := range []string{"refs/keep-around/x", "refs/replace/" + strings.Repeat("12", 20), "refs/pull/1/head", "refs/notes/commits"} {
+		git("-C", "work", "update-ref", ref, "HEAD")
+	}
 	git("-C", "work", "update-ref", "refs/heads/"+strings.Repeat("ab", 20), "HEAD") // shadows a commit, which no push may
 	git("clone", "-q", "--mirror", "work", "shop.git")
 	git("init", "-q", "-b", "trunk", "sly") // runs a program where it is cloned with its submodules (CVE-2018-17456)
@@ -138,7 +140,7 @@ func TestService_Import(t *testing.T) {
 		for _, ref := range refs {
 			names = append(names, string(ref.Name))
 		}
-		if got, want := strings.Join(names, " "), "refs/heads/aside refs/heads/trunk refs/tags/v1"; got != want {
+		if got, want := strings.Join(names, " "), "refs/heads/aside refs/heads/trunk refs/notes/commits refs/tags/v1"; got != want {
 			t.Errorf("references: %s, want %s", got, want)
 		}
 		if _, err := w.open().Resolve(ctx, gitcmd.Branches+"trunk"); err != nil {

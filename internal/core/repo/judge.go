@@ -39,7 +39,20 @@ const (
 		"Only a project maintainer or owner can delete a protected tag."
 	textDeleteTagByGit = "You can only delete protected tags using the web interface."
 	textHiddenPrefix   = "You are not allowed to change references under "
+	textOtherRefs      = "Only branches, tags and notes (refs/notes/) are taken here, which %s is none of. " +
+		"A push with --mirror sends every reference: name those to push, such as refs/heads/* and refs/tags/*."
+	textOtherRef = "only branches, tags and notes are taken"
 )
+
+// notesRefs are where git keeps the notes on commits, which clients fetch by name.
+const notesRefs = "refs/notes/"
+
+// taken reports whether a reference lies where people may make and move references. In
+// other places some have a meaning for git itself, as refs/replace/ and refs/bisect/, and
+// clients look for none.
+func taken(name gitcmd.RefName) bool {
+	return name.IsBranch() || name.IsTag() || strings.HasPrefix(string(name), notesRefs)
+}
 
 // hiddenRefs are references that only the server writes.
 var hiddenRefs = []string{"refs/merge-requests/", "refs/keep-around/", "refs/environments/", "refs/pipelines/", "refs/tenon/"}
@@ -270,6 +283,9 @@ func (j *judge) other(ctx context.Context, c RefChange) error {
 	}
 	if !c.Ref.Valid() || strings.Count(string(c.Ref), "/") < 2 { // git itself takes nothing right below refs/
 		return refuse(c.Ref, textBranchName)
+	}
+	if !c.Deleted() && !taken(c.Ref) { // what an old repository has may go
+		return refuse(c.Ref, fmt.Sprintf(textOtherRefs, c.Ref))
 	}
 	return nil
 }

@@ -21,6 +21,12 @@ func ref(t *testing.T, name string) gitcmd.RefName {
 	return r
 }
 
+// notTaken is what people read who push a reference to where none are taken.
+func notTaken(ref string) string {
+	return "Only branches, tags and notes (refs/notes/) are taken here, which " + ref + " is none of. " +
+		"A push with --mirror sends every reference: name those to push, such as refs/heads/* and refs/tags/*."
+}
+
 // Every reference of a push is judged by itself, through whichever door it comes.
 func TestService_Judge(t *testing.T) {
 	t.Parallel()
@@ -55,6 +61,13 @@ func TestService_Judge(t *testing.T) {
 			{"a tag like the default branch", w.developer, repo.ByPush, "refs/tags/main", zero, side, "You cannot use default branch name to create a tag"},
 			{"a merge request's reference", w.owner, repo.ByPush, "refs/merge-requests/1/head", zero, side, "You are not allowed to change references under refs/merge-requests/"},
 			{"notes of git", w.developer, repo.ByPush, "refs/notes/commits", zero, side, ""},
+			{"a replacement", w.owner, repo.ByPush, "refs/replace/" + first.String(), zero, side, notTaken("refs/replace/" + first.String())},
+			{"a bisection", w.owner, repo.ByPush, "refs/bisect/bad", zero, side, notTaken("refs/bisect/bad")},
+			{"what another clone saw", w.owner, repo.ByPush, "refs/remotes/origin/main", zero, side, notTaken("refs/remotes/origin/main")},
+			{"something else", w.owner, repo.ByPush, "refs/tmp/x", first, side, notTaken("refs/tmp/x")},
+			{"notes in name only", w.owner, repo.ByPush, "refs/notesx/y", zero, side, notTaken("refs/notesx/y")},
+			{"what an old repository has is deleted", w.developer, repo.ByPush, "refs/tmp/x", first, zero, ""},
+			{"what the server keeps is not", w.owner, repo.ByPush, "refs/keep-around/" + first.String(), first, zero, "You are not allowed to change references under refs/keep-around/"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				changes := []repo.RefChange{

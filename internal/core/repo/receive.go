@@ -53,15 +53,24 @@ func (j pushJudge) Failed(err error) {
 	j.push.service.log.Error("push failed", "project_id", j.push.project.ID, "error", err)
 }
 
-// Check judges the push.
-func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitcmd.RefUpdate, options []string) (refusal string) {
+// Check judges the push. References where none are taken have their reason in the report.
+func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitcmd.RefUpdate, options []string) (refusal string, reasons []string) {
 	defer j.rescue(func() { refusal = textTryAgain })
 	refusal, err := j.push.Check(ctx, view, changesOf(updates), options)
 	if err != nil {
 		j.Failed(err)
-		return textTryAgain
+		return textTryAgain, nil
 	}
-	return refusal
+	if refusal == "" {
+		return "", nil
+	}
+	reasons = make([]string, len(updates))
+	for i, u := range updates {
+		if !u.New.IsZero() && !taken(u.Ref) {
+			reasons[i] = textOtherRef
+		}
+	}
+	return refusal, reasons
 }
 
 // Apply moves the references.
