@@ -222,7 +222,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	go func() { failed <- a.http.Serve(a.listener) }()
 	go func() { failed <- commands.Serve(context.WithoutCancel(ctx)) }()
 	if a.ssh != nil {
-		go func() { failed <- a.ssh.Serve(context.WithoutCancel(ctx), a.sshAt) }()
+		go func() { failed <- a.ssh.Serve(db.LimitReads(context.WithoutCancel(ctx), readTime, 0), a.sshAt) }()
 	}
 	ready("http://" + a.listener.Addr().String())
 	go a.idle.watch(ctx, a.trim)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
@@ -35,7 +36,7 @@ func (a *App) transports() error {
 	}
 	pages := web.New(web.Deps{Services: a.core, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies},
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -69,12 +70,14 @@ type router struct {
 	service http.Handler // /-/health and the like
 	idle    *idleness
 	proxies []netip.Prefix // that say where a request comes from
+	reads   time.Duration  // how long the database may read for one request
 }
 
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
 	forwarded(r, h.proxies)
+	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		h.api.ServeHTTP(patiently(w, r, patience), r)
@@ -87,6 +90,19 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.pages.ServeHTTP(w, r)
 	}
+}
+
+// readTime is how long one statement that reads may take for a caller who waits, and all
+// statements of a request that only reads. Answers and git processes may take longer.
+const readTime = 15 * time.Second
+
+// allReads is how long all statements of a request may read together, 0 where each counts
+// for itself: what changes something looks at much in many small steps.
+func allReads(r *http.Request, limit time.Duration) time.Duration {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return limit
+	}
+	return 0
 }
 
 // service answers the questions of whoever watches over the server.

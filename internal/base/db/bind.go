@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -87,15 +88,17 @@ func bindText(s string) (any, error) {
 type text struct {
 	sql    string
 	writes bool
+
+	slowUntil atomic.Int64 // a time in nanoseconds of the epoch: see patience
 }
 
 // textCache remembers rewritten queries by their text.
 type textCache struct {
 	mu    sync.RWMutex
-	texts map[string]text
+	texts map[string]*text
 }
 
-func (c *textCache) get(d Dialect, query string) text {
+func (c *textCache) get(d Dialect, query string) *text {
 	c.mu.RLock()
 	t, ok := c.texts[query]
 	c.mu.RUnlock()
@@ -105,7 +108,7 @@ func (c *textCache) get(d Dialect, query string) text {
 	t = rewrite(d, query)
 	c.mu.Lock()
 	if c.texts == nil || len(c.texts) >= 4000 {
-		c.texts = make(map[string]text)
+		c.texts = make(map[string]*text)
 	}
 	c.texts[query] = t
 	c.mu.Unlock()
@@ -114,7 +117,7 @@ func (c *textCache) get(d Dialect, query string) text {
 
 // rewrite numbers the ? marks for PostgreSQL, leaving literals, quoted names and
 // comments alone, and finds out whether the statement writes.
-func rewrite(d Dialect, query string) text {
+func rewrite(d Dialect, query string) *text {
 	var b strings.Builder
 	var verb, word string
 	writes, marks := false, 0
@@ -144,7 +147,7 @@ func rewrite(d Dialect, query string) text {
 		i += max(n, 1)
 	}
 	flush()
-	return text{sql: b.String(), writes: writes || (verb != "SELECT" && verb != "WITH" && verb != "VALUES" && verb != "EXPLAIN" && verb != "PRAGMA")}
+	return &text{sql: b.String(), writes: writes || (verb != "SELECT" && verb != "WITH" && verb != "VALUES" && verb != "EXPLAIN" && verb != "PRAGMA")}
 }
 
 // opaque is the length of the literal, quoted name or comment that s begins with, or 0.

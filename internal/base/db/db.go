@@ -44,7 +44,8 @@ type Config struct {
 type DB struct {
 	dialect    Dialect
 	log        *slog.Logger
-	read       session // what statements outside a transaction use
+	patience   time.Duration // of quick reads
+	slow       chan struct{} // as many as slow reads that run
 	statements atomic.Uint64
 	rebound    textCache
 	columns    sync.Map // reflect.Type of a row to []column

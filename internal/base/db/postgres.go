@@ -46,14 +46,14 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 		d.pool.Close()
 		return err
 	}
-	d.read = pgSession{d.pool}
+	d.share(cfg.Readers)
 	return nil
 }
 
 // lost closes the connections that wait in the pool after one of them turned out to be
 // dead: the others mostly are, and the next caller gets a new one. It gives err back.
 func (d *DB) lost(err error) error {
-	if d.pool == nil || !errors.Is(err, ErrUnavailable) {
+	if d.pool == nil || !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTimeout) {
 		return err
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "53300" && pg.Code != "55P03" { // these say nothing of the connection

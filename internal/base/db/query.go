@@ -141,10 +141,10 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 		return d.InTx(ctx, func(ctx context.Context) error { return d.statement(ctx, query, args, exec, run) })
 	}
 	bound, err := bind(args)
-	if t == nil {
+	if t == nil { // a read, or on PostgreSQL a statement that is a transaction of its own
 		if err == nil {
 			d.statements.Add(1)
-			err = d.lost(translate(run(ctx, d.read, text.sql, bound)))
+			err = d.lost(translate(d.apart(ctx, text, exec, func(ctx context.Context, s session) error { return run(ctx, s, text.sql, bound) })))
 		}
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -44,12 +45,12 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	if cfg.Readers == 0 {
 		cfg.Readers = 4
 	}
-	if d.reader, err = sqlitePool(path, cfg.Readers, busy, "_pragma=query_only(1)", "_pragma=cache_size(-2048)"); err != nil {
+	if d.reader, err = sqlitePool(path, cfg.Readers, busy, queryOnly, "_pragma=cache_size(-2048)"); err != nil {
 		_ = d.writer.Close()
 		return err
 	}
 	d.readers, d.noSync = cfg.Readers, cfg.NoSync
-	d.read = sqlSession{d.reader}
+	d.share(cfg.Readers)
 	d.group = startGroup(d, cfg.Stall)
 	return nil
 }
@@ -77,6 +78,9 @@ func private(path string) error {
 	return nil
 }
 
+// queryOnly marks the connections that read.
+const queryOnly = "_pragma=query_only(1)"
+
 func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
 	file := url.URL{Scheme: "file", Path: path}
 	options = append([]string{"_pragma=foreign_keys(1)", "_time_format=sqlite", "_timezone=UTC", "_dqs=0"}, options...)
@@ -84,7 +88,7 @@ func sqlitePool(path string, conns int, options ...string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(cachingConnector{c})
+	pool := sql.OpenDB(cachingConnector{Connector: c, reads: slices.Contains(options, queryOnly)})
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	return pool, nil
@@ -95,14 +99,24 @@ const cachedStatements = 300
 
 // cachingConnector makes connections that keep their statements prepared, which
 // saves more than half of the time of a small statement.
-type cachingConnector struct{ driver.Connector }
+type cachingConnector struct {
+	driver.Connector
+	reads bool // what they run ends with its context
+}
 
 func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &cachingConn{liteConn: conn.(liteConn), free: make(map[string]liteStmt)}, nil
+	caching := &cachingConn{liteConn: conn.(liteConn), free: make(map[string]liteStmt)}
+	if c.reads {
+		if caching.handle, err = handleOf(conn); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return caching, nil
 }
 
 // liteConn is what the driver's connections can do beside the minimum.
@@ -126,7 +140,8 @@ type liteStmt interface {
 // cachingConn is a connection, so only one goroutine uses it at a time.
 type cachingConn struct {
 	liteConn
-	free map[string]liteStmt // prepared and not running
+	free   map[string]liteStmt // prepared and not running
+	handle uintptr             // see handleOf; 0 on the connection that writes
 }
 
 // take gives a prepared statement, or nil for a text that must not be kept.
@@ -184,7 +199,7 @@ func (c *cachingConn) QueryContext(ctx context.Context, query string, args []dri
 		c.put(query, s)
 		return nil, err
 	}
-	return &cachedRows{Rows: rows, put: func() { c.put(query, s) }}, nil
+	return &cachedRows{Rows: rows, put: func() { c.put(query, s) }, unwatch: c.watch(ctx)}, nil
 }
 
 // Close ends the statements before their connection.
@@ -204,10 +219,14 @@ func (c *cachingConn) forget() {
 // cachedRows gives its statement back when it is closed.
 type cachedRows struct {
 	driver.Rows
-	put func()
+	put     func()
+	unwatch func() // nil where nothing watches
 }
 
 func (r *cachedRows) Close() error {
+	if r.unwatch != nil {
+		r.unwatch()
+	}
 	err := r.Rows.Close()
 	if r.put != nil {
 		r.put()

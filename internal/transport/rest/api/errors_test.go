@@ -115,7 +115,7 @@ func TestKit_errors(t *testing.T) {
 
 func TestKit_retryAfter(t *testing.T) {
 	k := (&toy{}).kit()
-	for id, want := range map[string]string{"many": "60", "many-waiting": "600"} {
+	for id, want := range map[string]string{"many": "60", "many-waiting": "600", "unavailable": "10"} {
 		if got := call(t, k, "GET /things/"+id+"/fail").Header().Get("Retry-After"); got != want {
 			t.Errorf("%s: Retry-After is %q, want %q", id, got, want)
 		}
