@@ -2,8 +2,10 @@ package namespace
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 )
 
@@ -66,19 +68,22 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Gro
 	if err := s.policy.Require(ctx, as, authz.ArchiveGroup, g.Subject()); err != nil {
 		return nil, err
 	}
-	e.GroupID, e.Name, e.FullPath, e.By = g.ID, g.Name, g.FullPath, as
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		changed, err := s.db.Exec(ctx, "UPDATE groups SET archived = ? WHERE namespace_id = ? AND archived = ?", !e.Undone, g.ID, e.Undone)
-		if err != nil {
-			return fmt.Errorf("archive group: %w", err)
-		}
-		if changed == 0 {
+		out, err := db.Update(ctx, s.db, groupRow(g.ID), func(_ context.Context, g *Group) error {
+			g.ArchivedSelf = !e.Undone
 			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("Group")
 		}
+		if err != nil || !out.Any() {
+			return err
+		}
+		e.GroupID, e.Name, e.FullPath, e.By = g.ID, out.After.Name, out.After.FullPath, as
 		return s.bus.Publish(ctx, e)
 	})
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(err, "archive group")
 	}
 	return s.FindByID(ctx, as, g.ID)
 }

@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -89,25 +90,23 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
 		return nil, err
 	}
-	if g.MarkedForDeletionOn != nil {
-		return nil, errs.Plain("Group has already been marked for deletion")
-	}
+	today := s.Grace().Today
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		changed, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = ? WHERE namespace_id = ? AND marked_for_deletion_on IS NULL",
-			s.Grace().Today, g.ID)
+		out, err := s.updateGroup(ctx, g.ID, func(_ context.Context, g *Group) error {
+			if g.MarkedForDeletionOn != nil {
+				return errs.Plain("Group has already been marked for deletion")
+			}
+			g.MarkedForDeletionOn = &today
+			g.Path, g.Name = g.Path+Suffix(int64(g.ID)), g.Name+Suffix(int64(g.ID))
+			return nil
+		})
 		if err != nil {
-			return fmt.Errorf("mark group: %w", err)
-		}
-		if changed == 0 {
-			return errs.Plain("Group has already been marked for deletion")
-		}
-		if err := s.Rename(ctx, g.ID, g.Path+Suffix(int64(g.ID)), g.Name+Suffix(int64(g.ID))); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: g.Name, FullPath: g.FullPath, By: as})
+		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: out.Before.Name, FullPath: out.Before.FullPath, By: as})
 	})
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(err, "mark group")
 	}
 	return s.FindByID(ctx, as, g.ID)
 }
@@ -121,33 +120,28 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 	if err := s.policy.Require(ctx, as, authz.DeleteGroup, g.Subject()); err != nil {
 		return nil, err
 	}
-	if g.MarkedForDeletionOn == nil {
-		return nil, errs.Plain("Group has not been marked for deletion")
-	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		changed, err := s.db.Exec(ctx, "UPDATE groups SET marked_for_deletion_on = NULL WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL", g.ID)
-		if err != nil {
-			return fmt.Errorf("restore group: %w", err)
-		}
-		if changed == 0 { // somebody else was faster, or the end of its grace period was
-			return errs.Plain("Group has not been marked for deletion")
-		}
-		path, name, err := s.Original(ctx, &Namespace{
-			ID: g.ID, Kind: GroupKind, ParentID: g.ParentID, Path: g.Path, Name: g.Name, FullPath: g.FullPath,
-		}, int64(g.ID))
+		out, err := s.updateGroup(ctx, g.ID, func(ctx context.Context, g *Group) error {
+			if g.MarkedForDeletionOn == nil {
+				return errs.Plain("Group has not been marked for deletion")
+			}
+			var err error
+			g.MarkedForDeletionOn = nil
+			g.Path, g.Name, err = s.Original(ctx, &Namespace{
+				ID: g.ID, Kind: GroupKind, ParentID: g.ParentID, Path: g.Path, Name: g.Name, FullPath: g.FullPath,
+			}, int64(g.ID))
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if err := s.Rename(ctx, g.ID, path, name); err != nil {
-			return err
-		}
-		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: name, FullPath: g.FullPath, Restored: true, By: as})
+		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Restored: true, By: as})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
 	}
 	if err != nil {
-		return nil, err
+		return nil, errs.Wrap(err, "restore group")
 	}
 	return s.FindByID(ctx, as, g.ID)
 }
@@ -176,12 +170,14 @@ func (s *Service) MayPurge(ctx context.Context, as authz.Actor, ref, fullPath st
 // HoldMark reports whether there is this group and it is marked for deletion, and keeps
 // others from restoring it until the transaction of ctx ends. It asks for no permission.
 func (s *Service) HoldMark(ctx context.Context, id ID) (bool, error) {
-	marked, err := db.Select[ID](ctx, s.db,
-		"SELECT namespace_id FROM groups WHERE namespace_id = ? AND marked_for_deletion_on IS NOT NULL"+s.db.Dialect().ForUpdate(), id)
+	g, err := db.ForUpdate[Group](ctx, s.db, groupRow(id))
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("look for mark of group: %w", err)
 	}
-	return len(marked) > 0, nil
+	return g.MarkedForDeletionOn != nil, nil
 }
 
 // Due lists the groups whose grace period is over, outermost ones only.
@@ -201,7 +197,7 @@ func (s *Service) Due(ctx context.Context) ([]ID, error) {
 // already; db.ErrReference otherwise. A group that is gone is no error.
 func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		tree, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+", 0 AS actor_level"+groupFrom+
+		tree, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+
 			` JOIN namespace_ancestors a ON a.namespace_id = n.id WHERE a.ancestor_id = ? ORDER BY a.depth DESC, n.id`, id)
 		if err != nil {
 			return fmt.Errorf("groups below group: %w", err)

@@ -14,17 +14,17 @@ import (
 )
 
 // Group is one group with its place and, where it was read for an actor, that actor's
-// level in it.
+// level in it. What is readonly stands in its row of namespaces, or is computed.
 type Group struct {
-	ID         ID               `db:"id"`
-	ParentID   *ID              `db:"parent_id"`
-	Path       string           `db:"path"` // last part of FullPath
-	Name       string           `db:"name"`
-	FullPath   string           `db:"full_path"`
-	FullName   string           `db:"full_name"`
-	Visibility authz.Visibility `db:"visibility"`
-	CreatedAt  db.Time          `db:"created_at"`
-	UpdatedAt  db.Time          `db:"updated_at"`
+	ID         ID               `db:"namespace_id"`
+	ParentID   *ID              `db:"parent_id,readonly"`
+	Path       string           `db:"path,readonly"` // last part of FullPath
+	Name       string           `db:"name,readonly"`
+	FullPath   string           `db:"full_path,readonly"`
+	FullName   string           `db:"full_name,readonly"`
+	Visibility authz.Visibility `db:"visibility,readonly"`
+	CreatedAt  db.Time          `db:"created_at,readonly"`
+	UpdatedAt  db.Time          `db:"updated_at,readonly"`
 
 	CreatorID               *authz.UserID `db:"creator_id"`
 	Description             *string       `db:"description"`
@@ -48,12 +48,13 @@ type Group struct {
 	AllowMergeOnSkippedPipeline    bool `db:"allow_merge_on_skipped_pipeline"`
 	OnlyMergeIfDiscussionsResolved bool `db:"only_allow_merge_if_all_discussions_are_resolved"`
 
-	Archived            bool    `db:"archived"`               // itself or a group that it stands in
+	Archived            bool    `db:"archived_anywhere,readonly"` // itself or a group that it stands in
+	ArchivedSelf        bool    `db:"archived"`
 	SettingsJSON        string  `db:"settings"`               // see Settings
 	MarkedForDeletionOn *string `db:"marked_for_deletion_on"` // YYYY-MM-DD
-	MarkedAbove         bool    `db:"marked_above"`           // itself or a group that it stands in
+	MarkedAbove         bool    `db:"marked_above,readonly"`  // itself or a group that it stands in
 
-	Level      authz.Level `db:"actor_level"`
+	Level      authz.Level `db:"actor_level,readonly"`
 	LevelKnown bool        `db:"-"`
 }
 
@@ -76,13 +77,9 @@ type GroupSettings struct {
 	LockMathRenderingLimitsEnabled       bool            `json:"lock_math_rendering_limits_enabled,omitempty"`
 }
 
-var groupColumns = `n.id, n.parent_id, n.path, n.name, r.path AS full_path, r.name AS full_name, n.visibility,
-	n.created_at, n.updated_at, g.creator_id, g.description, g.avatar, g.share_with_group_lock,
-	g.require_two_factor_authentication, g.two_factor_grace_period, g.project_creation_level, g.subgroup_creation_level,
-	g.auto_devops_enabled, g.emails_enabled, g.mentions_disabled, g.lfs_enabled, g.request_access_enabled, g.default_branch,
-	g.default_branch_protection, g.shared_runners_setting, g.only_allow_merge_if_pipeline_succeeds,
-	g.allow_merge_on_skipped_pipeline, g.only_allow_merge_if_all_discussions_are_resolved, ` + ArchivedAbove("n.id") + ` AS archived, g.settings,
-	g.marked_for_deletion_on, ` + MarkedAbove("n.id") + ` AS marked_above`
+// groupColumns are those of Group but for the actor's level, over the aliases of groupTables.
+var groupColumns = db.Columns[Group]("g") + `, n.parent_id, n.path, n.name, r.path AS full_path, r.name AS full_name, n.visibility,
+	n.created_at, n.updated_at, ` + ArchivedAbove("n.id") + ` AS archived_anywhere, ` + MarkedAbove("n.id") + ` AS marked_above`
 
 const (
 	groupTables = "namespaces n JOIN groups g ON g.namespace_id = n.id JOIN routes r ON r.namespace_id = n.id"

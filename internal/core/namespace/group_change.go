@@ -2,7 +2,10 @@ package namespace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -16,74 +19,110 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	if err != nil {
 		return nil, err
 	}
-	if err := s.policy.Require(ctx, as, authz.AdminGroup, old.Subject()); err != nil {
-		if errs.Is(err, errs.Forbidden) {
-			return nil, errs.New(errs.Unauthorized, "")
-		}
-		return nil, err
-	}
-	g := *old
-	changed := c.apply(&g)
-	if len(changed) == 0 {
-		return old, nil
-	}
-	parent, err := s.parentOf(ctx, old)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := s.checkGroup(ctx, as, &g, old, parent)
-	if err != nil {
-		return nil, err
-	}
-	if err := fields.Err(); err != nil {
+	if err := s.requireAdmin(ctx, as, old); err != nil {
 		return nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if g.Path != old.Path || g.Name != old.Name {
-			if err := s.Rename(ctx, g.ID, g.Path, g.Name); err != nil {
+		out, err := s.updateGroup(ctx, old.ID, func(ctx context.Context, g *Group) error {
+			g.Level, g.LevelKnown = old.Level, true
+			if err := s.requireAdmin(ctx, as, g); err != nil {
 				return err
 			}
-		}
-		if err := s.Show(ctx, g.ID, g.Visibility); err != nil {
+			was := *g
+			c.apply(g)
+			if g.Visibility != was.Visibility {
+				if err := s.hold(ctx, g.ID, g.ParentID); err != nil {
+					return err
+				}
+			}
+			parent, err := s.parentOf(ctx, g)
+			if err != nil {
+				return err
+			}
+			fields, err := s.checkGroup(ctx, as, g, &was, parent)
+			if err != nil {
+				return err
+			}
+			return fields.Err()
+		})
+		if err != nil {
 			return err
 		}
-		if err := s.storeGroup(ctx, &g); err != nil {
-			return err
+		changed := changedNames(&out)
+		if len(changed) == 0 {
+			return nil
 		}
-		return s.bus.Publish(ctx, GroupUpdated{GroupID: g.ID, Name: g.Name, FullPath: old.FullPath, Changed: changed, By: as})
+		return s.bus.Publish(ctx, GroupUpdated{GroupID: old.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Changed: changed, By: as})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("update group: %w", err)
+		return nil, errs.Wrap(err, "update group")
 	}
-	return s.FindByID(ctx, as, g.ID)
+	return s.FindByID(ctx, as, old.ID)
+}
+
+func (s *Service) requireAdmin(ctx context.Context, as authz.Actor, g *Group) error {
+	err := s.policy.Require(ctx, as, authz.AdminGroup, g.Subject())
+	if errs.Is(err, errs.Forbidden) {
+		return errs.New(errs.Unauthorized, "")
+	}
+	return err
+}
+
+// groupRow names the row of a group for db.Update and db.ForUpdate.
+func groupRow(id ID) db.Row {
+	return db.Row{Table: "groups", Key: "namespace_id", ID: id, Columns: groupColumns, From: groupTables, Alias: "g"}
+}
+
+// updateGroup is db.Update for a group, which keeps its row of namespaces in step: that
+// has name, path, visibility and the time of the change. A group that is gone is not found.
+func (s *Service) updateGroup(ctx context.Context, id ID, change func(ctx context.Context, g *Group) error) (db.Change[Group], error) {
+	out, err := db.Update(ctx, s.db, groupRow(id), change)
+	if errors.Is(err, db.ErrNotFound) {
+		return out, errs.Missing("Group")
+	}
+	if err != nil {
+		return out, err
+	}
+	was, g := &out.Before, &out.After
+	if g.Path != was.Path || g.Name != was.Name {
+		if err := s.Rename(ctx, id, g.Path, g.Name); err != nil {
+			return out, err
+		}
+		g.FullPath, g.FullName = strings.TrimSuffix(was.FullPath, was.Path)+g.Path, strings.TrimSuffix(was.FullName, was.Name)+g.Name
+	}
+	switch {
+	case g.Visibility != was.Visibility:
+		return out, s.Show(ctx, id, g.Visibility)
+	case out.Any():
+		return out, s.touch(ctx, id)
+	}
+	return out, nil
+}
+
+// changedNames names what differs between two states of a group in the words of the API.
+func changedNames(c *db.Change[Group]) []string {
+	out := slices.Clone(c.Columns)
+	for name, differs := range map[string]bool{
+		"name": c.Before.Name != c.After.Name, "path": c.Before.Path != c.After.Path, "visibility": c.Before.Visibility != c.After.Visibility,
+	} {
+		if differs {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func (s *Service) parentOf(ctx context.Context, g *Group) (*Group, error) {
 	if g.ParentID == nil {
 		return nil, nil
 	}
-	parent, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+", 0 AS actor_level"+groupFrom+" WHERE n.id = ?", *g.ParentID)
+	parent, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", *g.ParentID)
 	if err != nil {
 		return nil, fmt.Errorf("parent of group: %w", err)
 	}
 	return &parent, nil
-}
-
-func (s *Service) storeGroup(ctx context.Context, g *Group) error {
-	_, err := s.db.Exec(ctx, `UPDATE groups SET description = ?, share_with_group_lock = ?, require_two_factor_authentication = ?,
-		two_factor_grace_period = ?, project_creation_level = ?, subgroup_creation_level = ?, auto_devops_enabled = ?,
-		emails_enabled = ?, mentions_disabled = ?, lfs_enabled = ?, request_access_enabled = ?, default_branch = ?,
-		default_branch_protection = ?, shared_runners_setting = ?, settings = ?, only_allow_merge_if_pipeline_succeeds = ?,
-		allow_merge_on_skipped_pipeline = ?, only_allow_merge_if_all_discussions_are_resolved = ? WHERE namespace_id = ?`,
-		g.Description, g.ShareWithGroupLock, g.RequireTwoFactor, g.TwoFactorGracePeriod, g.ProjectCreationLevel,
-		g.SubgroupCreationLevel, g.AutoDevopsEnabled, g.EmailsEnabled, g.MentionsDisabled, g.LFSEnabled,
-		g.RequestAccessEnabled, g.DefaultBranch, g.DefaultBranchProtection, g.SharedRunnersSetting, g.SettingsJSON,
-		g.OnlyMergeIfPipelineSucceeds, g.AllowMergeOnSkippedPipeline, g.OnlyMergeIfDiscussionsResolved, g.ID)
-	if err != nil {
-		return fmt.Errorf("store group: %w", err)
-	}
-	return nil
 }

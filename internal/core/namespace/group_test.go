@@ -153,13 +153,10 @@ func TestService_Update(t *testing.T) {
 		f.twin("app", sub.ID, authz.Public)
 		f.add(ann, at(top), bob, authz.Maintainer)
 
-		_, err := f.Update(ctx, bob, "top", namespace.GroupChanges{Description: ptr("x")})
+		_, err := f.Update(ctx, bob, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{Description: ptr("x")}})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
 
-		got, err := f.Update(ctx, ann, "top", namespace.GroupChanges{
-			Name: ptr("Other"), Path: ptr("Other"), Description: ptr("words"), MentionsDisabled: ptr(true),
-			Settings: namespace.GroupSettingsChanges{MaxArtifactsSize: ptr(int64(7))},
-		})
+		got, err := f.Update(ctx, ann, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{Description: ptr("words"), MentionsDisabled: ptr(true)}, Name: ptr("Other"), Path: ptr("Other"), Settings: namespace.GroupSettingsChanges{MaxArtifactsSize: ptr(int64(7))}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,30 +14,34 @@ import (
 	"tenon/internal/core/authz"
 )
 
+// GroupAttributes are those of a group that are stored as a call sends them: each stands
+// for the column of its tag, and is a parameter of the API as it is. nil leaves one alone.
+type GroupAttributes struct {
+	Description                    *string `db:"description" param:"description" doc:"Description, 2000 characters at most"`
+	ShareWithGroupLock             *bool   `db:"share_with_group_lock" param:"share_with_group_lock" doc:"Do not share its projects with other groups"`
+	RequireTwoFactor               *bool   `db:"require_two_factor_authentication" param:"require_two_factor_authentication" doc:"Members need a second factor"`
+	TwoFactorGracePeriod           *int64  `db:"two_factor_grace_period" param:"two_factor_grace_period" doc:"Hours until they do"`
+	ProjectCreationLevel           *string `db:"project_creation_level" param:"project_creation_level" values:"noone,owner,maintainer,developer,administrator" doc:"Who may create projects"`
+	SubgroupCreationLevel          *string `db:"subgroup_creation_level" param:"subgroup_creation_level" values:"owner,maintainer" doc:"Who may create subgroups"`
+	AutoDevopsEnabled              *bool   `db:"auto_devops_enabled" param:"auto_devops_enabled" doc:"Default of its projects"`
+	EmailsEnabled                  *bool   `db:"emails_enabled" param:"emails_enabled" doc:"Send mail notifications"`
+	MentionsDisabled               *bool   `db:"mentions_disabled" param:"mentions_disabled" doc:"Tell nobody when the group is mentioned"`
+	LFSEnabled                     *bool   `db:"lfs_enabled" param:"lfs_enabled" doc:"Allow large files in Git LFS"`
+	RequestAccessEnabled           *bool   `db:"request_access_enabled" param:"request_access_enabled" doc:"Let users ask for membership"`
+	DefaultBranch                  *string `db:"default_branch" empty:"null" param:"default_branch" doc:"Name of the first branch of new projects"`
+	DefaultBranchProtection        *int64  `db:"default_branch_protection" param:"default_branch_protection" values:"0,1,2,3,4" doc:"How the default branches of new projects are protected"`
+	SharedRunnersSetting           *string `db:"shared_runners_setting" param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
+	OnlyMergeIfPipelineSucceeds    *bool   `db:"only_allow_merge_if_pipeline_succeeds" param:"only_allow_merge_if_pipeline_succeeds" doc:"In all its projects, merge only after a successful pipeline"`
+	AllowMergeOnSkippedPipeline    *bool   `db:"allow_merge_on_skipped_pipeline" param:"allow_merge_on_skipped_pipeline" doc:"In all its projects, take a skipped pipeline for a successful one"`
+	OnlyMergeIfDiscussionsResolved *bool   `db:"only_allow_merge_if_all_discussions_are_resolved" param:"only_allow_merge_if_all_discussions_are_resolved" doc:"In all its projects, merge only when every thread is resolved"`
+}
+
 // GroupChanges are the attributes of a group that a call sets; nil leaves one alone.
 type GroupChanges struct {
-	Name, Path              *string
-	Description             *string
-	Visibility              *authz.Visibility
-	ShareWithGroupLock      *bool
-	RequireTwoFactor        *bool
-	TwoFactorGracePeriod    *int64
-	ProjectCreationLevel    *string
-	SubgroupCreationLevel   *string
-	AutoDevopsEnabled       *bool
-	EmailsEnabled           *bool
-	MentionsDisabled        *bool
-	LFSEnabled              *bool
-	RequestAccessEnabled    *bool
-	DefaultBranch           *string
-	DefaultBranchProtection *int64
-	SharedRunnersSetting    *string
-
-	OnlyMergeIfPipelineSucceeds    *bool
-	AllowMergeOnSkippedPipeline    *bool
-	OnlyMergeIfDiscussionsResolved *bool
-
-	Settings GroupSettingsChanges
+	GroupAttributes
+	Name, Path *string
+	Visibility *authz.Visibility
+	Settings   GroupSettingsChanges
 }
 
 // GroupSettingsChanges are those of GroupSettings that a call sets.
@@ -83,32 +87,6 @@ type GroupUpdated struct {
 	By       authz.Actor
 }
 
-type groupRow struct {
-	ID                      ID            `db:"namespace_id"`
-	CreatorID               *authz.UserID `db:"creator_id"`
-	Description             *string       `db:"description"`
-	Avatar                  string        `db:"avatar"`
-	ShareWithGroupLock      bool          `db:"share_with_group_lock"`
-	RequireTwoFactor        bool          `db:"require_two_factor_authentication"`
-	TwoFactorGracePeriod    int64         `db:"two_factor_grace_period"`
-	ProjectCreationLevel    string        `db:"project_creation_level"`
-	SubgroupCreationLevel   string        `db:"subgroup_creation_level"`
-	AutoDevopsEnabled       *bool         `db:"auto_devops_enabled"`
-	EmailsEnabled           bool          `db:"emails_enabled"`
-	MentionsDisabled        *bool         `db:"mentions_disabled"`
-	LFSEnabled              bool          `db:"lfs_enabled"`
-	RequestAccessEnabled    bool          `db:"request_access_enabled"`
-	DefaultBranch           *string       `db:"default_branch"`
-	DefaultBranchProtection *int64        `db:"default_branch_protection"`
-	SharedRunnersSetting    string        `db:"shared_runners_setting"`
-	Archived                bool          `db:"archived"`
-	Settings                string        `db:"settings"`
-
-	OnlyMergeIfPipelineSucceeds    bool `db:"only_allow_merge_if_pipeline_succeeds"`
-	AllowMergeOnSkippedPipeline    bool `db:"allow_merge_on_skipped_pipeline"`
-	OnlyMergeIfDiscussionsResolved bool `db:"only_allow_merge_if_all_discussions_are_resolved"`
-}
-
 // Create makes a group with the actor as its owner. Whoever may not make one there
 // gets Forbidden; a parent that is hidden is a missing group.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*Group, error) {
@@ -133,7 +111,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		if err != nil {
 			return err
 		}
-		if _, err := db.InsertRow(ctx, s.db, "groups", g.row(id), ""); err != nil {
+		g.ID = id
+		if _, err := db.InsertRow(ctx, s.db, "groups", g, ""); err != nil {
 			return err
 		}
 		if as.SignedIn() {
@@ -145,7 +124,6 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 				return err
 			}
 		}
-		g.ID = id
 		fullPath := g.Path
 		if parent != nil {
 			fullPath = parent.FullPath + "/" + g.Path
@@ -215,37 +193,22 @@ func (s *Service) newGroup(as authz.Actor, in GroupInput) *Group {
 // creationLevels are the words for the instance's default_project_creation.
 var creationLevels = map[int]string{0: "noone", 1: "maintainer", 2: "developer", 3: "administrator", 4: "owner"}
 
-// apply sets what the changes hold and names what is different now.
-func (c *GroupChanges) apply(g *Group) []string {
-	var changed []string
-	set(&changed, "name", &g.Name, c.Name)
-	set(&changed, "path", &g.Path, c.Path)
-	set(&changed, "visibility", &g.Visibility, c.Visibility)
-	setOptional(&changed, "description", &g.Description, c.Description)
-	set(&changed, "share_with_group_lock", &g.ShareWithGroupLock, c.ShareWithGroupLock)
-	set(&changed, "require_two_factor_authentication", &g.RequireTwoFactor, c.RequireTwoFactor)
-	set(&changed, "two_factor_grace_period", &g.TwoFactorGracePeriod, c.TwoFactorGracePeriod)
-	set(&changed, "project_creation_level", &g.ProjectCreationLevel, c.ProjectCreationLevel)
-	set(&changed, "subgroup_creation_level", &g.SubgroupCreationLevel, c.SubgroupCreationLevel)
-	setOptional(&changed, "auto_devops_enabled", &g.AutoDevopsEnabled, c.AutoDevopsEnabled)
-	set(&changed, "emails_enabled", &g.EmailsEnabled, c.EmailsEnabled)
-	setOptional(&changed, "mentions_disabled", &g.MentionsDisabled, c.MentionsDisabled)
-	set(&changed, "lfs_enabled", &g.LFSEnabled, c.LFSEnabled)
-	set(&changed, "request_access_enabled", &g.RequestAccessEnabled, c.RequestAccessEnabled)
-	setOptional(&changed, "default_branch", &g.DefaultBranch, c.DefaultBranch)
-	if g.DefaultBranch != nil && *g.DefaultBranch == "" {
-		g.DefaultBranch = nil
+// apply sets what the changes hold.
+func (c *GroupChanges) apply(g *Group) {
+	db.Assign(g, &c.GroupAttributes)
+	if c.Name != nil {
+		g.Name = *c.Name
 	}
-	setOptional(&changed, "default_branch_protection", &g.DefaultBranchProtection, c.DefaultBranchProtection)
-	set(&changed, "shared_runners_setting", &g.SharedRunnersSetting, c.SharedRunnersSetting)
-	set(&changed, "only_allow_merge_if_pipeline_succeeds", &g.OnlyMergeIfPipelineSucceeds, c.OnlyMergeIfPipelineSucceeds)
-	set(&changed, "allow_merge_on_skipped_pipeline", &g.AllowMergeOnSkippedPipeline, c.AllowMergeOnSkippedPipeline)
-	set(&changed, "only_allow_merge_if_all_discussions_are_resolved", &g.OnlyMergeIfDiscussionsResolved, c.OnlyMergeIfDiscussionsResolved)
-	if merged, ok := overlay(g.Settings(), c.Settings); ok && merged != g.SettingsJSON {
+	if c.Path != nil {
+		g.Path = *c.Path
+	}
+	if c.Visibility != nil {
+		g.Visibility = *c.Visibility
+	}
+	old, _ := overlay(g.Settings(), GroupSettingsChanges{})
+	if merged, ok := overlay(g.Settings(), c.Settings); ok && merged != old {
 		g.SettingsJSON = merged
-		changed = append(changed, "settings")
 	}
-	return changed
 }
 
 // overlay writes settings with the given changes over them.
@@ -256,20 +219,6 @@ func overlay(base GroupSettings, changes GroupSettingsChanges) (string, bool) {
 	}
 	text, err = json.Marshal(base)
 	return string(text), err == nil
-}
-
-func set[T comparable](changed *[]string, name string, field, value *T) {
-	if value != nil && *field != *value {
-		*field = *value
-		*changed = append(*changed, name)
-	}
-}
-
-func setOptional[T comparable](changed *[]string, name string, field **T, value *T) {
-	if value != nil && (*field == nil || **field != *value) {
-		*field = value
-		*changed = append(*changed, name)
-	}
 }
 
 // checkGroup validates g; old is nil for a new group.
@@ -343,19 +292,6 @@ func (s *Service) checkVisibility(ctx context.Context, as authz.Actor, f *errs.F
 		f.Add("visibility_level", fmt.Sprintf("%s is not allowed since there are sub-groups with higher visibility.", v))
 	}
 	return nil
-}
-
-func (g *Group) row(id ID) groupRow {
-	return groupRow{
-		ID: id, CreatorID: g.CreatorID, Description: g.Description, Avatar: g.Avatar, ShareWithGroupLock: g.ShareWithGroupLock,
-		RequireTwoFactor: g.RequireTwoFactor, TwoFactorGracePeriod: g.TwoFactorGracePeriod,
-		ProjectCreationLevel: g.ProjectCreationLevel, SubgroupCreationLevel: g.SubgroupCreationLevel,
-		AutoDevopsEnabled: g.AutoDevopsEnabled, EmailsEnabled: g.EmailsEnabled, MentionsDisabled: g.MentionsDisabled,
-		LFSEnabled: g.LFSEnabled, RequestAccessEnabled: g.RequestAccessEnabled, DefaultBranch: g.DefaultBranch,
-		DefaultBranchProtection: g.DefaultBranchProtection, SharedRunnersSetting: g.SharedRunnersSetting,
-		Archived: g.Archived, Settings: g.SettingsJSON, OnlyMergeIfPipelineSucceeds: g.OnlyMergeIfPipelineSucceeds,
-		AllowMergeOnSkippedPipeline: g.AllowMergeOnSkippedPipeline, OnlyMergeIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
-	}
 }
 
 // takenFields says which attribute a refused Plant or Rename is about, nil for none.

@@ -178,7 +178,7 @@ func TestService_Share_groups(t *testing.T) {
 			t.Errorf("invitable after all: got %q", got)
 		}
 
-		if _, err := f.Update(ctx, ann, "top", namespace.GroupChanges{ShareWithGroupLock: &yes}); err != nil {
+		if _, err := f.Update(ctx, ann, "top", namespace.GroupChanges{GroupAttributes: namespace.GroupAttributes{ShareWithGroupLock: &yes}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = f.Share(ctx, ann, app, in)

@@ -27,12 +27,7 @@ var errInside = errors.New("place would stand in itself")
 // ErrTaken or ErrNameTaken where the path or name is held already.
 func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		where, args := "id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", []any{id}
-		if into != nil {
-			where, args = where+" OR id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *into)
-		}
-		// Nothing moves out of the way, or into it, between here and the commit.
-		if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...); err != nil {
+		if err := s.hold(ctx, id, into); err != nil {
 			return err
 		}
 		old, err := db.Get[place](ctx, s.db, "SELECT path, name, NULL AS above, NULL AS above_name FROM routes WHERE namespace_id = ?", id)
@@ -60,6 +55,19 @@ func (s *Service) Move(ctx context.Context, id ID, into *ID) error {
 	})
 	if err != nil {
 		return fmt.Errorf("move namespace: %w", err)
+	}
+	return nil
+}
+
+// hold locks a place with all that stands in it, and what another one stands in, until the
+// transaction of ctx ends: nothing moves or is shown to others there.
+func (s *Service) hold(ctx context.Context, id ID, in *ID) error {
+	where, args := "id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)", []any{id}
+	if in != nil {
+		where, args = where+" OR id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *in)
+	}
+	if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...); err != nil {
+		return fmt.Errorf("lock places: %w", err)
 	}
 	return nil
 }

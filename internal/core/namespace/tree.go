@@ -163,6 +163,14 @@ func (s *Service) Show(ctx context.Context, id ID, v authz.Visibility) error {
 	return nil
 }
 
+// touch stamps a place whose own row is as it was.
+func (s *Service) touch(ctx context.Context, id ID) error {
+	if _, err := s.db.Exec(ctx, "UPDATE namespaces SET updated_at = ? WHERE id = ?", db.At(s.now()), id); err != nil {
+		return fmt.Errorf("touch namespace: %w", err)
+	}
+	return nil
+}
+
 // Uproot removes a place that has nothing below it, with its members, shares, route
 // and redirects.
 func (s *Service) Uproot(ctx context.Context, id ID) error {

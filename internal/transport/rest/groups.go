@@ -145,27 +145,10 @@ func (s *Server) listDescendants(ctx context.Context, as authz.Actor, p listSubg
 // groupParams are what both creating and changing a group take.
 type groupParams struct {
 	avatarParam
-	Description             *string           `param:"description" doc:"Description, 2000 characters at most"`
-	Visibility              *string           `param:"visibility" values:"private,internal,public" doc:"Who sees the group"`
-	ShareWithGroupLock      *bool             `param:"share_with_group_lock" doc:"Do not share its projects with other groups"`
-	RequireTwoFactor        *bool             `param:"require_two_factor_authentication" doc:"Members need a second factor"`
-	TwoFactorGracePeriod    *int64            `param:"two_factor_grace_period" doc:"Hours until they do"`
-	ProjectCreationLevel    *string           `param:"project_creation_level" values:"noone,owner,maintainer,developer,administrator" doc:"Who may create projects"`
-	SubgroupCreationLevel   *string           `param:"subgroup_creation_level" values:"owner,maintainer" doc:"Who may create subgroups"`
-	AutoDevopsEnabled       *bool             `param:"auto_devops_enabled" doc:"Default of its projects"`
-	EmailsEnabled           *bool             `param:"emails_enabled" doc:"Send mail notifications"`
-	EmailsDisabled          *bool             `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
-	MentionsDisabled        *bool             `param:"mentions_disabled" doc:"Tell nobody when the group is mentioned"`
-	LFSEnabled              *bool             `param:"lfs_enabled" doc:"Allow large files in Git LFS"`
-	RequestAccessEnabled    *bool             `param:"request_access_enabled" doc:"Let users ask for membership"`
-	DefaultBranch           *string           `param:"default_branch" doc:"Name of the first branch of new projects"`
-	DefaultBranchProtection *int64            `param:"default_branch_protection" values:"0,1,2,3,4" doc:"How the default branches of new projects are protected"`
-	Protections             *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
-	SharedRunnersSetting    *string           `param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
-
-	OnlyIfPipelineSucceeds    *bool `param:"only_allow_merge_if_pipeline_succeeds" doc:"In all its projects, merge only after a successful pipeline"`
-	AllowOnSkippedPipeline    *bool `param:"allow_merge_on_skipped_pipeline" doc:"In all its projects, take a skipped pipeline for a successful one"`
-	OnlyIfDiscussionsResolved *bool `param:"only_allow_merge_if_all_discussions_are_resolved" doc:"In all its projects, merge only when every thread is resolved"`
+	namespace.GroupAttributes
+	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"Who sees the group"`
+	EmailsDisabled *bool             `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
+	Protections    *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
 
 	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
 	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
@@ -197,14 +180,7 @@ type protectionLevel struct {
 
 func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 	c := namespace.GroupChanges{
-		Description: p.Description, Visibility: visibilityOf(p.Visibility), ShareWithGroupLock: p.ShareWithGroupLock,
-		RequireTwoFactor: p.RequireTwoFactor, TwoFactorGracePeriod: p.TwoFactorGracePeriod,
-		ProjectCreationLevel: p.ProjectCreationLevel, SubgroupCreationLevel: p.SubgroupCreationLevel,
-		AutoDevopsEnabled: p.AutoDevopsEnabled, EmailsEnabled: p.EmailsEnabled, MentionsDisabled: p.MentionsDisabled,
-		LFSEnabled: p.LFSEnabled, RequestAccessEnabled: p.RequestAccessEnabled, DefaultBranch: p.DefaultBranch,
-		DefaultBranchProtection: p.DefaultBranchProtection, SharedRunnersSetting: p.SharedRunnersSetting,
-		OnlyMergeIfPipelineSucceeds: p.OnlyIfPipelineSucceeds, AllowMergeOnSkippedPipeline: p.AllowOnSkippedPipeline,
-		OnlyMergeIfDiscussionsResolved: p.OnlyIfDiscussionsResolved,
+		GroupAttributes: p.GroupAttributes, Visibility: visibilityOf(p.Visibility),
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
 			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),
