@@ -30,6 +30,9 @@ func TestStatements(t *testing.T) {
 	full := w.count(t, lists, many)
 	for _, title := range sorted(full) {
 		before, after := few[title], full[title]
+		if before.rows == 0 {
+			before.statements++ // a page that is not full needs no count
+		}
 		for range 5 { // on a slow machine what is cached for seconds may have lapsed each time
 			if after.statements > before.statements {
 				after = w.count(t, only(lists, title), many)[title]
