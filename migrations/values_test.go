@@ -8,6 +8,8 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/migrations"
 )
 
@@ -91,6 +93,32 @@ func TestAvatarNames(t *testing.T) {
 		got, err := db.Select[string](t.Context(), d, "SELECT avatar FROM topics ORDER BY name")
 		if want := []string{object + ".png/avatar.png", object + ".jpg/avatar.jpg", ""}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	})
+}
+
+// Confidential and closed issues are no part of the public count.
+func TestPublicOpenIssues(t *testing.T) {
+	t.Parallel()
+	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
+		if err := d.Migrate(t.Context(), upTo(t, "0004_public_open_issues.sql")); err != nil {
+			t.Fatal(err)
+		}
+		w := coretest.New(t, d)
+		ann := w.User("ann")
+		group := w.Group("team", authz.Public, 0)
+		app, empty := w.Project("team/app", authz.Public, group), w.Project("team/empty", authz.Public, group)
+		for i, state := range []string{"opened", "opened", "opened", "closed", "closed"} {
+			w.Insert("issues", coretest.Row{
+				"iid": i + 1, "project_id": app, "author_id": ann.UserID, "title": "x", "state": state, "confidential": i%2 == 0, "issue_type": "issue",
+			})
+		}
+		if err := d.Migrate(t.Context(), migrations.FS); err != nil {
+			t.Fatal(err)
+		}
+		counts, err := db.Select[int](t.Context(), d, "SELECT public_open_issues_count FROM projects WHERE id IN (?, ?) ORDER BY id", app, empty)
+		if want := []int{1, 0}; err != nil || !slices.Equal(counts, want) {
+			t.Errorf("got %v, %v, want %v", counts, err, want)
 		}
 	})
 }

@@ -148,19 +148,28 @@ func (a *App) react() {
 	})
 
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Created) error {
-		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+		return a.countIssues(ctx, e.Issue, 1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Reopened) error {
-		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 1)
+		return a.countIssues(ctx, e.Issue, 1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Closed) error {
-		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+		return a.countIssues(ctx, e.Issue, -1)
 	})
 	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Deleted) error {
 		if !e.Open {
 			return nil
 		}
-		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, -1)
+		return a.countIssues(ctx, e.Issue, -1)
+	})
+	event.On(b, "open issues of the project", func(ctx context.Context, e issue.Updated) error {
+		switch {
+		case !e.Open || !e.Diff.Confidential:
+			return nil
+		case e.Issue.Confidential:
+			return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
+		}
+		return a.core.Projects.CountIssues(ctx, e.Issue.ProjectID, 0, 1)
 	})
 	event.On(b, "system notes", a.core.SystemNotes.IssueCreated)
 	event.On(b, "system notes", a.core.SystemNotes.IssueUpdated)
@@ -196,6 +205,16 @@ func (a *App) react() {
 	event.On(b, "activity", a.core.Activity.RequestMerged)
 	event.On(b, "audit", a.core.Audit.RequestMerged)
 	event.On(b, "issues it closes", a.closeIssues)
+}
+
+// countIssues notes in its project that an issue was opened (by 1) or is no longer open
+// (by -1).
+func (a *App) countIssues(ctx context.Context, i issue.Ref, by int64) error {
+	public := by
+	if i.Confidential {
+		public = 0
+	}
+	return a.core.Projects.CountIssues(ctx, i.ProjectID, by, public)
 }
 
 // closeIssues closes what a merge request promised to close, as the one who merged it;

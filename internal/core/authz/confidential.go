@@ -4,10 +4,16 @@ package authz
 // s describes, which holds for the issues the actor may read: confidential ones are
 // for planners, their author and their assignees. It asks nothing of the project.
 func ConfidentialSQL(as Actor, s Subject, alias string) (cond string, args []any) {
-	if as.Admin || as.Auditor || s.Known && s.Level >= Planner {
+	if SeesConfidential(as, s) {
 		return "true", nil
 	}
 	return concerned(as, alias)
+}
+
+// SeesConfidential reports whether the actor may read all confidential issues of the
+// project that s describes, if it may read its issues. It asks nothing of the project.
+func SeesConfidential(as Actor, s Subject) bool {
+	return as.Admin || as.Auditor || s.Known && s.Level >= Planner
 }
 
 // ConfidentialAnywhereSQL is ConfidentialSQL for issues of many projects, the namespace

@@ -135,6 +135,7 @@ type Updated struct {
 	By    authz.Actor
 	At    time.Time
 	Diff  Diff
+	Open  bool // the issue was open before; Closed and Reopened come afterwards
 }
 
 // Closed is published when an issue was closed.

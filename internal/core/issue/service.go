@@ -207,14 +207,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 // remove deletes an issue of a project, of which number and path count.
 func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		open, err := db.Get[bool](ctx, s.db, "SELECT state = 'opened' FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
+		now, err := db.Get[Issue](ctx, s.db, "SELECT state, confidential FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Deleted{Issue: i.ref(p), By: as, At: s.now(), Open: open}); err != nil {
+		i.Confidential = now.Confidential
+		if err := s.bus.Publish(ctx, Deleted{Issue: i.ref(p), By: as, At: s.now(), Open: now.State == StateOpened}); err != nil {
 			return err
 		}
 		if err := s.labels.Detach(ctx, i.noteable()); err != nil {

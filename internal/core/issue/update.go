@@ -114,7 +114,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, diff Diff, before State) error {
 	now := s.now()
 	if !diff.empty() {
-		if err := s.bus.Publish(ctx, Updated{Issue: i.ref(p), By: as, At: now, Diff: diff}); err != nil {
+		if err := s.bus.Publish(ctx, Updated{Issue: i.ref(p), By: as, At: now, Diff: diff, Open: before == StateOpened}); err != nil {
 			return err
 		}
 	}

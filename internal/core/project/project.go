@@ -58,8 +58,9 @@ type Project struct {
 
 	StarCount       int64  `db:"star_count"`
 	ForksCount      int64  `db:"forks_count"`
-	OpenIssuesCount int64  `db:"open_issues_count"`
-	TopicsJSON      string `db:"topics"` // see Topics
+	OpenIssuesCount int64  `db:"open_issues_count"`        // see OpenIssues
+	PublicIssues    int64  `db:"public_open_issues_count"` // those among them that are not confidential
+	TopicsJSON      string `db:"topics"`                   // see Topics
 
 	authz.Features
 
@@ -110,6 +111,15 @@ func (p *Project) Subject() authz.Subject {
 		Level:      p.Level,
 		Known:      p.LevelKnown,
 	}
+}
+
+// OpenIssues is the number of open issues that the actor is told: confidential ones count
+// for those who may read all of them, whoever wrote them or works on them.
+func (p *Project) OpenIssues(as authz.Actor) int64 {
+	if authz.SeesConfidential(as, p.Subject()) {
+		return p.OpenIssuesCount
+	}
+	return p.PublicIssues
 }
 
 // Marked reports whether the project is to be deleted, itself or with a group that it

@@ -88,10 +88,14 @@ func New(deps Deps) *Service {
 	}
 }
 
-// CountIssues adds to the number of open issues, in the transaction that changes them.
-// It asks for no permission.
-func (s *Service) CountIssues(ctx context.Context, id ID, add int64) error {
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET open_issues_count = open_issues_count + ? WHERE id = ?", add, id); err != nil {
+// CountIssues adds to the number of open issues, and to that of those which are not
+// confidential, in the transaction that changes them. It asks for no permission.
+func (s *Service) CountIssues(ctx context.Context, id ID, all, public int64) error {
+	if all == 0 && public == 0 {
+		return nil
+	}
+	if _, err := s.db.Exec(ctx, `UPDATE projects SET open_issues_count = open_issues_count + ?,
+		public_open_issues_count = public_open_issues_count + ? WHERE id = ?`, all, public, id); err != nil {
 		return fmt.Errorf("count open issues: %w", err)
 	}
 	return nil

@@ -223,7 +223,8 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		e.Owner = s.user(owners[*parent.OwnerID])
 	}
 	if s.can(ctx, as, authz.ReadIssue, p) {
-		e.OpenIssuesCount = &p.OpenIssuesCount
+		open := p.OpenIssues(as)
+		e.OpenIssuesCount = &open
 	}
 	if p.ForkedFromID != nil {
 		e.MRDefaultTargetSelf = &set.MRDefaultTargetSelf
