@@ -16,6 +16,7 @@ type Row struct {
 	Table string
 	Key   string // column that identifies the row; "" is id
 	ID    any    // value of that column
+	And   Where  // what identifies the row beside the key, over the columns of the table alone
 
 	// Columns and From read the row where its type has columns of other tables, which are
 	// tagged readonly; Alias is the table's own in From. Where Columns is empty, the columns
@@ -68,7 +69,7 @@ func Update[T any](ctx context.Context, d *DB, r Row, change func(ctx context.Co
 			return err
 		}
 		after := before
-		reflect.ValueOf(&after).Elem().Set(clone(reflect.ValueOf(&before).Elem()))
+		detach(reflect.ValueOf(&after).Elem())
 		if err := change(ctx, &after); err != nil {
 			return err
 		}
@@ -95,12 +96,12 @@ func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
 	}
 	lock := d.dialect.ForUpdate()
 	if r.Columns == "" {
-		return Get[T](ctx, d, "SELECT "+Columns[T]("")+" FROM "+r.Table+" WHERE "+r.key()+" = ?"+lock, r.ID)
+		return Get[T](ctx, d, "SELECT "+Columns[T]("")+" FROM "+r.Table+" WHERE "+r.key()+" = ?"+r.And.AndSQL()+lock, r.args()...)
 	}
 	if lock != "" {
 		lock += " OF " + r.Alias
 	}
-	return Get[T](ctx, d, "SELECT "+r.Columns+" FROM "+r.From+" WHERE "+r.Alias+"."+r.key()+" = ?"+lock, r.ID)
+	return Get[T](ctx, d, "SELECT "+r.Columns+" FROM "+r.From+" WHERE "+r.Alias+"."+r.key()+" = ?"+r.And.AndSQL()+lock, r.args()...)
 }
 
 func (r *Row) key() string {
@@ -109,6 +110,8 @@ func (r *Row) key() string {
 	}
 	return r.Key
 }
+
+func (r *Row) args() []any { return append([]any{r.ID}, r.And.Args()...) }
 
 // write stores the columns in which two states of a row differ and names them.
 func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]string, error) {
@@ -149,7 +152,7 @@ func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]s
 		}
 		names, set, args = append(names, "updated_at"), append(set, "updated_at = ?"), append(args, now)
 	}
-	n, err := d.Exec(ctx, "UPDATE "+r.Table+" SET "+strings.Join(set, ", ")+" WHERE "+r.key()+" = ?", append(args, r.ID)...)
+	n, err := d.Exec(ctx, "UPDATE "+r.Table+" SET "+strings.Join(set, ", ")+" WHERE "+r.key()+" = ?"+r.And.AndSQL(), append(args, r.args()...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -217,43 +220,48 @@ func Assign(row, changes any) {
 		case f.Tag.Get("empty") == "null" && value.Elem().IsZero():
 			field.SetZero()
 		default:
-			field.Set(clone(value))
+			field.Set(value)
+			detach(field)
 		}
 	}
 }
 
-// clone copies a value with everything it points to, so that a change of one leaves the
-// other as it was. Structs that hide fields, such as time.Time, are values already.
-func clone(v reflect.Value) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
-	out.Set(v)
+// detach gives an addressable value its own copies of all that it points to, so that a
+// change of one copy leaves the other as it was.
+func detach(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
 			to := reflect.New(v.Type().Elem())
-			to.Elem().Set(clone(v.Elem()))
-			out.Set(to)
+			to.Elem().Set(v.Elem())
+			detach(to.Elem())
+			v.Set(to)
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-			for i := range v.Len() {
-				out.Index(i).Set(clone(v.Index(i)))
+			to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(to, v)
+			for i := range to.Len() {
+				detach(to.Index(i))
 			}
+			v.Set(to)
 		}
 	case reflect.Map:
 		if !v.IsNil() {
-			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+			to := reflect.MakeMapWithSize(v.Type(), v.Len())
 			for key, value := range v.Seq2() {
-				out.SetMapIndex(key, clone(value))
+				element := reflect.New(value.Type()).Elem()
+				element.Set(value)
+				detach(element)
+				to.SetMapIndex(key, element)
 			}
+			v.Set(to)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				out.Field(i).Set(clone(v.Field(i)))
+			if v.Type().Field(i).IsExported() { // what a struct hides, as time.Time does, is a value
+				detach(v.Field(i))
 			}
 		}
 	}
-	return out
 }

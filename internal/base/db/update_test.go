@@ -238,6 +238,10 @@ func TestUpdate_stamp(t *testing.T) {
 		if _, err := db.Update(t.Context(), d, row, func(_ context.Context, row *stamped) error { row.Created = own; return nil }); err == nil {
 			t.Error("created_at was changed")
 		}
+		row.And.And("n = ?", 9)
+		if _, err := db.Update(t.Context(), d, row, func(context.Context, *stamped) error { return nil }); !errors.Is(err, db.ErrNotFound) {
+			t.Errorf("got %v, want no row where the other conditions do not hold", err)
+		}
 		if n := get[int](t, d, "SELECT n FROM stamped WHERE pair = 8"); n != 0 {
 			t.Errorf("another row has %d", n)
 		}

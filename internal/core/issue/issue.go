@@ -51,10 +51,8 @@ type Issue struct {
 	IID              IID           `db:"iid"`
 	ProjectID        project.ID    `db:"project_id"`
 	AuthorID         authz.UserID  `db:"author_id"`
-	Title            string        `db:"title"`
-	TitleFold        string        `db:"title_fold"` // read by nobody, written for search
-	Description      *string       `db:"description"`
-	DescriptionFold  string        `db:"description_fold"`
+	Title            string        `db:"title" fold:"title_fold"`
+	Description      *string       `db:"description" fold:"description_fold"`
 	State            State         `db:"state"`
 	Type             Type          `db:"issue_type"`
 	Confidential     bool          `db:"confidential"`
@@ -219,16 +217,14 @@ func (i *Issue) subject(as authz.Actor, p *project.Project) authz.Subject {
 	return s
 }
 
-// validate checks an issue as it will be stored and fills what is searched.
+// validate checks an issue as it will be stored.
 func (i *Issue) validate() error {
 	var bad errs.Fields
 	i.Title = strings.TrimSpace(i.Title)
 	bad.Check(i.Title != "", "title", "can't be blank")
 	bad.Check(utf8.RuneCountInString(i.Title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
-	i.TitleFold, i.DescriptionFold = db.Fold(i.Title), ""
 	if i.Description != nil {
 		bad.Check(utf8.RuneCountInString(*i.Description) <= maxDescription, "description", "is too long (maximum is 1048576 characters)")
-		i.DescriptionFold = db.Fold(*i.Description)
 	}
 	if i.DueDate != nil {
 		_, err := time.Parse(time.DateOnly, *i.DueDate)

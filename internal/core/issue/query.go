@@ -12,10 +12,8 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// columns are those of Issue but for the folded texts and the count of notes.
-const columns = `i.id, i.iid, i.project_id, i.author_id, i.title, i.description, i.state, i.issue_type, i.confidential,
-	i.discussion_locked, i.due_date, i.weight, i.closed_at, i.closed_by_id, i.notes_count, i.public_notes_count,
-	i.created_at, i.updated_at`
+// columns are those of Issue but for the count of notes that the actor may read.
+var columns = db.Columns[Issue]("i")
 
 // from joins what the conditions on issues of many projects name.
 const from = "issues i JOIN projects p ON p.id = i.project_id JOIN namespaces n ON n.id = p.namespace_id"
@@ -191,15 +189,5 @@ func (s *Service) unassign(ctx context.Context, id ID, users []authz.UserID) err
 	w.And("issue_id = ?", id)
 	w.In("user_id", users)
 	_, err := s.db.Exec(ctx, "DELETE FROM issue_assignees"+w.SQL(), w.Args()...)
-	return err
-}
-
-// update writes every column that may change after the insert.
-func (s *Service) update(ctx context.Context, i *Issue) error {
-	_, err := s.db.Exec(ctx, `UPDATE issues SET title = ?, title_fold = ?, description = ?, description_fold = ?, state = ?,
-		issue_type = ?, confidential = ?, discussion_locked = ?, due_date = ?, weight = ?, closed_at = ?, closed_by_id = ?,
-		updated_at = ? WHERE id = ?`,
-		i.Title, i.TitleFold, i.Description, i.DescriptionFold, i.State, i.Type, i.Confidential, i.DiscussionLocked,
-		i.DueDate, i.Weight, i.ClosedAt, i.ClosedByID, i.UpdatedAt, i.ID)
 	return err
 }

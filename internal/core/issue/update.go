@@ -65,49 +65,61 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 
 // change applies permitted changes to the row as it is now.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
-	if s.db.Dialect() == db.Postgres { // the row is locked before what hangs on it is read
-		if _, err := s.db.Exec(ctx, "SELECT 1 FROM issues WHERE id = ? FOR UPDATE", id); err != nil {
-			return nil, err
-		}
+	row := db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + s.within(as, Place{Project: p}, Filter{}).notes + " AS user_notes_count"}
+	var diff Diff
+	out, err := db.Update(ctx, s.db, row, func(ctx context.Context, i *Issue) error {
+		var err error
+		diff, err = s.apply(ctx, as, p, i, c)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
 	}
-	i, err := s.one(ctx, as, p, "i.id = ?", id)
 	if err != nil {
 		return nil, err
 	}
+	i := &out.After
+	return i, s.publish(ctx, as, p, i, diff, out.Before.State)
+}
+
+// apply makes an issue what the changes ask for, with its labels and assignees.
+func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, c Changes) (Diff, error) {
+	one := []Issue{*i}
+	if err := s.fill(ctx, one); err != nil {
+		return Diff{}, err
+	}
+	*i = one[0]
 	now := s.now()
 	before := i.State
 	diff := c.apply(i, as, now)
 	if err := i.validate(); err != nil {
-		return nil, err
+		return diff, err
 	}
 	if c.AssigneeIDs != nil {
 		wanted := *c.AssigneeIDs
 		diff.Assigned, diff.Unassigned = without(wanted, i.Assignees), without(i.Assignees, wanted)
 		if err := errors.Join(s.assign(ctx, i.ID, diff.Assigned), s.unassign(ctx, i.ID, diff.Unassigned)); err != nil {
-			return nil, err
+			return diff, err
 		}
 		i.Assignees = slices.Sorted(slices.Values(wanted))
 	}
+	var err error
 	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), c.Labels)
 	if err != nil {
-		return nil, err
+		return diff, err
 	}
 	i.Labels = slices.DeleteFunc(i.Labels, func(l label.Label) bool {
 		return slices.ContainsFunc(diff.LabelsRemoved, func(r label.Label) bool { return r.ID == l.ID })
 	})
 	i.Labels = append(i.Labels, diff.LabelsAdded...)
 	slices.SortFunc(i.Labels, byTitle)
-	if diff.empty() && i.State == before && c.UpdatedAt == nil {
-		return i, nil
-	}
-	i.UpdatedAt = db.At(now)
-	if c.UpdatedAt != nil {
+	switch {
+	case c.UpdatedAt != nil:
 		i.UpdatedAt = db.At(*c.UpdatedAt)
+	case !diff.empty() || i.State != before:
+		i.UpdatedAt = db.At(now)
 	}
-	if err := s.update(ctx, i); err != nil {
-		return nil, err
-	}
-	return i, s.publish(ctx, as, p, i, diff, before)
+	return diff, nil
 }
 
 // publish says what happened.

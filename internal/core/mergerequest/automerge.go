@@ -28,14 +28,13 @@ const (
 
 const cannotCancel = "Can't cancel the automatic merge"
 
-// plan is what a request that waits for its pipeline is to be merged with.
-type plan struct {
-	UserID        *authz.UserID `db:"merge_user_id"`
-	Admin         bool          `db:"auto_merge_admin"`
-	SHA           string        `db:"auto_merge_sha"`
-	Message       string        `db:"auto_merge_message"`
-	SquashMessage string        `db:"auto_merge_squash_message"`
-	RemoveSource  *bool         `db:"should_remove_source_branch"`
+// Plan is what a request that waits for its pipeline is to be merged with, beside
+// MergeUserID and ShouldRemoveSource; nil in any other.
+type Plan struct {
+	AutoMergeSHA           *string `db:"auto_merge_sha"`   // the head that it was set for
+	AutoMergeAdmin         *bool   `db:"auto_merge_admin"` // whether it was set with an administrator's rights
+	AutoMergeMessage       *string `db:"auto_merge_message"`
+	AutoMergeSquashMessage *string `db:"auto_merge_squash_message"`
 }
 
 // schedule sets the request to merge when the pipeline of its head succeeds, in the name of
@@ -43,26 +42,22 @@ type plan struct {
 // or a close since the request was looked at is NotAllowed.
 func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		was, err := db.Get[bool](ctx, s.db, "SELECT merge_when_pipeline_succeeds FROM merge_requests WHERE id = ?"+s.db.Dialect().ForUpdate(), m.ID)
+		out, err := db.Update(ctx, s.db, s.row(m.ID), func(_ context.Context, row *MergeRequest) error {
+			if row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft {
+				return errChanged
+			}
+			row.MergeWhenPipelineSucceeds, row.MergeUserID, row.MergeError, row.UpdatedAt = true, &as.UserID, nil, s.stamp()
+			row.Squash, row.ShouldRemoveSource = row.Squash || in.Squash, in.RemoveSource
+			row.Plan = Plan{&row.HeadSHA, &as.Admin, &in.MergeMessage, &in.SquashMessage}
+			return nil
+		})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET merge_when_pipeline_succeeds = true, merge_user_id = ?, squash = ?,
-			should_remove_source_branch = ?, auto_merge_sha = ?, auto_merge_admin = ?, auto_merge_message = ?,
-			auto_merge_squash_message = ?, merge_error = NULL, updated_at = ?
-			WHERE id = ? AND state = 'opened' AND head_sha = ? AND target_branch = ? AND NOT draft`,
-			as.UserID, m.Squash || in.Squash, in.RemoveSource, m.HeadSHA, as.Admin, in.MergeMessage, in.SquashMessage, s.stamp(),
-			m.ID, m.HeadSHA, m.TargetBranch)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return errChanged
-		}
-		if !was {
+		if !out.Before.MergeWhenPipelineSucceeds {
 			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: fact(as, p, m), SHA: m.HeadSHA}); err != nil {
 				return err
 			}
@@ -112,10 +107,10 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 	if err := s.requireCancel(ctx, as, p, m); err != nil {
 		return nil, err
 	}
-	var n int64
+	waited := false
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		if n, err = s.unplan(ctx, m.ID); err != nil || n == 0 {
+		if waited, err = s.unplan(ctx, m.ID); err != nil || !waited {
 			return err
 		}
 		return s.bus.Publish(ctx, AutoMergeCanceled{fact(as, p, m)})
@@ -123,7 +118,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 	if err != nil {
 		return nil, fmt.Errorf("cancel automatic merge: %w", err)
 	}
-	if n > 0 {
+	if waited {
 		return s.Read(ctx, as, p, iid)
 	}
 	if err := s.reload(ctx, m); err != nil {
@@ -147,25 +142,29 @@ func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.
 	return err
 }
 
-// unplan makes the row of a request say that it waits for nothing, and counts 1 where it
+// unplan makes the row of a request say that it waits for nothing, and reports whether it
 // did. One that is being merged at this moment is left alone.
-func (s *Service) unplan(ctx context.Context, id ID) (int64, error) {
-	n, err := s.db.Exec(ctx, `UPDATE merge_requests SET merge_when_pipeline_succeeds = false, merge_user_id = NULL,
-		should_remove_source_branch = NULL, auto_merge_sha = NULL, auto_merge_admin = NULL, auto_merge_message = NULL,
-		auto_merge_squash_message = NULL, updated_at = ?
-		WHERE id = ? AND merge_when_pipeline_succeeds AND state IN ('opened', 'closed')`, s.stamp(), id)
-	if err != nil {
-		return 0, fmt.Errorf("take back automatic merge: %w", err)
+func (s *Service) unplan(ctx context.Context, id ID) (bool, error) {
+	out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
+		if !m.MergeWhenPipelineSucceeds || m.State != StateOpened && m.State != StateClosed {
+			return nil
+		}
+		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
+		m.Plan, m.UpdatedAt = Plan{}, s.stamp()
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return false, fmt.Errorf("take back automatic merge: %w", err)
 	}
-	return n, nil
+	return out.Any(), nil
 }
 
 // abort takes the wish back because of something else that happened, in the row and in m,
 // and publishes why. A request without the wish is left alone.
 func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, reason string) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.unplan(ctx, m.ID)
-		if err != nil || n == 0 {
+		waited, err := s.unplan(ctx, m.ID)
+		if err != nil || !waited {
 			return err
 		}
 		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
@@ -231,15 +230,14 @@ func (s *Service) mergeDue(ctx context.Context, work autoMerge) error {
 // mergeOneDue merges a request whose pipeline has succeeded, or takes the wish back where
 // that cannot be any more.
 func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeRequest) error {
-	w, err := db.Get[plan](ctx, s.db, "SELECT "+db.Columns[plan]("m")+
-		" FROM merge_requests m WHERE m.id = ? AND m.state = 'opened' AND m.merge_when_pipeline_succeeds", m.ID)
-	if errors.Is(err, db.ErrNotFound) {
+	w, err := s.load(ctx, "m.id = ? AND m.state = 'opened' AND m.merge_when_pipeline_succeeds", m.ID)
+	if errs.Is(err, errs.NotFound) {
 		return nil // taken back, or merged
 	}
 	if err != nil {
 		return fmt.Errorf("read automatic merge: %w", err)
 	}
-	as, err := s.planner(ctx, &w)
+	as, err := s.planner(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -247,8 +245,8 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 		return s.abort(ctx, authz.Actor{UserID: m.AuthorID}, p, m, abortRights)
 	}
 	in := MergeInput{
-		SHA: w.SHA, MergeMessage: w.Message, SquashMessage: w.SquashMessage, Squash: m.Squash, RemoveSource: w.RemoveSource,
-		WhenReady: true, due: true,
+		SHA: deref(w.AutoMergeSHA), MergeMessage: deref(w.AutoMergeMessage), SquashMessage: deref(w.AutoMergeSquashMessage),
+		Squash: m.Squash, RemoveSource: w.ShouldRemoveSource, WhenReady: true, due: true,
 	}
 	err = s.mergeAs(ctx, as, m, in)
 	switch {
@@ -268,20 +266,20 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 
 // planner gives the user who wants the merge as one who acts, nobody where he may not act
 // any more. He is no more of an administrator than he was when he asked.
-func (s *Service) planner(ctx context.Context, w *plan) (authz.Actor, error) {
-	if w.UserID == nil {
+func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, error) {
+	if m.MergeUserID == nil {
 		return authz.Actor{}, nil
 	}
-	users, err := s.accounts.ByIDs(ctx, []authz.UserID{*w.UserID})
+	users, err := s.accounts.ByIDs(ctx, []authz.UserID{*m.MergeUserID})
 	if err != nil {
 		return authz.Actor{}, fmt.Errorf("who wants the merge: %w", err)
 	}
-	u := users[*w.UserID]
+	u := users[*m.MergeUserID]
 	if u == nil || u.State != account.Active {
 		return authz.Actor{}, nil
 	}
 	as := u.Actor()
-	as.Admin = as.Admin && w.Admin
+	as.Admin = as.Admin && m.AutoMergeAdmin != nil && *m.AutoMergeAdmin
 	return as, nil
 }
 
@@ -352,4 +350,11 @@ func (s *Service) departPlans(ctx context.Context, id authz.UserID, limit int) (
 		}
 	}
 	return true, nil
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"tenon/internal/base/db"
@@ -235,13 +234,6 @@ func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.U
 	return out, nil
 }
 
-// newRow is a request as it is first written.
-type newRow struct {
-	*MergeRequest
-	TitleFold       string `db:"title_fold"`
-	DescriptionFold string `db:"description_fold"`
-}
-
 // insert writes the request with its first version and publishes that it was created.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, labels []label.Label) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
@@ -250,14 +242,17 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		m.ID, m.IID, m.VersionID = 0, IID(iid), nil
-		id, err := db.Insert(ctx, s.db, "merge_requests", newRow{m, db.Fold(m.Title), db.Fold(m.Text())})
+		id, err := db.Insert(ctx, s.db, "merge_requests", m)
 		if err != nil {
 			return err
 		}
 		m.ID = ID(id)
 		if m.HeadSHA != "" {
-			if err := s.insertVersion(ctx, m, m.CreatedAt.Time); err != nil {
+			if err := s.insertVersion(ctx, m, m.CreatedAt); err != nil {
 				return err
+			}
+			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", m.VersionID, m.ID); err != nil {
+				return fmt.Errorf("record version: %w", err)
 			}
 		}
 		if err := s.addPeople(ctx, m); err != nil {
@@ -281,11 +276,11 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 	return nil
 }
 
-// insertVersion records the version that m's fields describe as its newest.
-func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at time.Time) error {
+// insertVersion records the version that m's fields describe and makes it m's newest.
+func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time) error {
 	v := Version{
 		MergeRequestID: m.ID, BaseSHA: m.BaseSHA, StartSHA: m.StartSHA, HeadSHA: m.HeadSHA,
-		CommitsCount: m.CommitsCount, CreatedAt: db.At(at),
+		CommitsCount: m.CommitsCount, CreatedAt: at,
 	}
 	if m.ChangesCount != nil {
 		v.ChangesCount = *m.ChangesCount
@@ -295,9 +290,6 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at time.Ti
 		return fmt.Errorf("record version: %w", err)
 	}
 	version := VersionID(id)
-	if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", version, m.ID); err != nil {
-		return fmt.Errorf("record version: %w", err)
-	}
 	m.VersionID = &version
 	return nil
 }

@@ -2,6 +2,7 @@ package mergerequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tenon/internal/base/db"
@@ -100,8 +101,15 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 		if p == nil {
 			continue
 		}
-		_, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'closed', closed_by_id = ?, closed_at = ?, updated_at = ?
-			WHERE id = ? AND state = 'opened'`, by, now, now, m.ID)
+		out, err := db.Update(ctx, s.db, s.row(m.ID), func(_ context.Context, m *MergeRequest) error {
+			if m.State == StateOpened {
+				m.State, m.ClosedByID, m.ClosedAt, m.UpdatedAt = StateClosed, by, &now, now
+			}
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) || err == nil && !out.Any() {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("close requests between forks: %w", err)
 		}

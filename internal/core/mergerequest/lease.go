@@ -32,6 +32,12 @@ type lease struct {
 
 func (s *Service) stamp() db.Time { return db.At(s.now()) }
 
+// row names the row of a request for db.Update. Who changes it says whether that counts as
+// an update of the request.
+func (s *Service) row(id ID) db.Row {
+	return db.Row{Table: "merge_requests", ID: id, Columns: s.columns, From: "merge_requests m", Alias: "m"}
+}
+
 // hold locks the request and records what the merge is about to move; a merge that
 // begins again, because the target has moved, replaces what it had recorded.
 func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
@@ -43,14 +49,18 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
 			return err
 		}
-		w := a.unchanged()
-		n, err := s.db.Exec(ctx, "UPDATE merge_requests AS m SET state = 'locked', squash = ?, should_remove_source_branch = ?, merge_error = NULL"+w.SQL(),
-			append([]any{a.m.Squash, a.in.RemoveSource}, w.Args()...)...)
+		_, err := db.Update(ctx, s.db, s.row(a.m.ID), func(ctx context.Context, m *MergeRequest) error {
+			if err := s.unchanged(ctx, a, m); err != nil {
+				return err
+			}
+			m.State, m.Squash, m.ShouldRemoveSource, m.MergeError = StateLocked, a.m.Squash, a.in.RemoveSource, nil
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errChanged
+		}
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return errChanged
 		}
 		_, err = db.InsertRow(ctx, s.db, "merge_leases", l, "")
 		return err
@@ -62,19 +72,28 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 	return err
 }
 
-// unchanged selects the row of the request while all that the merge was judged by holds: a
+// unchanged refuses a request of which something differs that the merge was judged by: a
 // cancelled wish, a push or another run of the pipeline since is seen here at the latest.
-func (a *attempt) unchanged() *db.Where {
-	var w db.Where
-	w.And("m.id = ? AND m.state = 'opened' AND NOT m.draft AND m.head_sha = ? AND m.target_branch = ?", a.m.ID, a.m.HeadSHA, a.m.TargetBranch)
-	if a.in.due {
-		w.And("m.merge_when_pipeline_succeeds AND m.merge_user_id = ? AND m.auto_merge_sha = ?", a.as.UserID, a.in.SHA)
+func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) error {
+	if m.State != StateOpened || m.Draft || m.HeadSHA != a.m.HeadSHA || m.TargetBranch != a.m.TargetBranch {
+		return errChanged
 	}
-	if a.in.WhenReady || a.p.MergeNeedsPipeline {
-		w.And("(SELECT l.status FROM pipelines l WHERE l.id = "+newestPipeline+") IN (?, ?)", progress.Success, alsoPasses(a.p))
+	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {
+		return errChanged
 	}
-	return &w
+	if !a.in.WhenReady && !a.p.MergeNeedsPipeline {
+		return nil
+	}
+	passed, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+`
+		WHERE m.id = ? AND l.status IN (?, ?))`, m.ID, progress.Success, alsoPasses(a.p))
+	if err == nil && !passed {
+		return errChanged
+	}
+	return err
 }
+
+// equal reports whether both point to the same value; nil equals nothing.
+func equal[T comparable](a, b *T) bool { return a != nil && b != nil && *a == *b }
 
 // finish records that the target branch holds the changes.
 func (s *Service) finish(ctx context.Context, a *attempt) error {
@@ -114,12 +133,19 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if l.UserID != 0 {
 		by = &l.UserID
 	}
-	n, err := s.db.Exec(ctx, `UPDATE merge_requests SET state = 'merged', merge_user_id = ?, merged_at = ?, merge_commit_sha = ?,
-		squash_commit_sha = ?, merge_error = NULL, merge_when_pipeline_succeeds = false, auto_merge_sha = NULL, auto_merge_admin = NULL,
-		auto_merge_message = NULL, auto_merge_squash_message = NULL, trial_result = ?, updated_at = ?
-		WHERE id = ? AND state = ?`,
-		by, now, l.MergeCommitSHA, l.SquashCommitSHA, CanBeMerged, now, l.RequestID, from)
-	if err != nil || n == 0 {
+	out, err := db.Update(ctx, s.db, s.row(l.RequestID), func(_ context.Context, m *MergeRequest) error {
+		if m.State != from {
+			return nil
+		}
+		m.State, m.MergeUserID, m.MergedAt, m.MergeError = StateMerged, by, &now, nil
+		m.MergeCommitSHA, m.SquashCommitSHA, m.TrialResult = l.MergeCommitSHA, l.SquashCommitSHA, CanBeMerged
+		m.MergeWhenPipelineSucceeds, m.Plan, m.UpdatedAt = false, Plan{}, now
+		return nil
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil || !out.Any() {
 		return err
 	}
 	e := Merged{Fact: fact(as, p, m), TargetBranch: m.TargetBranch, ClosesIssues: l.closes}
@@ -140,15 +166,16 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 		if err != nil || gone == 0 {
 			return err
 		}
-		_, err = s.db.Exec(ctx, "UPDATE merge_requests SET state = 'opened', merge_error = ? WHERE id = ? AND state = 'locked'", reason, id)
-		if err != nil {
+		out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
+			if m.State == StateLocked {
+				m.State, m.MergeError = StateOpened, &reason
+			}
+			return nil
+		})
+		if err != nil || !out.After.MergeWhenPipelineSucceeds {
 			return err
 		}
-		m, err := s.load(ctx, "m.id = ?", id)
-		if err != nil || !m.MergeWhenPipelineSucceeds {
-			return err
-		}
-		return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
+		return s.enqueueDue(ctx, out.After.SourceProjectID, out.After.SourceBranch)
 	})
 	if err != nil {
 		return fmt.Errorf("unlock merge request: %w", err)

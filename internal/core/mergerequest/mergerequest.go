@@ -42,8 +42,8 @@ type MergeRequest struct {
 	TargetBranch    string       `db:"target_branch"`
 	SourceBranch    string       `db:"source_branch"`
 	AuthorID        authz.UserID `db:"author_id"`
-	Title           string       `db:"title"`
-	Description     *string      `db:"description"`
+	Title           string       `db:"title" fold:"title_fold"`
+	Description     *string      `db:"description" fold:"description_fold"`
 	State           State        `db:"state"`
 	Draft           bool         `db:"draft"`
 
@@ -76,6 +76,8 @@ type MergeRequest struct {
 	AllowCollaboration        bool   `db:"allow_collaboration"`
 	MergeWhenPipelineSucceeds bool   `db:"merge_when_pipeline_succeeds"`
 	ApprovalsBeforeMerge      *int64 `db:"approvals_before_merge"`
+
+	Plan
 
 	NotesCount       int64 `db:"notes_count"`        // comments, system notes left out
 	PublicNotesCount int64 `db:"public_notes_count"` // the same without internal ones

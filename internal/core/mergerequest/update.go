@@ -145,37 +145,42 @@ func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Proj
 // updates at once keep both their changes.
 func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		now, err := db.Get[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m WHERE m.id = ?"+s.db.Dialect().ForUpdate(), m.ID)
+		var diff Diff
+		var fields []string
+		var state Event
+		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
+			diff = Diff{}
+			changed, err := s.assign(ctx, as, p, m, c, &diff)
+			if err != nil {
+				return err
+			}
+			fields = append(changed, s.set(m, c, &diff)...)
+			if state = m.move(c.Event, as); len(fields) == 0 && state == "" {
+				return nil
+			}
+			m.UpdatedAt = s.stamp()
+			if m.State == StateClosed && m.ClosedAt == nil {
+				m.ClosedAt = &m.UpdatedAt
+			}
+			return nil
+		})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
-		if err != nil {
+		if err != nil || !out.Any() {
 			return err
 		}
-		var diff Diff
-		draft := now.Draft
-		changed, err := s.assign(ctx, as, p, &now, c, &diff)
-		if err != nil {
-			return err
-		}
-		fields := append(changed, s.set(&now, c, &diff)...)
-		state := now.move(c.Event, as)
-		if len(fields) == 0 && state == "" {
-			return nil
-		}
-		if err := s.write(ctx, as, &now); err != nil {
-			return err
-		}
+		now := &out.After
 		if len(fields) > 0 {
-			if err := s.bus.Publish(ctx, Updated{Fact: fact(as, p, &now), Fields: fields, Diff: diff}); err != nil {
+			if err := s.bus.Publish(ctx, Updated{Fact: fact(as, p, now), Fields: fields, Diff: diff}); err != nil {
 				return err
 			}
 		}
-		if err := s.publishState(ctx, fact(as, p, &now), state); err != nil {
+		if err := s.publishState(ctx, fact(as, p, now), state); err != nil {
 			return err
 		}
-		if reason := stops(&now, draft, &diff, state); reason != "" {
-			return s.abort(ctx, as, p, &now, reason)
+		if reason := stops(now, out.Before.Draft, &diff, state); reason != "" {
+			return s.abort(ctx, as, p, now, reason)
 		}
 		return nil
 	})
@@ -322,34 +327,6 @@ func (m *MergeRequest) move(e Event, as authz.Actor) Event {
 		return Reopen
 	}
 	return ""
-}
-
-// write stores what Update may change.
-func (s *Service) write(ctx context.Context, as authz.Actor, m *MergeRequest) error {
-	now := db.At(s.now())
-	if m.State == StateClosed && m.ClosedAt == nil {
-		m.ClosedAt = &now
-	}
-	var set db.Set
-	set.Put("title", m.Title)
-	set.Put("title_fold", db.Fold(m.Title))
-	set.Put("description", m.Description)
-	set.Put("description_fold", db.Fold(m.Text()))
-	set.Put("draft", m.Draft)
-	set.Put("target_branch", m.TargetBranch)
-	set.Put("base_sha", m.BaseSHA)
-	set.Put("start_sha", m.StartSHA)
-	set.Put("trial_result", m.TrialResult)
-	set.Put("state", m.State)
-	set.Put("closed_by_id", m.ClosedByID)
-	set.Put("closed_at", m.ClosedAt)
-	set.Put("discussion_locked", m.DiscussionLocked)
-	set.Put("force_remove_source_branch", m.ForceRemoveSource)
-	set.Put("squash", m.Squash)
-	set.Put("allow_collaboration", m.AllowCollaboration)
-	set.Put("updated_at", now)
-	_, err := s.db.Exec(ctx, "UPDATE merge_requests"+set.SQL()+" WHERE id = ?", append(set.Args(), m.ID)...)
-	return err
 }
 
 // without gives the ids of list that are not in others.

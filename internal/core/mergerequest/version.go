@@ -223,19 +223,25 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	}
 	won := false
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		now := s.now()
-		n, err := s.db.Exec(ctx, `UPDATE merge_requests SET base_sha = ?, start_sha = ?, head_sha = ?, commits_count = ?,
-			changes_count = ?, updated_at = ? WHERE id = ? AND state = 'opened' AND head_sha = ? AND base_sha = ?`,
-			next.BaseSHA, next.StartSHA, next.HeadSHA, next.CommitsCount, next.ChangesCount, now, m.ID, m.HeadSHA, m.BaseSHA)
-		if won = err == nil && n == 1; !won {
+		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, row *MergeRequest) error {
+			if won = row.State == StateOpened && row.HeadSHA == m.HeadSHA && row.BaseSHA == m.BaseSHA; !won {
+				return nil
+			}
+			row.BaseSHA, row.StartSHA, row.HeadSHA = next.BaseSHA, next.StartSHA, next.HeadSHA
+			row.CommitsCount, row.ChangesCount, row.UpdatedAt = next.CommitsCount, next.ChangesCount, s.stamp()
+			if row.BaseSHA == "" {
+				return nil
+			}
+			return s.insertVersion(ctx, row, row.UpdatedAt)
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			won = false
+			return nil
+		}
+		if err != nil || !won {
 			return err
 		}
-		next.UpdatedAt = db.At(now)
-		if next.BaseSHA != "" {
-			if err := s.insertVersion(ctx, &next, now); err != nil {
-				return err
-			}
-		}
+		next.UpdatedAt, next.VersionID = out.After.UpdatedAt, out.After.VersionID
 		if old == next.HeadSHA {
 			return nil
 		}

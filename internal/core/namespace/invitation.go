@@ -17,11 +17,12 @@ import (
 type Invitation struct {
 	ID          int64         `db:"id"`
 	NamespaceID ID            `db:"namespace_id"`
-	Email       string        `db:"email"`
+	Email       string        `db:"email" fold:"email_fold"`
 	Level       authz.Level   `db:"access_level"`
 	ExpiresOn   *string       `db:"expires_on"` // YYYY-MM-DD, of the membership
 	CreatedByID *authz.UserID `db:"created_by_id"`
 	CreatedAt   db.Time       `db:"created_at"`
+	UpdatedAt   db.Time       `db:"updated_at"`
 }
 
 // InvitationInput is an address and what its owner gets.
@@ -46,18 +47,7 @@ type InvitationRemoved struct {
 	By    authz.Actor
 }
 
-type invitationRow struct {
-	NamespaceID ID            `db:"namespace_id"`
-	Email       string        `db:"email"`
-	EmailFold   string        `db:"email_fold"`
-	Level       authz.Level   `db:"access_level"`
-	ExpiresOn   *string       `db:"expires_on"`
-	CreatedByID *authz.UserID `db:"created_by_id"`
-	CreatedAt   db.Time       `db:"created_at"`
-	UpdatedAt   db.Time       `db:"updated_at"`
-}
-
-const invitationColumns = "id, namespace_id, email, access_level, expires_on, created_by_id, created_at"
+var invitationColumns = db.Columns[Invitation]("")
 
 // Invite invites an address. Where somebody has confirmed that it is theirs, they
 // become a member at once; otherwise once they have.
@@ -88,10 +78,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in Invita
 		return &errs.Error{Kind: errs.Invalid, Message: cause.Error(), Err: cause}
 	}
 	now := db.At(s.now())
-	row := invitationRow{
-		NamespaceID: p.Namespace, Email: in.Email, EmailFold: db.Fold(in.Email), Level: in.Level, ExpiresOn: in.ExpiresOn,
-		CreatedAt: now, UpdatedAt: now,
-	}
+	row := Invitation{NamespaceID: p.Namespace, Email: in.Email, Level: in.Level, ExpiresOn: in.ExpiresOn, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
 		row.CreatedByID = &as.UserID
 	}
@@ -154,30 +141,37 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place,
 	if err != nil {
 		return nil, err
 	}
-	out := *old
-	if c.Level != nil {
-		out.Level = *c.Level
-	}
-	if c.ExpiresOn != nil {
-		out.ExpiresOn = *c.ExpiresOn
-	}
-	if err := s.checkMember(ctx, p, 0, out.Level, out.ExpiresOn); err != nil {
-		return nil, err
-	}
-	if !as.Admin && (old.Level > own || out.Level != old.Level && !mayGive(as, own, out.Level)) {
-		return nil, errs.Denied("")
-	}
+	var out db.Change[Invitation]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.db.Exec(ctx, "UPDATE invitations SET access_level = ?, expires_on = ?, updated_at = ? WHERE id = ?",
-			out.Level, out.ExpiresOn, db.At(s.now()), out.ID); err != nil {
-			return fmt.Errorf("change invitation: %w", err)
+		var err error
+		out, err = db.Update(ctx, s.db, db.Row{Table: "invitations", ID: old.ID, Now: s.now}, func(ctx context.Context, i *Invitation) error {
+			was := i.Level
+			if c.Level != nil {
+				i.Level = *c.Level
+			}
+			if c.ExpiresOn != nil {
+				i.ExpiresOn = *c.ExpiresOn
+			}
+			if err := s.checkMember(ctx, p, 0, i.Level, i.ExpiresOn); err != nil {
+				return err
+			}
+			if !as.Admin && (was > own || i.Level != was && !mayGive(as, own, i.Level)) {
+				return errs.Denied("")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return s.bus.Publish(ctx, Invited{Place: p, Email: out.Email, Level: out.Level, By: as})
+		return s.bus.Publish(ctx, Invited{Place: p, Email: out.After.Email, Level: out.After.Level, By: as})
 	})
-	if err != nil {
-		return nil, err
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
 	}
-	return &out, nil
+	if err != nil {
+		return nil, errs.Wrap(err, "change invitation")
+	}
+	return &out.After, nil
 }
 
 func (s *Service) invitation(ctx context.Context, p Place, email string) (*Invitation, error) {

@@ -26,25 +26,16 @@ type Place struct {
 
 // Member is one user's membership, as it counts at the place it was read for.
 type Member struct {
+	ID          int64         `db:"id"`
 	NamespaceID ID            `db:"namespace_id"` // where the membership is
 	UserID      authz.UserID  `db:"user_id"`
 	Level       authz.Level   `db:"access_level"`
 	ExpiresOn   *string       `db:"expires_on"` // YYYY-MM-DD
 	CreatedByID *authz.UserID `db:"created_by_id"`
 	CreatedAt   db.Time       `db:"created_at"`
-	Depth       int64         `db:"depth"` // 0 direct, n inherited from the n-th ancestor, -1 through a share
-	Bot         bool          `db:"bot"`   // acts for an access token of the place
-}
-
-type memberRow struct {
-	ID          int64         `db:"id"`
-	NamespaceID ID            `db:"namespace_id"`
-	UserID      authz.UserID  `db:"user_id"`
-	Level       authz.Level   `db:"access_level"`
-	ExpiresOn   *string       `db:"expires_on"`
-	CreatedByID *authz.UserID `db:"created_by_id"`
-	CreatedAt   db.Time       `db:"created_at"`
 	UpdatedAt   db.Time       `db:"updated_at"`
+	Depth       int64         `db:"depth,readonly"` // 0 direct, n inherited from the n-th ancestor, -1 through a share
+	Bot         bool          `db:"bot,readonly"`   // acts for an access token of the place
 }
 
 // MemberFilter selects from a list of members.

@@ -118,7 +118,7 @@ type joining struct {
 // nothing; db.ErrDuplicate where there is one.
 func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) (*Member, error) {
 	now := db.At(s.now())
-	row := memberRow{NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires, CreatedAt: now, UpdatedAt: now}
+	row := Member{NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires, CreatedAt: now, UpdatedAt: now}
 	if as.SignedIn() {
 		row.CreatedByID = &as.UserID
 	}
@@ -139,10 +139,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 	if err != nil {
 		return nil, err
 	}
-	return &Member{
-		NamespaceID: p.Namespace, UserID: j.user, Level: j.level, ExpiresOn: j.expires,
-		CreatedByID: row.CreatedByID, CreatedAt: now,
-	}, nil
+	return &row, nil
 }
 
 // Change gives a direct member another role or date of expiry. The last owner of a
@@ -159,35 +156,54 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 	if err != nil {
 		return nil, err
 	}
-	expires := m.ExpiresOn
-	if c.ExpiresOn != nil {
-		expires = *c.ExpiresOn
-	}
-	if err := s.checkMember(ctx, p, user, c.Level, expires); err != nil {
-		return nil, err
-	}
-	if !as.Admin && (m.Level > own || !mayGive(as, own, c.Level) && c.Level != m.Level) {
-		return nil, errs.Denied("")
-	}
+	out := db.Change[Member]{Before: *m, After: *m}
 	if m.NamespaceID != p.Namespace { // the user of the personal namespace
+		if err := s.checkChange(ctx, as, p, own, &out.Before, &out.After, c); err != nil {
+			return nil, err
+		}
 		return nil, errs.Denied("")
 	}
-	old := m.Level
+	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.now}
+	row.And.And("user_id = ?", user)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.keepOwner(ctx, p, m, c.Level < authz.Owner || expires != nil); err != nil {
+		var err error
+		out, err = db.Update(ctx, s.db, row, func(ctx context.Context, m *Member) error {
+			was := *m
+			if err := s.checkChange(ctx, as, p, own, &was, m, c); err != nil {
+				return err
+			}
+			return s.keepOwner(ctx, p, &was, m.Level < authz.Owner || m.ExpiresOn != nil)
+		})
+		if err != nil {
 			return err
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE members SET access_level = ?, expires_on = ?, updated_at = ? WHERE namespace_id = ? AND user_id = ?",
-			c.Level, expires, db.At(s.now()), p.Namespace, user); err != nil {
-			return fmt.Errorf("change member: %w", err)
-		}
-		return s.bus.Publish(ctx, MemberChanged{Place: p, UserID: user, Old: old, New: c.Level, Expiry: expires, By: as})
+		return s.bus.Publish(ctx, MemberChanged{
+			Place: p, UserID: user, Old: out.Before.Level, New: out.After.Level, Expiry: out.After.ExpiresOn, By: as,
+		})
 	})
-	if err != nil {
-		return nil, err
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
 	}
-	m.Level, m.ExpiresOn = c.Level, expires
-	return m, nil
+	if err != nil {
+		return nil, errs.Wrap(err, "change member")
+	}
+	out.After.Bot = m.Bot
+	return &out.After, nil
+}
+
+// checkChange makes a member what a call asks for and judges that.
+func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own authz.Level, was, m *Member, c MemberChanges) error {
+	m.Level = c.Level
+	if c.ExpiresOn != nil {
+		m.ExpiresOn = *c.ExpiresOn
+	}
+	if err := s.checkMember(ctx, p, m.UserID, m.Level, m.ExpiresOn); err != nil {
+		return err
+	}
+	if !as.Admin && (was.Level > own || !mayGive(as, own, m.Level) && m.Level != was.Level) {
+		return errs.Denied("")
+	}
+	return nil
 }
 
 // Delete ends a direct membership. Everybody may end their own, but for the last owner

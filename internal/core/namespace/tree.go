@@ -191,7 +191,7 @@ func (s *Service) CreatePersonal(ctx context.Context, user authz.UserID, path, n
 			return err
 		}
 		now := db.At(s.now())
-		_, err = db.Insert(ctx, s.db, "members", memberRow{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
+		_, err = db.Insert(ctx, s.db, "members", Member{NamespaceID: id, UserID: user, Level: authz.Owner, CreatedAt: now, UpdatedAt: now})
 		return err
 	})
 	if err != nil {
