@@ -49,6 +49,15 @@ func (a *App) react() {
 	event.On(b, "audit", a.core.Audit.DeployKeyRemoved)
 	event.On(b, "audit", a.core.Audit.PublicDeployKeyAdded)
 	event.On(b, "protection rules", a.core.Repos.DropDeployKey)
+	event.On(b, "running imports", func(ctx context.Context, e project.Deleted) error {
+		return a.core.Repos.CancelImport(ctx, e.ProjectID)
+	})
+	event.On(b, "running imports", func(ctx context.Context, e project.Marked) error {
+		if e.Restored {
+			return nil
+		}
+		return a.core.Repos.CancelImport(ctx, e.ProjectID)
+	})
 	event.On(b, "deploy keys", func(ctx context.Context, e project.Deleted) error {
 		return a.core.DeployKeys.Clear(ctx, e.ProjectID)
 	})

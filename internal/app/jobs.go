@@ -50,6 +50,8 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Projects.PurgeGroup)
 	job.Register(&r, a.core.Projects.PurgeMarked, job.Unique(), job.Low())
 	job.Every(&r, 24*time.Hour, project.PurgeMarked{})
+	job.Register(&r, a.core.Projects.StartImports, job.Unique())
+	job.Every(&r, time.Hour, project.StartImports{})
 	job.Register(&r, a.core.LFS.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, lfs.Sweep{})
 	job.Register(&r, a.core.Avatars.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
@@ -65,7 +67,7 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
 	job.Register(&r, a.core.Repos.SweepAll, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, repo.Sweep{})
-	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Attempts(3), job.Timeout(2*time.Hour))
+	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner()}); err != nil {

@@ -92,6 +92,7 @@ const (
 	long          // archives, copies between repositories, housekeeping
 	fetching      // upload-pack
 	pushing       // receive-pack
+	remote        // what waits for another server
 	reading       // large files and diffs, as fast as a client takes them
 	loads
 )

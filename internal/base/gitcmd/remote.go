@@ -1,10 +1,12 @@
 package gitcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Remote is a repository somewhere else that is read over HTTP.
@@ -12,6 +14,8 @@ type Remote struct {
 	URL           string // http or https, without credentials
 	Proxy         string // what all connections go through; git opens none by itself
 	Authorization string // value of that header, "" for none
+
+	Stall time.Duration // how long the server may send nothing; 1 minute where zero
 }
 
 // remoteConfig is what git may do to read from elsewhere; everything else stays forbidden.
@@ -22,8 +26,8 @@ func remoteConfig(m Remote) [][2]string {
 		{"http.proxy", m.Proxy},
 		{"http.proxyAuthMethod", "basic"},
 		{"http.followRedirects", "false"},
-		{"http.lowSpeedLimit", "1000"},
-		{"http.lowSpeedTime", "60"},
+		{"http.lowSpeedLimit", "1"},
+		{"http.lowSpeedTime", strconv.Itoa(max(1, int(cmp.Or(m.Stall, time.Minute)/time.Second)))},
 		{"credential.helper", ""},
 		// Old histories have these mistakes, which harm nobody.
 		{"fetch.fsck.zeroPaddedFilemode", "ignore"},
@@ -60,7 +64,7 @@ const maxHead = 64 << 10
 // RemoteHead gives the branch that HEAD of a remote names, "" where it names none.
 func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 	out, err := r.git.output(ctx, call{
-		repo: r, load: long, env: r.git.configured(remoteConfig(m)), args: []string{"ls-remote", "--symref", "--", m.URL, "HEAD"},
+		repo: r, load: remote, env: r.git.configured(remoteConfig(m)), args: []string{"ls-remote", "--symref", "--", m.URL, "HEAD"},
 	}, maxHead)
 	if err != nil {
 		return "", err
@@ -79,7 +83,7 @@ func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 func (r *Repo) FetchAll(ctx context.Context, m Remote) error {
 	defer r.Recycle()
 	return r.git.run(ctx, call{
-		repo: r, load: long, env: r.git.configured(remoteConfig(m)),
+		repo: r, load: remote, env: r.git.configured(remoteConfig(m)),
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
 			"--", m.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+refs/notes/*:refs/notes/*",

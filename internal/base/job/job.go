@@ -40,7 +40,7 @@ const (
 type Workers struct {
 	Short       int // 8 where zero
 	Maintenance int // 2 where zero
-	Outbound    int // 8 where zero
+	Outbound    int // 16 where zero
 }
 
 // Option changes how jobs of a kind, or one job, are treated.
@@ -249,5 +249,5 @@ func (q *Queue) notify(jobs []river.InsertManyParams) {
 // counts gives how many jobs of each queue run at a time.
 func (q *Queue) counts() map[QueueName]int {
 	w := q.config.Workers
-	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 8)}
+	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16)}
 }

@@ -28,7 +28,8 @@ type Source struct {
 	Authorization string   // header for that server alone, or ""
 	Check         func(address string) (*url.URL, error)
 	Client        *http.Client
-	Left          int64 // bytes that may still come
+	Left          int64         // bytes that may still come
+	Pace          safehttp.Pace // at which each answer must come
 }
 
 // Object is a large object by the SHA-256 of its content, with its size in bytes.
@@ -43,8 +44,8 @@ type Offer struct {
 	Header map[string]string `json:"header"`
 }
 
-// What keeps objects from coming. Beside them there is safehttp.ErrTooMuch for more bytes
-// than may come.
+// What keeps objects from coming. Beside them there are safehttp.ErrTooMuch for more bytes
+// than may come, and safehttp.ErrTooSlow for less than Pace.
 var (
 	ErrNoOffer   = errors.New("the server does not have the object")
 	ErrForbidden = errors.New("the server does not let the object be read")
@@ -125,14 +126,16 @@ func (s *Source) do(request *http.Request, read func(content io.Reader) error) (
 	if s.Authorization != "" && request.Header.Get("Authorization") == "" && request.URL.Scheme == s.At.Scheme && request.URL.Host == s.At.Host {
 		request.Header.Set("Authorization", s.Authorization)
 	}
-	answer, err := s.Client.Do(request)
+	ctx, stop := context.WithCancel(request.Context())
+	defer stop()
+	answer, err := s.Client.Do(request.WithContext(ctx))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, answer.Body.Close()) }()
 	switch answer.StatusCode {
 	case http.StatusOK:
-		return read(answer.Body)
+		return read(s.Pace.Reader(answer.Body, stop))
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return ErrForbidden
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

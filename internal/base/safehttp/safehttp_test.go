@@ -235,7 +235,7 @@ func TestTunnel(t *testing.T) {
 			{"blocked", safehttp.Rules{}, 1 << 20, server.URL, &safehttp.BlockedError{}, false},
 			{"too much", safehttp.Rules{Local: true}, 500, server.URL, safehttp.ErrTooMuch, false},
 		} {
-			tunnel, err := dialer(tt.rules).Open(to, tt.limit)
+			tunnel, err := dialer(tt.rules).Open(to, tt.limit, safehttp.Pace{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestTunnel(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		tunnel, err := dialer(safehttp.Rules{Local: true}).Open(to, 1<<20)
+		tunnel, err := dialer(safehttp.Rules{Local: true}).Open(to, 1<<20, safehttp.Pace{})
 		if err != nil {
 			t.Fatal(err)
 		}

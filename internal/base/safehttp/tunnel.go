@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -30,6 +31,7 @@ type Tunnel struct {
 	server   *http.Server
 	done     chan struct{}
 	left     atomic.Int64 // bytes that may still come in
+	meter    meter
 
 	mu      sync.Mutex
 	blocked error
@@ -39,9 +41,10 @@ type Tunnel struct {
 // ErrTooMuch says that more came through a tunnel than it lets through.
 var ErrTooMuch = errors.New("the answer is too large")
 
-// Open starts a tunnel to the host of an address that lets limit bytes in. Close it in
-// any case.
-func (d *Dialer) Open(to *url.URL, limit int64) (*Tunnel, error) {
+// Open starts a tunnel to the host of an address that lets limit bytes in, and breaks off
+// when they come below a pace. The tunnel does not notice when nothing comes: the client
+// gives up after the pace's Stall. Close it in any case.
+func (d *Dialer) Open(to *url.URL, limit int64, pace Pace) (*Tunnel, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open tunnel: %w", err)
@@ -49,6 +52,7 @@ func (d *Dialer) Open(to *url.URL, limit int64) (*Tunnel, error) {
 	t := &Tunnel{
 		dialer: d, target: net.JoinHostPort(strings.ToLower(to.Hostname()), strconv.Itoa(int(Port(to)))), secret: secret.NewToken("tunnel-"),
 		listener: listener, done: make(chan struct{}), conns: map[net.Conn]struct{}{},
+		meter: meter{pace: pace},
 	}
 	t.left.Store(limit)
 	t.server = &http.Server{Handler: t, ReadHeaderTimeout: dialTimeout}
@@ -122,6 +126,7 @@ func (t *Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(&httputil.ReverseProxy{
 		Rewrite:   func(p *httputil.ProxyRequest) { p.Out.Host = p.In.Host },
 		Transport: transport, FlushInterval: -1,
+		ErrorLog:     log.New(io.Discard, "", 0), // Blocked says what matters
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { t.refuse(w, err) },
 	}).ServeHTTP(w, r)
 }
@@ -142,7 +147,7 @@ func (t *Tunnel) dial(ctx context.Context, network, _ string) (net.Conn, error) 
 	return &counted{Conn: conn, tunnel: t}, nil
 }
 
-// counted ends a connection through which too much came.
+// counted ends a connection through which too much came, or too slowly.
 type counted struct {
 	net.Conn
 	tunnel *Tunnel
@@ -154,6 +159,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	if c.tunnel.left.Add(-int64(n)) < 0 {
 		c.tunnel.note(ErrTooMuch)
 		return 0, ErrTooMuch
+	}
+	if err := c.tunnel.meter.arrived(n); err != nil {
+		c.tunnel.note(err)
+		return 0, err
 	}
 	return n, err //nolint:wrapcheck // io.EOF among others
 }

@@ -90,6 +90,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if _, err := s.leaveNetwork(ctx, p.ID); err != nil {
 			return err
 		}
+		if err := s.cancelImport(ctx, p.ID); err != nil {
+			return err
+		}
 		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
 			return err
 		}

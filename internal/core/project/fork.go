@@ -255,12 +255,17 @@ func (s *Service) RecordImport(ctx context.Context, id ID, status, message strin
 	}
 	row := s.lock(id)
 	row.Now = nil
-	_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
-		p.ImportStatus, p.ImportError = status, text
-		return nil
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
+			p.ImportStatus, p.ImportError = status, text
+			return nil
+		})
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return fmt.Errorf("record import: %w", err)
+		}
+		if status != ImportFinished && status != ImportFailed {
+			return nil
+		}
+		return s.endImport(ctx, id)
 	})
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return fmt.Errorf("record import: %w", err)
-	}
-	return nil
 }

@@ -13,10 +13,11 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Import is the job that fills the repository of a new project from another server.
+// Import is the job that fills the repository of a new project from another server; see
+// Service.Source.
 type Import struct {
 	ProjectID ID     `json:"project_id"`
-	URL       string `json:"url"`              // without credentials
+	URL       string `json:"url,omitempty"`    // without credentials
 	Sealed    string `json:"sealed,omitempty"` // user name and password in the form of a URL, see ImportSecret
 }
 
@@ -120,7 +121,7 @@ func (s *Service) checkImport(address string) (origin, error) {
 	return origin{address: clean.String(), user: u.User}, nil
 }
 
-// scheduleImport enqueues the import in the transaction that makes the project.
+// scheduleImport schedules the import in the transaction that makes the project.
 func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project, from origin) error {
 	if from.template != nil {
 		return s.bus.Publish(ctx, Templated{ProjectID: p.ID, SourceID: from.template.ID})
@@ -131,11 +132,11 @@ func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project
 	if from.address == "" {
 		return nil
 	}
-	args := Import{ProjectID: p.ID, URL: from.address}
+	row := importRow{ProjectID: p.ID, UserID: as.UserID, URL: from.address}
 	if from.user != nil {
-		args.Sealed = s.box.Seal(ImportSecret(p.ID), from.user.String())
+		row.Sealed = s.box.Seal(ImportSecret(p.ID), from.user.String())
 	}
-	return s.jobs.Enqueue(ctx, args)
+	return s.awaitTurn(ctx, row)
 }
 
 // ImportedFrom is the address that the project was imported from, without credentials;

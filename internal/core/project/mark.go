@@ -48,6 +48,9 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 		if err != nil {
 			return err
 		}
+		if err := s.cancelImport(ctx, p.ID); err != nil {
+			return err
+		}
 		return s.bus.Publish(ctx, Marked{ProjectID: p.ID, Name: out.Before.Name, FullPath: out.Before.FullPath, By: as})
 	})
 	return errs.Wrap(err, "mark project")

@@ -16,6 +16,8 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/page"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -45,6 +47,10 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f := &fixture{t: t, db: d, bus: &event.Bus{}, today: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), admin: authz.System()}
 		now := func() time.Time { return f.today }
 		policy := authz.New(d, now)
+		box, err := secret.NewBox(secret.NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
 		f.settings = setting.New(d, now)
 		f.spaces = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
@@ -58,6 +64,8 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 				f.jobs = append(f.jobs, args)
 				return nil
 			}),
+			Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
+			Imports: project.ImportCaps{Running: 3, PerUser: 2},
 		})
 		fn(t, f)
 	})

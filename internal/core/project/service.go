@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -54,6 +55,7 @@ type Deps struct {
 	Jobs       job.Enqueuer
 	Outbound   *safehttp.Dialer // checks addresses to import from
 	Box        *secret.Box      // seals the credentials of imports until they run
+	Imports    ImportCaps
 }
 
 // Service reads and changes projects.
@@ -67,6 +69,7 @@ type Service struct {
 	jobs       job.Enqueuer
 	outbound   *safehttp.Dialer
 	box        *secret.Box
+	imports    ImportCaps
 
 	above Above
 }
@@ -85,6 +88,7 @@ func New(deps Deps) *Service {
 	return &Service{
 		db: deps.DB, policy: deps.Policy, bus: deps.Bus, namespaces: deps.Namespaces, settings: deps.Settings,
 		now: deps.Now, jobs: deps.Jobs, outbound: deps.Outbound, box: deps.Box,
+		imports: ImportCaps{Running: cmp.Or(deps.Imports.Running, 8), PerUser: cmp.Or(deps.Imports.PerUser, 2)},
 	}
 }
 

@@ -1,12 +1,15 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
@@ -14,11 +17,86 @@ import (
 	"tenon/internal/core/project"
 )
 
+// ImportLimits bound how long an import may hold a worker.
+type ImportLimits struct {
+	Listing time.Duration // for the references that the server has; 1 minute where zero
+	Whole   time.Duration // for everything; 2 hours where zero
+	Pace    safehttp.Pace // of what the server sends; 5,000 bytes a second over 2 minutes where zero
+}
+
+func (l ImportLimits) orDefault() ImportLimits {
+	l.Listing, l.Whole = cmp.Or(l.Listing, time.Minute), cmp.Or(l.Whole, 2*time.Hour)
+	l.Pace.Floor, l.Pace.Window = cmp.Or(l.Pace.Floor, 5000), cmp.Or(l.Pace.Window, 2*time.Minute)
+	return l
+}
+
+// ImportTimeout is how long the job of an import may take by default.
+const ImportTimeout = 2*time.Hour + 5*time.Minute
+
+// Why an import ends before its time.
+var (
+	errCancelled = errors.New("the project is being deleted")
+	errListing   = errors.New("the server did not list its references in time")
+	errWhole     = errors.New("the import took too long")
+)
+
+// importing holds the imports that run in this process.
+type importing struct {
+	mu      sync.Mutex
+	cancels map[project.ID]context.CancelCauseFunc
+}
+
+// begin notes an import; false where it runs already. Call end in any other case.
+func (i *importing) begin(ctx context.Context, id project.ID) (_ context.Context, end func(), ok bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.cancels[id] != nil {
+		return ctx, nil, false
+	}
+	if i.cancels == nil {
+		i.cancels = map[project.ID]context.CancelCauseFunc{}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	i.cancels[id] = cancel
+	return ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		cancel(nil)
+		delete(i.cancels, id)
+	}, true
+}
+
+func (i *importing) cancel(id project.ID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if cancel := i.cancels[id]; cancel != nil {
+		cancel(errCancelled)
+	}
+}
+
+// CancelImport ends the import of a project that is being deleted, with the git processes
+// that it runs, after the commit.
+func (s *Service) CancelImport(ctx context.Context, id project.ID) error {
+	s.db.AfterCommit(ctx, func() { s.importing.cancel(id) })
+	return nil
+}
+
 // Import fills the repository of a new project from another server. What a crash left
 // undone, another run does. A failure is the end: from then on people may push, and
 // nothing may take their references away.
 func (s *Service) Import(ctx context.Context, args project.Import) error {
+	whole, end, ok := s.importing.begin(ctx, args.ProjectID)
+	if !ok {
+		return nil
+	}
+	defer end()
+	whole, cancel := context.WithTimeoutCause(whole, s.imports.Whole, errWhole)
+	defer cancel()
 	defer s.locks.lock(fillLock(args.ProjectID))()
+	args, wanted, err := s.projects.Source(ctx, args)
+	if err != nil || !wanted {
+		return err
+	}
 	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
@@ -30,11 +108,17 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 	if err := s.projects.RecordImport(ctx, p.ID, project.ImportStarted, ""); err != nil {
 		return err
 	}
-	err = s.importFrom(ctx, p, args)
+	err = s.importFrom(whole, p, args)
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) { // the server stops: the next start goes on
 		return err
 	}
-	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, importFailure(err))
+	if cause := context.Cause(whole); cause != nil {
+		err = errors.Join(cause, err)
+	}
+	noted := s.projects.RecordImport(context.WithoutCancel(ctx), p.ID, project.ImportFailed, s.importFailure(err))
+	if errors.Is(err, errCancelled) {
+		return noted
+	}
 	err = fmt.Errorf("import: %w", err)
 	if noted != nil { // still being filled
 		return errors.Join(err, noted)
@@ -55,13 +139,13 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	tunnel, err := s.outbound.Open(at, s.maxImport)
+	tunnel, err := s.outbound.Open(at, s.maxImport, s.imports.Pace)
 	if err != nil {
 		return err //nolint:wrapcheck // the sentence stands
 	}
 	defer func() { err = errors.Join(tunnel.Blocked(), err, tunnel.Close()) }()
-	remote.Proxy = tunnel.Address()
-	head, err := r.RemoteHead(ctx, remote)
+	remote.Proxy, remote.Stall = tunnel.Address(), s.imports.Pace.Stall()
+	head, err := s.remoteHead(ctx, r, remote)
 	if err != nil {
 		return err //nolint:wrapcheck // git's own error
 	}
@@ -73,6 +157,12 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 		return err
 	}
 	return s.finishImport(ctx, p, r, head, note)
+}
+
+func (s *Service) remoteHead(ctx context.Context, r *gitcmd.Repo, remote gitcmd.Remote) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.imports.Listing, errListing)
+	defer cancel()
+	return r.RemoteHead(ctx, remote) //nolint:wrapcheck // git's own error
 }
 
 // remote opens the sealed credentials.
@@ -158,15 +248,25 @@ func dropMisleading(ctx context.Context, r *gitcmd.Repo) error {
 	return nil
 }
 
+func (s *Service) tooSlow() string {
+	return fmt.Sprintf("The server sends too slowly: less than %d bytes a second.", s.imports.Pace.Floor)
+}
+
 // importFailure says in words that may be shown why an import failed.
-func importFailure(err error) string {
+func (s *Service) importFailure(err error) string {
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 		return "Import url " + blocked.Error()
 	}
 	switch {
 	case errors.Is(err, safehttp.ErrTooMuch):
 		return "The repository is too large."
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errCancelled):
+		return project.ImportCancelled
+	case errors.Is(err, safehttp.ErrTooSlow):
+		return s.tooSlow()
+	case errors.Is(err, errListing):
+		return "The server did not list its branches and tags in time."
+	case errors.Is(err, errWhole), errors.Is(err, context.DeadlineExceeded):
 		return "The import took too long."
 	}
 	failed, ok := errors.AsType[*gitcmd.Error](err)
@@ -174,6 +274,8 @@ func importFailure(err error) string {
 		return "The repository could not be imported."
 	}
 	for _, known := range []struct{ said, reason string }{
+		{"Operation too slow", s.tooSlow()},
+		{"Timeout was reached", s.tooSlow()},
 		{"Authentication failed", "The server asks for a user name and a password, or does not accept those given."},
 		{"could not read Username", "The server asks for a user name and a password, or does not accept those given."},
 		{"error: 403", "The server asks for a user name and a password, or does not accept those given."},

@@ -35,7 +35,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	}
 	client := s.outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
-	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport}
+	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport, Pace: s.imports.Pace}
 	lost := 0
 	for batch := range slices.Chunk(wanted, lfsBatch) {
 		objects := make([]lfsclient.Object, len(batch))
@@ -44,7 +44,10 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 		}
 		offers, err := from.Ask(ctx, objects)
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", context.Cause(ctx)
+		}
+		if errors.Is(err, safehttp.ErrTooSlow) {
+			return "", err
 		}
 		if err != nil {
 			return fmt.Sprintf("%d large files of Git LFS were not brought: %s", len(wanted), lfsFailure(err)), nil
@@ -53,8 +56,8 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, p.ID, o, content) })
 			switch {
 			case ctx.Err() != nil:
-				return "", ctx.Err()
-			case errors.Is(err, safehttp.ErrTooMuch):
+				return "", context.Cause(ctx)
+			case errors.Is(err, safehttp.ErrTooMuch), errors.Is(err, safehttp.ErrTooSlow):
 				return "", err
 			case err != nil:
 				lost++

@@ -55,6 +55,7 @@ type Deps struct {
 	Outbound  *safehttp.Dialer  // reaches what is imported
 	Box       *secret.Box       // opens the credentials of imports
 	MaxImport int64             // bytes that one import may bring, and its large files as much again
+	Imports   ImportLimits
 
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -96,6 +97,9 @@ type Service struct {
 	locks   locks    // one commit through the API at a time on a branch
 	notices notices  // what those who push read besides
 	pushes  pushes   // which repositories are due for housekeeping
+
+	imports   ImportLimits
+	importing importing
 
 	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
 
@@ -145,7 +149,7 @@ func (s *Service) Connect(requests MergeRequests) { s.requests = requests }
 // New builds the service. Call Connect before the first use.
 func New(d Deps) *Service {
 	return &Service{
-		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport,
+		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport, imports: d.Imports.orDefault(),
 		requests: noMergeRequests{},
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs,
