@@ -63,10 +63,10 @@ func (a *App) react() {
 	})
 
 	event.On(b, "access tokens", func(ctx context.Context, e project.Deleted) error {
-		return a.core.BotTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.ProjectID)})
+		return a.core.BotTokens.Clear(ctx, e.By.Unconditional(), namespace.Place{ID: int64(e.ProjectID)})
 	})
 	event.On(b, "access tokens", func(ctx context.Context, e namespace.GroupDeleted) error {
-		return a.core.BotTokens.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})
+		return a.core.BotTokens.Clear(ctx, e.By.Unconditional(), namespace.Place{ID: int64(e.GroupID), Group: true})
 	})
 
 	event.On(b, "audit", a.core.Audit.GroupCreated)
@@ -240,7 +240,7 @@ func (a *App) closeIssues(ctx context.Context, e mergerequest.Merged) error {
 		return err //nolint:wrapcheck // the sentence stands
 	}
 	for _, iid := range e.ClosesIssues {
-		_, err := a.core.Issues.Update(ctx, e.By, p, issue.IID(iid), issue.Changes{StateEvent: "close"})
+		_, err := a.core.Issues.Update(ctx, e.By.Unconditional(), p, issue.IID(iid), issue.Changes{StateEvent: "close"})
 		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 			return err //nolint:wrapcheck // the sentence stands
 		}

@@ -117,6 +117,7 @@ type request struct {
 	way    string // how the token is presented: a header of its own where empty, else bearer, deployToken or a parameter
 	method string
 	path   string // below /api/v4
+	since  string // If-Unmodified-Since, "" for none
 	body   map[string]any
 }
 
@@ -191,6 +192,9 @@ func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder
 	}
 	if q.sudo != "" {
 		r.Header.Set("Sudo", q.sudo)
+	}
+	if q.since != "" {
+		r.Header.Set("If-Unmodified-Since", q.since)
 	}
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, r)

@@ -274,6 +274,10 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place,
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
+			return err
+		}
+		as := as.Unconditional()
 		if err := s.Accounts.RetireBot(ctx, as, t.UserID); err != nil {
 			return err
 		}

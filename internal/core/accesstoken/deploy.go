@@ -175,6 +175,9 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", id); err != nil {
+			return err
+		}
 		if err := s.Accounts.DropDeployToken(ctx, id); err != nil {
 			return err
 		}

@@ -41,8 +41,7 @@ type Executor func(ctx context.Context, e Estate) (more bool, err error)
 
 // Removal is the way to delete an account.
 type Removal struct {
-	Hard  bool              // with all that the user made, and the groups that nobody else owns
-	Check func(*User) error // where set, may refuse after looking at the account
+	Hard bool // with all that the user made, and the groups that nobody else owns
 }
 
 // Delete bars a user at once and removes the account in the background: what the user
@@ -55,10 +54,6 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id authz.UserID, h
 		return err
 	case u.Type == Internal || u.Type == Ghost:
 		return errs.Denied("An internal user cannot be deleted")
-	case how.Check != nil:
-		if err := how.Check(u); err != nil {
-			return err
-		}
 	}
 	return s.dismiss(ctx, as, u, how.Hard)
 }
@@ -78,6 +73,9 @@ func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) e
 // dismiss bars the user and enqueues the rest, in one transaction.
 func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard bool) error {
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", u.ID); err != nil {
+			return err
+		}
 		if u.Admin {
 			if err := s.notTheLast(ctx, u.ID); err != nil {
 				return err

@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -49,9 +50,9 @@ func TestService_Delete(t *testing.T) {
 		wantErr(t, h.Delete(ctx, h.root, 999, account.Removal{}), errs.NotFound, "User not found")
 		wantErr(t, h.Delete(ctx, h.root, h.root.UserID, account.Removal{Hard: true}), errs.Forbidden,
 			"The last administrator cannot be removed from office, blocked or deactivated")
-		refused := errs.New(errs.PreconditionFailed, "")
-		wantErr(t, h.Delete(ctx, h.root, ann.ID, account.Removal{Check: func(*account.User) error { return refused }}),
-			errs.PreconditionFailed, "precondition failed")
+		late := h.root
+		late.UnmodifiedSince = ann.UpdatedAt.Add(-time.Hour)
+		wantErr(t, h.Delete(ctx, late, ann.ID, account.Removal{}), errs.PreconditionFailed, "precondition failed")
 
 		if err := h.Delete(ctx, h.root, ann.ID, account.Removal{}); err != nil {
 			t.Fatal(err)

@@ -113,6 +113,9 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM emails WHERE id = ?", id); err != nil {
+			return err
+		}
 		n, err := s.DB.Exec(ctx, "DELETE FROM emails WHERE id = ? AND NOT is_primary", id)
 		if err != nil {
 			return err

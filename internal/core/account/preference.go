@@ -24,10 +24,15 @@ func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*U
 	put(set, "view_diffs_file_by_file", p.FileByFile)
 	put(set, "show_whitespace_in_diffs", p.ShowWhitespace)
 	put(set, "pass_user_identities_to_ci_jwt", p.PassIdentities)
-	if !set.Empty() {
-		if _, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), as.UserID)...); err != nil {
-			return nil, fmt.Errorf("change preferences: %w", err)
+	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", as.UserID); err != nil || set.Empty() {
+			return err
 		}
+		_, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), as.UserID)...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change preferences: %w", err)
 	}
 	return s.load(ctx, "u.id = ?", as.UserID)
 }

@@ -138,12 +138,21 @@ func (s *Service) DeleteIdentity(ctx context.Context, as authz.Actor, id authz.U
 	if err != nil {
 		return err
 	}
-	n, err := s.DB.Exec(ctx, "DELETE FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider)
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT created_at AS updated_at FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider); err != nil {
+			return err
+		}
+		n, err := s.DB.Exec(ctx, "DELETE FROM identities WHERE user_id = ? AND provider = ?", u.ID, provider)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errs.Missing("Identity")
+		}
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("delete identity: %w", err)
-	}
-	if n == 0 {
-		return errs.Missing("Identity")
 	}
 	return nil
 }

@@ -103,6 +103,9 @@ func (s *Service) SetStatus(ctx context.Context, as authz.Actor, c StatusChanges
 	}
 	var out Status
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM user_statuses WHERE user_id = ?", as.UserID); err != nil {
+			return err
+		}
 		next, err := s.status(ctx, as.UserID)
 		if err != nil {
 			return err

@@ -121,6 +121,9 @@ func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, afte
 // revoke makes a token useless, in the caller's transaction, and says whether it was of
 // use until now.
 func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, error) {
+	if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
+		return 0, err
+	}
 	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, s.Now(), t.ID)
 	if err != nil || n == 0 {
 		return n, err

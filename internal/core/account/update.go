@@ -81,10 +81,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 		set.Put("locked_at", nil)
 	}
 	if set.Empty() && email == "" && c.Provider == "" {
-		return u, nil
+		return u, as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id)
 	}
 	set.Put("updated_at", s.Now())
 	write := func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id); err != nil {
+			return err
+		}
 		if was.Admin && !row.Admin {
 			if err := s.notTheLast(ctx, id); err != nil {
 				return err

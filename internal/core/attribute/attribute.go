@@ -96,6 +96,9 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 		return Attribute{}, err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.unmodified(ctx, as, o, key); err != nil {
+			return err
+		}
 		now := db.At(s.Now())
 		_, err := s.DB.Exec(ctx, "INSERT INTO "+o.Kind.table()+` (owner_id, attribute_key, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (owner_id, attribute_key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, o.ID, key, value, now, now)
@@ -113,6 +116,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key strin
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.unmodified(ctx, as, o, key); err != nil {
+			return err
+		}
 		gone, err := s.DB.Exec(ctx, "DELETE FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 		if err != nil {
 			return fmt.Errorf("delete attribute: %w", err)
@@ -122,6 +128,10 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key strin
 		}
 		return nil
 	})
+}
+
+func (s *Service) unmodified(ctx context.Context, as authz.Actor, o Owner, key string) error {
+	return as.Unmodified(ctx, s.DB, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 }
 
 // ByOwners gives the attributes of several owners by key. It asks for no permission:

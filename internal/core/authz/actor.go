@@ -5,6 +5,7 @@ package authz
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // UserID identifies a user; zero is nobody.
@@ -26,6 +27,10 @@ type Actor struct {
 	TokenID int64  // the access token used, zero for a password or none
 	Scopes  Scopes // what the credential permits; nil for a session or a password
 	Address string // remote address, for the audit trail
+
+	// UnmodifiedSince, where it is not zero, is a condition of this call: what was changed
+	// after this time is neither changed nor deleted. See Unmodified.
+	UnmodifiedSince time.Time
 }
 
 // Deploy is a key or token that acts for itself, and only in what the rules open to it.

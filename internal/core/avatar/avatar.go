@@ -130,6 +130,9 @@ func (s *Service) SetUser(ctx context.Context, as authz.Actor, id authz.UserID, 
 		return nil, err
 	}
 	err = s.set(ctx, key{User, int64(id)}, u.Avatar, p, func(ctx context.Context, name string) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id); err != nil {
+			return err
+		}
 		u.Avatar = name
 		return s.Accounts.SetAvatar(ctx, id, name)
 	})

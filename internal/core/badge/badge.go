@@ -173,6 +173,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 		if b.NamespaceID != at.Namespace {
 			return errs.Missing("Badge")
 		}
+		if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
+			return err
+		}
 		c.apply(b)
 		return check(b)
 	})
@@ -198,6 +201,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return errs.Bad("To delete a Group badge please use the Group endpoint")
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM badges WHERE id = ?", id); err != nil {
+			return err
+		}
 		if _, err := s.DB.Exec(ctx, "DELETE FROM badges WHERE id = ?", id); err != nil {
 			return fmt.Errorf("delete badge: %w", err)
 		}

@@ -237,6 +237,12 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	rename := c.Title != nil && *c.Title != k.Title
 	var out *Key
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+			return err
+		}
 		if rename {
 			if err := s.mayRename(ctx, as, k); err != nil {
 				return err
@@ -308,6 +314,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+			return err
+		}
 		n, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 		if err != nil {
 			return err

@@ -156,6 +156,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM gpg_keys WHERE id = ?", id); err != nil {
+			return err
+		}
 		n, err := s.DB.Exec(ctx, "DELETE FROM gpg_keys WHERE id = ?", id)
 		if err != nil {
 			return err

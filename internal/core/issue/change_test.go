@@ -154,7 +154,7 @@ func TestService_Delete(t *testing.T) {
 			{"nobody", authz.Actor{}, errs.Unauthorized},
 		} {
 			i := f.create(f.stranger, issue.Input{Labels: []string{"l"}, AssigneeIDs: []authz.UserID{f.guest.UserID}})
-			err := f.issues.Delete(ctx, tt.as, f.Find(tt.as, f.id), i.IID, nil)
+			err := f.issues.Delete(ctx, tt.as, f.Find(tt.as, f.id), i.IID)
 			if tt.want != 0 {
 				if errs.KindOf(err) != tt.want {
 					t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
@@ -171,9 +171,11 @@ func TestService_Delete(t *testing.T) {
 			}
 		}
 		i := f.create(f.owner, issue.Input{})
-		before := i.UpdatedAt.Add(-time.Hour)
-		wantKind(t, f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, &before), errs.PreconditionFailed)
-		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, &i.UpdatedAt.Time); err != nil {
+		as := f.owner
+		as.UnmodifiedSince = i.UpdatedAt.Add(-time.Hour)
+		wantKind(t, f.issues.Delete(ctx, as, f.Find(f.owner, f.id), i.IID), errs.PreconditionFailed)
+		as.UnmodifiedSince = i.UpdatedAt.Time
+		if err := f.issues.Delete(ctx, as, f.Find(f.owner, f.id), i.IID); err != nil {
 			t.Errorf("delete what did not change: %v", err)
 		}
 	})

@@ -190,7 +190,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 
 // Delete removes an issue with everything that hangs on it. It gives
 // PreconditionFailed where unmodifiedSince is set and the issue changed after it.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID, unmodifiedSince *time.Time) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
 	i, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return err
@@ -198,15 +198,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.policy.Require(ctx, as, authz.DeleteIssue, i.subject(as, p)); err != nil {
 		return err
 	}
-	if unmodifiedSince != nil && i.UpdatedAt.After(*unmodifiedSince) {
-		return errs.New(errs.PreconditionFailed, "")
-	}
 	return s.remove(ctx, as, i, p)
 }
 
 // remove deletes an issue of a project, of which number and path count.
 func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
+			return err
+		}
 		now, err := db.Get[Issue](ctx, s.db, "SELECT state, confidential FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")

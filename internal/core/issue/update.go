@@ -38,6 +38,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	var out *Issue
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
+			return err
+		}
 		out, err = s.change(ctx, as, p, i.ID, c)
 		return err
 	})

@@ -130,6 +130,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now}, func(_ context.Context, l *Label) error {
+			if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
+				return err
+			}
 			c.apply(l)
 			return l.validate()
 		})
@@ -161,6 +164,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, ref stri
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM labels WHERE id = ?", l.ID); err != nil {
+			return err
+		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM labels WHERE id = ?", l.ID); err != nil {
 			return err
 		}

@@ -49,6 +49,9 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 				l.TargetOldSHA, l.TargetNewSHA, l.MergeCommitSHA, l.SquashCommitSHA, a.remove, l.CreatedAt, l.RequestID)
 			return err
 		}
+		if err := a.as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", a.m.ID); err != nil {
+			return err
+		}
 		_, err := db.Update(ctx, s.db, s.row(a.m.ID), func(ctx context.Context, m *MergeRequest) error {
 			if err := s.unchanged(ctx, a, m); err != nil {
 				return err

@@ -48,6 +48,9 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, CreatedAt: s.stamp()}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
+			return err
+		}
 		n, err := s.db.Exec(ctx, `INSERT INTO merge_request_rebases (merge_request_id, user_id, created_at) VALUES (?, ?, ?)
 			ON CONFLICT (merge_request_id) DO NOTHING`, wanted.RequestID, wanted.UserID, wanted.CreatedAt)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -205,12 +206,12 @@ func TestService_Delete(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		m := w.open("topic", files{"c": "c\n"})
 		for _, who := range []authz.Actor{w.developer, w.maintainer} {
-			wantError(t, w.requests.Delete(t.Context(), who, w.as(who), m.IID, nil), errs.Forbidden, "")
+			wantError(t, w.requests.Delete(t.Context(), who, w.as(who), m.IID), errs.Forbidden, "")
 		}
-		refuse := errs.New(errs.PreconditionFailed, "")
-		wantError(t, w.requests.Delete(t.Context(), w.owner, w.as(w.owner), m.IID, func(*mergerequest.MergeRequest) error { return refuse }),
-			errs.PreconditionFailed, "")
-		check(t, w.requests.Delete(t.Context(), w.owner, w.as(w.owner), m.IID, nil))
+		late := w.owner
+		late.UnmodifiedSince = m.UpdatedAt.Add(-time.Hour)
+		wantError(t, w.requests.Delete(t.Context(), late, w.as(w.owner), m.IID), errs.PreconditionFailed, "")
+		check(t, w.requests.Delete(t.Context(), w.owner, w.as(w.owner), m.IID))
 		_, err := w.requests.Find(t.Context(), w.owner, w.as(w.owner), m.IID)
 		wantError(t, err, errs.NotFound, "")
 		equal(t, "head", w.ref("refs/merge-requests/1/head"), "")

@@ -145,6 +145,9 @@ func (s *Service) checkFork(ctx context.Context, as authz.Actor, p *project.Proj
 // updates at once keep both their changes.
 func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
+			return err
+		}
 		var diff Diff
 		var fields []string
 		var state Event
@@ -354,7 +357,7 @@ func (s *Service) publishState(ctx context.Context, f Fact, state Event) error {
 
 // Delete removes a request with all that hangs on it. It requires DeleteMergeRequest.
 // The check, where given, may refuse after looking at the request.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID, check func(*MergeRequest) error) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return err
@@ -362,17 +365,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.requireOn(ctx, as, authz.DeleteMergeRequest, p, m); err != nil {
 		return err
 	}
-	if check != nil {
-		if err := check(m); err != nil {
-			return err
-		}
-	}
 	return s.remove(ctx, as, p, m)
 }
 
 // remove deletes a request that is not being merged, and its references.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
+			return err
+		}
 		n, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ? AND state <> 'locked'", m.ID)
 		if err != nil {
 			return err

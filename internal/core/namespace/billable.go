@@ -208,6 +208,10 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user auth
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, `SELECT updated_at FROM members WHERE user_id = ? AND namespace_id IN
+			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
+			return err
+		}
 		level, err := db.Get[authz.Level](ctx, s.db, `SELECT COALESCE(MAX(access_level), 0) FROM members WHERE user_id = ? AND namespace_id IN
 			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace)
 		if err != nil {

@@ -28,6 +28,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 			if err := s.requireAdmin(ctx, as, g); err != nil {
 				return err
 			}
+			if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", g.ID); err != nil {
+				return err
+			}
 			was := *g
 			c.apply(g)
 			if g.Visibility != was.Visibility {

@@ -143,6 +143,9 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place,
 	}
 	var out db.Change[Invitation]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM invitations WHERE id = ?", old.ID); err != nil {
+			return err
+		}
 		var err error
 		out, err = db.Update(ctx, s.db, db.Row{Table: "invitations", ID: old.ID, Now: s.now}, func(ctx context.Context, i *Invitation) error {
 			was := i.Level
@@ -196,6 +199,9 @@ func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p Place, email s
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM invitations WHERE id = ?", old.ID); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM invitations WHERE id = ?", old.ID)
 		switch {
 		case err != nil:

@@ -123,6 +123,9 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 		row.CreatedByID = &as.UserID
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, j.user); err != nil {
+			return err
+		}
 		// A membership that ran out makes room.
 		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ? AND expires_on <= ?",
 			p.Namespace, j.user, s.today()); err != nil {
@@ -166,6 +169,9 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 	row := db.Row{Table: "members", Key: "namespace_id", ID: p.Namespace, Now: s.now}
 	row.And.And("user_id = ?", user)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, user); err != nil {
+			return err
+		}
 		var err error
 		out, err = db.Update(ctx, s.db, row, func(ctx context.Context, m *Member) error {
 			was := *m
@@ -239,6 +245,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p Place, user auth
 // leave ends a direct membership. The last owner of a group stays.
 func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member, below Below) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
+			return err
+		}
 		if err := s.keepOwner(ctx, p, m, true); err != nil {
 			return err
 		}

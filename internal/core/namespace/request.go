@@ -135,6 +135,9 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, user); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, user)
 		switch {
 		case err != nil:

@@ -244,6 +244,9 @@ func (s *Service) Unshare(ctx context.Context, as authz.Actor, p Place, group ID
 		return fmt.Errorf("find share: %w", err)
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM shares WHERE id = ?", old.ID); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM shares WHERE id = ?", old.ID)
 		switch {
 		case err != nil:

@@ -197,7 +197,7 @@ func TestService_locked(t *testing.T) {
 		_, _, create := f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: "x"})
 		_, _, react := f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: ":tada:"})
 		_, _, update := f.notes.Update(ctx, f.stranger, f.on(f.stranger), mine.ID, note.Changes{Body: &body})
-		remove := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), mine.ID, nil)
+		remove := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), mine.ID)
 		for what, err := range map[string]error{"create": create, "react": react, "update": update, "delete": remove} {
 			if !errs.Is(err, errs.Forbidden) {
 				t.Errorf("%s as a stranger: %v, want Forbidden", what, err)
@@ -308,7 +308,7 @@ func TestService_hidden(t *testing.T) {
 			"create":        last(f.notes.Create(ctx, f.stranger, f.on(f.stranger), note.Input{Body: "x"})),
 			"another issue": last(f.notes.Find(ctx, f.owner, f.on(f.owner), open.ID)),
 			"update there":  last(f.notes.Update(ctx, f.owner, f.on(f.owner), open.ID, note.Changes{Body: &body})),
-			"delete there":  f.notes.Delete(ctx, f.owner, f.on(f.owner), open.ID, nil),
+			"delete there":  f.notes.Delete(ctx, f.owner, f.on(f.owner), open.ID),
 		} {
 			if !errs.Is(err, errs.NotFound) {
 				t.Errorf("%s: %v, want NotFound", what, err)
@@ -348,7 +348,7 @@ func TestService_Update_Delete(t *testing.T) {
 			if tt.want == 0 && err != nil || tt.want != 0 && errs.KindOf(err) != tt.want {
 				t.Errorf("update as %s: %v, want %v", tt.name, err, tt.want)
 			}
-			if err := f.notes.Delete(ctx, tt.as, f.on(tt.as), n.ID, nil); tt.want != 0 && errs.KindOf(err) != tt.want {
+			if err := f.notes.Delete(ctx, tt.as, f.on(tt.as), n.ID); tt.want != 0 && errs.KindOf(err) != tt.want {
 				t.Errorf("delete as %s: %v, want %v", tt.name, err, tt.want)
 			} else if tt.want == 0 {
 				if err != nil {
@@ -377,13 +377,13 @@ func TestService_Update_Delete(t *testing.T) {
 			}
 		}
 		before := got.UpdatedAt.Add(-time.Minute)
-		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, &before); !errs.Is(err, errs.PreconditionFailed) {
+		if err := f.notes.Delete(ctx, since(f.stranger, before), f.on(f.stranger), n.ID); !errs.Is(err, errs.PreconditionFailed) {
 			t.Errorf("delete what changed since: %v", err)
 		}
-		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, &got.UpdatedAt.Time); err != nil {
+		if err := f.notes.Delete(ctx, since(f.stranger, got.UpdatedAt.Time), f.on(f.stranger), n.ID); err != nil {
 			t.Error(err)
 		}
-		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID, nil); !errs.Is(err, errs.NotFound) {
+		if err := f.notes.Delete(ctx, f.stranger, f.on(f.stranger), n.ID); !errs.Is(err, errs.NotFound) {
 			t.Errorf("delete twice: %v", err)
 		}
 	})
@@ -441,10 +441,10 @@ func TestHistory(t *testing.T) {
 		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner), notes.Items[0].ID, note.Changes{Body: &body}); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("history was rewritten: %v", err)
 		}
-		if err := f.notes.Delete(ctx, f.Admin("root"), f.on(f.owner), notes.Items[0].ID, nil); !errs.Is(err, errs.Forbidden) {
+		if err := f.notes.Delete(ctx, f.Admin("root"), f.on(f.owner), notes.Items[0].ID); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("history was deleted: %v", err)
 		}
-		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID, nil); err != nil {
+		if err := f.issues.Delete(ctx, f.owner, f.Find(f.owner, f.id), i.IID); err != nil {
 			t.Fatal(err)
 		}
 		left, err := db.Get[int](ctx, d, "SELECT count(*) FROM notes WHERE noteable_id = ?", i.ID)
@@ -478,4 +478,10 @@ func TestService_statements(t *testing.T) {
 			t.Errorf("creating a note took %d statements, want 4", made)
 		}
 	})
+}
+
+// since is the actor with a condition.
+func since(as authz.Actor, at time.Time) authz.Actor {
+	as.UnmodifiedSince = at
+	return as
 }

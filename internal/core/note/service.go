@@ -228,7 +228,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		return nil, t, refuse("confidential", "can not be changed for existing notes")
 	}
 	if c.Body == nil || *c.Body == n.Body {
-		return n, t, nil
+		return n, t, as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID)
 	}
 	if err := checkBody(*c.Body); err != nil {
 		return nil, t, err
@@ -236,6 +236,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	now := s.now()
 	n.Body, n.UpdatedAt = *c.Body, db.At(now)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID); err != nil {
+			return err
+		}
 		changed, err := s.db.Exec(ctx, "UPDATE notes SET body = ?, updated_at = ? WHERE id = ?", n.Body, n.UpdatedAt, n.ID)
 		if err != nil {
 			return err
@@ -256,16 +259,16 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 
 // Delete removes a note. It gives PreconditionFailed where unmodifiedSince is set and
 // the note changed after it.
-func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID, unmodifiedSince *time.Time) error {
+func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) error {
 	n, t, err := s.administer(ctx, as, on, id)
 	if err != nil {
 		return err
 	}
-	if unmodifiedSince != nil && n.UpdatedAt.Truncate(time.Second).After(*unmodifiedSince) {
-		return errs.New(errs.PreconditionFailed, "")
-	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
 		if err != nil {
 			return err

@@ -69,6 +69,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
 	seen := deref(p.MarkedForDeletionOn)
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+			return err
+		}
 		out, err := db.Update(ctx, s.db, s.lock(p.ID), func(ctx context.Context, p *Project) error {
 			if p.PendingDelete || deref(p.MarkedForDeletionOn) != seen {
 				return nil
@@ -158,6 +161,9 @@ func (s *Service) DeleteGroup(ctx context.Context, as authz.Actor, ref, fullPath
 
 func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace.ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM namespaces WHERE id = ?", id); err != nil {
+			return err
+		}
 		return s.jobs.Enqueue(ctx, PurgeGroup{GroupID: id, By: as.UserID, Marked: true})
 	})
 }

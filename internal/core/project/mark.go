@@ -37,6 +37,9 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 		return s.remove(ctx, as, p)
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+			return err
+		}
 		out, err := s.update(ctx, p.ID, func(_ context.Context, p *Project) error {
 			if p.MarkedForDeletionOn != nil {
 				return errs.Plain("Project has already been marked for deletion")

@@ -129,6 +129,9 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 	}
 	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, By: as}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+			return err
+		}
 		left, err := s.leaveNetwork(ctx, p.ID)
 		if err != nil {
 			return err
@@ -225,7 +228,7 @@ func (s *Service) linkFork(ctx context.Context, id, source ID) error {
 	if _, err := s.db.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", from.network(), id, id); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ? WHERE id = ?", source, id); err != nil {
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ?, updated_at = ? WHERE id = ?", source, db.At(s.now()), id); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
 	return s.countForks(ctx, source)

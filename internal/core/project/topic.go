@@ -164,6 +164,9 @@ func (s *Service) UpdateTopic(ctx context.Context, as authz.Actor, id TopicID, c
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = db.Update(ctx, s.db, s.topicRow(id), func(_ context.Context, t *Topic) error {
+			if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
+				return err
+			}
 			c.apply(t)
 			return t.check()
 		})
@@ -192,6 +195,9 @@ func (s *Service) DeleteTopic(ctx context.Context, as authz.Actor, id TopicID) e
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		t, err := s.lockTopic(ctx, id)
 		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(t.UpdatedAt.Time); err != nil {
 			return err
 		}
 		if err := s.dropTopic(ctx, t.Name, "SELECT project_id FROM project_topics WHERE topic_id = ?", id); err != nil {

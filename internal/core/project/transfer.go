@@ -52,6 +52,9 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 	}
 	level := p.Level
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+			return err
+		}
 		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
 			return err
 		}

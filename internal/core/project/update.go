@@ -36,6 +36,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		head = nil
 	}
 	if head != nil { // git is outside of the transaction: whatever else is wrong is found before
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", old.ID); err != nil {
+			return nil, err
+		}
+		as = as.Unconditional()
 		p := *old
 		if err := s.change(ctx, as, &p, c); err != nil {
 			return nil, err
@@ -51,6 +55,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 			}
 		}
 		out, err := s.update(ctx, old.ID, func(ctx context.Context, p *Project) error {
+			if err := as.UnmodifiedAt(p.UpdatedAt.Time); err != nil {
+				return err
+			}
 			p.Level, p.LevelKnown = old.Level, true
 			if err := s.requireUpdate(ctx, as, p, &c); err != nil {
 				return err

@@ -157,6 +157,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		var err error
 		out, err = db.Update(ctx, s.DB, s.row(at), func(_ context.Context, r *Rule) error {
+			if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
+				return err
+			}
 			r.apply(c)
 			return r.validate()
 		})
@@ -185,6 +188,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 			return errMissing
 		}
 		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
 			return err
 		}
 		if _, err := s.DB.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {

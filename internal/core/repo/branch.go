@@ -329,6 +329,15 @@ func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return errs.Missing("Branch")
 	}
+	if !as.UnmodifiedSince.IsZero() {
+		tip, err := r.Commit(ctx, id)
+		if err != nil {
+			return missing(err, "Branch")
+		}
+		if err := as.UnmodifiedAt(tip.Committer.When); err != nil {
+			return err
+		}
+	}
 	return plainRefusal(s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: id}))
 }
 

@@ -218,7 +218,10 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var old []RuleLevel
 		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
-			var err error
+			err := as.UnmodifiedAt(rule.UpdatedAt.Time)
+			if err != nil {
+				return err
+			}
 			if old, err = s.levels(ctx, rule.ID); err != nil {
 				return err
 			}
@@ -387,6 +390,9 @@ func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *projec
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM protected_branches WHERE id = ?", rule.ID); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM protected_branches WHERE id = ?", rule.ID)
 		if err != nil {
 			return fmt.Errorf("drop rule: %w", err)

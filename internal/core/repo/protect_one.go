@@ -14,10 +14,14 @@ func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Pro
 	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
-	if _, err := s.FindBranch(ctx, as, p, name); err != nil {
+	b, err := s.FindBranch(ctx, as, p, name)
+	if err != nil {
 		return nil, err
 	}
-	_, err := s.rule(ctx, branchTables, p.ID, name)
+	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
+		return nil, err
+	}
+	_, err = s.rule(ctx, branchTables, p.ID, name)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		_, err = s.ProtectBranch(ctx, as, p, ProtectInput{Name: name, Push: oneLevel(push), Merge: oneLevel(merge)})
@@ -60,7 +64,11 @@ func (s *Service) UnprotectOne(ctx context.Context, as authz.Actor, p *project.P
 	if err := s.policy.Require(ctx, as, authz.DeleteProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
-	if _, err := s.FindBranch(ctx, as, p, name); err != nil {
+	b, err := s.FindBranch(ctx, as, p, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
 		return nil, err
 	}
 	if err := s.UnprotectBranch(ctx, as, p, name); err != nil && !errs.Is(err, errs.NotFound) {

@@ -61,6 +61,9 @@ func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.P
 		return err
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM protected_tags WHERE id = ?", rule.ID); err != nil {
+			return err
+		}
 		gone, err := s.db.Exec(ctx, "DELETE FROM protected_tags WHERE id = ?", rule.ID)
 		if err != nil {
 			return fmt.Errorf("drop rule: %w", err)

@@ -24,6 +24,17 @@ type Tag struct {
 	Protected bool       // a rule says who may create it
 }
 
+// madeAt is the time of an annotated tag or else of its commit; zero where it has neither.
+func (t *Tag) madeAt() time.Time {
+	switch {
+	case t.CreatedAt != nil:
+		return *t.CreatedAt
+	case t.Commit != nil:
+		return t.Commit.Committer.When
+	}
+	return time.Time{}
+}
+
 // Orders of tags.
 const (
 	TagsByUpdated = "updated"
@@ -269,6 +280,9 @@ func (s *Service) DeleteTag(ctx context.Context, as authz.Actor, p *project.Proj
 	ref, err := gitcmd.TagRef(name)
 	if err != nil {
 		return errs.Missing("Tag")
+	}
+	if err := as.UnmodifiedAt(t.madeAt()); err != nil {
+		return err
 	}
 	return plainRefusal(s.moveJudged(ctx, as, p, r, RefChange{Ref: ref, Old: t.Target}))
 }

@@ -60,6 +60,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 	}
 	store := s.Store
 	err = store.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, store.db, "SELECT updated_at FROM settings"); err != nil {
+			return err
+		}
 		// One call after the other, so that each tells what it found and not what was there
 		// before somebody else's.
 		if err := store.db.Lock(ctx, "settings"); err != nil {

@@ -255,6 +255,9 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.DB, "SELECT created_at AS updated_at FROM uploads WHERE id = ?", u.ID); err != nil {
+			return err
+		}
 		gone, err := s.DB.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
 		if err != nil {
 			return fmt.Errorf("delete upload: %w", err)

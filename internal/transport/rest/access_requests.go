@@ -22,9 +22,9 @@ func (s *Server) accessRequestRoutes() []*api.Route {
 		out = append(out,
 			api.Get(kind.prefix, m.listRequests).Doc("List who asks to become a member of "+kind.noun).Needs(kind.admin),
 			api.Post(kind.prefix, m.request).Doc("Ask to become a member of "+kind.noun).Needs(kind.asked),
-			api.Put(kind.prefix+"/:user_id/approve", m.approve).Doc("Make somebody who asked for it a member of "+kind.noun).
+			api.Put(kind.prefix+"/:user_id/approve", m.approve).Timed().Doc("Make somebody who asked for it a member of "+kind.noun).
 				Needs(kind.admin).Status(201),
-			api.Delete(kind.prefix+"/:user_id", m.deny).Doc("Turn down a request to become a member of "+kind.noun).
+			api.Delete(kind.prefix+"/:user_id", m.deny).Timed().Doc("Turn down a request to become a member of "+kind.noun).
 				Needs(kind.admin),
 		)
 	}

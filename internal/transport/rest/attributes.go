@@ -27,8 +27,8 @@ func (s *Server) attributeRoutes() []*api.Route {
 		routes = append(routes, api.Scoped(scopes,
 			api.Get(place.path, h.list).Doc("List what administrators remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
 			api.Get(place.path+"/:key", h.get).Doc("Get a remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
-			api.Put(place.path+"/:key", h.set).Doc("Remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
-			api.Delete(place.path+"/:key", h.delete).Doc("Remove a remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
+			api.Put(place.path+"/:key", h.set).Timed().Doc("Remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
+			api.Delete(place.path+"/:key", h.delete).Timed().Doc("Remove a remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
 		)...)
 	}
 	return routes

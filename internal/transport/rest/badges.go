@@ -25,8 +25,8 @@ func (s *Server) badgeRoutes() []*api.Route {
 			api.Post(place.path, h.create).Doc("Add a badge to a "+place.thing).Needs(place.admin),
 			api.Get(place.path+"/render", h.render).Doc("Show what a badge of a "+place.thing+" would be").Needs(place.admin),
 			api.Get(place.path+"/:badge_id", h.get).Doc("Get a badge of a "+place.thing).Needs(place.read).Public(),
-			api.Put(place.path+"/:badge_id", h.update).Doc("Change a badge of a "+place.thing).Needs(place.admin),
-			api.Delete(place.path+"/:badge_id", h.delete).Doc("Remove a badge from a "+place.thing).Needs(place.admin),
+			api.Put(place.path+"/:badge_id", h.update).Timed().Doc("Change a badge of a "+place.thing).Needs(place.admin),
+			api.Delete(place.path+"/:badge_id", h.delete).Timed().Doc("Remove a badge from a "+place.thing).Needs(place.admin),
 		)
 	}
 	return api.Scoped(nil, routes...)

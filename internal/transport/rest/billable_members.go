@@ -16,7 +16,7 @@ func (s *Server) billableRoutes() []*api.Route {
 			Needs(authz.ReadBillable),
 		api.Get(path+"/:user_id/indirect", s.billableIndirect).Doc("List the memberships in invited groups by which somebody uses a seat of a group").
 			Needs(authz.ReadBillable),
-		api.Delete(path+"/:user_id", s.removeBillable).Doc("Remove somebody from a group and everything inside").Needs(authz.AdminGroupMembers),
+		api.Delete(path+"/:user_id", s.removeBillable).Timed().Doc("Remove somebody from a group and everything inside").Needs(authz.AdminGroupMembers),
 	)
 }
 

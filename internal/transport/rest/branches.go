@@ -18,7 +18,7 @@ func (s *Server) branchRoutes() []*api.Route {
 		api.Head(path+"/:branch", s.hasBranch).Doc("Say whether there is a branch").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:branch", s.branch).Doc("Show a branch").Public().Needs(authz.ReadCode),
 		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode, authz.ReadCode),
-		api.Delete(path+"/:branch", s.deleteBranch).Doc("Delete a branch").Needs(authz.PushCode),
+		api.Delete(path+"/:branch", s.deleteBranch).Timed().Doc("Delete a branch").Needs(authz.PushCode),
 		api.Delete("/projects/:id/repository/merged_branches", s.deleteMergedBranches).
 			Doc("Delete the branches that the default branch holds").Status(http.StatusAccepted).Needs(authz.PushCode, authz.ReadCode),
 	)

@@ -20,8 +20,8 @@ func (s *Server) deployKeyRoutes() []*api.Route {
 		api.Get(keys, s.deployKeys).Doc("List the deploy keys of a project").Needs(authz.ReadDeployKeys),
 		api.Post(keys, s.createDeployKey).Doc("Enable a deploy key in a project by its text").Needs(authz.AdminDeployKeys),
 		api.Get(keys+"/:key_id", s.deployKey).Doc("Get a deploy key of a project").Needs(authz.ReadDeployKeys),
-		api.Put(keys+"/:key_id", s.updateDeployKey).Doc("Change a deploy key of a project").Needs(authz.AdminDeployKeys),
-		api.Delete(keys+"/:key_id", s.deleteDeployKey).Doc("Keep a deploy key out of a project").Needs(authz.AdminDeployKeys),
+		api.Put(keys+"/:key_id", s.updateDeployKey).Timed().Doc("Change a deploy key of a project").Needs(authz.AdminDeployKeys),
+		api.Delete(keys+"/:key_id", s.deleteDeployKey).Timed().Doc("Keep a deploy key out of a project").Needs(authz.AdminDeployKeys),
 		api.Post(keys+"/:key_id/enable", s.enableDeployKey).Doc("Enable a deploy key of another project").Needs(authz.AdminDeployKeys),
 		api.Get("/users/:user_id/project_deploy_keys", s.sharedDeployKeys).Scope(authz.ScopeReadUser).
 			Doc("List the deploy keys of projects that a user and the caller maintain").Needs(authz.ReadUser),

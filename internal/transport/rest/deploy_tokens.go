@@ -28,7 +28,7 @@ func (s *Server) deployTokenRoutes() []*api.Route {
 			api.Get(kind.prefix, m.deployTokens).Doc("List the deploy tokens of "+kind.noun).Needs(kind.read),
 			api.Post(kind.prefix, m.createDeployToken).Doc("Create a deploy token of "+kind.noun).Needs(kind.admin),
 			api.Get(kind.prefix+"/:token_id", m.deployToken).Doc("Get a deploy token of "+kind.noun).Needs(kind.read),
-			api.Delete(kind.prefix+"/:token_id", m.deleteDeployToken).Doc("Delete a deploy token of "+kind.noun).Needs(kind.admin),
+			api.Delete(kind.prefix+"/:token_id", m.deleteDeployToken).Timed().Doc("Delete a deploy token of "+kind.noun).Needs(kind.admin),
 		)
 	}
 	return api.Scoped(nil, out...)

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"time"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -116,13 +115,4 @@ func (s *Server) awardEntity(ctx context.Context, a *award.Award) (awardEntity, 
 		ID: a.ID, Name: a.Name, User: s.user(users[a.UserID]), CreatedAt: api.Time(a.CreatedAt.Time),
 		UpdatedAt: api.Time(a.UpdatedAt.Time), AwardableID: a.TargetID, AwardableType: a.Kind,
 	}, err
-}
-
-// since reads the header If-Unmodified-Since; what is no date is nil.
-func since(u api.Unmodified) *time.Time {
-	at, ok := api.ParseTime(u.Since)
-	if !ok {
-		return nil
-	}
-	return &at
 }

@@ -14,7 +14,7 @@ func (s *Server) forkRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/fork", s.forkProject).Doc("Fork a project").
 			Needs(authz.ForkProject, authz.ReadCode, authz.ReadNamespace, authz.CreateProject, authz.TransferInto),
-		api.Delete("/projects/:id/fork", s.unforkProject).Doc("End the relation of a fork with its source").Needs(authz.RemoveForkLink),
+		api.Delete("/projects/:id/fork", s.unforkProject).Timed().Doc("End the relation of a fork with its source").Needs(authz.RemoveForkLink),
 		api.Post("/projects/:id/fork/:forked_from_id", s.makeFork).Doc("Say that a project is a fork of another one").
 			Needs(authz.RemoveForkLink, authz.ForkProject, authz.ReadCode),
 		api.Get("/projects/:id/forks", s.listForks).Doc("List the forks of a project").Needs(authz.ListProjects).Public(),

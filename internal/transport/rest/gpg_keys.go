@@ -18,11 +18,11 @@ func (s *Server) gpgKeyRoutes() []*api.Route {
 		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKeys),
 		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKey),
 		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.AddOwnKey),
-		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
+		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Timed().Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
 		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke one of one's own GPG keys").Needs(authz.ManageOwnKey).
 			Status(http.StatusAccepted),
 		api.Post("/users/:id/gpg_keys", s.createGPGKey).Doc("Add a GPG key to a user's account").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/gpg_keys/:key_id", s.deleteGPGKey).Doc("Delete a GPG key of a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/gpg_keys/:key_id", s.deleteGPGKey).Timed().Doc("Delete a GPG key of a user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/gpg_keys/:key_id/revoke", s.revokeGPGKey).Doc("Revoke a GPG key of a user").Needs(authz.AdminUsers).
 			Status(http.StatusAccepted),
 	)
@@ -73,19 +73,7 @@ func (s *Server) createOwnGPGKey(ctx context.Context, as authz.Actor, p gpgKeyPa
 	return gpgKeyOf(k), nil
 }
 
-type deleteOwnGPGKeyParams struct {
-	ownGPGKeyPath
-	api.Unmodified
-}
-
-func (s *Server) deleteOwnGPGKey(ctx context.Context, as authz.Actor, p deleteOwnGPGKeyParams) (api.None, error) {
-	k, err := s.GPGKeys.FindOwn(ctx, as, p.KeyID)
-	if err != nil {
-		return api.None{}, err
-	}
-	if err := p.Check(k.UpdatedAt.Time); err != nil {
-		return api.None{}, err
-	}
+func (s *Server) deleteOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (api.None, error) {
 	return api.None{}, s.GPGKeys.Delete(ctx, as, p.KeyID)
 }
 

@@ -14,7 +14,7 @@ func (s *Server) impersonationTokenRoutes() []*api.Route {
 		api.Get(path, s.impersonationTokens).Doc("List the impersonation tokens of a user").Needs(authz.AdminUsers),
 		api.Post(path, s.createImpersonationToken).Doc("Create a token to act as a user").Needs(authz.AdminUsers),
 		api.Get(path+"/:impersonation_token_id", s.impersonationToken).Doc("Get an impersonation token of a user").Needs(authz.AdminUsers),
-		api.Delete(path+"/:impersonation_token_id", s.revokeImpersonationToken).Doc("Revoke an impersonation token of a user").Needs(authz.AdminUsers),
+		api.Delete(path+"/:impersonation_token_id", s.revokeImpersonationToken).Timed().Doc("Revoke an impersonation token of a user").Needs(authz.AdminUsers),
 	)
 }
 

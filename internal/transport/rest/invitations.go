@@ -33,8 +33,8 @@ func (s *Server) invitationRoutes() []*api.Route {
 		out = append(out,
 			api.Get(kind.prefix, m.listInvitations).Doc("List the addresses invited into "+kind.noun).Needs(kind.admin),
 			api.Post(kind.prefix, m.invite).Doc("Invite people into "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:email", m.changeInvitation).Doc("Change the invitation of an address").Needs(kind.admin),
-			api.Delete(kind.prefix+"/:email", m.uninvite).Doc("Take the invitation of an address back").Needs(kind.admin),
+			api.Put(kind.prefix+"/:email", m.changeInvitation).Timed().Doc("Change the invitation of an address").Needs(kind.admin),
+			api.Delete(kind.prefix+"/:email", m.uninvite).Timed().Doc("Take the invitation of an address back").Needs(kind.admin),
 		)
 	}
 	out = append(out, api.Post("/projects/:id/import_project_members/:project_id", s.importMembers).

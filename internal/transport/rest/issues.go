@@ -25,8 +25,8 @@ func (s *Server) issueRoutes() []*api.Route {
 		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Count issues of a project").Public().Needs(authz.ReadIssue),
 		api.Get(path+"/:issue_iid", s.issue).Doc("Show an issue").Public().Needs(authz.ReadIssue),
 		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate(limit.IssuesCreate),
-		api.Put(path+"/:issue_iid", s.updateIssue).Doc("Change an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
-		api.Delete(path+"/:issue_iid", s.deleteIssue).Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
+		api.Put(path+"/:issue_iid", s.updateIssue).Timed().Doc("Change an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
+		api.Delete(path+"/:issue_iid", s.deleteIssue).Timed().Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
 	)
 }
 
@@ -307,15 +307,10 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 	return s.oneIssue(ctx, as, p, i, err)
 }
 
-type deleteIssueParams struct {
-	issuePath
-	api.Unmodified
-}
-
-func (s *Server) deleteIssue(ctx context.Context, as authz.Actor, in deleteIssueParams) (api.None, error) {
+func (s *Server) deleteIssue(ctx context.Context, as authz.Actor, in issuePath) (api.None, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Issues.Delete(ctx, as, p, in.IID, since(in.Unmodified))
+	return api.None{}, s.Issues.Delete(ctx, as, p, in.IID)
 }

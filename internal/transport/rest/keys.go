@@ -19,9 +19,9 @@ func (s *Server) keyRoutes() []*api.Route {
 		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKeys),
 		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKey),
 		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.AddOwnKey),
-		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
+		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Timed().Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
 		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key to a user's account").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Timed().Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
 		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
 		api.Get("/keys", s.lookUpFingerprint).Doc("Get the SSH key with a fingerprint, with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
 	)
@@ -114,19 +114,7 @@ func (s *Server) createOwnKey(ctx context.Context, as authz.Actor, p keyParams) 
 	return s.key(k), nil
 }
 
-type deleteOwnKeyParams struct {
-	ownKeyPath
-	api.Unmodified
-}
-
-func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p deleteOwnKeyParams) (api.None, error) {
-	k, err := s.Keys.FindOwn(ctx, as, p.KeyID)
-	if err != nil {
-		return api.None{}, err
-	}
-	if err := p.Check(k.UpdatedAt.Time); err != nil {
-		return api.None{}, err
-	}
+func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (api.None, error) {
 	return api.None{}, s.Keys.Delete(ctx, as, p.KeyID)
 }
 

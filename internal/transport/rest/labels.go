@@ -39,10 +39,10 @@ func (h labelHandlers) routes(path, of string) []*api.Route {
 		api.Get(path, h.list).Doc("List the labels of a " + of).Public().Needs(authz.ReadLabel),
 		api.Get(path+"/:name", h.get).Doc("Show a label of a " + of).Public().Needs(authz.ReadLabel),
 		api.Post(path, h.create).Doc("Create a label in a " + of).Needs(authz.AdminLabel),
-		api.Put(path+"/:name", h.update).Doc("Change a label of a " + of).Needs(authz.AdminLabel),
-		api.Put(path, h.updateNamed).Doc("Change the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
-		api.Delete(path+"/:name", h.delete).Doc("Delete a label of a " + of).Needs(authz.AdminLabel),
-		api.Delete(path, h.deleteNamed).Doc("Delete the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+		api.Put(path+"/:name", h.update).Timed().Doc("Change a label of a " + of).Needs(authz.AdminLabel),
+		api.Put(path, h.updateNamed).Timed().Doc("Change the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+		api.Delete(path+"/:name", h.delete).Timed().Doc("Delete a label of a " + of).Needs(authz.AdminLabel),
+		api.Delete(path, h.deleteNamed).Timed().Doc("Delete the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
 	}
 }
 

@@ -37,8 +37,8 @@ func (s *Server) memberRoutes() []*api.Route {
 			api.Get(kind.prefix+"/:user_id", m.get).Doc("Get a direct member of "+kind.noun).Needs(kind.read).Public(),
 			api.Get(kind.prefix+"/all/:user_id", m.getAll).Doc("Get somebody who belongs to "+kind.noun).Needs(kind.read).Public(),
 			api.Post(kind.prefix, m.add).Doc("Add a member to "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:user_id", m.change).Doc("Change a member of "+kind.noun).Needs(kind.admin),
-			api.Delete(kind.prefix+"/:user_id", m.remove).Doc("Remove a member from "+kind.noun).Needs(kind.admin, kind.read),
+			api.Put(kind.prefix+"/:user_id", m.change).Timed().Doc("Change a member of "+kind.noun).Needs(kind.admin),
+			api.Delete(kind.prefix+"/:user_id", m.remove).Timed().Doc("Remove a member from "+kind.noun).Needs(kind.admin, kind.read),
 		)
 	}
 	return api.Scoped(nil, out...)

@@ -22,12 +22,12 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest).RateIf("search", limit.Search),
 		api.Get(one, s.getRequest).Doc("Show a merge request").Needs(authz.ReadMergeRequest),
 		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
-		api.Put(one, s.updateRequest).Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
-		api.Delete(one, s.deleteRequest).Doc("Delete a merge request").Needs(authz.DeleteMergeRequest, authz.ReadMergeRequest),
-		api.Put(one+"/merge", s.mergeRequest).Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.PushCode),
+		api.Put(one, s.updateRequest).Timed().Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
+		api.Delete(one, s.deleteRequest).Timed().Doc("Delete a merge request").Needs(authz.DeleteMergeRequest, authz.ReadMergeRequest),
+		api.Put(one+"/merge", s.mergeRequest).Timed().Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.PushCode),
 		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
 			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
-		api.Put(one+"/rebase", s.rebaseRequest).Doc("Put the source branch on top of the target branch").
+		api.Put(one+"/rebase", s.rebaseRequest).Timed().Doc("Put the source branch on top of the target branch").
 			Status(http.StatusAccepted).Needs(authz.ReadMergeRequest, authz.PushCode),
 		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/participants", s.requestParticipants).Doc("List who takes part").Needs(authz.ReadMergeRequest),

@@ -134,19 +134,12 @@ func (u *updateRequestParams) changes() mergerequest.Changes {
 	return c
 }
 
-type deleteRequestParams struct {
-	requestPath
-	api.Unmodified
-}
-
-func (s *Server) deleteRequest(ctx context.Context, as authz.Actor, in deleteRequestParams) (api.None, error) {
+func (s *Server) deleteRequest(ctx context.Context, as authz.Actor, in requestPath) (api.None, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Requests.Delete(ctx, as, p, in.IID, func(m *mergerequest.MergeRequest) error {
-		return in.Check(m.UpdatedAt.Time)
-	})
+	return api.None{}, s.Requests.Delete(ctx, as, p, in.IID)
 }
 
 type mergeParams struct {

@@ -29,8 +29,8 @@ func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
 		api.Get(path+"/:note_id", h.get).Doc("Show a note on "+on).Needs(read, authz.ReadNote),
 		api.Post(path, h.create).Doc("Add a note to "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
-		api.Put(path+"/:note_id", h.update).Doc("Change a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
-		api.Delete(path+"/:note_id", h.delete).Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
+		api.Put(path+"/:note_id", h.update).Timed().Doc("Change a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
+		api.Delete(path+"/:note_id", h.delete).Timed().Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}
 }
 
@@ -149,15 +149,10 @@ func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteP
 	return h.rendered(ctx, n, target)
 }
 
-type deleteNoteParams struct {
-	notePath
-	api.Unmodified
-}
-
-func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in deleteNoteParams) (api.None, error) {
+func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in notePath) (api.None, error) {
 	on, err := h.on(ctx, as, in.noteablePath)
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID, since(in.Unmodified))
+	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID)
 }

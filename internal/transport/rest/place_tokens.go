@@ -25,7 +25,7 @@ func (s *Server) placeTokenRoutes() []*api.Route {
 			api.Get(kind.prefix, m.listTokens).Doc("List the access tokens of "+kind.noun).Needs(kind.read),
 			api.Post(kind.prefix, m.createToken).Doc("Create an access token of "+kind.noun).Needs(kind.admin),
 			api.Get(kind.prefix+"/:token_id", m.getToken).Doc("Get an access token of "+kind.noun).Needs(kind.read),
-			api.Delete(kind.prefix+"/:token_id", m.revokeToken).Doc("Revoke an access token of "+kind.noun).Needs(kind.admin),
+			api.Delete(kind.prefix+"/:token_id", m.revokeToken).Timed().Doc("Revoke an access token of "+kind.noun).Needs(kind.admin),
 			api.Post(kind.prefix+"/self/rotate", m.rotateOwnToken).Doc("Replace the token in use by a new one").
 				Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
 			api.Post(kind.prefix+"/:token_id/rotate", m.rotateToken).Doc("Replace an access token of "+kind.noun+" by a new one").

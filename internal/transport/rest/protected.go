@@ -18,14 +18,14 @@ func (s *Server) protectedRoutes() []*api.Route {
 		api.Get(branches, s.protectedBranches).Doc("List protected branches").Needs(authz.ReadProtectedBranch),
 		api.Post(branches, s.protectBranch).Doc("Protect branches").Needs(authz.AdminProtectedBranch),
 		api.Get(branches+"/:name", s.protectedBranch).Doc("Show a protected branch").Needs(authz.ReadProtectedBranch),
-		api.Patch(branches+"/:name", s.updateProtectedBranch).Doc("Change how branches are protected").Needs(authz.AdminProtectedBranch),
-		api.Delete(branches+"/:name", s.unprotectBranch).Doc("Unprotect branches").Needs(authz.DeleteProtectedBranch),
-		api.Put(branch+"/protect", s.protectOne).Doc("Protect a branch").Deprecated().Needs(authz.AdminProtectedBranch, authz.ReadCode),
-		api.Put(branch+"/unprotect", s.unprotectOne).Doc("Unprotect a branch").Deprecated().Needs(authz.DeleteProtectedBranch, authz.ReadCode),
+		api.Patch(branches+"/:name", s.updateProtectedBranch).Timed().Doc("Change how branches are protected").Needs(authz.AdminProtectedBranch),
+		api.Delete(branches+"/:name", s.unprotectBranch).Timed().Doc("Unprotect branches").Needs(authz.DeleteProtectedBranch),
+		api.Put(branch+"/protect", s.protectOne).Timed().Doc("Protect a branch").Deprecated().Needs(authz.AdminProtectedBranch, authz.ReadCode),
+		api.Put(branch+"/unprotect", s.unprotectOne).Timed().Doc("Unprotect a branch").Deprecated().Needs(authz.DeleteProtectedBranch, authz.ReadCode),
 		api.Get(tags, s.protectedTags).Doc("List protected tags").Needs(authz.ReadProtectedTag),
 		api.Post(tags, s.protectTag).Doc("Protect tags").Needs(authz.AdminProtectedTag),
 		api.Get(tags+"/:name", s.protectedTag).Doc("Show a protected tag").Needs(authz.ReadProtectedTag),
-		api.Delete(tags+"/:name", s.unprotectTag).Doc("Unprotect tags").Needs(authz.AdminProtectedTag),
+		api.Delete(tags+"/:name", s.unprotectTag).Timed().Doc("Unprotect tags").Needs(authz.AdminProtectedTag),
 	)
 }
 

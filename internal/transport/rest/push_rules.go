@@ -15,12 +15,12 @@ func (s *Server) pushRuleRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(ofProject, s.pushRule).Doc("Show the push rule of a project; null where there is none").Needs(authz.ReadPushRule),
 		api.Post(ofProject, s.createPushRule).Doc("Give a project a push rule").Needs(authz.AdminPushRule),
-		api.Put(ofProject, s.updatePushRule).Doc("Change the push rule of a project").Needs(authz.AdminPushRule),
-		api.Delete(ofProject, s.deletePushRule).Doc("Take the push rule of a project away").Needs(authz.AdminPushRule),
+		api.Put(ofProject, s.updatePushRule).Timed().Doc("Change the push rule of a project").Needs(authz.AdminPushRule),
+		api.Delete(ofProject, s.deletePushRule).Timed().Doc("Take the push rule of a project away").Needs(authz.AdminPushRule),
 		api.Get(ofGroup, s.groupPushRule).Doc("Show the push rule that new projects of a group get").Needs(authz.ReadGroupPushRule),
 		api.Post(ofGroup, s.createGroupPushRule).Doc("Give the new projects of a group a push rule").Needs(authz.AdminGroupPushRule),
-		api.Put(ofGroup, s.updateGroupPushRule).Doc("Change the push rule that new projects of a group get").Needs(authz.AdminGroupPushRule),
-		api.Delete(ofGroup, s.deleteGroupPushRule).Doc("Take the push rule of a group away").Needs(authz.AdminGroupPushRule),
+		api.Put(ofGroup, s.updateGroupPushRule).Timed().Doc("Change the push rule that new projects of a group get").Needs(authz.AdminGroupPushRule),
+		api.Delete(ofGroup, s.deleteGroupPushRule).Timed().Doc("Take the push rule of a group away").Needs(authz.AdminGroupPushRule),
 	)
 }
 

@@ -15,7 +15,7 @@ import (
 func (s *Server) settingRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/application/settings", s.getSettings).Doc("Show the settings of the instance").Needs(authz.AdminSettings),
-		api.Put("/application/settings", s.updateSettings).Doc("Change settings of the instance").Needs(authz.AdminSettings),
+		api.Put("/application/settings", s.updateSettings).Timed().Doc("Change settings of the instance").Needs(authz.AdminSettings),
 	)
 }
 

@@ -13,10 +13,10 @@ import (
 func (s *Server) shareRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/share", s.shareProject).Doc("Invite a group into a project").Needs(authz.AdminProject, authz.ShareProject),
-		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Doc("Take the invitation of a group back").
+		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Timed().Doc("Take the invitation of a group back").
 			Needs(authz.AdminProject, authz.ShareProject),
 		api.Post("/groups/:id/share", s.shareGroup).Doc("Invite a group into a group").Needs(authz.ShareGroup),
-		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Doc("Take the invitation of a group back").Needs(authz.ShareGroup),
+		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Timed().Doc("Take the invitation of a group back").Needs(authz.ShareGroup),
 		api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups that a group is invited into").
 			Needs(authz.ListGroups).Public(),
 		api.Get("/groups/:id/invited_groups", s.listInvitedGroups).Doc("List the groups invited into a group").

@@ -15,7 +15,7 @@ func (s *Server) tagRoutes() []*api.Route {
 		api.Get(path, s.tags).Doc("List tags").Public().Needs(authz.ReadCode),
 		api.Get(path+"/:tag_name", s.tag).Doc("Show a tag").Public().Needs(authz.ReadCode),
 		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode),
-		api.Delete(path+"/:tag_name", s.deleteTag).Doc("Delete a tag").Needs(authz.DeleteTag, authz.PushCode),
+		api.Delete(path+"/:tag_name", s.deleteTag).Timed().Doc("Delete a tag").Needs(authz.DeleteTag, authz.PushCode),
 	)
 }
 

@@ -20,8 +20,8 @@ func (s *Server) tokenRoutes() []*api.Route {
 			Needs(authz.ManageOwnToken, authz.ListGroups, authz.ListProjects),
 		api.Get(path+"/self", s.ownToken).Doc("Get the token in use").Needs(authz.ManageOwnToken).AnyScope(),
 		api.Get(path+"/:id", s.getToken).Doc("Get an access token").Needs(authz.ManageOwnToken),
-		api.Delete(path+"/self", s.revokeOwnToken).Doc("Revoke the token in use").Needs(authz.ManageOwnToken).AnyScope(),
-		api.Delete(path+"/:id", s.revokeToken).Doc("Revoke an access token").Needs(authz.ManageOwnToken),
+		api.Delete(path+"/self", s.revokeOwnToken).Timed().Doc("Revoke the token in use").Needs(authz.ManageOwnToken).AnyScope(),
+		api.Delete(path+"/:id", s.revokeToken).Timed().Doc("Revoke an access token").Needs(authz.ManageOwnToken),
 		api.Post(path+"/self/rotate", s.rotateOwnToken).Doc("Replace the token in use by a new one").
 			Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
 		api.Post(path+"/:id/rotate", s.rotateToken).Doc("Replace an access token by a new one").

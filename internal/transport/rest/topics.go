@@ -14,8 +14,8 @@ func (s *Server) topicRoutes() []*api.Route {
 		api.Post("/topics", s.createTopic).Doc("Create a topic").Needs(authz.AdminTopics),
 		api.Post("/topics/merge", s.mergeTopics).Doc("Put the projects of one topic under another").Needs(authz.AdminTopics),
 		api.Get("/topics/:id", s.getTopic).Doc("Get a topic").Needs(authz.ReadTopic).Public(),
-		api.Put("/topics/:id", s.updateTopic).Doc("Change a topic").Needs(authz.AdminTopics),
-		api.Delete("/topics/:id", s.deleteTopic).Doc("Delete a topic").Needs(authz.AdminTopics),
+		api.Put("/topics/:id", s.updateTopic).Timed().Doc("Change a topic").Needs(authz.AdminTopics),
+		api.Delete("/topics/:id", s.deleteTopic).Timed().Doc("Delete a topic").Needs(authz.AdminTopics),
 	)
 }
 

@@ -11,7 +11,7 @@ import (
 func (s *Server) transferRoutes() []*api.Route {
 	moves := []authz.Ability{authz.TransferProject, authz.ReadNamespace, authz.CreateProject, authz.TransferInto}
 	return api.Scoped(nil,
-		api.Put("/projects/:id/transfer", s.transferProject).Doc("Put a project into another namespace").Needs(moves...),
+		api.Put("/projects/:id/transfer", s.transferProject).Timed().Doc("Put a project into another namespace").Needs(moves...),
 		api.Post("/groups/:id/projects/:project_id", s.transferProjectHere).Doc("Put a project into a group").Needs(moves...),
 		api.Get("/projects/:id/transfer_locations", s.listProjectLocations).Doc("List the groups that a project may be put into").
 			Needs(authz.TransferProject, authz.ListGroups),

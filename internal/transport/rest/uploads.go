@@ -29,9 +29,9 @@ func (s *Server) uploadRoutes() []*api.Route {
 			api.Post(kind.prefix, m.upload).Doc("Attach a file to the texts of "+kind.noun).Needs(kind.add).MaxBodyNow(s.maxUpload),
 			api.Get(kind.prefix, m.listUploads).Doc("List the files attached in "+kind.noun).Needs(authz.ReadUploads),
 			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Give a file attached in "+kind.noun).Needs(authz.ReadUploads),
-			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Doc("Delete a file attached in "+kind.noun).Needs(authz.DeleteUpload),
+			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Timed().Doc("Delete a file attached in "+kind.noun).Needs(authz.DeleteUpload),
 			api.Get(kind.prefix+"/:secret/:filename", m.getUploadByLink).Doc("Give a file attached in "+kind.noun+", by its link").Needs(kind.see).Public(),
-			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Doc("Delete a file attached in "+kind.noun+", by its link").
+			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Timed().Doc("Delete a file attached in "+kind.noun+", by its link").
 				Needs(authz.DeleteUpload),
 		)
 	}

@@ -14,8 +14,8 @@ func (s *Server) userChangeRoutes() []*api.Route {
 		return api.Post("/users/:id/"+verb, h).Doc(doc).Needs(authz.AdminUsers)
 	}
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Put("/users/:id", s.updateUser).Doc("Change a user").Needs(authz.AdminUsers),
-		api.Delete("/users/:id", s.deleteUser).Doc("Delete a user; what the user made moves to the ghost user").Needs(authz.AdminUsers),
+		api.Put("/users/:id", s.updateUser).Timed().Doc("Change a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id", s.deleteUser).Timed().Doc("Delete a user; what the user made moves to the ghost user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/reject", s.rejectUser).Doc("Delete a user who waits for approval").Needs(authz.AdminUsers).Status(http.StatusOK),
 		moderate("block", "Block a user", s.blockUser),
 		moderate("unblock", "Let a blocked user act again", s.unblockUser),
@@ -77,7 +77,6 @@ func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserPar
 type deleteUserParams struct {
 	userPath
 	HardDelete bool `param:"hard_delete" doc:"Delete what the user made, too, and the groups that nobody else owns"`
-	api.Unmodified
 }
 
 func (s *Server) deleteUser(ctx context.Context, as authz.Actor, p deleteUserParams) (api.None, error) {
@@ -85,10 +84,7 @@ func (s *Server) deleteUser(ctx context.Context, as authz.Actor, p deleteUserPar
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Accounts.Delete(ctx, as, id, account.Removal{
-		Hard:  p.HardDelete,
-		Check: func(u *account.User) error { return p.Check(u.UpdatedAt.Time) },
-	})
+	return api.None{}, s.Accounts.Delete(ctx, as, id, account.Removal{Hard: p.HardDelete})
 }
 
 func (s *Server) rejectUser(ctx context.Context, as authz.Actor, p userPath) (successEntity, error) {

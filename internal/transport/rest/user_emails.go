@@ -14,11 +14,11 @@ func (s *Server) userEmailRoutes() []*api.Route {
 		api.Get("/user/emails/:email_id", s.getOwnEmail).Doc("Get one of one's own secondary addresses").Needs(authz.UpdateOwnUser),
 		api.Get("/users/:id/emails", s.listEmails).Doc("List the secondary addresses of a user").Needs(authz.AdminUsers),
 		api.Post("/user/emails", s.createOwnEmail).Doc("Add an address to one's own account").Needs(authz.UpdateOwnUser),
-		api.Delete("/user/emails/:email_id", s.deleteOwnEmail).Doc("Delete one of one's own addresses").Needs(authz.UpdateOwnUser),
+		api.Delete("/user/emails/:email_id", s.deleteOwnEmail).Timed().Doc("Delete one of one's own addresses").Needs(authz.UpdateOwnUser),
 		api.Post("/users/:id/emails", s.createEmail).Doc("Add an address to a user's account").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/emails/:email_id", s.deleteEmail).Doc("Delete an address of a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/emails/:email_id", s.deleteEmail).Timed().Doc("Delete an address of a user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/approve", s.approveUser).Doc("Let a user act who waits for it").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/identities/:provider", s.deleteIdentity).Doc("Forget a user's account with another provider").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/identities/:provider", s.deleteIdentity).Timed().Doc("Forget a user's account with another provider").Needs(authz.AdminUsers),
 	)
 }
 

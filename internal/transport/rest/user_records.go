@@ -19,7 +19,7 @@ func (s *Server) userRecordRoutes() []*api.Route {
 			Needs(authz.CountOfUser),
 		api.Get("/users/:id/memberships", s.listMemberships).Doc("List the groups and projects that a user is a direct member of").
 			Needs(authz.ReadMemberships),
-		api.Put("/user/preferences", s.putPreferences).Doc("Change one's own preferences").Needs(authz.UpdateOwnUser),
+		api.Put("/user/preferences", s.putPreferences).Timed().Doc("Change one's own preferences").Needs(authz.UpdateOwnUser),
 	)
 }
 

@@ -17,8 +17,8 @@ func (s *Server) userStatusRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user/status", s.ownStatus).Doc("Get one's own status").Needs(authz.ReadOwnUser),
 		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public().Rate(limit.UserStatus),
-		api.Put("/user/status", s.putStatus).Doc("Set one's own status").Needs(authz.UpdateOwnUser),
-		api.Patch("/user/status", s.patchStatus).Doc("Change one's own status").Needs(authz.UpdateOwnUser),
+		api.Put("/user/status", s.putStatus).Timed().Doc("Set one's own status").Needs(authz.UpdateOwnUser),
+		api.Patch("/user/status", s.patchStatus).Timed().Doc("Change one's own status").Needs(authz.UpdateOwnUser),
 	)
 }
 

@@ -55,10 +55,11 @@
 // arrays and comma lists and are nil only when absent; slices, maps with string
 // keys, structs; any; File; whatever has UnmarshalText. A *T is nil when absent
 // or null; an Opt[T] tells absent, null and a value apart, as updates need.
-// IDOrWord takes a number, none or any. Embed Page for the parameters of a list,
-// Unmodified for deletions that honour If-Unmodified-Since, add a RawBody
-// field to read the body yourself, and an Undeclared field to learn the names of
-// parameters that were sent and are not declared, which are ignored otherwise.
+// IDOrWord takes a number, none or any. Embed Page for the parameters of a list, add a
+// RawBody field to read the body yourself, and an Undeclared field to learn the names of
+// parameters that were sent and are not declared, which are ignored otherwise. A PUT or
+// DELETE of what has the time of its last change is Timed: If-Unmodified-Since comes with
+// the actor, and core checks it.
 //
 // The parameters of a request come from the query, then the body (form, multipart
 // or JSON), then the path; what comes later wins. Wrong ones are answered with a

@@ -188,6 +188,9 @@ func (x *exchange) serve() error {
 	if err := x.signIn(); err != nil {
 		return err
 	}
+	if since, ok := ParseTime(x.r.Header.Get(unmodifiedSince)); ok && x.route.timed {
+		x.as.UnmodifiedSince = since
+	}
 	err := x.run(m)
 	if short.leaf == nil || x.status != 0 || !missing(err) {
 		return err
@@ -210,6 +213,9 @@ func (x *exchange) run(m match) error {
 	}
 	return x.route.run(x)
 }
+
+// unmodifiedSince is the header of a condition; one that is no time is ignored.
+const unmodifiedSince = "If-Unmodified-Since"
 
 // errNoRoute is a path that leads nowhere.
 var errNoRoute = &Refusal{Status: http.StatusNotFound, Text: "404 Not Found"}

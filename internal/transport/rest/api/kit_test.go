@@ -162,13 +162,9 @@ func (s *toy) routes() []*api.Route {
 		api.Get("/things/special", func(_ context.Context, as authz.Actor, p struct{}) (echo, error) {
 			return echo{as.Username, "special"}, nil
 		}).Doc("special").Public(),
-		api.Delete("/things/:id", func(_ context.Context, _ authz.Actor, p struct {
-			thingPath
-			api.Unmodified
-		},
-		) (api.None, error) {
-			return api.None{}, p.Check(born)
-		}).Doc("delete").Alias("/old_things/:id"),
+		api.Delete("/things/:id", func(_ context.Context, as authz.Actor, p thingPath) (api.None, error) {
+			return api.None{}, as.UnmodifiedAt(born)
+		}).Doc("delete").Timed().Alias("/old_things/:id"),
 		api.Post("/things", func(_ context.Context, _ authz.Actor, p createThing) (thingEntity, error) {
 			e := thing(int64(p.Count), p.Name)
 			e.Labels = p.Labels

@@ -110,6 +110,12 @@ func operation(s *schemas, r *Route, captures []string, alias bool) dict {
 		}
 		params = append(params, parameter(s, f, where))
 	}
+	if r.timed {
+		params = append(params, dict{
+			"name": unmodifiedSince, "in": "header", "schema": dict{"type": "string"},
+			"description": "Answer 412 where this was changed after the time",
+		})
+	}
 	if len(params) > 0 {
 		op["parameters"] = params
 	}

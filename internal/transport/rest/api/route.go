@@ -33,6 +33,7 @@ type Route struct {
 	maxBody    int64
 	maxBodyNow func() int64 // goes before maxBody; may be nil
 	namesJSON  bool         // says "Invalid json" of a body that is none
+	timed      bool         // honours If-Unmodified-Since
 
 	plan   *plan
 	result reflect.Type
@@ -142,6 +143,10 @@ func (r *Route) Alias(paths ...string) *Route {
 // Deprecated marks the endpoint as one that clients should leave.
 func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
 
+// Timed declares that what the endpoint changes or deletes has the time of its last change:
+// If-Unmodified-Since becomes a condition that core checks with [authz.Actor.Unmodified].
+func (r *Route) Timed() *Route { r.timed = true; return r }
+
 // MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
 func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
 
@@ -174,6 +179,7 @@ type Info struct {
 	Public     bool
 	Status     int
 	Deprecated bool
+	Timed      bool        // honours If-Unmodified-Since
 	RateClass  limit.Class // the calls are counted in it
 	Params     []Param
 	Result     reflect.Type
@@ -201,7 +207,7 @@ type Param struct {
 func (r *Route) Info() Info {
 	info := Info{
 		Method: r.method, Path: r.path, Aliases: r.aliases, Doc: r.doc, Needs: r.needs, Scopes: r.scopes,
-		AnyScope: r.anyScope, Public: r.public, Status: r.status, Deprecated: r.deprecated, RateClass: r.rate.class,
+		AnyScope: r.anyScope, Public: r.public, Status: r.status, Deprecated: r.deprecated, Timed: r.timed, RateClass: r.rate.class,
 		Result: r.result,
 	}
 	inPath := map[string]bool{}

@@ -3,9 +3,6 @@ package api
 import (
 	"strconv"
 	"strings"
-	"time"
-
-	"tenon/internal/base/errs"
 )
 
 // Opt is a parameter of an update: it tells apart what was not sent, what was sent
@@ -56,28 +53,6 @@ type IDOrWord struct {
 
 // IsZero reports whether nothing was sent.
 func (i IDOrWord) IsZero() bool { return i == IDOrWord{} }
-
-// Unmodified is embedded by the parameters of a DELETE that honours If-Unmodified-Since.
-type Unmodified struct {
-	Since string `header:"If-Unmodified-Since" doc:"Delete only what was not changed after this time"`
-}
-
-// Check gives the 412 where the record was changed after the time that the caller
-// named. A header that is absent or no date allows everything.
-func (u Unmodified) Check(updatedAt time.Time) error {
-	if u.Since == "" {
-		return nil
-	}
-	since, ok := ParseTime(u.Since)
-	precision := time.Millisecond // of the times that responses carry
-	if since.Nanosecond() == 0 {
-		precision = time.Second // of HTTP dates
-	}
-	if ok && updatedAt.Truncate(precision).After(since) {
-		return errs.New(errs.PreconditionFailed, "")
-	}
-	return nil
-}
 
 // NumericID reports whether the :id of a project, group or user is a number, and
 // which. Everything else is a path or name. A number beyond int64 is no id of
