@@ -52,10 +52,10 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 	}
 	level := p.Level
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
+		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
 			return err
 		}
-		if _, err := s.holdNetwork(ctx, p.ID); err != nil {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
 			return err
 		}
 		out, err := s.update(ctx, p.ID, func(ctx context.Context, p *Project) error {
