@@ -20,11 +20,11 @@ func (s *Server) accessRequestRoutes() []*api.Route {
 	} {
 		m := kind.source
 		out = append(out,
-			api.Get(kind.prefix, m.listRequests).Doc("List who asks to become a member of "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix, m.request).Doc("Ask to become a member of "+kind.noun).Needs(kind.asked),
-			api.Put(kind.prefix+"/:user_id/approve", m.approve).Timed().Doc("Make somebody who asked for it a member of "+kind.noun).
+			api.Get(kind.prefix, m.listRequests).Doc("List the access requests of "+kind.noun).Needs(kind.admin),
+			api.Post(kind.prefix, m.request).Doc("Request access to "+kind.noun).Needs(kind.asked),
+			api.Put(kind.prefix+"/:user_id/approve", m.approve).Timed().Doc("Approve an access request to "+kind.noun).
 				Needs(kind.admin).Status(201),
-			api.Delete(kind.prefix+"/:user_id", m.deny).Timed().Doc("Turn down a request to become a member of "+kind.noun).
+			api.Delete(kind.prefix+"/:user_id", m.deny).Timed().Doc("Deny an access request to "+kind.noun).
 				Needs(kind.admin),
 		)
 	}
@@ -56,7 +56,7 @@ func (s *Server) accessRequests(ctx context.Context, list []namespace.AccessRequ
 }
 
 type listAccessRequestsParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
 }
 
@@ -78,7 +78,7 @@ func (m memberSource) listRequests(ctx context.Context, as authz.Actor, p listAc
 }
 
 type requestParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 }
 
 func (m memberSource) request(ctx context.Context, as authz.Actor, p requestParams) (accessRequestEntity, error) {
@@ -99,7 +99,7 @@ func (m memberSource) request(ctx context.Context, as authz.Actor, p requestPara
 
 type approveParams struct {
 	memberPath
-	Level int `param:"access_level" default:"30" doc:"Role"`
+	Level int `param:"access_level" default:"30" doc:"Access level"`
 }
 
 func (m memberSource) approve(ctx context.Context, as authz.Actor, p approveParams) (memberEntity, error) {

@@ -15,11 +15,11 @@ import (
 
 type archiveParams struct {
 	projectPath
-	Suffix string      `param:"format" values:"zip,tar,tar.gz,tgz,gz,tar.bz2,tbz,tbz2,tb2,bz2" doc:"Format, as a suffix of the address; tar.gz if absent"`
-	SHA    string      `param:"sha" doc:"Branch, tag or commit; the default branch if absent"`
-	Path   string      `param:"path" doc:"Folder or file; everything if absent"`
-	Except api.Strings `param:"exclude_paths" doc:"Folders and files to leave out"`
-	LFS    bool        `param:"include_lfs_blobs" default:"true" doc:"Put large files of Git LFS in"`
+	Suffix string      `param:"format" values:"zip,tar,tar.gz,tgz,gz,tar.bz2,tbz,tbz2,tb2,bz2" doc:"Archive format, as a suffix; defaults to tar.gz"`
+	SHA    string      `param:"sha" doc:"Branch, tag or commit; defaults to the default branch"`
+	Path   string      `param:"path" doc:"Subpath of the repository to download; defaults to the whole repository"`
+	Except api.Strings `param:"exclude_paths" doc:"Paths to exclude, separated by commas"`
+	LFS    bool        `param:"include_lfs_blobs" default:"true" doc:"Include LFS objects"`
 	Accept string      `header:"Accept"`
 	Mode   string      `header:"Sec-Fetch-Mode"`
 }

@@ -25,10 +25,10 @@ func (s *Server) attributeRoutes() []*api.Route {
 			scopes = []authz.Scope{authz.ScopeReadUser}
 		}
 		routes = append(routes, api.Scoped(scopes,
-			api.Get(place.path, h.list).Doc("List what administrators remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
-			api.Get(place.path+"/:key", h.get).Doc("Get a remark on a "+place.thing).Needs(authz.ReadAttributes, place.look),
-			api.Put(place.path+"/:key", h.set).Timed().Doc("Remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
-			api.Delete(place.path+"/:key", h.delete).Timed().Doc("Remove a remark on a "+place.thing).Needs(authz.AdminAttributes, place.look),
+			api.Get(place.path, h.list).Doc("List the custom attributes of a "+place.thing).Needs(authz.ReadAttributes, place.look),
+			api.Get(place.path+"/:key", h.get).Doc("Get a custom attribute of a "+place.thing).Needs(authz.ReadAttributes, place.look),
+			api.Put(place.path+"/:key", h.set).Timed().Doc("Set a custom attribute of a "+place.thing).Needs(authz.AdminAttributes, place.look),
+			api.Delete(place.path+"/:key", h.delete).Timed().Doc("Delete a custom attribute of a "+place.thing).Needs(authz.AdminAttributes, place.look),
 		)...)
 	}
 	return routes
@@ -82,12 +82,12 @@ type attributeHandlers struct {
 }
 
 type attributeOwner struct {
-	ID string `param:"id" doc:"Number of the user, or number or full path of the group or project"`
+	ID string `param:"id" doc:"ID of the user, or ID or URL-encoded path of the group or project"`
 }
 
 type attributePath struct {
 	attributeOwner
-	Key string `param:"key" doc:"Key of the remark"`
+	Key string `param:"key" doc:"Key of the custom attribute"`
 }
 
 func (h attributeHandlers) list(ctx context.Context, as authz.Actor, p attributeOwner) ([]attributeEntity, error) {
@@ -113,7 +113,7 @@ func (h attributeHandlers) get(ctx context.Context, as authz.Actor, p attributeP
 
 type setAttributeParams struct {
 	attributePath
-	Value string `param:"value,required" doc:"The remark"`
+	Value string `param:"value,required" doc:"Value of the custom attribute"`
 }
 
 func (h attributeHandlers) set(ctx context.Context, as authz.Actor, p setAttributeParams) (attributeEntity, error) {

@@ -20,16 +20,16 @@ import (
 
 func (s *Server) avatarRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/avatar", s.avatarOf).Doc("Get the address of somebody's picture").Needs(authz.ListUsers).Public(),
-		api.Put("/user/avatar", s.setOwnAvatar).Timed().Scope(authz.ScopeReadUser).Doc("Give oneself another picture").Needs(authz.UpdateOwnUser, authz.ReadUser),
-		api.Get("/groups/:id/avatar", s.groupAvatar).Doc("Give the picture of a group").Needs(authz.ReadGroup).Public(),
-		api.Get("/projects/:id/avatar", s.projectAvatar).Doc("Give the picture of a project").Needs(authz.ReadProject).Public(),
+		api.Get("/avatar", s.avatarOf).Doc("Get the avatar URL of an email address").Needs(authz.ListUsers).Public(),
+		api.Put("/user/avatar", s.setOwnAvatar).Timed().Scope(authz.ScopeReadUser).Doc("Upload an avatar of the current user").Needs(authz.UpdateOwnUser, authz.ReadUser),
+		api.Get("/groups/:id/avatar", s.groupAvatar).Doc("Download the avatar of a group").Needs(authz.ReadGroup).Public(),
+		api.Get("/projects/:id/avatar", s.projectAvatar).Doc("Download the avatar of a project").Needs(authz.ReadProject).Public(),
 	)
 }
 
 // avatarParam is the picture of a user, group or project; an empty one takes it away.
 type avatarParam struct {
-	Avatar api.Opt[api.File] `param:"avatar" doc:"Picture, a file of 200 KiB at most; empty for none"`
+	Avatar api.Opt[api.File] `param:"avatar" doc:"Avatar image, at most 200 KiB; empty removes it"`
 }
 
 // newPicture is a picture that was sent, or the wish to have none; Set says that there was one of
@@ -88,8 +88,8 @@ func (s *Server) projectPortrayed(ctx context.Context, as authz.Actor, at *proje
 }
 
 type avatarOfParams struct {
-	Email string `param:"email,required,nonempty" doc:"Address that the user shows to everybody"`
-	Size  int    `param:"size" default:"80" min:"1" max:"2048" doc:"Side in pixels, of pictures from elsewhere"`
+	Email string `param:"email,required,nonempty" doc:"Public email address of the user"`
+	Size  int    `param:"size" default:"80" min:"1" max:"2048" doc:"Size in pixels of avatars from external services"`
 }
 
 type avatarEntity struct {
@@ -121,7 +121,7 @@ func (s *Server) gravatar(email string, size int) *string {
 }
 
 type ownAvatarParams struct {
-	Avatar api.Opt[api.File] `param:"avatar,required" doc:"Picture, a file of 200 KiB at most; empty for none"`
+	Avatar api.Opt[api.File] `param:"avatar,required" doc:"Avatar image, at most 200 KiB; empty removes it"`
 }
 
 func (s *Server) setOwnAvatar(ctx context.Context, as authz.Actor, p ownAvatarParams) (avatarEntity, error) {

@@ -22,11 +22,11 @@ func (s *Server) badgeRoutes() []*api.Route {
 		h := badgeHandlers{s, place.at}
 		routes = append(routes,
 			api.Get(place.path, h.list).Doc("List the badges of a "+place.thing).Needs(place.read).Public(),
-			api.Post(place.path, h.create).Doc("Add a badge to a "+place.thing).Needs(place.admin),
-			api.Get(place.path+"/render", h.render).Doc("Show what a badge of a "+place.thing+" would be").Needs(place.admin),
+			api.Post(place.path, h.create).Doc("Create a badge of a "+place.thing).Needs(place.admin),
+			api.Get(place.path+"/render", h.render).Doc("Preview a badge of a "+place.thing).Needs(place.admin),
 			api.Get(place.path+"/:badge_id", h.get).Doc("Get a badge of a "+place.thing).Needs(place.read).Public(),
-			api.Put(place.path+"/:badge_id", h.update).Timed().Doc("Change a badge of a "+place.thing).Needs(place.admin),
-			api.Delete(place.path+"/:badge_id", h.delete).Timed().Doc("Remove a badge from a "+place.thing).Needs(place.admin),
+			api.Put(place.path+"/:badge_id", h.update).Timed().Doc("Update a badge of a "+place.thing).Needs(place.admin),
+			api.Delete(place.path+"/:badge_id", h.delete).Timed().Doc("Delete a badge of a "+place.thing).Needs(place.admin),
 		)
 	}
 	return api.Scoped(nil, routes...)
@@ -82,12 +82,12 @@ func (h badgeHandlers) entity(ctx context.Context, as authz.Actor, at badge.Plac
 }
 
 type badgePlace struct {
-	ID string `param:"id" doc:"Number or full path of the group or project"`
+	ID string `param:"id" doc:"ID or URL-encoded path of the group or project"`
 }
 
 type badgePath struct {
 	badgePlace
-	BadgeID badge.ID `param:"badge_id" doc:"Number of the badge"`
+	BadgeID badge.ID `param:"badge_id" doc:"ID of the badge"`
 }
 
 type listBadgesParams struct {
@@ -128,8 +128,8 @@ func (h badgeHandlers) get(ctx context.Context, as authz.Actor, p badgePath) (ba
 }
 
 type newBadge struct {
-	LinkURL  string  `param:"link_url,required" doc:"Where the badge leads"`
-	ImageURL string  `param:"image_url,required" doc:"The picture"`
+	LinkURL  string  `param:"link_url,required" doc:"URL of the badge link"`
+	ImageURL string  `param:"image_url,required" doc:"URL of the badge image"`
 	Name     *string `param:"name" doc:"Name of the badge"`
 }
 
@@ -168,8 +168,8 @@ func (h badgeHandlers) render(ctx context.Context, as authz.Actor, p createBadge
 
 type updateBadgeParams struct {
 	badgePath
-	LinkURL  *string `param:"link_url" doc:"Where the badge leads"`
-	ImageURL *string `param:"image_url" doc:"The picture"`
+	LinkURL  *string `param:"link_url" doc:"URL of the badge link"`
+	ImageURL *string `param:"image_url" doc:"URL of the badge image"`
 	Name     *string `param:"name" doc:"Name of the badge"`
 }
 

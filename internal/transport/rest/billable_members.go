@@ -11,12 +11,12 @@ import (
 func (s *Server) billableRoutes() []*api.Route {
 	const path = "/groups/:id/billable_members"
 	return api.Scoped(nil,
-		api.Get(path, s.billableMembers).Doc("List who uses a seat of a top-level group").Needs(authz.ReadBillable),
-		api.Get(path+"/:user_id/memberships", s.billableMemberships).Doc("List the memberships by which somebody uses a seat of a group").
+		api.Get(path, s.billableMembers).Doc("List the billable members of a group").Needs(authz.ReadBillable),
+		api.Get(path+"/:user_id/memberships", s.billableMemberships).Doc("List the memberships of a billable member of a group").
 			Needs(authz.ReadBillable),
-		api.Get(path+"/:user_id/indirect", s.billableIndirect).Doc("List the memberships in invited groups by which somebody uses a seat of a group").
+		api.Get(path+"/:user_id/indirect", s.billableIndirect).Doc("List the indirect memberships of a billable member of a group").
 			Needs(authz.ReadBillable),
-		api.Delete(path+"/:user_id", s.removeBillable).Timed().Doc("Remove somebody from a group and everything inside").Needs(authz.AdminGroupMembers),
+		api.Delete(path+"/:user_id", s.removeBillable).Timed().Doc("Remove a billable member from a group").Needs(authz.AdminGroupMembers),
 	)
 }
 
@@ -38,10 +38,10 @@ func (s *Server) seatPlace(ctx context.Context, as authz.Actor, ref string) (nam
 }
 
 type billableMembersParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
-	Search string `param:"search" doc:"Part of a name or username, or a whole public address"`
-	Sort   string `param:"sort" values:"access_level_asc,access_level_desc,last_joined,name_asc,name_desc,oldest_joined,oldest_sign_in,recent_sign_in,last_activity_on_asc,last_activity_on_desc" doc:"Order"`
+	Search string `param:"search" doc:"Search in names and usernames, or for an exact public email"`
+	Sort   string `param:"sort" values:"access_level_asc,access_level_desc,last_joined,name_asc,name_desc,oldest_joined,oldest_sign_in,recent_sign_in,last_activity_on_asc,last_activity_on_desc" doc:"asc or desc"`
 }
 
 func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billableMembersParams) (api.List[billableEntity], error) {

@@ -14,13 +14,13 @@ import (
 
 // lineRange chooses lines, from 1.
 type lineRange struct {
-	Start int `param:"start,required" min:"1" doc:"First line"`
-	End   int `param:"end,required" min:"1" doc:"Last line"`
+	Start int `param:"start,required" min:"1" doc:"First line of the range"`
+	End   int `param:"end,required" min:"1" doc:"Last line of the range"`
 }
 
 type blameParams struct {
 	fileParams
-	Range *lineRange `param:"range" doc:"Lines to show; all if absent"`
+	Range *lineRange `param:"range" doc:"Line range; defaults to all lines"`
 }
 
 // blameCommit is a commit as blame shows it.

@@ -15,12 +15,12 @@ func (s *Server) branchRoutes() []*api.Route {
 	const path = "/projects/:id/repository/branches"
 	return api.Scoped(nil,
 		api.Get(path, s.branches).Doc("List branches").Public().Needs(authz.ReadCode),
-		api.Head(path+"/:branch", s.hasBranch).Doc("Say whether there is a branch").Public().Needs(authz.ReadCode),
-		api.Get(path+"/:branch", s.branch).Doc("Show a branch").Public().Needs(authz.ReadCode),
+		api.Head(path+"/:branch", s.hasBranch).Doc("Check whether a branch exists").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:branch", s.branch).Doc("Get a branch").Public().Needs(authz.ReadCode),
 		api.Post(path, s.createBranch).Doc("Create a branch").Needs(authz.PushCode, authz.ReadCode),
 		api.Delete(path+"/:branch", s.deleteBranch).Timed().Doc("Delete a branch").Needs(authz.PushCode),
 		api.Delete("/projects/:id/repository/merged_branches", s.deleteMergedBranches).
-			Doc("Delete the branches that the default branch holds").Status(http.StatusAccepted).Needs(authz.PushCode, authz.ReadCode),
+			Doc("Delete merged branches").Status(http.StatusAccepted).Needs(authz.PushCode, authz.ReadCode),
 	)
 }
 
@@ -46,10 +46,10 @@ func (s *Server) branchEntity(p *project.Project, b *repo.Branch) branchEntity {
 
 type listBranchesParams struct {
 	projectPath
-	Search    string   `param:"search" doc:"Part of the name; ^ and $ anchor it, * stands for anything"`
-	Regex     string   `param:"regex" doc:"Regular expression (RE2) for the name"`
-	Sort      string   `param:"sort" values:"name_asc,updated_asc,updated_desc" default:"name_asc" doc:"Order"`
-	PageToken string   `param:"page_token" doc:"Name of the branch after which the page starts, with pagination=keyset"`
+	Search    string   `param:"search" doc:"Search in names; ^term and term$ anchor, * matches anything"`
+	Regex     string   `param:"regex" doc:"RE2 regular expression of branch names"`
+	Sort      string   `param:"sort" values:"name_asc,updated_asc,updated_desc" default:"name_asc" doc:"asc or desc"`
+	PageToken string   `param:"page_token" doc:"Name of the branch to start the page after, with pagination=keyset"`
 	_         struct{} `exclusive:"search,regex"`
 	api.Page
 }
@@ -103,7 +103,7 @@ func (s *Server) hasBranch(ctx context.Context, as authz.Actor, in branchParams)
 type createBranchParams struct {
 	projectPath
 	Branch string `param:"branch,required" doc:"Name of the new branch"`
-	Ref    string `param:"ref,required" doc:"Branch, tag or commit to start from"`
+	Ref    string `param:"ref,required" doc:"Branch, tag or commit to create the branch from"`
 }
 
 func (s *Server) createBranch(ctx context.Context, as authz.Actor, in createBranchParams) (branchEntity, error) {

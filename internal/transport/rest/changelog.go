@@ -15,20 +15,20 @@ import (
 func (s *Server) changelogRoutes() []*api.Route {
 	const path = "/projects/:id/repository/changelog"
 	return api.Scoped(nil,
-		api.Get(path, s.changelog).Doc("Write the changelog of a version without committing it").Public().Needs(authz.ReadCode),
-		api.Post(path, s.addChangelog).Doc("Commit the changelog of a version").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode),
+		api.Get(path, s.changelog).Doc("Get changelog data").Public().Needs(authz.ReadCode),
+		api.Post(path, s.addChangelog).Doc("Add changelog data to a changelog file").Status(http.StatusOK).Needs(authz.PushCode, authz.ReadCode),
 	)
 }
 
 type changelogParams struct {
 	projectPath
-	Version    api.Opt[string] `param:"version" doc:"Version that the section is about (required)"`
-	From       string          `param:"from" doc:"Commit before the first one; the tag of the version before if absent"`
-	To         string          `param:"to" doc:"Last commit; the head of the branch if absent"`
-	Date       time.Time       `param:"date" doc:"Date of the heading; now if absent"`
-	Trailer    string          `param:"trailer" default:"Changelog" doc:"Trailer that commits name their category in"`
-	ConfigFile string          `param:"config_file" doc:"Path of the configuration; .gitlab/changelog_config.yml if absent"`
-	ConfigRef  string          `param:"config_file_ref" doc:"Branch, tag or commit that the configuration is read from; the default branch if absent"`
+	Version    api.Opt[string] `param:"version" doc:"Version of the changelog, as a semantic version"`
+	From       string          `param:"from" doc:"Start of the commit range, exclusive; defaults to the tag of the previous version"`
+	To         string          `param:"to" doc:"End of the commit range, inclusive; defaults to the HEAD of the branch"`
+	Date       time.Time       `param:"date" doc:"Date and time of the release; defaults to now"`
+	Trailer    string          `param:"trailer" default:"Changelog" doc:"Git trailer of the changelog category"`
+	ConfigFile string          `param:"config_file" doc:"Path of the changelog configuration; defaults to .gitlab/changelog_config.yml"`
+	ConfigRef  string          `param:"config_file_ref" doc:"Branch, tag or commit to read the changelog configuration from; defaults to the default branch"`
 }
 
 // semver is the form of a version.
@@ -70,9 +70,9 @@ func (s *Server) changelog(ctx context.Context, as authz.Actor, in changelogPara
 
 type addChangelogParams struct {
 	changelogParams
-	Branch  string `param:"branch" doc:"Branch to commit to; the default branch if absent"`
-	File    string `param:"file" default:"CHANGELOG.md" doc:"Path of the changelog"`
-	Message string `param:"message" doc:"Message of the commit"`
+	Branch  string `param:"branch" doc:"Branch to commit to; defaults to the default branch"`
+	File    string `param:"file" default:"CHANGELOG.md" doc:"Path of the changelog file"`
+	Message string `param:"message" doc:"Commit message"`
 }
 
 // addChangelog answers with a bare number, as the contract's reference does.

@@ -15,7 +15,7 @@ func (s *Server) commitCommentRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits/:sha/comments"
 	return api.Scoped(nil,
 		api.Get(path, s.commitComments).Doc("List the comments on a commit").Public().Needs(authz.ReadCode),
-		api.Post(path, s.commentCommit).Doc("Comment on a commit").Needs(authz.ReadCode, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Post(path, s.commentCommit).Doc("Create a comment on a commit").Needs(authz.ReadCode, authz.CreateNote).Rate(limit.NotesCreate),
 	)
 }
 
@@ -86,9 +86,9 @@ func (s *Server) commitComments(ctx context.Context, as authz.Actor, in listComm
 type commentParams struct {
 	commitParams
 	Note     string  `param:"note,required" chars:"1000000" doc:"Text of the comment, in Markdown"`
-	Path     *string `param:"path" doc:"File that the comment is about"`
-	Line     *int    `param:"line" doc:"Number of the line, required with path"`
-	LineType string  `param:"line_type" values:"new,old" default:"new" doc:"Whether the line was added or taken away"`
+	Path     *string `param:"path" doc:"Path of the file"`
+	Line     *int    `param:"line" doc:"Line number; required with path"`
+	LineType string  `param:"line_type" values:"new,old" default:"new" doc:"Line type: new or old"`
 }
 
 func (s *Server) commentCommit(ctx context.Context, as authz.Actor, in commentParams) (commentEntity, error) {

@@ -16,7 +16,7 @@ func (s *Server) commitStatusRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/repository/commits/:sha/statuses", s.commitStatuses).Doc("List the statuses of a commit").Public().
 			Needs(authz.ReadPipeline, authz.ReadCode),
-		api.Post("/projects/:id/statuses/:sha", s.reportStatus).Doc("Report the status of a commit").
+		api.Post("/projects/:id/statuses/:sha", s.reportStatus).Doc("Set the pipeline status of a commit").
 			Needs(authz.SetCommitStatus, authz.ReadCode),
 	)
 }
@@ -100,11 +100,11 @@ type listStatusesParams struct {
 	commitParams
 	Ref        string        `param:"ref" doc:"Branch or tag"`
 	Stage      string        `param:"stage" doc:"Stage"`
-	Name       string        `param:"name" doc:"Name of the check"`
-	PipelineID ci.PipelineID `param:"pipeline_id" doc:"Pipeline"`
-	All        bool          `param:"all" doc:"With those that a later one of the same name replaced"`
-	OrderBy    string        `param:"order_by" values:"id,pipeline_id" default:"id" doc:"Sort by this"`
-	Sort       string        `param:"sort" values:"asc,desc" default:"asc" doc:"Direction"`
+	Name       string        `param:"name" doc:"Label that tells this status from those of other systems"`
+	PipelineID ci.PipelineID `param:"pipeline_id" doc:"ID of the pipeline"`
+	All        bool          `param:"all" doc:"Include statuses replaced by a later one of the same name"`
+	OrderBy    string        `param:"order_by" values:"id,pipeline_id" default:"id" doc:"Column to order by"`
+	Sort       string        `param:"sort" values:"asc,desc" default:"asc" doc:"asc or desc"`
 	api.Page
 }
 
@@ -127,13 +127,13 @@ func (s *Server) commitStatuses(ctx context.Context, as authz.Actor, in listStat
 
 type reportStatusParams struct {
 	commitParams
-	State       string        `param:"state" values:"pending,running,success,failed,canceled,skipped" doc:"State; required"`
-	Ref         string        `param:"ref" doc:"Branch or tag; that of the newest pipeline of the commit if absent"`
-	Name        string        `param:"name" alias:"context" default:"default" doc:"Name that tells it from other checks"`
-	TargetURL   *string       `param:"target_url" doc:"Where the check is shown"`
-	Description *string       `param:"description" doc:"A few words"`
-	Coverage    *float64      `param:"coverage" doc:"Covered code in percent"`
-	PipelineID  ci.PipelineID `param:"pipeline_id" doc:"Pipeline, where the commit has several"`
+	State       string        `param:"state" values:"pending,running,success,failed,canceled,skipped" doc:"State of the status"`
+	Ref         string        `param:"ref" doc:"Branch or tag; defaults to that of the latest pipeline of the commit"`
+	Name        string        `param:"name" alias:"context" default:"default" doc:"Label that tells this status from those of other systems"`
+	TargetURL   *string       `param:"target_url" doc:"Target URL of the status"`
+	Description *string       `param:"description" doc:"Short description"`
+	Coverage    *float64      `param:"coverage" doc:"Total code coverage in percent"`
+	PipelineID  ci.PipelineID `param:"pipeline_id" doc:"ID of the pipeline; required if the commit has several"`
 }
 
 func (s *Server) reportStatus(ctx context.Context, as authz.Actor, in reportStatusParams) (checkEntity, error) {

@@ -19,9 +19,9 @@ func (s *Server) commitRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits"
 	return api.Scoped(nil,
 		api.Get(path, s.commits).Doc("List commits").Public().Needs(authz.ReadCode),
-		api.Post(path, s.createCommit).Doc("Make a commit of several actions").MaxBody(maxFileBody).RateLarge(limit.LargeBody, limit.LargeCommits).NamesJSON().Needs(authz.PushCode, authz.ReadCode),
-		api.Get(path+"/:sha", s.commit).Doc("Show a commit").Public().Needs(authz.ReadCode),
-		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Show what a commit changes").Public().Needs(authz.ReadCode),
+		api.Post(path, s.createCommit).Doc("Create a commit with multiple files and actions").MaxBody(maxFileBody).RateLarge(limit.LargeBody, limit.LargeCommits).NamesJSON().Needs(authz.PushCode, authz.ReadCode),
+		api.Get(path+"/:sha", s.commit).Doc("Get a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:sha/diff", s.commitDiff).Doc("Get the diff of a commit").Public().Needs(authz.ReadCode),
 	)
 }
 
@@ -30,16 +30,16 @@ const maxFileBody = 100 << 20
 
 type listCommitsParams struct {
 	projectPath
-	RefName     string    `param:"ref_name" doc:"Branch, tag or commit, or a range a..b; the default branch if absent"`
-	Since       time.Time `param:"since" doc:"Only commits made at this time or later"`
-	Until       time.Time `param:"until" doc:"Only commits made at this time or before"`
-	Path        string    `param:"path" doc:"Only commits that change this file or folder"`
-	Author      string    `param:"author" doc:"Only commits whose author contains this text"`
-	All         bool      `param:"all" doc:"Commits of every branch and tag"`
-	WithStats   bool      `param:"with_stats" doc:"Count lines added and deleted"`
-	FirstParent bool      `param:"first_parent" doc:"Follow only the first parent of merges"`
-	Order       string    `param:"order" values:"default,topo" default:"default" doc:"Order of the commits"`
-	Trailers    bool      `param:"trailers" doc:"Read the trailers of the messages"`
+	RefName     string    `param:"ref_name" doc:"Branch, tag, commit or revision range; defaults to the default branch"`
+	Since       time.Time `param:"since" doc:"Return commits since this time"`
+	Until       time.Time `param:"until" doc:"Return commits until this time"`
+	Path        string    `param:"path" doc:"Return commits that change this path"`
+	Author      string    `param:"author" doc:"Return commits by this author"`
+	All         bool      `param:"all" doc:"Return commits of every branch and tag"`
+	WithStats   bool      `param:"with_stats" doc:"Include commit stats"`
+	FirstParent bool      `param:"first_parent" doc:"Follow only the first parent commit of a merge commit"`
+	Order       string    `param:"order" values:"default,topo" default:"default" doc:"default or topo"`
+	Trailers    bool      `param:"trailers" doc:"Parse and include Git trailers of commits"`
 	api.Page
 }
 
@@ -80,12 +80,12 @@ func (s *Server) stats(ctx context.Context, as authz.Actor, p *project.Project, 
 
 type commitParams struct {
 	projectPath
-	SHA string `param:"sha,required,free" doc:"Commit, branch or tag"`
+	SHA string `param:"sha,required,free" doc:"Commit SHA, branch or tag"`
 }
 
 type getCommitParams struct {
 	commitParams
-	Stats bool `param:"stats" default:"true" doc:"Count lines added and deleted"`
+	Stats bool `param:"stats" default:"true" doc:"Include commit stats"`
 }
 
 func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams) (commitDetailEntity, error) {
@@ -117,7 +117,7 @@ func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Pr
 
 type commitDiffParams struct {
 	commitParams
-	Unidiff bool `param:"unidiff" doc:"Put the lines with the file names before each diff"`
+	Unidiff bool `param:"unidiff" doc:"Return diffs in unified diff format"`
 	api.Page
 }
 
@@ -144,27 +144,27 @@ func (s *Server) commitDiff(ctx context.Context, as authz.Actor, in commitDiffPa
 type commitAction struct {
 	Action          string  `param:"action" doc:"create, update, move, delete or chmod"`
 	FilePath        string  `param:"file_path" doc:"Path of the file"`
-	PreviousPath    string  `param:"previous_path" doc:"Path that a moved file had"`
+	PreviousPath    string  `param:"previous_path" doc:"Original path of a moved file"`
 	Content         *string `param:"content" doc:"New content"`
 	Encoding        string  `param:"encoding" doc:"text or base64"`
-	LastCommitID    string  `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
-	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Whether the file is executable, for chmod"`
+	LastCommitID    string  `param:"last_commit_id" doc:"Last known commit ID of the file"`
+	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Enable the execute flag of the file, for the chmod action"`
 }
 
 type createCommitParams struct {
 	projectPath
 	Branch        string `param:"branch" doc:"Branch to commit to"`
-	CommitMessage string `param:"commit_message" doc:"Message"`
-	StartBranch   string `param:"start_branch" doc:"Branch that a new branch starts from"`
-	StartProject  string `param:"start_project" doc:"Number or full path of the project that a new branch starts from"`
-	StartSHA      string `param:"start_sha" doc:"Commit that a new branch starts from"`
+	CommitMessage string `param:"commit_message" doc:"Commit message"`
+	StartBranch   string `param:"start_branch" doc:"Branch to create the new branch from"`
+	StartProject  string `param:"start_project" doc:"ID or URL-encoded path of the project to start the branch from"`
+	StartSHA      string `param:"start_sha" doc:"Commit SHA to create the new branch from"`
 	Misshapen     api.Misshapen
-	Actions       []commitAction `param:"actions" misshapen:"actions must be an array" doc:"What to do with which files"`
-	AuthorName    string         `param:"author_name" doc:"Name of the author, the caller if absent"`
-	AuthorEmail   string         `param:"author_email" doc:"Address of the author"`
-	Stats         bool           `param:"stats" default:"true" doc:"Count lines added and deleted"`
-	Force         bool           `param:"force" doc:"Start the branch anew although it exists"`
-	AllowEmpty    bool           `param:"allow_empty" doc:"Allow a commit without actions"`
+	Actions       []commitAction `param:"actions" misshapen:"actions must be an array" doc:"Actions of the commit"`
+	AuthorName    string         `param:"author_name" doc:"Author name; defaults to the current user"`
+	AuthorEmail   string         `param:"author_email" doc:"Email address of the author"`
+	Stats         bool           `param:"stats" default:"true" doc:"Include commit stats"`
+	Force         bool           `param:"force" doc:"Overwrite the target branch with a new commit based on start_branch or start_sha"`
+	AllowEmpty    bool           `param:"allow_empty" doc:"Allow an empty commit"`
 }
 
 func (s *Server) createCommit(ctx context.Context, as authz.Actor, in createCommitParams) (commitDetailEntity, error) {

@@ -16,11 +16,11 @@ import (
 func (s *Server) commitHistoryRoutes() []*api.Route {
 	const path = "/projects/:id/repository/commits/:sha"
 	return api.Scoped(nil,
-		api.Get(path+"/refs", s.commitRefs).Doc("List the branches and tags that hold a commit").Public().Needs(authz.ReadCode),
-		api.Get(path+"/sequence", s.commitSequence).Doc("Count the commits up to a commit").Public().Needs(authz.ReadCode),
-		api.Get(path+"/merge_requests", s.commitRequests).Doc("List the merge requests that brought a commit").Needs(authz.ReadCode, authz.ReadMergeRequest),
-		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Make the change of a commit again on a branch").Needs(authz.PushCode),
-		api.Post(path+"/revert", s.revert).Doc("Undo the change of a commit on a branch").Needs(authz.PushCode),
+		api.Get(path+"/refs", s.commitRefs).Doc("List the references that contain a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/sequence", s.commitSequence).Doc("Get the sequence of a commit").Public().Needs(authz.ReadCode),
+		api.Get(path+"/merge_requests", s.commitRequests).Doc("List the merge requests of a commit").Needs(authz.ReadCode, authz.ReadMergeRequest),
+		api.Post(path+"/cherry_pick", s.cherryPick).Doc("Cherry-pick a commit").Needs(authz.PushCode),
+		api.Post(path+"/revert", s.revert).Doc("Revert a commit").Needs(authz.PushCode),
 	)
 }
 
@@ -36,7 +36,7 @@ func (s *Server) findCommit(ctx context.Context, as authz.Actor, in commitParams
 
 type commitRefsParams struct {
 	commitParams
-	Type string `param:"type" values:"branch,tag,all" default:"all" doc:"What to list"`
+	Type string `param:"type" values:"branch,tag,all" default:"all" doc:"Type of members"`
 	api.Page
 }
 
@@ -68,7 +68,7 @@ func (s *Server) commitRefs(ctx context.Context, as authz.Actor, in commitRefsPa
 
 type commitSequenceParams struct {
 	commitParams
-	FirstParent bool `param:"first_parent" doc:"Follow only the first parent of merges"`
+	FirstParent bool `param:"first_parent" doc:"Follow only the first parent commit of a merge commit"`
 }
 
 type countEntity struct {
@@ -109,12 +109,12 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 type pickParams struct {
 	commitParams
 	Branch string `param:"branch,required,nonempty" doc:"Branch to commit to"`
-	DryRun bool   `param:"dry_run" doc:"Only look whether it can be done"`
+	DryRun bool   `param:"dry_run" doc:"Check without committing"`
 }
 
 type cherryPickParams struct {
 	pickParams
-	Message string `param:"message" doc:"Message of the new commit"`
+	Message string `param:"message" doc:"Custom commit message"`
 }
 
 func (s *Server) cherryPick(ctx context.Context, as authz.Actor, in cherryPickParams) (api.Reply[any], error) {

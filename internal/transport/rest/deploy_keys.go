@@ -16,13 +16,13 @@ func (s *Server) deployKeyRoutes() []*api.Route {
 	const keys = "/projects/:id/deploy_keys"
 	return api.Scoped(nil,
 		api.Get("/deploy_keys", s.allDeployKeys).Doc("List all deploy keys").Needs(authz.ListDeployKeys),
-		api.Post("/deploy_keys", s.createPublicDeployKey).Doc("Create a deploy key that every project may enable").Needs(authz.CreateDeployKey),
+		api.Post("/deploy_keys", s.createPublicDeployKey).Doc("Create a public deploy key").Needs(authz.CreateDeployKey),
 		api.Get(keys, s.deployKeys).Doc("List the deploy keys of a project").Needs(authz.ReadDeployKeys),
-		api.Post(keys, s.createDeployKey).Doc("Enable a deploy key in a project by its text").Needs(authz.AdminDeployKeys),
+		api.Post(keys, s.createDeployKey).Doc("Create a deploy key of a project").Needs(authz.AdminDeployKeys),
 		api.Get(keys+"/:key_id", s.deployKey).Doc("Get a deploy key of a project").Needs(authz.ReadDeployKeys),
-		api.Put(keys+"/:key_id", s.updateDeployKey).Timed().Doc("Change a deploy key of a project").Needs(authz.AdminDeployKeys),
-		api.Delete(keys+"/:key_id", s.deleteDeployKey).Timed().Doc("Keep a deploy key out of a project").Needs(authz.AdminDeployKeys),
-		api.Post(keys+"/:key_id/enable", s.enableDeployKey).Doc("Enable a deploy key of another project").Needs(authz.AdminDeployKeys),
+		api.Put(keys+"/:key_id", s.updateDeployKey).Timed().Doc("Update a deploy key of a project").Needs(authz.AdminDeployKeys),
+		api.Delete(keys+"/:key_id", s.deleteDeployKey).Timed().Doc("Delete a deploy key of a project").Needs(authz.AdminDeployKeys),
+		api.Post(keys+"/:key_id/enable", s.enableDeployKey).Doc("Enable a deploy key in a project").Needs(authz.AdminDeployKeys),
 		api.Get("/users/:user_id/project_deploy_keys", s.sharedDeployKeys).Scope(authz.ScopeReadUser).
 			Doc("List the deploy keys of projects that a user and the caller maintain").Needs(authz.ReadUser),
 	)
@@ -97,7 +97,7 @@ func (s *Server) projectDeployKeys(list page.Page[deploykey.Key], err error) (ap
 }
 
 type allDeployKeysParams struct {
-	Public *bool `param:"public" doc:"Only those that every project may enable, or only the others"`
+	Public *bool `param:"public" doc:"Filter by public deploy keys"`
 	api.Page
 }
 
@@ -149,9 +149,9 @@ func (s *Server) adminDeployKeys(ctx context.Context, keys ...*sshkey.Key) ([]ad
 }
 
 type deployKeyText struct {
-	Title     string     `param:"title,required" doc:"What the key is called, 255 characters at most"`
-	Key       string     `param:"key,required" doc:"The key as ssh-keygen writes it"`
-	ExpiresAt *time.Time `param:"expires_at" doc:"From when on the key is of no use; never if not given"`
+	Title     string     `param:"title,required" doc:"Title, at most 255 characters"`
+	Key       string     `param:"key,required" doc:"Public SSH key"`
+	ExpiresAt *time.Time `param:"expires_at" doc:"Expiry time of the key; unset never expires"`
 }
 
 func (p deployKeyText) input() sshkey.Input {
@@ -186,7 +186,7 @@ func (s *Server) deployKeys(ctx context.Context, as authz.Actor, in deployKeysPa
 type createDeployKeyParams struct {
 	projectPath
 	deployKeyText
-	CanPush bool `param:"can_push" doc:"The key may push as well"`
+	CanPush bool `param:"can_push" doc:"The deploy key can push"`
 }
 
 func (s *Server) createDeployKey(ctx context.Context, as authz.Actor, in createDeployKeyParams) (projectDeployKeyEntity, error) {
@@ -199,7 +199,7 @@ func (s *Server) createDeployKey(ctx context.Context, as authz.Actor, in createD
 
 type deployKeyPath struct {
 	projectPath
-	KeyID sshkey.ID `param:"key_id" doc:"Number of the key"`
+	KeyID sshkey.ID `param:"key_id" doc:"ID of the key"`
 }
 
 func (s *Server) deployKey(ctx context.Context, as authz.Actor, in deployKeyPath) (projectDeployKeyEntity, error) {
@@ -212,8 +212,8 @@ func (s *Server) deployKey(ctx context.Context, as authz.Actor, in deployKeyPath
 
 type updateDeployKeyParams struct {
 	deployKeyPath
-	Title   *string  `param:"title" doc:"What the key is called from now on, everywhere"`
-	CanPush *bool    `param:"can_push" doc:"The key may push as well, or only read"`
+	Title   *string  `param:"title" doc:"Title of the deploy key in all projects"`
+	CanPush *bool    `param:"can_push" doc:"The deploy key can push to the repository"`
 	_       struct{} `atleastone:"title,can_push"`
 }
 
@@ -242,7 +242,7 @@ func (s *Server) enableDeployKey(ctx context.Context, as authz.Actor, in deployK
 }
 
 type sharedDeployKeysParams struct {
-	UserID string `param:"user_id" doc:"Number or username of the user"`
+	UserID string `param:"user_id" doc:"ID or username of the user"`
 	api.Page
 }
 

@@ -60,7 +60,7 @@ func (s *Server) deployTokenList(list page.Page[account.DeployToken], err error)
 }
 
 type deployTokenFilterParams struct {
-	Active *bool `param:"active" doc:"Those of use, or those of none"`
+	Active *bool `param:"active" doc:"Filter by active tokens"`
 	api.Page
 }
 
@@ -73,7 +73,7 @@ func (s *Server) allDeployTokens(ctx context.Context, as authz.Actor, in deployT
 }
 
 type deployTokensParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	deployTokenFilterParams
 }
 
@@ -86,11 +86,11 @@ func (m memberSource) deployTokens(ctx context.Context, as authz.Actor, in deplo
 }
 
 type createDeployTokenParams struct {
-	ID        string      `param:"id" doc:"Number or full path"`
-	Name      string      `param:"name,required" doc:"What the token is for"`
-	Scopes    api.Strings `param:"scopes,required" values:"read_repository,read_registry,write_registry,read_package_registry,write_package_registry,read_virtual_registry,write_virtual_registry" doc:"What the token permits"`
-	ExpiresAt *time.Time  `param:"expires_at" doc:"When the token expires; a day without a time is its beginning in UTC; never if not given"`
-	Username  string      `param:"username" doc:"Name to sign on with; one made of the number if not given"`
+	ID        string      `param:"id" doc:"ID or URL-encoded path"`
+	Name      string      `param:"name,required" doc:"Name of the token"`
+	Scopes    api.Strings `param:"scopes,required" values:"read_repository,read_registry,write_registry,read_package_registry,write_package_registry,read_virtual_registry,write_virtual_registry" doc:"Scopes of the token"`
+	ExpiresAt *time.Time  `param:"expires_at" doc:"Expiry time; a date is its start in UTC; unset never expires"`
+	Username  string      `param:"username" doc:"Username; generated if not given"`
 }
 
 func (m memberSource) createDeployToken(ctx context.Context, as authz.Actor, p createDeployTokenParams) (deployTokenEntity, error) {

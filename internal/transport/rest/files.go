@@ -27,18 +27,18 @@ import (
 func (s *Server) fileRoutes() []*api.Route {
 	const path = "/projects/:id/repository/files/:file_path"
 	return api.Scoped(nil,
-		api.Get(path, s.file).Doc("Show a file with its content").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
-		api.Get(path+"/raw", s.rawFile).Doc("Give a file as it is").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
-		api.Get(path+"/blame", s.blame).Doc("Show which commit wrote which lines").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
-		api.Post(path, s.createFile).Doc("Create a file").MaxBody(maxFileBody).Needs(authz.PushCode),
-		api.Put(path, s.updateFile).Doc("Change a file").MaxBody(maxFileBody).Needs(authz.PushCode),
-		api.Delete(path, s.deleteFile).Doc("Delete a file").Needs(authz.PushCode),
+		api.Get(path, s.file).Doc("Get a file in a repository").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Get(path+"/raw", s.rawFile).Doc("Get the raw content of a file in a repository").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Get(path+"/blame", s.blame).Doc("Get the blame of a file in a repository").Public().Scope(authz.ScopeReadRepository).Needs(authz.ReadCode),
+		api.Post(path, s.createFile).Doc("Create a file in a repository").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Put(path, s.updateFile).Doc("Update a file in a repository").MaxBody(maxFileBody).Needs(authz.PushCode),
+		api.Delete(path, s.deleteFile).Doc("Delete a file in a repository").Needs(authz.PushCode),
 	)
 }
 
 type filePath struct {
 	projectPath
-	FilePath string `param:"file_path,required,free" doc:"Path of the file, with %2F for slashes"`
+	FilePath string `param:"file_path,required,free" doc:"URL-encoded path of the file"`
 }
 
 // check refuses a path that leaves the repository, whatever is asked of it.
@@ -140,8 +140,8 @@ func headerText(s string) string {
 
 type rawFileParams struct {
 	filePath
-	Ref string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
-	LFS bool   `param:"lfs" doc:"Give what an LFS pointer stands for"`
+	Ref string `param:"ref" doc:"Branch, tag or commit; defaults to the default branch"`
+	LFS bool   `param:"lfs" doc:"Return the LFS object instead of its pointer"`
 }
 
 func (s *Server) rawFile(ctx context.Context, as authz.Actor, in rawFileParams) (api.Content, error) {
@@ -255,28 +255,28 @@ func looksLikeText(head []byte, cut bool) bool {
 type writeFileParams struct {
 	filePath
 	Branch          string  `param:"branch,required" doc:"Branch to commit to"`
-	CommitMessage   string  `param:"commit_message,required" doc:"Message"`
-	StartBranch     string  `param:"start_branch" doc:"Branch that a new branch starts from"`
-	AuthorEmail     string  `param:"author_email" doc:"Address of the author"`
-	AuthorName      string  `param:"author_name" doc:"Name of the author, the caller if absent"`
+	CommitMessage   string  `param:"commit_message,required" doc:"Commit message"`
+	StartBranch     string  `param:"start_branch" doc:"Branch to create the new branch from"`
+	AuthorEmail     string  `param:"author_email" doc:"Email address of the author"`
+	AuthorName      string  `param:"author_name" doc:"Author name; defaults to the current user"`
 	Content         *string `param:"content,required" doc:"Content"`
-	Encoding        string  `param:"encoding" values:"text,base64" default:"text" doc:"How the content is written"`
-	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Whether the file is executable"`
+	Encoding        string  `param:"encoding" values:"text,base64" default:"text" doc:"Encoding: text or base64"`
+	ExecuteFilemode *bool   `param:"execute_filemode" doc:"Enable the execute flag of the file"`
 }
 
 type updateFileParams struct {
 	writeFileParams
-	LastCommitID string `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
+	LastCommitID string `param:"last_commit_id" doc:"Last known commit ID of the file"`
 }
 
 type deleteFileParams struct {
 	filePath
 	Branch        string `param:"branch,required" doc:"Branch to commit to"`
-	CommitMessage string `param:"commit_message,required" doc:"Message"`
-	StartBranch   string `param:"start_branch" doc:"Branch that a new branch starts from"`
-	AuthorEmail   string `param:"author_email" doc:"Address of the author"`
-	AuthorName    string `param:"author_name" doc:"Name of the author, the caller if absent"`
-	LastCommitID  string `param:"last_commit_id" doc:"Refuse when another commit touched the file last"`
+	CommitMessage string `param:"commit_message,required" doc:"Commit message"`
+	StartBranch   string `param:"start_branch" doc:"Branch to create the new branch from"`
+	AuthorEmail   string `param:"author_email" doc:"Email address of the author"`
+	AuthorName    string `param:"author_name" doc:"Author name; defaults to the current user"`
+	LastCommitID  string `param:"last_commit_id" doc:"Last known commit ID of the file"`
 }
 
 type fileInfoEntity struct {

@@ -14,8 +14,8 @@ func (s *Server) forkRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/fork", s.forkProject).Doc("Fork a project").
 			Needs(authz.ForkProject, authz.ReadCode, authz.ReadNamespace, authz.CreateProject, authz.TransferInto),
-		api.Delete("/projects/:id/fork", s.unforkProject).Timed().Doc("End the relation of a fork with its source").Needs(authz.RemoveForkLink),
-		api.Post("/projects/:id/fork/:forked_from_id", s.makeFork).Doc("Say that a project is a fork of another one").
+		api.Delete("/projects/:id/fork", s.unforkProject).Timed().Doc("Delete a fork relationship").Needs(authz.RemoveForkLink),
+		api.Post("/projects/:id/fork/:forked_from_id", s.makeFork).Doc("Create a fork relationship").
 			Needs(authz.RemoveForkLink, authz.ForkProject, authz.ReadCode),
 		api.Get("/projects/:id/forks", s.listForks).Doc("List the forks of a project").Needs(authz.ListProjects).Public(),
 	)
@@ -23,15 +23,15 @@ func (s *Server) forkRoutes() []*api.Route {
 
 type forkParams struct {
 	projectPath
-	Namespace         string        `param:"namespace" doc:"Number or path of the namespace; namespace_id and namespace_path are newer names"`
-	NamespaceID       *namespace.ID `param:"namespace_id" doc:"Number of the namespace, the current user's if not given"`
+	Namespace         string        `param:"namespace" doc:"ID or path of the namespace; use namespace_id or namespace_path instead"`
+	NamespaceID       *namespace.ID `param:"namespace_id" doc:"ID of the namespace; defaults to that of the current user"`
 	NamespacePath     string        `param:"namespace_path" doc:"Path of the namespace"`
-	Name              *string       `param:"name" doc:"Name of the fork, that of the source if not given"`
-	Path              *string       `param:"path" doc:"Path of the fork, that of the source if not given"`
-	Description       *string       `param:"description" doc:"Description of the fork, that of the source if not given"`
-	Visibility        *string       `param:"visibility" values:"private,internal,public" doc:"At most that of the source and of the namespace"`
-	Branches          string        `param:"branches" doc:"The only branch to copy"`
-	DefaultTargetSelf *bool         `param:"mr_default_target_self" doc:"Send merge requests to the fork itself unless they say otherwise"`
+	Name              *string       `param:"name" doc:"Name of the fork; defaults to that of the source project"`
+	Path              *string       `param:"path" doc:"Path of the fork; defaults to that of the source project"`
+	Description       *string       `param:"description" doc:"Description of the fork; defaults to that of the source project"`
+	Visibility        *string       `param:"visibility" values:"private,internal,public" doc:"Visibility; at most that of the source project and the namespace"`
+	Branches          string        `param:"branches" doc:"Branch to fork; defaults to all branches"`
+	DefaultTargetSelf *bool         `param:"mr_default_target_self" doc:"Target the fork itself by default in merge requests"`
 }
 
 func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) (any, error) {
@@ -58,7 +58,7 @@ func (s *Server) unforkProject(ctx context.Context, as authz.Actor, p projectPat
 
 type makeForkParams struct {
 	projectPath
-	Source string `param:"forked_from_id" doc:"Number or full path of the project that it is a fork of"`
+	Source string `param:"forked_from_id" doc:"ID or URL-encoded path of the source project"`
 }
 
 func (s *Server) makeFork(ctx context.Context, as authz.Actor, p makeForkParams) (any, error) {

@@ -13,15 +13,15 @@ import (
 
 func (s *Server) gpgKeyRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List one's own GPG keys").Needs(authz.ManageOwnKey),
-		api.Get("/user/gpg_keys/:key_id", s.getOwnGPGKey).Doc("Get one of one's own GPG keys").Needs(authz.ManageOwnKey),
+		api.Get("/user/gpg_keys", s.listOwnGPGKeys).Doc("List the GPG keys of the current user").Needs(authz.ManageOwnKey),
+		api.Get("/user/gpg_keys/:key_id", s.getOwnGPGKey).Doc("Get a GPG key of the current user").Needs(authz.ManageOwnKey),
 		api.Get("/users/:id/gpg_keys", s.listGPGKeys).Doc("List the GPG keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKeys),
 		api.Get("/users/:id/gpg_keys/:key_id", s.getGPGKey).Doc("Get a GPG key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserGPGKey),
-		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key to one's own account").Needs(authz.AddOwnKey),
-		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Timed().Doc("Delete one of one's own GPG keys").Needs(authz.ManageOwnKey),
-		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke one of one's own GPG keys").Needs(authz.ManageOwnKey).
+		api.Post("/user/gpg_keys", s.createOwnGPGKey).Doc("Add a GPG key of the current user").Needs(authz.AddOwnKey),
+		api.Delete("/user/gpg_keys/:key_id", s.deleteOwnGPGKey).Timed().Doc("Delete a GPG key of the current user").Needs(authz.ManageOwnKey),
+		api.Post("/user/gpg_keys/:key_id/revoke", s.revokeOwnGPGKey).Doc("Revoke a GPG key of the current user").Needs(authz.ManageOwnKey).
 			Status(http.StatusAccepted),
-		api.Post("/users/:id/gpg_keys", s.createGPGKey).Doc("Add a GPG key to a user's account").Needs(authz.AdminUsers),
+		api.Post("/users/:id/gpg_keys", s.createGPGKey).Doc("Add a GPG key of a user").Needs(authz.AdminUsers),
 		api.Delete("/users/:id/gpg_keys/:key_id", s.deleteGPGKey).Timed().Doc("Delete a GPG key of a user").Needs(authz.AdminUsers),
 		api.Post("/users/:id/gpg_keys/:key_id/revoke", s.revokeGPGKey).Doc("Revoke a GPG key of a user").Needs(authz.AdminUsers).
 			Status(http.StatusAccepted),
@@ -50,7 +50,7 @@ func (s *Server) listOwnGPGKeys(ctx context.Context, as authz.Actor, p listOwnKe
 }
 
 type ownGPGKeyPath struct {
-	KeyID gpgkey.ID `param:"key_id" doc:"Number of the key"`
+	KeyID gpgkey.ID `param:"key_id" doc:"ID of the key"`
 }
 
 func (s *Server) getOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPath) (gpgKeyEntity, error) {
@@ -62,7 +62,7 @@ func (s *Server) getOwnGPGKey(ctx context.Context, as authz.Actor, p ownGPGKeyPa
 }
 
 type gpgKeyParams struct {
-	Key string `param:"key,required" doc:"The armoured public key"`
+	Key string `param:"key,required" doc:"ASCII-armored public key"`
 }
 
 func (s *Server) createOwnGPGKey(ctx context.Context, as authz.Actor, p gpgKeyParams) (gpgKeyEntity, error) {
@@ -88,8 +88,8 @@ func (s *Server) listGPGKeys(ctx context.Context, as authz.Actor, p listKeysPara
 }
 
 type gpgKeyPath struct {
-	User  string    `param:"id" doc:"Number or username of the user"`
-	KeyID gpgkey.ID `param:"key_id" doc:"Number of the key"`
+	User  string    `param:"id" doc:"ID or username of the user"`
+	KeyID gpgkey.ID `param:"key_id" doc:"ID of the key"`
 }
 
 func (s *Server) getGPGKey(ctx context.Context, as authz.Actor, p gpgKeyPath) (gpgKeyEntity, error) {

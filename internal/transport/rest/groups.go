@@ -15,38 +15,38 @@ func (s *Server) groupRoutes() []*api.Route {
 		api.Get("/groups", s.listGroups).Doc("List groups").Needs(authz.ListGroups).Public(),
 		api.Post("/groups", s.createGroup).Doc("Create a group").Needs(authz.CreateTopGroup, authz.CreateSubgroup),
 		api.Get("/groups/:id", s.getGroup).Doc("Get a group").Needs(authz.ReadGroup).Public(),
-		api.Put("/groups/:id", s.updateGroup).Timed().Doc("Change a group").Needs(authz.AdminGroup),
+		api.Put("/groups/:id", s.updateGroup).Timed().Doc("Update a group").Needs(authz.AdminGroup),
 		api.Delete("/groups/:id", s.deleteGroup).Timed().Doc("Delete a group").Needs(authz.DeleteGroup).Status(http.StatusAccepted),
-		api.Post("/groups/:id/restore", s.restoreGroup).Doc("Take back the deletion of a group").Needs(authz.DeleteGroup),
-		api.Post("/groups/:id/archive", s.archiveGroup).Doc("Make a group read-only with everything in it").Needs(authz.ArchiveGroup).Status(http.StatusOK),
-		api.Post("/groups/:id/unarchive", s.unarchiveGroup).Doc("Make a group writable again").Needs(authz.ArchiveGroup).Status(http.StatusOK),
+		api.Post("/groups/:id/restore", s.restoreGroup).Doc("Restore a group").Needs(authz.DeleteGroup),
+		api.Post("/groups/:id/archive", s.archiveGroup).Doc("Archive a group").Needs(authz.ArchiveGroup).Status(http.StatusOK),
+		api.Post("/groups/:id/unarchive", s.unarchiveGroup).Doc("Unarchive a group").Needs(authz.ArchiveGroup).Status(http.StatusOK),
 		api.Get("/groups/:id/projects", s.listGroupProjects).Doc("List the projects of a group").Needs(authz.ListProjects).Public(),
-		api.Get("/groups/:id/subgroups", s.listSubgroups).Doc("List the groups directly in a group").Needs(authz.ListGroups).Public(),
-		api.Get("/groups/:id/descendant_groups", s.listDescendants).Doc("List all groups inside a group").Needs(authz.ListGroups).Public(),
+		api.Get("/groups/:id/subgroups", s.listSubgroups).Doc("List the subgroups of a group").Needs(authz.ListGroups).Public(),
+		api.Get("/groups/:id/descendant_groups", s.listDescendants).Doc("List the descendant groups of a group").Needs(authz.ListGroups).Public(),
 	)
 }
 
 // groupPath names a group by its number or its full path.
 type groupPath struct {
-	ID string `param:"id" doc:"Number or full path of the group"`
+	ID string `param:"id" doc:"ID or URL-encoded path of the group"`
 }
 
 // groupFilter are the parameters of every list of groups.
 type groupFilter struct {
-	Statistics     bool              `param:"statistics" doc:"With statistics"`
-	Archived       *bool             `param:"archived" doc:"Only archived groups, or none"`
-	Active         *bool             `param:"active" doc:"Only groups neither archived nor marked for deletion, or only the others"`
-	SkipGroups     api.Ints          `param:"skip_groups" doc:"Numbers of groups to leave out"`
-	AllAvailable   *bool             `param:"all_available" doc:"With groups the current user sees without being a member"`
-	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"By visibility"`
-	Search         string            `param:"search" doc:"Part of a name or path"`
-	Owned          bool              `param:"owned" doc:"Owned by the current user"`
-	OrderBy        string            `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to sort by"`
-	Sort           string            `param:"sort" default:"asc" values:"asc,desc" doc:"Direction"`
-	MinAccessLevel *int              `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Least level of the current user"`
-	MarkedOn       api.Date          `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
-	Attributes     map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key; for administrators"`
-	Custom         bool              `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	Statistics     bool              `param:"statistics" doc:"Include statistics"`
+	Archived       *bool             `param:"archived" doc:"Filter by archived status"`
+	Active         *bool             `param:"active" doc:"Filter by groups that are neither archived nor marked for deletion"`
+	SkipGroups     api.Ints          `param:"skip_groups" doc:"IDs of groups to exclude"`
+	AllAvailable   *bool             `param:"all_available" doc:"Return all groups the current user can see"`
+	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"Filter by visibility"`
+	Search         string            `param:"search" doc:"Search in names and paths"`
+	Owned          bool              `param:"owned" doc:"Return only those owned by the current user"`
+	OrderBy        string            `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to order by"`
+	Sort           string            `param:"sort" default:"asc" values:"asc,desc" doc:"asc or desc"`
+	MinAccessLevel *int              `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Minimum access level of the current user"`
+	MarkedOn       api.Date          `param:"marked_for_deletion_on" doc:"Return items marked for deletion on this date, YYYY-MM-DD"`
+	Attributes     map[string]string `param:"custom_attributes" doc:"Return those with these custom attributes (administrators only)"`
+	Custom         bool              `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
 }
 
 func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
@@ -70,7 +70,7 @@ func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
 type listGroupsParams struct {
 	api.Page
 	groupFilter
-	TopLevelOnly bool `param:"top_level_only" doc:"Only groups that stand in no other"`
+	TopLevelOnly bool `param:"top_level_only" doc:"Return only top-level groups"`
 }
 
 func (s *Server) listGroups(ctx context.Context, as authz.Actor, p listGroupsParams) (api.List[groupEntity], error) {
@@ -146,36 +146,36 @@ func (s *Server) listDescendants(ctx context.Context, as authz.Actor, p listSubg
 type groupParams struct {
 	avatarParam
 	namespace.GroupAttributes
-	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"Who sees the group"`
-	EmailsDisabled *bool             `param:"emails_disabled" doc:"Older opposite of emails_enabled"`
-	Protections    *branchProtection `param:"default_branch_protection_defaults" doc:"The same in detail"`
+	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"Visibility of the group"`
+	EmailsDisabled *bool             `param:"emails_disabled" doc:"Deprecated: use emails_enabled"`
+	Protections    *branchProtection `param:"default_branch_protection_defaults" doc:"Default branch protection options"`
 
-	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Share only with groups inside the top-level group"`
-	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Fork only into the group"`
-	MembershipLock      *bool          `param:"membership_lock" doc:"No members of single projects"`
-	MaxArtifactsSize    *int64         `param:"max_artifacts_size" doc:"Megabytes the artifacts of a job may have"`
-	RunnersMinutes      *int64         `param:"shared_runners_minutes_limit" doc:"Minutes of runners a month; for administrators"`
-	ExtraRunnersMinutes *int64         `param:"extra_shared_runners_minutes_limit" doc:"Minutes beyond that; for administrators"`
-	FileTemplateProject api.Opt[int64] `param:"file_template_project_id" doc:"Project with templates of files"`
-	WikiAccessLevel     *string        `param:"wiki_access_level" values:"disabled,private,enabled" doc:"Who may use the wiki"`
-	IPRanges            *string        `param:"ip_restriction_ranges" doc:"Addresses the group may be reached from"`
-	EmailDomains        *string        `param:"allowed_email_domains_list" doc:"Domains of members' addresses"`
-	GitProtocol         *string        `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Protocols of git"`
-	ShowDiffPreview     *bool          `param:"show_diff_preview_in_email" doc:"Show code in mail about reviews"`
-	MathLimits          *bool          `param:"math_rendering_limits_enabled" doc:"Limit the size of formulas"`
-	LockMathLimits      *bool          `param:"lock_math_rendering_limits_enabled" doc:"For everything inside as well"`
+	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Prevent sharing outside of the group hierarchy"`
+	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Prevent forking outside of the group"`
+	MembershipLock      *bool          `param:"membership_lock" doc:"Prevent adding new members to projects of this group"`
+	MaxArtifactsSize    *int64         `param:"max_artifacts_size" doc:"Maximum size of job artifacts in MB"`
+	RunnersMinutes      *int64         `param:"shared_runners_minutes_limit" doc:"Compute minutes per month (administrators only)"`
+	ExtraRunnersMinutes *int64         `param:"extra_shared_runners_minutes_limit" doc:"Extra compute minutes (administrators only)"`
+	FileTemplateProject api.Opt[int64] `param:"file_template_project_id" doc:"ID of the project with custom file templates"`
+	WikiAccessLevel     *string        `param:"wiki_access_level" values:"disabled,private,enabled" doc:"Access level of the wiki"`
+	IPRanges            *string        `param:"ip_restriction_ranges" doc:"IP addresses or subnets that may access the group, separated by commas"`
+	EmailDomains        *string        `param:"allowed_email_domains_list" doc:"Email domains allowed for members, separated by commas"`
+	GitProtocol         *string        `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Enabled Git access protocol"`
+	ShowDiffPreview     *bool          `param:"show_diff_preview_in_email" doc:"Include diff previews in email notifications"`
+	MathLimits          *bool          `param:"math_rendering_limits_enabled" doc:"Enable math rendering limits"`
+	LockMathLimits      *bool          `param:"lock_math_rendering_limits_enabled" doc:"Lock the setting for all descendant groups"`
 }
 
 // branchProtection says how default branches are protected.
 type branchProtection struct {
-	Push  []protectionLevel `param:"allowed_to_push" json:"allowed_to_push" doc:"Who may push"`
-	Force *bool             `param:"allow_force_push" json:"allow_force_push" doc:"Whether by force"`
-	Merge []protectionLevel `param:"allowed_to_merge" json:"allowed_to_merge" doc:"Who may merge"`
-	First *bool             `param:"developer_can_initial_push" json:"developer_can_initial_push,omitempty" doc:"Let developers push the first commits"`
+	Push  []protectionLevel `param:"allowed_to_push" json:"allowed_to_push" doc:"Users, groups, deploy keys and access levels allowed to push"`
+	Force *bool             `param:"allow_force_push" json:"allow_force_push" doc:"Allow force push"`
+	Merge []protectionLevel `param:"allowed_to_merge" json:"allowed_to_merge" doc:"Users, groups and access levels allowed to merge"`
+	First *bool             `param:"developer_can_initial_push" json:"developer_can_initial_push,omitempty" doc:"Allow Developers to push the initial commit"`
 }
 
 type protectionLevel struct {
-	Level int64 `param:"access_level" values:"0,30,40,60" json:"access_level" doc:"Least access level"`
+	Level int64 `param:"access_level" values:"0,30,40,60" json:"access_level" doc:"Access level"`
 }
 
 func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
@@ -211,8 +211,8 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 
 type createGroupParams struct {
 	Name     string        `param:"name,required" doc:"Name of the group"`
-	Path     string        `param:"path,required" doc:"Last part of its path"`
-	ParentID *namespace.ID `param:"parent_id" doc:"Group it stands in, none for a top-level group"`
+	Path     string        `param:"path,required" doc:"Path"`
+	ParentID *namespace.ID `param:"parent_id" doc:"ID of the parent group; unset for a top-level group"`
 	groupParams
 }
 
@@ -238,8 +238,8 @@ func (s *Server) createGroup(ctx context.Context, as authz.Actor, p createGroupP
 
 type getGroupParams struct {
 	groupPath
-	Custom   bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
-	Projects bool `param:"with_projects" default:"true" doc:"With its projects, 100 at most"`
+	Custom   bool `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
+	Projects bool `param:"with_projects" default:"true" doc:"Include the projects of the group, at most 100"`
 }
 
 func (s *Server) getGroup(ctx context.Context, as authz.Actor, p getGroupParams) (*groupDetails, error) {
@@ -253,7 +253,7 @@ func (s *Server) getGroup(ctx context.Context, as authz.Actor, p getGroupParams)
 type updateGroupParams struct {
 	groupPath
 	Name *string `param:"name" doc:"Name of the group"`
-	Path *string `param:"path" doc:"Last part of its path"`
+	Path *string `param:"path" doc:"Path"`
 	groupParams
 }
 
@@ -279,8 +279,8 @@ func (s *Server) updateGroup(ctx context.Context, as authz.Actor, p updateGroupP
 
 type deleteGroupParams struct {
 	groupPath
-	Permanently bool   `param:"permanently_remove" doc:"Delete a marked subgroup now"`
-	FullPath    string `param:"full_path" doc:"Path of the group, with permanently_remove"`
+	Permanently bool   `param:"permanently_remove" doc:"Delete a subgroup that is marked for deletion at once"`
+	FullPath    string `param:"full_path" doc:"Full path of the group; required with permanently_remove"`
 }
 
 func (s *Server) deleteGroup(ctx context.Context, as authz.Actor, p deleteGroupParams) (accepted, error) {
@@ -318,9 +318,9 @@ type listGroupProjectsParams struct {
 	groupPath
 	api.Page
 	projectFilter
-	WithShared       bool `param:"with_shared" default:"true" doc:"With projects the group is invited to"`
-	IncludeSubgroups bool `param:"include_subgroups" doc:"With projects of subgroups"`
-	IncludeAncestors bool `param:"include_ancestor_groups" doc:"With projects of the groups above"`
+	WithShared       bool `param:"with_shared" default:"true" doc:"Include projects shared with the group"`
+	IncludeSubgroups bool `param:"include_subgroups" doc:"Include projects of subgroups"`
+	IncludeAncestors bool `param:"include_ancestor_groups" doc:"Include projects of ancestor groups"`
 }
 
 func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGroupProjectsParams) (api.List[any], error) {

@@ -12,7 +12,7 @@ func (s *Server) impersonationTokenRoutes() []*api.Route {
 	const path = "/users/:user_id/impersonation_tokens"
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get(path, s.impersonationTokens).Doc("List the impersonation tokens of a user").Needs(authz.AdminUsers),
-		api.Post(path, s.createImpersonationToken).Doc("Create a token to act as a user").Needs(authz.AdminUsers),
+		api.Post(path, s.createImpersonationToken).Doc("Create an impersonation token of a user").Needs(authz.AdminUsers),
 		api.Get(path+"/:impersonation_token_id", s.impersonationToken).Doc("Get an impersonation token of a user").Needs(authz.AdminUsers),
 		api.Delete(path+"/:impersonation_token_id", s.revokeImpersonationToken).Timed().Doc("Revoke an impersonation token of a user").Needs(authz.AdminUsers),
 	)
@@ -29,8 +29,8 @@ func (s *Server) impersonation(t *account.Token, key string) impersonationTokenE
 }
 
 type impersonationTokensParams struct {
-	UserID string `param:"user_id" doc:"Number of the user"`
-	State  string `param:"state" default:"all" values:"all,active,inactive" doc:"Those of use, those of none, or all"`
+	UserID string `param:"user_id" doc:"ID of the user"`
+	State  string `param:"state" default:"all" values:"all,active,inactive" doc:"active, inactive or all"`
 	api.Page
 }
 
@@ -50,11 +50,11 @@ func (s *Server) impersonationTokens(ctx context.Context, as authz.Actor, p impe
 }
 
 type createImpersonationTokenParams struct {
-	UserID      string      `param:"user_id" doc:"Number of the user"`
-	Name        string      `param:"name,required" doc:"What the token is for"`
-	Description *string     `param:"description" doc:"More about it"`
-	Scopes      api.Strings `param:"scopes,required" doc:"What the token permits"`
-	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+	UserID      string      `param:"user_id" doc:"ID of the user"`
+	Name        string      `param:"name,required" doc:"Name of the token"`
+	Description *string     `param:"description" doc:"Description"`
+	Scopes      api.Strings `param:"scopes,required" doc:"Scopes of the token"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"Expiry date, YYYY-MM-DD; defaults to one year from now"`
 }
 
 func (s *Server) createImpersonationToken(ctx context.Context, as authz.Actor, p createImpersonationTokenParams) (impersonationTokenEntity, error) {
@@ -74,8 +74,8 @@ func (s *Server) createImpersonationToken(ctx context.Context, as authz.Actor, p
 }
 
 type impersonationTokenPath struct {
-	UserID  string          `param:"user_id" doc:"Number of the user"`
-	TokenID account.TokenID `param:"impersonation_token_id" doc:"Number of the token"`
+	UserID  string          `param:"user_id" doc:"ID of the user"`
+	TokenID account.TokenID `param:"impersonation_token_id" doc:"ID of the token"`
 }
 
 func (s *Server) impersonationToken(ctx context.Context, as authz.Actor, p impersonationTokenPath) (impersonationTokenEntity, error) {

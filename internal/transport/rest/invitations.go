@@ -31,10 +31,10 @@ func (s *Server) invitationRoutes() []*api.Route {
 	} {
 		m := kind.source
 		out = append(out,
-			api.Get(kind.prefix, m.listInvitations).Doc("List the addresses invited into "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix, m.invite).Doc("Invite people into "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:email", m.changeInvitation).Timed().Doc("Change the invitation of an address").Needs(kind.admin),
-			api.Delete(kind.prefix+"/:email", m.uninvite).Timed().Doc("Take the invitation of an address back").Needs(kind.admin),
+			api.Get(kind.prefix, m.listInvitations).Doc("List the invitations to "+kind.noun).Needs(kind.admin),
+			api.Post(kind.prefix, m.invite).Doc("Create invitations to "+kind.noun).Needs(kind.admin),
+			api.Put(kind.prefix+"/:email", m.changeInvitation).Timed().Doc("Update an invitation").Needs(kind.admin),
+			api.Delete(kind.prefix+"/:email", m.uninvite).Timed().Doc("Delete an invitation").Needs(kind.admin),
 		)
 	}
 	out = append(out, api.Post("/projects/:id/import_project_members/:project_id", s.importMembers).
@@ -77,9 +77,9 @@ func (s *Server) invitations(ctx context.Context, list []namespace.Invitation) (
 }
 
 type listInvitationsParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
-	Query string `param:"query" doc:"Part of an address"`
+	Query string `param:"query" doc:"Search in email addresses"`
 }
 
 func (m memberSource) listInvitations(ctx context.Context, as authz.Actor, p listInvitationsParams) (api.List[invitationEntity], error) {
@@ -100,13 +100,13 @@ func (m memberSource) listInvitations(ctx context.Context, as authz.Actor, p lis
 }
 
 type inviteParams struct {
-	ID      string      `param:"id" doc:"Number or full path"`
-	Level   int         `param:"access_level,required" doc:"Role"`
-	Emails  api.Strings `param:"email" doc:"Address to invite, or several with commas"`
-	UserIDs api.Strings `param:"user_id" doc:"Number of a user to add, or several with commas"`
+	ID      string      `param:"id" doc:"ID or URL-encoded path"`
+	Level   int         `param:"access_level,required" doc:"Access level"`
+	Emails  api.Strings `param:"email" doc:"Email address, or several separated by commas"`
+	UserIDs api.Strings `param:"user_id" doc:"ID of the user, or several separated by commas"`
 	_       struct{}    `atleastone:"email,user_id"`
-	Expires api.Date    `param:"expires_at" doc:"Last day of the membership"`
-	Source  string      `param:"invite_source" doc:"Where the invitation was made"`
+	Expires api.Date    `param:"expires_at" doc:"Expiry date of the membership, YYYY-MM-DD"`
+	Source  string      `param:"invite_source" doc:"Source of the invitation"`
 }
 
 func (m memberSource) invite(ctx context.Context, as authz.Actor, p inviteParams) (memberOutcome, error) {
@@ -156,14 +156,14 @@ func (m memberSource) invite(ctx context.Context, as authz.Actor, p inviteParams
 
 // invitationPath names an invitation by place and address.
 type invitationPath struct {
-	ID    string `param:"id" doc:"Number or full path"`
-	Email string `param:"email" doc:"Address"`
+	ID    string `param:"id" doc:"ID or URL-encoded path"`
+	Email string `param:"email" doc:"Email address"`
 }
 
 type changeInvitationParams struct {
 	invitationPath
-	Level   *int              `param:"access_level" doc:"Role"`
-	Expires api.Opt[api.Date] `param:"expires_at" doc:"Last day of the membership"`
+	Level   *int              `param:"access_level" doc:"Access level"`
+	Expires api.Opt[api.Date] `param:"expires_at" doc:"Expiry date of the membership, YYYY-MM-DD"`
 }
 
 func (m memberSource) changeInvitation(ctx context.Context, as authz.Actor, p changeInvitationParams) (invitationEntity, error) {
@@ -204,7 +204,7 @@ func (m memberSource) uninvite(ctx context.Context, as authz.Actor, p invitation
 
 type importMembersParams struct {
 	projectPath
-	From string `param:"project_id" doc:"Number or full path of the project to take them from"`
+	From string `param:"project_id" doc:"ID or URL-encoded path of the project to import members from"`
 }
 
 func (s *Server) importMembers(ctx context.Context, as authz.Actor, p importMembersParams) (memberOutcome, error) {

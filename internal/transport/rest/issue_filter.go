@@ -14,39 +14,39 @@ import (
 // issueFilterParams are what lists and statistics of issues filter by.
 type issueFilterParams struct {
 	State            string       `param:"state" values:"opened,closed,all" default:"all" doc:"State"`
-	Labels           api.Strings  `param:"labels" doc:"Titles of labels, all of which an issue has; None or Any"`
+	Labels           api.Strings  `param:"labels" doc:"Return issues with all of these labels, separated by commas; None or Any"`
 	Milestone        string       `param:"milestone" doc:"Title of the milestone; None or Any"`
-	MilestoneID      string       `param:"milestone_id" values:"None,Any,Upcoming,Started" doc:"Kind of milestone"`
-	IIDs             api.Ints     `param:"iids" doc:"Numbers in the project"`
-	Search           string       `param:"search" doc:"Words in title or description"`
-	In               string       `param:"in" doc:"Where to search: title, description, or both with a comma"`
+	MilestoneID      string       `param:"milestone_id" values:"None,Any,Upcoming,Started" doc:"Milestone timebox: None, Any, Upcoming or Started"`
+	IIDs             api.Ints     `param:"iids" doc:"Internal IDs"`
+	Search           string       `param:"search" doc:"Search in titles and descriptions"`
+	In               string       `param:"in" doc:"Search scope: title, description, or both separated by a comma"`
 	AuthorID         *int64       `param:"author_id" doc:"Author"`
 	AuthorUsername   string       `param:"author_username" doc:"Author"`
-	AssigneeID       api.IDOrWord `param:"assignee_id" doc:"Assignee; None or Any"`
+	AssigneeID       api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID, None or Any"`
 	AssigneeUsername api.Strings  `param:"assignee_username" doc:"Assignee"`
-	ClosedByID       *int64       `param:"closed_by_id" doc:"Who closed it"`
-	CreatedAfter     *time.Time   `param:"created_after" doc:"Made at this time or later"`
-	CreatedBefore    *time.Time   `param:"created_before" doc:"Made at this time or earlier"`
-	UpdatedAfter     *time.Time   `param:"updated_after" doc:"Changed last at this time or later"`
-	UpdatedBefore    *time.Time   `param:"updated_before" doc:"Changed last at this time or earlier"`
-	DueDate          string       `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"When it is due"`
+	ClosedByID       *int64       `param:"closed_by_id" doc:"Return issues closed by this user ID"`
+	CreatedAfter     *time.Time   `param:"created_after" doc:"Return items created on or after this time"`
+	CreatedBefore    *time.Time   `param:"created_before" doc:"Return items created on or before this time"`
+	UpdatedAfter     *time.Time   `param:"updated_after" doc:"Return projects updated on or after this time"`
+	UpdatedBefore    *time.Time   `param:"updated_before" doc:"Return projects updated on or before this time"`
+	DueDate          string       `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
 	Confidential     *bool        `param:"confidential" doc:"Confidential or not"`
-	Reaction         string       `param:"my_reaction_emoji" doc:"The caller's own reaction; None or Any"`
-	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Type"`
-	Weight           api.IDOrWord `param:"weight" doc:"Weight; None or Any"`
-	Scope            string       `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"Whose issues"`
-	NonArchived      *bool        `param:"non_archived" doc:"Leave out archived projects"`
-	Not              issueNot     `param:"not" doc:"Properties that issues do not have"`
+	Reaction         string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
+	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
+	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
+	Scope            string       `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"created_by_me, assigned_to_me or all"`
+	NonArchived      *bool        `param:"non_archived" doc:"Return only issues of projects that are not archived"`
+	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
 	_                struct{}     `exclusive:"milestone_id,milestone"`
 	_                struct{}     `exclusive:"author_id,author_username"`
 	_                struct{}     `exclusive:"assignee_id,assignee_username"`
 }
 
 type issueNot struct {
-	Labels           api.Strings `param:"labels" doc:"Titles of labels"`
-	Milestone        string      `param:"milestone" doc:"Title of a milestone"`
-	MilestoneID      string      `param:"milestone_id" values:"Upcoming,Started" doc:"Kind of milestone"`
-	IIDs             api.Ints    `param:"iids" doc:"Numbers in the project"`
+	Labels           api.Strings `param:"labels" doc:"Label names, separated by commas"`
+	Milestone        string      `param:"milestone" doc:"Title of the milestone"`
+	MilestoneID      string      `param:"milestone_id" values:"Upcoming,Started" doc:"Milestone timebox: None, Any, Upcoming or Started"`
+	IIDs             api.Ints    `param:"iids" doc:"Internal IDs"`
 	AuthorID         *int64      `param:"author_id" doc:"Author"`
 	AuthorUsername   string      `param:"author_username" doc:"Author"`
 	AssigneeID       *int64      `param:"assignee_id" doc:"Assignee"`

@@ -16,16 +16,16 @@ import (
 func (s *Server) issueRoutes() []*api.Route {
 	const path = "/projects/:id/issues"
 	return api.Scoped(nil,
-		api.Get("/issues", s.allIssues).Doc("List issues of all projects").Needs(authz.ListOwnIssues).RateIf("search", limit.Search),
-		api.Get("/issues/:id", s.anyIssue).Doc("Show the issue with an id").Needs(authz.ReadAnyIssue),
-		api.Get("/issues_statistics", s.allIssueStatistics).Doc("Count issues of all projects").Needs(authz.ListOwnIssues),
+		api.Get("/issues", s.allIssues).Doc("List issues").Needs(authz.ListOwnIssues).RateIf("search", limit.Search),
+		api.Get("/issues/:id", s.anyIssue).Doc("Get an issue by its ID").Needs(authz.ReadAnyIssue),
+		api.Get("/issues_statistics", s.allIssueStatistics).Doc("Get issue statistics").Needs(authz.ListOwnIssues),
 		api.Get("/groups/:id/issues", s.groupIssues).Doc("List issues of a group").Public().Needs(authz.ReadGroup).RateIf("search", limit.Search),
-		api.Get("/groups/:id/issues_statistics", s.groupIssueStatistics).Doc("Count issues of a group").Public().Needs(authz.ReadGroup),
+		api.Get("/groups/:id/issues_statistics", s.groupIssueStatistics).Doc("Get issue statistics of a group").Public().Needs(authz.ReadGroup),
 		api.Get(path, s.projectIssues).Doc("List issues of a project").Public().Needs(authz.ReadIssue).RateIf("search", limit.Search),
-		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Count issues of a project").Public().Needs(authz.ReadIssue),
-		api.Get(path+"/:issue_iid", s.issue).Doc("Show an issue").Public().Needs(authz.ReadIssue),
+		api.Get("/projects/:id/issues_statistics", s.projectIssueStatistics).Doc("Get issue statistics of a project").Public().Needs(authz.ReadIssue),
+		api.Get(path+"/:issue_iid", s.issue).Doc("Get an issue").Public().Needs(authz.ReadIssue),
 		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate(limit.IssuesCreate),
-		api.Put(path+"/:issue_iid", s.updateIssue).Timed().Doc("Change an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
+		api.Put(path+"/:issue_iid", s.updateIssue).Timed().Doc("Update an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
 		api.Delete(path+"/:issue_iid", s.deleteIssue).Timed().Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
 	)
 }
@@ -33,9 +33,9 @@ func (s *Server) issueRoutes() []*api.Route {
 // issueListParams are what all lists of issues take.
 type issueListParams struct {
 	issueFilterParams
-	OrderBy string `param:"order_by" values:"created_at,due_date,label_priority,milestone_due,popularity,priority,relative_position,title,updated_at,weight" default:"created_at" doc:"Sort by this"`
-	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
-	Details bool   `param:"with_labels_details" default:"false" doc:"Show labels with all they have"`
+	OrderBy string `param:"order_by" values:"created_at,due_date,label_priority,milestone_due,popularity,priority,relative_position,title,updated_at,weight" default:"created_at" doc:"Column to order by"`
+	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
+	Details bool   `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
 	api.Page
 }
 
@@ -80,7 +80,7 @@ func (s *Server) allIssues(ctx context.Context, as authz.Actor, in issueListPara
 }
 
 type groupIssuesParams struct {
-	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 	issueListParams
 }
 
@@ -143,7 +143,7 @@ func (s *Server) allIssueStatistics(ctx context.Context, as authz.Actor, in issu
 }
 
 type groupStatisticsParams struct {
-	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 	issueFilterParams
 }
 
@@ -190,7 +190,7 @@ func (s *Server) oneIssue(ctx context.Context, as authz.Actor, p *project.Projec
 }
 
 type anyIssueParams struct {
-	ID issue.ID `param:"id,required" doc:"Id of the issue among all"`
+	ID issue.ID `param:"id,required" doc:"ID of the issue"`
 }
 
 func (s *Server) anyIssue(ctx context.Context, as authz.Actor, in anyIssueParams) (issueEntity, error) {
@@ -204,7 +204,7 @@ func (s *Server) anyIssue(ctx context.Context, as authz.Actor, in anyIssueParams
 
 type issuePath struct {
 	projectPath
-	IID issue.IID `param:"issue_iid,required" doc:"Number of the issue in the project"`
+	IID issue.IID `param:"issue_iid,required" doc:"Internal ID of the issue"`
 }
 
 func (s *Server) issue(ctx context.Context, as authz.Actor, in issuePath) (issueEntity, error) {
@@ -218,16 +218,16 @@ func (s *Server) issue(ctx context.Context, as authz.Actor, in issuePath) (issue
 
 // issueFields are what both creation and change take.
 type issueFields struct {
-	Description      *string           `param:"description" chars:"1048576" doc:"Text in Markdown"`
-	AssigneeID       *int64            `param:"assignee_id" doc:"Who works on it; 0 for nobody"`
-	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"Who works on it; 0 or nothing for nobody"`
+	Description      *string           `param:"description" chars:"1048576" doc:"Description in Markdown"`
+	AssigneeID       *int64            `param:"assignee_id" doc:"ID of the assignee; 0 unassigns"`
+	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"IDs of the assignees; 0 or empty unassigns all"`
 	MilestoneID      *int64            `param:"milestone_id" doc:"Milestone"`
-	DueDate          api.Opt[api.Date] `param:"due_date" doc:"Day on which it is due, YYYY-MM-DD"`
-	Confidential     *bool             `param:"confidential" doc:"Show it to planners, author and assignees only"`
-	DiscussionLocked *bool             `param:"discussion_locked" doc:"Let only members discuss it"`
-	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Type"`
+	DueDate          api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD"`
+	Confidential     *bool             `param:"confidential" doc:"Confidential: visible to Planner and above, the author and assignees"`
+	DiscussionLocked *bool             `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
+	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
-	CreatedAt        *time.Time        `param:"created_at" doc:"When it was made; for administrators and owners"`
+	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only)"`
 }
 
 // assignees joins the two parameters; nil where neither was sent.
@@ -245,8 +245,8 @@ func (f *issueFields) assignees() *[]authz.UserID {
 type createIssueParams struct {
 	projectPath
 	Title  string      `param:"title,required" doc:"Title"`
-	IID    int64       `param:"iid" doc:"Number in the project; for administrators and owners"`
-	Labels api.Strings `param:"labels" doc:"Titles of labels; unknown ones are made"`
+	IID    int64       `param:"iid" doc:"Internal ID in the project (administrators and Owners only)"`
+	Labels api.Strings `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
 	issueFields
 }
 
@@ -272,11 +272,11 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 type updateIssueParams struct {
 	issuePath
 	Title        *string     `param:"title" doc:"Title"`
-	StateEvent   string      `param:"state_event" values:"reopen,close" doc:"Open or close it"`
-	Labels       api.Strings `param:"labels" doc:"Titles of all labels; empty for none"`
-	AddLabels    api.Strings `param:"add_labels" doc:"Titles of labels to add"`
-	RemoveLabels api.Strings `param:"remove_labels" doc:"Titles of labels to take away"`
-	UpdatedAt    *time.Time  `param:"updated_at" doc:"When it was changed; for administrators and owners"`
+	StateEvent   string      `param:"state_event" values:"reopen,close" doc:"close or reopen"`
+	Labels       api.Strings `param:"labels" doc:"Label names, separated by commas; empty removes all"`
+	AddLabels    api.Strings `param:"add_labels" doc:"Label names to add, separated by commas"`
+	RemoveLabels api.Strings `param:"remove_labels" doc:"Label names to remove, separated by commas"`
+	UpdatedAt    *time.Time  `param:"updated_at" doc:"Update time (administrators and Owners only)"`
 	issueFields
 	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight"`
 }

@@ -14,16 +14,16 @@ import (
 
 func (s *Server) keyRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/user/keys", s.listOwnKeys).Doc("List one's own SSH keys").Needs(authz.ManageOwnKey),
-		api.Get("/user/keys/:key_id", s.getOwnKey).Doc("Get one of one's own SSH keys").Needs(authz.ManageOwnKey),
+		api.Get("/user/keys", s.listOwnKeys).Doc("List the SSH keys of the current user").Needs(authz.ManageOwnKey),
+		api.Get("/user/keys/:key_id", s.getOwnKey).Doc("Get an SSH key of the current user").Needs(authz.ManageOwnKey),
 		api.Get("/users/:id/keys", s.listKeys).Doc("List the SSH keys of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKeys),
 		api.Get("/users/:id/keys/:key_id", s.getKey).Doc("Get an SSH key of a user").Needs(authz.ReadUserKeys).Public().Rate(limit.UserSSHKey),
-		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key to one's own account").Needs(authz.AddOwnKey),
-		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Timed().Doc("Delete one of one's own SSH keys").Needs(authz.ManageOwnKey),
-		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key to a user's account").Needs(authz.AdminUsers),
+		api.Post("/user/keys", s.createOwnKey).Doc("Add an SSH key of the current user").Needs(authz.AddOwnKey),
+		api.Delete("/user/keys/:key_id", s.deleteOwnKey).Timed().Doc("Delete an SSH key of the current user").Needs(authz.ManageOwnKey),
+		api.Post("/users/:id/keys", s.createKey).Doc("Add an SSH key of a user").Needs(authz.AdminUsers),
 		api.Delete("/users/:id/keys/:key_id", s.deleteKey).Timed().Doc("Delete an SSH key of a user").Needs(authz.AdminUsers),
-		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
-		api.Get("/keys", s.lookUpFingerprint).Doc("Get the SSH key with a fingerprint, with its user").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
+		api.Get("/keys/:id", s.lookUpKey).Doc("Get an SSH key and its user by ID").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
+		api.Get("/keys", s.lookUpFingerprint).Doc("Get an SSH key and its user by fingerprint").Needs(authz.LookUpKey, authz.ReadUser).Scope(),
 	)
 }
 
@@ -84,7 +84,7 @@ func (s *Server) listOwnKeys(ctx context.Context, as authz.Actor, p listOwnKeysP
 }
 
 type ownKeyPath struct {
-	KeyID sshkey.ID `param:"key_id" doc:"Number of the key"`
+	KeyID sshkey.ID `param:"key_id" doc:"ID of the key"`
 }
 
 func (s *Server) getOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (keyEntity, error) {
@@ -96,10 +96,10 @@ func (s *Server) getOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath) (k
 }
 
 type keyParams struct {
-	Title     string     `param:"title,required" doc:"What the key is called, 255 characters at most"`
-	Key       string     `param:"key,required" doc:"The key as ssh-keygen writes it"`
-	ExpiresAt *time.Time `param:"expires_at" doc:"From when on the key is of no use; never if not given"`
-	UsageType string     `param:"usage_type" default:"auth_and_signing" values:"auth,signing,auth_and_signing" doc:"What the key is good for"`
+	Title     string     `param:"title,required" doc:"Title, at most 255 characters"`
+	Key       string     `param:"key,required" doc:"Public SSH key"`
+	ExpiresAt *time.Time `param:"expires_at" doc:"Expiry time of the key; unset never expires"`
+	UsageType string     `param:"usage_type" default:"auth_and_signing" values:"auth,signing,auth_and_signing" doc:"Usage type of the key"`
 }
 
 func (p keyParams) input() sshkey.Input {
@@ -119,7 +119,7 @@ func (s *Server) deleteOwnKey(ctx context.Context, as authz.Actor, p ownKeyPath)
 }
 
 type listKeysParams struct {
-	User string `param:"id" doc:"Number or username of the user"`
+	User string `param:"id" doc:"ID or username of the user"`
 	api.Page
 }
 
@@ -128,8 +128,8 @@ func (s *Server) listKeys(ctx context.Context, as authz.Actor, p listKeysParams)
 }
 
 type keyPath struct {
-	User  string    `param:"id" doc:"Number or username of the user"`
-	KeyID sshkey.ID `param:"key_id" doc:"Number of the key"`
+	User  string    `param:"id" doc:"ID or username of the user"`
+	KeyID sshkey.ID `param:"key_id" doc:"ID of the key"`
 }
 
 func (s *Server) getKey(ctx context.Context, as authz.Actor, p keyPath) (keyEntity, error) {
@@ -171,7 +171,7 @@ func (s *Server) deleteKey(ctx context.Context, as authz.Actor, p deleteKeyParam
 }
 
 type lookUpKeyParams struct {
-	ID sshkey.ID `param:"id" doc:"Number of the key"`
+	ID sshkey.ID `param:"id" doc:"ID of the key"`
 }
 
 func (s *Server) lookUpKey(ctx context.Context, as authz.Actor, p lookUpKeyParams) (keyEntity, error) {
@@ -183,7 +183,7 @@ func (s *Server) lookUpKey(ctx context.Context, as authz.Actor, p lookUpKeyParam
 }
 
 type fingerprintParams struct {
-	Fingerprint string `param:"fingerprint,required" doc:"SHA256:..., percent-encoded, or sixteen pairs of digits joined by colons"`
+	Fingerprint string `param:"fingerprint,required" doc:"Fingerprint: URL-encoded SHA256:..., or MD5 as sixteen pairs of digits joined by colons"`
 }
 
 func (s *Server) lookUpFingerprint(ctx context.Context, as authz.Actor, p fingerprintParams) (keyEntity, error) {

@@ -37,29 +37,29 @@ func (s *Server) labelRoutes() []*api.Route {
 func (h labelHandlers) routes(path, of string) []*api.Route {
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the labels of a " + of).Public().Needs(authz.ReadLabel),
-		api.Get(path+"/:name", h.get).Doc("Show a label of a " + of).Public().Needs(authz.ReadLabel),
+		api.Get(path+"/:name", h.get).Doc("Get a label of a " + of).Public().Needs(authz.ReadLabel),
 		api.Post(path, h.create).Doc("Create a label in a " + of).Needs(authz.AdminLabel),
-		api.Put(path+"/:name", h.update).Timed().Doc("Change a label of a " + of).Needs(authz.AdminLabel),
-		api.Put(path, h.updateNamed).Timed().Doc("Change the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+		api.Put(path+"/:name", h.update).Timed().Doc("Update a label of a " + of).Needs(authz.AdminLabel),
+		api.Put(path, h.updateNamed).Timed().Doc("Update a label named by parameters").Needs(authz.AdminLabel).Deprecated(),
 		api.Delete(path+"/:name", h.delete).Timed().Doc("Delete a label of a " + of).Needs(authz.AdminLabel),
-		api.Delete(path, h.deleteNamed).Timed().Doc("Delete the label that the parameters name").Needs(authz.AdminLabel).Deprecated(),
+		api.Delete(path, h.deleteNamed).Timed().Doc("Delete a label named by parameters").Needs(authz.AdminLabel).Deprecated(),
 	}
 }
 
 type labelOwner struct {
-	ID string `param:"id,required" doc:"Id of the project or group, or its path with %2F for slashes"`
+	ID string `param:"id,required" doc:"ID or URL-encoded path of the project or group"`
 }
 
 type labelPath struct {
 	labelOwner
-	Name string `param:"name,required,free" doc:"Id or title of the label"`
+	Name string `param:"name,required,free" doc:"ID or title of the label"`
 }
 
 type listLabelsParams struct {
 	labelOwner
-	WithCounts    bool   `param:"with_counts" default:"false" doc:"Say how often each label is used"`
-	WithAncestors bool   `param:"include_ancestor_groups" default:"true" doc:"Include the labels of groups above"`
-	Search        string `param:"search" doc:"Part of title or description"`
+	WithCounts    bool   `param:"with_counts" default:"false" doc:"Include issue and merge request counts"`
+	WithAncestors bool   `param:"include_ancestor_groups" default:"true" doc:"Include labels of ancestor groups"`
+	Search        string `param:"search" doc:"Search in titles and descriptions"`
 	api.Page
 }
 
@@ -106,9 +106,9 @@ func (h labelHandlers) get(ctx context.Context, as authz.Actor, in labelPath) (l
 type createLabelParams struct {
 	labelOwner
 	Name        string  `param:"name,required" doc:"Title"`
-	Color       string  `param:"color,required" doc:"Colour as #RRGGBB or by its CSS name"`
-	Description *string `param:"description" doc:"What the label is for"`
-	Priority    *int64  `param:"priority" min:"0" doc:"Rank among the project's labels, the lowest first"`
+	Color       string  `param:"color,required" doc:"Color as #RRGGBB or a CSS color name"`
+	Description *string `param:"description" doc:"Description of the label"`
+	Priority    *int64  `param:"priority" min:"0" doc:"Priority of the label; null for none"`
 }
 
 func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabelParams) (labelEntity, error) {
@@ -128,9 +128,9 @@ func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabe
 
 type labelChanges struct {
 	NewName     *string        `param:"new_name" doc:"New title"`
-	Color       *string        `param:"color" doc:"New colour"`
+	Color       *string        `param:"color" doc:"New color"`
 	Description *string        `param:"description" doc:"New description"`
-	Priority    api.Opt[int64] `param:"priority" min:"0" doc:"New rank; null takes it away"`
+	Priority    api.Opt[int64] `param:"priority" min:"0" doc:"New priority; null removes it"`
 	_           struct{}       `atleastone:"new_name,color,description,priority"`
 }
 
@@ -161,7 +161,7 @@ func (h labelHandlers) update(ctx context.Context, as authz.Actor, in updateLabe
 
 // namedLabel names a label beside the other parameters.
 type namedLabel struct {
-	LabelID *int64   `param:"label_id" doc:"Id of the label"`
+	LabelID *int64   `param:"label_id" doc:"ID of the label"`
 	Name    *string  `param:"name" doc:"Title of the label"`
 	_       struct{} `exactlyone:"label_id,name"`
 }

@@ -33,11 +33,11 @@ func (s *Server) memberRoutes() []*api.Route {
 		m := kind.source
 		out = append(out,
 			api.Get(kind.prefix, m.list).Doc("List the direct members of "+kind.noun).Needs(kind.read).Public(),
-			api.Get(kind.prefix+"/all", m.listAll).Doc("List everybody who belongs to "+kind.noun).Needs(kind.read).Public(),
+			api.Get(kind.prefix+"/all", m.listAll).Doc("List the direct, inherited and invited members of "+kind.noun).Needs(kind.read).Public(),
 			api.Get(kind.prefix+"/:user_id", m.get).Doc("Get a direct member of "+kind.noun).Needs(kind.read).Public(),
-			api.Get(kind.prefix+"/all/:user_id", m.getAll).Doc("Get somebody who belongs to "+kind.noun).Needs(kind.read).Public(),
+			api.Get(kind.prefix+"/all/:user_id", m.getAll).Doc("Get a direct, inherited or invited member of "+kind.noun).Needs(kind.read).Public(),
 			api.Post(kind.prefix, m.add).Doc("Add a member to "+kind.noun).Needs(kind.admin),
-			api.Put(kind.prefix+"/:user_id", m.change).Timed().Doc("Change a member of "+kind.noun).Needs(kind.admin),
+			api.Put(kind.prefix+"/:user_id", m.change).Timed().Doc("Update a member of "+kind.noun).Needs(kind.admin),
 			api.Delete(kind.prefix+"/:user_id", m.remove).Timed().Doc("Remove a member from "+kind.noun).Needs(kind.admin, kind.read),
 		)
 	}
@@ -61,17 +61,17 @@ func (m memberSource) place(ctx context.Context, as authz.Actor, ref string) (na
 }
 
 type listMembersParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
-	Query        string   `param:"query" doc:"Part of a name or username"`
-	UserIDs      api.Ints `param:"user_ids" doc:"Only these users"`
-	SkipUsers    api.Ints `param:"skip_users" doc:"None of these users"`
-	ShowSeatInfo bool     `param:"show_seat_info" doc:"Say who uses a seat"`
+	Query        string   `param:"query" doc:"Search in names and usernames"`
+	UserIDs      api.Ints `param:"user_ids" doc:"IDs of users to return"`
+	SkipUsers    api.Ints `param:"skip_users" doc:"IDs of users to exclude"`
+	ShowSeatInfo bool     `param:"show_seat_info" doc:"Include is_using_seat"`
 }
 
 type listAllMembersParams struct {
 	listMembersParams
-	State string `param:"state" values:"awaiting,active" doc:"Those whose membership counts, or those who wait for it"`
+	State string `param:"state" values:"awaiting,active" doc:"awaiting or active"`
 }
 
 func (m memberSource) list(ctx context.Context, as authz.Actor, p listMembersParams) (api.List[memberEntity], error) {
@@ -116,8 +116,8 @@ func memberIDs(list api.Ints) []authz.UserID {
 
 // memberPath names a member by place and number.
 type memberPath struct {
-	ID     string       `param:"id" doc:"Number or full path"`
-	UserID authz.UserID `param:"user_id" doc:"Number of the user"`
+	ID     string       `param:"id" doc:"ID or URL-encoded path"`
+	UserID authz.UserID `param:"user_id" doc:"ID of the user"`
 }
 
 func (m memberSource) get(ctx context.Context, as authz.Actor, p memberPath) (memberEntity, error) {
@@ -141,14 +141,14 @@ func (m memberSource) one(ctx context.Context, as authz.Actor, p memberPath, f n
 }
 
 type addMemberParams struct {
-	ID       string   `param:"id" doc:"Number or full path"`
-	Level    int      `param:"access_level,required" doc:"Role"`
-	UserID   *string  `param:"user_id" doc:"Number of the user, or several with commas"`
-	Username *string  `param:"username" doc:"Username, or several with commas"`
+	ID       string   `param:"id" doc:"ID or URL-encoded path"`
+	Level    int      `param:"access_level,required" doc:"Access level"`
+	UserID   *string  `param:"user_id" doc:"ID of the user, or several separated by commas"`
+	Username *string  `param:"username" doc:"Username, or several separated by commas"`
 	_        struct{} `exclusive:"user_id,username"`
 	_        struct{} `atleastone:"user_id,username"`
-	Expires  api.Date `param:"expires_at" doc:"Last day of the membership"`
-	Source   string   `param:"invite_source" doc:"Where the invitation was made"`
+	Expires  api.Date `param:"expires_at" doc:"Expiry date of the membership, YYYY-MM-DD"`
+	Source   string   `param:"invite_source" doc:"Source of the invitation"`
 }
 
 // outcome is the answer for several members at once.
@@ -248,9 +248,9 @@ func reason(e *errs.Error) string {
 
 type changeMemberParams struct {
 	memberPath
-	Level   int               `param:"access_level,required" doc:"Role"`
-	Expires api.Opt[api.Date] `param:"expires_at" doc:"Last day of the membership"`
-	RoleID  *int64            `param:"member_role_id" doc:"Custom role"`
+	Level   int               `param:"access_level,required" doc:"Access level"`
+	Expires api.Opt[api.Date] `param:"expires_at" doc:"Expiry date of the membership, YYYY-MM-DD"`
+	RoleID  *int64            `param:"member_role_id" doc:"ID of the custom role"`
 }
 
 func (m memberSource) change(ctx context.Context, as authz.Actor, p changeMemberParams) (memberEntity, error) {
@@ -275,8 +275,8 @@ func (m memberSource) change(ctx context.Context, as authz.Actor, p changeMember
 
 type removeMemberParams struct {
 	memberPath
-	SkipSubresources  bool `param:"skip_subresources" doc:"Keep memberships inside the group"`
-	UnassignIssuables bool `param:"unassign_issuables" doc:"Take the user off issues and merge requests"`
+	SkipSubresources  bool `param:"skip_subresources" doc:"Keep memberships in subgroups and projects"`
+	UnassignIssuables bool `param:"unassign_issuables" doc:"Unassign the user from issues and merge requests"`
 }
 
 func (m memberSource) remove(ctx context.Context, as authz.Actor, p removeMemberParams) (api.None, error) {

@@ -17,39 +17,39 @@ import (
 func (s *Server) mergeRequestRoutes() []*api.Route {
 	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,
-		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests everywhere").Needs(authz.ListOwnMergeRequests).RateIf("search", limit.Search),
+		api.Get("/merge_requests", s.listAllRequests).Doc("List merge requests").Needs(authz.ListOwnMergeRequests).RateIf("search", limit.Search),
 		api.Get("/groups/:id/merge_requests", s.listGroupRequests).Doc("List the merge requests of a group").Needs(authz.ReadGroup).RateIf("search", limit.Search),
 		api.Get(all, s.listRequests).Doc("List the merge requests of a project").Needs(authz.ReadMergeRequest).RateIf("search", limit.Search),
-		api.Get(one, s.getRequest).Doc("Show a merge request").Needs(authz.ReadMergeRequest),
-		api.Post(all, s.createRequest).Doc("Open a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
-		api.Put(one, s.updateRequest).Timed().Doc("Change, close or reopen a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
+		api.Get(one, s.getRequest).Doc("Get a merge request").Needs(authz.ReadMergeRequest),
+		api.Post(all, s.createRequest).Doc("Create a merge request").Needs(authz.CreateMergeRequestFrom, authz.CreateMergeRequestIn),
+		api.Put(one, s.updateRequest).Timed().Doc("Update a merge request").Needs(authz.UpdateMergeRequest, authz.ReadMergeRequest),
 		api.Delete(one, s.deleteRequest).Timed().Doc("Delete a merge request").Needs(authz.DeleteMergeRequest, authz.ReadMergeRequest),
 		api.Put(one+"/merge", s.mergeRequest).Timed().Doc("Merge a merge request").Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.PushCode),
 		api.Post(one+"/cancel_merge_when_pipeline_succeeds", s.cancelAutoMerge).
-			Doc("Take back a merge that waits for the pipeline").Needs(authz.ReadMergeRequest),
-		api.Put(one+"/rebase", s.rebaseRequest).Timed().Doc("Put the source branch on top of the target branch").
+			Doc("Cancel merge when pipeline succeeds").Needs(authz.ReadMergeRequest),
+		api.Put(one+"/rebase", s.rebaseRequest).Timed().Doc("Rebase a merge request").
 			Status(http.StatusAccepted).Needs(authz.ReadMergeRequest, authz.PushCode),
-		api.Get(one+"/merge_ref", s.mergeRef).Doc("Make a trial merge and give its commit").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/participants", s.requestParticipants).Doc("List who takes part").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/reviewers", s.requestReviewers).Doc("List who is asked to review").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/merge_ref", s.mergeRef).Doc("Merge to the default merge ref path").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/participants", s.requestParticipants).Doc("List the participants of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/reviewers", s.requestReviewers).Doc("List the reviewers of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/commits", s.requestCommits).Doc("List the commits of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/pipelines", s.requestPipelines).Doc("List the pipelines of a merge request").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/changes", s.requestChanges).Doc("Show a merge request with its changes").Needs(authz.ReadMergeRequest).Deprecated(),
-		api.Get(one+"/diffs", s.requestDiffs).Doc("List the changed files of a merge request").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/versions", s.requestVersions).Doc("List the versions of a merge request").Needs(authz.ReadMergeRequest),
-		api.Get(one+"/versions/:version_id", s.requestVersion).Doc("Show a version of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/changes", s.requestChanges).Doc("Get the changes of a merge request").Needs(authz.ReadMergeRequest).Deprecated(),
+		api.Get(one+"/diffs", s.requestDiffs).Doc("List the diffs of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/versions", s.requestVersions).Doc("List the diff versions of a merge request").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/versions/:version_id", s.requestVersion).Doc("Get a diff version of a merge request").Needs(authz.ReadMergeRequest),
 	)
 }
 
 type requestPath struct {
 	projectPath
-	IID mergerequest.IID `param:"merge_request_iid,required" doc:"Number of the merge request in its project"`
+	IID mergerequest.IID `param:"merge_request_iid,required" doc:"Internal ID of the merge request"`
 }
 
 type getRequestParams struct {
 	requestPath
-	WithDiverged   bool `param:"include_diverged_commits_count" doc:"Count the commits by which the source branch is behind"`
-	WithRebaseFlag bool `param:"include_rebase_in_progress" doc:"Say whether a rebase is running"`
+	WithDiverged   bool `param:"include_diverged_commits_count" doc:"Include diverged_commits_count"`
+	WithRebaseFlag bool `param:"include_rebase_in_progress" doc:"Include rebase_in_progress"`
 }
 
 func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestParams) (mergeRequestFull, error) {
@@ -177,7 +177,7 @@ func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestL
 
 type changesParams struct {
 	requestPath
-	RawDiffs bool `param:"access_raw_diffs" doc:"Read the changes from git; they always are"`
+	RawDiffs bool `param:"access_raw_diffs" doc:"Accepted and ignored: diffs are always read from Git"`
 }
 
 func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesParams) (mergeRequestFull, error) {
@@ -248,7 +248,7 @@ func (s *Server) requestVersions(ctx context.Context, as authz.Actor, in request
 
 type requestVersionParams struct {
 	requestPath
-	VersionID mergerequest.VersionID `param:"version_id,required" doc:"Id of the version"`
+	VersionID mergerequest.VersionID `param:"version_id,required" doc:"ID of the merge request diff version"`
 }
 
 type versionWithChanges struct {

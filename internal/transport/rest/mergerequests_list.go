@@ -15,56 +15,56 @@ import (
 // requestFilterParams are the parameters of every list of merge requests.
 type requestFilterParams struct {
 	State          string       `param:"state" values:"opened,closed,locked,merged,all" default:"all" doc:"State"`
-	AuthorID       int64        `param:"author_id" doc:"Id of the author"`
-	AuthorUsername string       `param:"author_username" doc:"Username of the author"`
+	AuthorID       int64        `param:"author_id" doc:"ID of the author"`
+	AuthorUsername string       `param:"author_username" doc:"Return items by this author"`
 	_              struct{}     `exclusive:"author_id,author_username"`
-	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Id of an assignee, None or Any"`
-	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Username of an assignee"`
+	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID, None or Any"`
+	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Return items assigned to this username"`
 	_              struct{}     `exclusive:"assignee_id,assignee_username"`
-	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Id of a reviewer, None or Any"`
-	ReviewerName   string       `param:"reviewer_username" doc:"Username of a reviewer, None or Any"`
+	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Return merge requests with this reviewer ID, None or Any"`
+	ReviewerName   string       `param:"reviewer_username" doc:"Return merge requests with this reviewer, None or Any"`
 	_              struct{}     `exclusive:"reviewer_id,reviewer_username"`
-	MergeUserID    int64        `param:"merge_user_id" doc:"Id of who merged"`
-	MergeUserName  string       `param:"merge_user_username" doc:"Username of who merged"`
+	MergeUserID    int64        `param:"merge_user_id" doc:"Return merge requests merged by this user ID"`
+	MergeUserName  string       `param:"merge_user_username" doc:"Return merge requests merged by this username"`
 	_              struct{}     `exclusive:"merge_user_id,merge_user_username"`
-	Labels         api.Strings  `param:"labels" doc:"Titles of labels, all of which it has; None or Any"`
+	Labels         api.Strings  `param:"labels" doc:"Return items with all of these labels, separated by commas; None or Any"`
 	Milestone      string       `param:"milestone" doc:"Title of the milestone, None or Any"`
-	Reaction       string       `param:"my_reaction_emoji" doc:"Reaction of the caller, None or Any"`
+	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
 	SourceBranch   string       `param:"source_branch" doc:"Source branch"`
 	TargetBranch   string       `param:"target_branch" doc:"Target branch"`
-	SourceProject  project.ID   `param:"source_project_id" doc:"Id of the source project"`
-	Search         string       `param:"search" doc:"Words of title or description"`
-	In             string       `param:"in" doc:"Where to search: title, description or both, comma-joined"`
-	WIP            string       `param:"wip" values:"yes,no" doc:"Only drafts, or none"`
-	CreatedAfter   *time.Time   `param:"created_after" doc:"Opened at this time or later"`
-	CreatedBefore  *time.Time   `param:"created_before" doc:"Opened at this time or before"`
-	UpdatedAfter   *time.Time   `param:"updated_after" doc:"Changed at this time or later"`
-	UpdatedBefore  *time.Time   `param:"updated_before" doc:"Changed at this time or before"`
-	DeployedAfter  *time.Time   `param:"deployed_after" doc:"Deployed at this time or later"`
-	DeployedBefore *time.Time   `param:"deployed_before" doc:"Deployed at this time or before"`
-	Environment    string       `param:"environment" doc:"Deployed to this environment"`
-	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Ids of users who all approved, None or Any"`
-	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Ids of users who all are approvers, None or Any"`
-	Not            requestNot   `param:"not" doc:"Leave out what matches"`
-	WithDetails    bool         `param:"with_labels_details" doc:"Show labels with all they have"`
-	Recheck        bool         `param:"with_merge_status_recheck" doc:"Ask for new trial merges where they are out of date"`
-	View           string       `param:"view" values:"simple" doc:"simple shows less of each"`
-	OrderBy        string       `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Sort by this"`
-	Sort           string       `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
+	SourceProject  project.ID   `param:"source_project_id" doc:"ID of the source project"`
+	Search         string       `param:"search" doc:"Search in titles and descriptions"`
+	In             string       `param:"in" doc:"Search scope: title, description, or both separated by a comma"`
+	WIP            string       `param:"wip" values:"yes,no" doc:"yes returns drafts, no returns merge requests that are not drafts"`
+	CreatedAfter   *time.Time   `param:"created_after" doc:"Return items created on or after this time"`
+	CreatedBefore  *time.Time   `param:"created_before" doc:"Return items created on or before this time"`
+	UpdatedAfter   *time.Time   `param:"updated_after" doc:"Return items updated on or after this time"`
+	UpdatedBefore  *time.Time   `param:"updated_before" doc:"Return items updated on or before this time"`
+	DeployedAfter  *time.Time   `param:"deployed_after" doc:"Return merge requests deployed after this time"`
+	DeployedBefore *time.Time   `param:"deployed_before" doc:"Return merge requests deployed before this time"`
+	Environment    string       `param:"environment" doc:"Return merge requests deployed to this environment"`
+	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Return merge requests approved by all these user IDs, None or Any"`
+	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Return merge requests with all these user IDs as approvers, None or Any"`
+	Not            requestNot   `param:"not" doc:"Return items that do not match these filters"`
+	WithDetails    bool         `param:"with_labels_details" doc:"Return labels with their details"`
+	Recheck        bool         `param:"with_merge_status_recheck" doc:"Request an asynchronous recalculation of the merge status"`
+	View           string       `param:"view" values:"simple" doc:"simple returns only limited fields"`
+	OrderBy        string       `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Column to order by"`
+	Sort           string       `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
 	api.Page
 }
 
 // requestNot is what not[...] leaves out.
 type requestNot struct {
-	Labels         api.Strings  `param:"labels" doc:"Titles of labels, any of which it has"`
+	Labels         api.Strings  `param:"labels" doc:"Return items without any of these labels, separated by commas"`
 	Milestone      string       `param:"milestone" doc:"Title of the milestone"`
-	AuthorID       int64        `param:"author_id" doc:"Id of the author"`
-	AuthorUsername string       `param:"author_username" doc:"Username of the author"`
-	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Id of an assignee"`
-	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Username of an assignee"`
-	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Id of a reviewer"`
-	ReviewerName   string       `param:"reviewer_username" doc:"Username of a reviewer"`
-	Reaction       string       `param:"my_reaction_emoji" doc:"Reaction of the caller"`
+	AuthorID       int64        `param:"author_id" doc:"ID of the author"`
+	AuthorUsername string       `param:"author_username" doc:"Return items by this author"`
+	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID"`
+	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Return items assigned to this username"`
+	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Return merge requests with this reviewer ID"`
+	ReviewerName   string       `param:"reviewer_username" doc:"Return merge requests with this reviewer"`
+	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji"`
 }
 
 // person makes a filter of an id, a word or a name.
@@ -165,8 +165,8 @@ func both(asked, me mergerequest.Person) mergerequest.Person {
 
 type listAllRequestsParams struct {
 	requestFilterParams
-	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"created_by_me" doc:"The caller's part in the requests"`
-	NonArchived bool   `param:"non_archived" doc:"Leave out archived projects"`
+	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"created_by_me" doc:"created_by_me, assigned_to_me or all"`
+	NonArchived bool   `param:"non_archived" doc:"Return only issues of projects that are not archived"`
 }
 
 func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAllRequestsParams) (api.List[any], error) {
@@ -184,10 +184,10 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 }
 
 type listGroupRequestsParams struct {
-	ID string `param:"id,required" doc:"Id of the group, or its path with %2F for slashes"`
+	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 	requestFilterParams
-	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"The caller's part in the requests"`
-	NonArchived bool   `param:"non_archived" default:"true" doc:"Leave out archived projects"`
+	Scope       string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"created_by_me, assigned_to_me or all"`
+	NonArchived bool   `param:"non_archived" default:"true" doc:"Return only issues of projects that are not archived"`
 }
 
 func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listGroupRequestsParams) (api.List[any], error) {
@@ -211,8 +211,8 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 type listRequestsParams struct {
 	projectPath
 	requestFilterParams
-	IIDs  api.Ints `param:"iids" doc:"Numbers in the project"`
-	Scope string   `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"The caller's part in the requests"`
+	IIDs  api.Ints `param:"iids" doc:"Internal IDs"`
+	Scope string   `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"created_by_me, assigned_to_me or all"`
 }
 
 func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listRequestsParams) (api.List[any], error) {

@@ -12,21 +12,21 @@ import (
 
 type createRequestParams struct {
 	projectPath
-	Title                 string      `param:"title,required" doc:"Title; Draft: at its start makes a draft"`
-	SourceBranch          string      `param:"source_branch,required" doc:"Branch to merge"`
-	TargetBranch          string      `param:"target_branch,required" doc:"Branch to merge into"`
-	TargetProjectID       project.ID  `param:"target_project_id" doc:"Id of the target project, this one if absent"`
-	AssigneeID            *int64      `param:"assignee_id" doc:"Id of the assignee"`
-	AssigneeIDs           api.Ints    `param:"assignee_ids" doc:"Ids of the assignees; 0 for none"`
-	ReviewerIDs           api.Ints    `param:"reviewer_ids" doc:"Ids of the reviewers; 0 for none"`
+	Title                 string      `param:"title,required" doc:"Title; the prefix Draft: makes it a draft"`
+	SourceBranch          string      `param:"source_branch,required" doc:"Source branch"`
+	TargetBranch          string      `param:"target_branch,required" doc:"Target branch"`
+	TargetProjectID       project.ID  `param:"target_project_id" doc:"ID of the target project; defaults to this project"`
+	AssigneeID            *int64      `param:"assignee_id" doc:"ID of the assignee"`
+	AssigneeIDs           api.Ints    `param:"assignee_ids" doc:"IDs of the assignees; 0 unassigns all"`
+	ReviewerIDs           api.Ints    `param:"reviewer_ids" doc:"IDs of the reviewers; 0 removes all"`
 	Description           *string     `param:"description" chars:"1048576" doc:"Description, in Markdown"`
-	Labels                api.Strings `param:"labels" doc:"Titles of labels; unknown ones are made"`
-	MilestoneID           *int64      `param:"milestone_id" doc:"Id of the milestone"`
-	RemoveSourceBranch    *bool       `param:"remove_source_branch" doc:"Delete the source branch after the merge"`
-	AllowCollaboration    *bool       `param:"allow_collaboration" doc:"Let those who may merge push to the source branch"`
-	AllowMaintainerToPush *bool       `param:"allow_maintainer_to_push" doc:"The same, by its old name"`
-	Squash                *bool       `param:"squash" alias:"squash_on_merge" doc:"Squash the commits at the merge"`
-	ApprovalsBeforeMerge  *int64      `param:"approvals_before_merge" doc:"Approvals needed, where more than the project asks for"`
+	Labels                api.Strings `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
+	MilestoneID           *int64      `param:"milestone_id" doc:"ID of the milestone"`
+	RemoveSourceBranch    *bool       `param:"remove_source_branch" doc:"Remove the source branch after merging"`
+	AllowCollaboration    *bool       `param:"allow_collaboration" doc:"Allow commits from members who can merge to the target branch"`
+	AllowMaintainerToPush *bool       `param:"allow_maintainer_to_push" doc:"Deprecated: use allow_collaboration"`
+	Squash                *bool       `param:"squash" alias:"squash_on_merge" doc:"Squash commits into one when merging"`
+	ApprovalsBeforeMerge  *int64      `param:"approvals_before_merge" doc:"Number of approvals required, if more than the project requires"`
 }
 
 func (s *Server) createRequest(ctx context.Context, as authz.Actor, in createRequestParams) (mergeRequestFull, error) {
@@ -73,22 +73,22 @@ func first(values ...*bool) bool {
 
 type updateRequestParams struct {
 	requestPath
-	AssigneeID            api.Opt[int64]  `param:"assignee_id" doc:"Id of the assignee; 0 for none"`
-	AssigneeIDs           api.Ints        `param:"assignee_ids" doc:"Ids of the assignees; 0 for none"`
-	ReviewerIDs           api.Ints        `param:"reviewer_ids" doc:"Ids of the reviewers; 0 for none"`
+	AssigneeID            api.Opt[int64]  `param:"assignee_id" doc:"ID of the assignee; 0 unassigns"`
+	AssigneeIDs           api.Ints        `param:"assignee_ids" doc:"IDs of the assignees; 0 unassigns all"`
+	ReviewerIDs           api.Ints        `param:"reviewer_ids" doc:"IDs of the reviewers; 0 removes all"`
 	Description           api.Opt[string] `param:"description" chars:"1048576" doc:"Description, in Markdown"`
-	Labels                api.Strings     `param:"labels" doc:"Titles of all its labels; empty for none"`
-	AddLabels             api.Strings     `param:"add_labels" doc:"Titles of labels to add"`
-	RemoveLabels          api.Strings     `param:"remove_labels" doc:"Titles of labels to take away"`
-	MilestoneID           api.Opt[int64]  `param:"milestone_id" doc:"Id of the milestone; 0 for none"`
-	RemoveSourceBranch    *bool           `param:"remove_source_branch" doc:"Delete the source branch after the merge"`
-	AllowCollaboration    *bool           `param:"allow_collaboration" doc:"Let those who may merge push to the source branch"`
-	AllowMaintainerToPush *bool           `param:"allow_maintainer_to_push" doc:"The same, by its old name"`
-	Squash                *bool           `param:"squash" alias:"squash_on_merge" doc:"Squash the commits at the merge"`
-	TargetBranch          *string         `param:"target_branch,nonempty" doc:"Branch to merge into"`
-	Title                 *string         `param:"title,nonempty" doc:"Title; Draft: at its start makes a draft"`
-	StateEvent            string          `param:"state_event" values:"close,reopen" doc:"Close or reopen"`
-	DiscussionLocked      *bool           `param:"discussion_locked" doc:"Whether only members comment"`
+	Labels                api.Strings     `param:"labels" doc:"Label names, separated by commas; empty removes all"`
+	AddLabels             api.Strings     `param:"add_labels" doc:"Label names to add, separated by commas"`
+	RemoveLabels          api.Strings     `param:"remove_labels" doc:"Label names to remove, separated by commas"`
+	MilestoneID           api.Opt[int64]  `param:"milestone_id" doc:"ID of the milestone; 0 removes it"`
+	RemoveSourceBranch    *bool           `param:"remove_source_branch" doc:"Remove the source branch after merging"`
+	AllowCollaboration    *bool           `param:"allow_collaboration" doc:"Allow commits from members who can merge to the target branch"`
+	AllowMaintainerToPush *bool           `param:"allow_maintainer_to_push" doc:"Deprecated: use allow_collaboration"`
+	Squash                *bool           `param:"squash" alias:"squash_on_merge" doc:"Squash commits into one when merging"`
+	TargetBranch          *string         `param:"target_branch,nonempty" doc:"Target branch"`
+	Title                 *string         `param:"title,nonempty" doc:"Title; the prefix Draft: makes it a draft"`
+	StateEvent            string          `param:"state_event" values:"close,reopen" doc:"close or reopen"`
+	DiscussionLocked      *bool           `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
 	_                     struct{}        `atleastone:"assignee_id,assignee_ids,reviewer_ids,description,labels,add_labels,remove_labels,milestone_id,remove_source_branch,allow_collaboration,allow_maintainer_to_push,squash,target_branch,title,state_event,discussion_locked"`
 }
 
@@ -144,13 +144,13 @@ func (s *Server) deleteRequest(ctx context.Context, as authz.Actor, in requestPa
 
 type mergeParams struct {
 	requestPath
-	MergeCommitMessage  string `param:"merge_commit_message" doc:"Message of the merge commit"`
-	SquashCommitMessage string `param:"squash_commit_message" doc:"Message of the squash commit"`
-	RemoveSourceBranch  *bool  `param:"should_remove_source_branch" doc:"Delete the source branch after the merge"`
-	WhenPipeline        bool   `param:"merge_when_pipeline_succeeds" alias:"auto_merge" doc:"Merge once the pipeline has succeeded"`
-	SHA                 string `param:"sha" doc:"Commit that the source branch must be at"`
-	Squash              bool   `param:"squash" doc:"Squash the commits; false leaves it to the request"`
-	SkipMergeTrain      bool   `param:"skip_merge_train" doc:"Merge past the merge train, of which there is none"`
+	MergeCommitMessage  string `param:"merge_commit_message" doc:"Custom merge commit message"`
+	SquashCommitMessage string `param:"squash_commit_message" doc:"Custom squash commit message"`
+	RemoveSourceBranch  *bool  `param:"should_remove_source_branch" doc:"Remove the source branch after merging"`
+	WhenPipeline        bool   `param:"merge_when_pipeline_succeeds" alias:"auto_merge" doc:"Merge when the pipeline succeeds"`
+	SHA                 string `param:"sha" doc:"If present, the SHA that must match the HEAD of the source branch"`
+	Squash              bool   `param:"squash" doc:"Squash commits into one when merging; false keeps the setting of the merge request"`
+	SkipMergeTrain      bool   `param:"skip_merge_train" doc:"Skip the merge train; accepted and ignored, since there are no merge trains"`
 }
 
 func (s *Server) mergeRequest(ctx context.Context, as authz.Actor, in mergeParams) (mergeRequestFull, error) {
@@ -182,7 +182,7 @@ func (s *Server) cancelAutoMerge(ctx context.Context, as authz.Actor, in request
 
 type rebaseParams struct {
 	requestPath
-	SkipCI bool `param:"skip_ci" doc:"Make no pipeline for the commits that are made; this server makes none of its own yet"`
+	SkipCI bool `param:"skip_ci" doc:"Skip CI for the created commits; accepted and ignored, since rebases create no pipelines yet"`
 }
 
 type rebaseEntity struct {

@@ -12,16 +12,16 @@ func (s *Server) namespaceRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/namespaces", s.listNamespaces).Doc("List namespaces").Needs(authz.ReadNamespace),
 		api.Get("/namespaces/:id", s.getNamespace).Doc("Get a namespace").Needs(authz.ReadNamespace),
-		api.Get("/namespaces/:id/exists", s.namespaceExists).Doc("Say whether a path is taken").Needs(authz.ReadNamespace),
+		api.Get("/namespaces/:id/exists", s.namespaceExists).Doc("Check whether a namespace exists").Needs(authz.ReadNamespace),
 	)
 }
 
 type listNamespacesParams struct {
 	api.Page
-	Search         string `param:"search" doc:"Part of a name or path"`
-	OwnedOnly      bool   `param:"owned_only" doc:"Owned by the current user"`
-	TopLevelOnly   bool   `param:"top_level_only" doc:"Only namespaces that stand in no other"`
-	FullPathSearch bool   `param:"full_path_search" doc:"Search in full paths"`
+	Search         string `param:"search" doc:"Search in names and paths"`
+	OwnedOnly      bool   `param:"owned_only" doc:"Return only those owned by the current user"`
+	TopLevelOnly   bool   `param:"top_level_only" doc:"Return only top-level namespaces"`
+	FullPathSearch bool   `param:"full_path_search" doc:"Include the full path in the search"`
 }
 
 func (s *Server) listNamespaces(ctx context.Context, as authz.Actor, p listNamespacesParams) (api.List[namespaceEntity], error) {
@@ -40,7 +40,7 @@ func (s *Server) listNamespaces(ctx context.Context, as authz.Actor, p listNames
 }
 
 type getNamespaceParams struct {
-	ID string `param:"id" doc:"Number or full path of the namespace"`
+	ID string `param:"id" doc:"ID or URL-encoded path of the namespace"`
 }
 
 func (s *Server) getNamespace(ctx context.Context, as authz.Actor, p getNamespaceParams) (namespaceEntity, error) {
@@ -56,8 +56,8 @@ func (s *Server) getNamespace(ctx context.Context, as authz.Actor, p getNamespac
 }
 
 type namespaceExistsParams struct {
-	Path     string        `param:"id" doc:"Path to look for"`
-	ParentID *namespace.ID `param:"parent_id" doc:"Group to look in, none for the top level"`
+	Path     string        `param:"id" doc:"Path to check"`
+	ParentID *namespace.ID `param:"parent_id" doc:"ID of the parent namespace; unset for top-level namespaces"`
 }
 
 type existence struct {

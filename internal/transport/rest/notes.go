@@ -27,21 +27,21 @@ func (s *Server) noteRoutes() []*api.Route {
 func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
-		api.Get(path+"/:note_id", h.get).Doc("Show a note on "+on).Needs(read, authz.ReadNote),
-		api.Post(path, h.create).Doc("Add a note to "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
-		api.Put(path+"/:note_id", h.update).Timed().Doc("Change a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
+		api.Get(path+"/:note_id", h.get).Doc("Get a note on "+on).Needs(read, authz.ReadNote),
+		api.Post(path, h.create).Doc("Create a note on "+on).Needs(read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Put(path+"/:note_id", h.update).Timed().Doc("Update a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 		api.Delete(path+"/:note_id", h.delete).Timed().Doc("Delete a note on "+on).Needs(read, authz.ReadNote, authz.AdminNote),
 	}
 }
 
 type noteablePath struct {
 	projectPath
-	Number int64 `param:"noteable_id,required" doc:"Number in the project of what is commented on"`
+	Number int64 `param:"noteable_id,required" doc:"Internal ID of the noteable"`
 }
 
 type notePath struct {
 	noteablePath
-	NoteID note.ID `param:"note_id,required" doc:"Id of the note"`
+	NoteID note.ID `param:"note_id,required" doc:"ID of the note"`
 }
 
 // on finds the project and says what in it is commented on.
@@ -52,9 +52,9 @@ func (h noteHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (
 
 type listNotesParams struct {
 	noteablePath
-	OrderBy  string `param:"order_by" values:"created_at,updated_at" default:"created_at" doc:"Sort by this"`
-	Sort     string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
-	Activity string `param:"activity_filter" values:"all_notes,only_comments,only_activity" default:"all_notes" doc:"Comments, history or both"`
+	OrderBy  string `param:"order_by" values:"created_at,updated_at" default:"created_at" doc:"Column to order by"`
+	Sort     string `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
+	Activity string `param:"activity_filter" values:"all_notes,only_comments,only_activity" default:"all_notes" doc:"Return comments, activity or both"`
 	api.Page
 }
 
@@ -105,11 +105,11 @@ func (h noteHandlers) get(ctx context.Context, as authz.Actor, in notePath) (not
 
 type createNoteParams struct {
 	noteablePath
-	Body         string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown; one emoji alone becomes a reaction"`
-	Confidential *bool  `param:"confidential" doc:"Older name of internal"`
-	Internal     *bool  `param:"internal" doc:"Show the note to planners and above only"`
-	CreatedAt    string `param:"created_at" doc:"When it was written; for administrators and owners"`
-	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"Head that a /merge in the text is meant for"`
+	Body         string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown; a single emoji becomes an award emoji"`
+	Confidential *bool  `param:"confidential" doc:"Deprecated: use internal"`
+	Internal     *bool  `param:"internal" doc:"Internal note: visible to Planner and above"`
+	CreatedAt    string `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"SHA of the HEAD of the merge request; required for the /merge quick action"`
 }
 
 func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (any, error) {
@@ -133,8 +133,8 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 
 type updateNoteParams struct {
 	notePath
-	Body         *string `param:"body,nonempty" chars:"1000000" doc:"New text"`
-	Confidential *bool   `param:"confidential" doc:"Cannot be changed"`
+	Body         *string `param:"body,nonempty" chars:"1000000" doc:"Text of the note"`
+	Confidential *bool   `param:"confidential" doc:"Accepted and ignored: the confidentiality of a note cannot be changed"`
 }
 
 func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (noteEntity, error) {

@@ -26,9 +26,9 @@ func (s *Server) placeTokenRoutes() []*api.Route {
 			api.Post(kind.prefix, m.createToken).Doc("Create an access token of "+kind.noun).Needs(kind.admin),
 			api.Get(kind.prefix+"/:token_id", m.getToken).Doc("Get an access token of "+kind.noun).Needs(kind.read),
 			api.Delete(kind.prefix+"/:token_id", m.revokeToken).Timed().Doc("Revoke an access token of "+kind.noun).Needs(kind.admin),
-			api.Post(kind.prefix+"/self/rotate", m.rotateOwnToken).Doc("Replace the token in use by a new one").
+			api.Post(kind.prefix+"/self/rotate", m.rotateOwnToken).Doc("Rotate the token of the request").
 				Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
-			api.Post(kind.prefix+"/:token_id/rotate", m.rotateToken).Doc("Replace an access token of "+kind.noun+" by a new one").
+			api.Post(kind.prefix+"/:token_id/rotate", m.rotateToken).Doc("Rotate an access token of "+kind.noun).
 				Needs(kind.admin).Status(http.StatusOK),
 		)
 	}
@@ -52,7 +52,7 @@ func (m memberSource) token(t *accesstoken.Token, resource int64, key string) pl
 }
 
 type listPlaceTokensParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	tokenFilterParams
 }
 
@@ -70,12 +70,12 @@ func (m memberSource) listTokens(ctx context.Context, as authz.Actor, p listPlac
 }
 
 type createPlaceTokenParams struct {
-	ID          string      `param:"id" doc:"Number or full path"`
-	Name        string      `param:"name,required" doc:"What the token is for"`
-	Description *string     `param:"description" doc:"More about it"`
-	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate" doc:"What the token permits"`
-	Level       int         `param:"access_level" default:"40" values:"10,15,20,25,30,40,50" doc:"Role of its bot"`
-	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use"`
+	ID          string      `param:"id" doc:"ID or URL-encoded path"`
+	Name        string      `param:"name,required" doc:"Name of the token"`
+	Description *string     `param:"description" doc:"Description"`
+	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate" doc:"Scopes of the token"`
+	Level       int         `param:"access_level" default:"40" values:"10,15,20,25,30,40,50" doc:"Access level of the bot user"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"Expiry date, YYYY-MM-DD"`
 }
 
 func (m memberSource) createToken(ctx context.Context, as authz.Actor, p createPlaceTokenParams) (placeTokenEntity, error) {
@@ -97,8 +97,8 @@ func (m memberSource) createToken(ctx context.Context, as authz.Actor, p createP
 
 // placeTokenPath names a token by place and number.
 type placeTokenPath struct {
-	ID      string          `param:"id" doc:"Number or full path"`
-	TokenID account.TokenID `param:"token_id" doc:"Number of the token"`
+	ID      string          `param:"id" doc:"ID or URL-encoded path"`
+	TokenID account.TokenID `param:"token_id" doc:"ID of the token"`
 }
 
 func (m memberSource) getToken(ctx context.Context, as authz.Actor, p placeTokenPath) (placeTokenEntity, error) {
@@ -123,7 +123,7 @@ func (m memberSource) revokeToken(ctx context.Context, as authz.Actor, p placeTo
 
 type rotatePlaceTokenParams struct {
 	placeTokenPath
-	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
 func (m memberSource) rotateToken(ctx context.Context, as authz.Actor, p rotatePlaceTokenParams) (placeTokenEntity, error) {
@@ -139,8 +139,8 @@ func (m memberSource) rotateToken(ctx context.Context, as authz.Actor, p rotateP
 }
 
 type rotateOwnPlaceTokenParams struct {
-	ID        string   `param:"id" doc:"Number or full path"`
-	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+	ID        string   `param:"id" doc:"ID or URL-encoded path"`
+	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
 func (m memberSource) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnPlaceTokenParams) (placeTokenEntity, error) {

@@ -4,12 +4,12 @@ import "tenon/internal/core/project"
 
 // mirrorParams ask for a project that pulls from elsewhere.
 type mirrorParams struct {
-	Mirror        *bool   `param:"mirror" doc:"Pull from elsewhere; there are no pull mirrors, so only false is taken"`
-	TriggerBuilds *bool   `param:"mirror_trigger_builds" doc:"Run pipelines for what was pulled; only false is taken"`
-	OnlyProtected *bool   `param:"only_mirror_protected_branches" doc:"Pull protected branches only; only false is taken"`
-	Overwrites    *bool   `param:"mirror_overwrites_diverged_branches" doc:"Overwrite branches that went another way; only false is taken"`
-	User          *int64  `param:"mirror_user_id" doc:"In whose name to pull; not taken"`
-	Branches      *string `param:"mirror_branch_regex" doc:"Names of branches to pull; only an empty one is taken"`
+	Mirror        *bool   `param:"mirror" doc:"Enable pull mirroring; not supported, only false is accepted"`
+	TriggerBuilds *bool   `param:"mirror_trigger_builds" doc:"Trigger pipelines for mirror updates; only false is accepted"`
+	OnlyProtected *bool   `param:"only_mirror_protected_branches" doc:"Mirror only protected branches; only false is accepted"`
+	Overwrites    *bool   `param:"mirror_overwrites_diverged_branches" doc:"Overwrite diverged branches of the pull mirror; only false is accepted"`
+	User          *int64  `param:"mirror_user_id" doc:"ID of the user of the pull mirror; not supported"`
+	Branches      *string `param:"mirror_branch_regex" doc:"Regular expression of branches to mirror; only an empty one is accepted"`
 }
 
 func (p *mirrorParams) mirror() project.Mirror {

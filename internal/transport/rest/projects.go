@@ -23,18 +23,18 @@ func (s *Server) projectRoutes() []*api.Route {
 			RateIf("import_url", limit.ProjectImport),
 		api.Get("/users/:user_id/projects", s.listUserProjects).Scope(authz.ScopeReadUser).Doc("List the projects of a user").Needs(authz.ListProjects).Public(),
 		api.Get("/projects/:id", s.getProject).Doc("Get a project").Needs(authz.ReadProject).Public(),
-		api.Put("/projects/:id", s.updateProject).Timed().Doc("Change a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
+		api.Put("/projects/:id", s.updateProject).Timed().Doc("Update a project").Needs(authz.EditProject, authz.AdminProject, authz.ChangeVisibility),
 		api.Delete("/projects/:id", s.deleteProject).Timed().Doc("Delete a project").Needs(authz.DeleteProject).Status(http.StatusAccepted),
-		api.Post("/projects/:id/restore", s.restoreProject).Doc("Take back the deletion of a project").Needs(authz.DeleteProject),
-		api.Get("/projects/:id/import", s.getImport).Doc("Say how far the import of a project has come").Needs(authz.ReadImport),
-		api.Post("/projects/:id/archive", s.archiveProject).Doc("Make a project read-only").Needs(authz.ArchiveProject),
-		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Make a project writable again").Needs(authz.ArchiveProject),
+		api.Post("/projects/:id/restore", s.restoreProject).Doc("Restore a project").Needs(authz.DeleteProject),
+		api.Get("/projects/:id/import", s.getImport).Doc("Get the import status of a project").Needs(authz.ReadImport),
+		api.Post("/projects/:id/archive", s.archiveProject).Doc("Archive a project").Needs(authz.ArchiveProject),
+		api.Post("/projects/:id/unarchive", s.unarchiveProject).Doc("Unarchive a project").Needs(authz.ArchiveProject),
 	)
 }
 
 // projectPath names a project by its number or its full path.
 type projectPath struct {
-	ID string `param:"id" doc:"Number or full path of the project"`
+	ID string `param:"id" doc:"ID or URL-encoded path of the project"`
 }
 
 type listProjectsParams struct {
@@ -44,36 +44,36 @@ type listProjectsParams struct {
 
 // projectFilter are the parameters of every list of projects.
 type projectFilter struct {
-	OrderBy            string            `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count,storage_size,repository_size,wiki_size,packages_size" doc:"Column to sort by; sizes are for administrators"`
-	Sort               string            `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
-	Archived           *bool             `param:"archived" doc:"Only archived projects, or none"`
-	Active             *bool             `param:"active" doc:"Only projects neither archived nor marked for deletion, or only the others"`
-	Visibility         *string           `param:"visibility" values:"private,internal,public" doc:"By visibility"`
-	Search             string            `param:"search" doc:"Part of a name, path or description"`
-	SearchNamespaces   bool              `param:"search_namespaces" doc:"Search in the paths of groups as well"`
-	Owned              bool              `param:"owned" doc:"Owned by the current user"`
-	Starred            bool              `param:"starred" doc:"Starred by the current user"`
-	Imported           bool              `param:"imported" doc:"Imported by the current user"`
-	Membership         bool              `param:"membership" doc:"With the current user as a member"`
-	WithIssues         bool              `param:"with_issues_enabled" doc:"With issues"`
-	WithMergeRequests  bool              `param:"with_merge_requests_enabled" doc:"With merge requests"`
-	Language           string            `param:"with_programming_language" doc:"Written in this language"`
-	MinAccessLevel     *int              `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Least level of the current user"`
-	IDAfter            int64             `param:"id_after" doc:"With ids greater than this"`
-	IDBefore           int64             `param:"id_before" doc:"With ids less than this"`
-	LastActivityAfter  *time.Time        `param:"last_activity_after" doc:"Used after this time"`
-	LastActivityBefore *time.Time        `param:"last_activity_before" doc:"Used before this time"`
-	UpdatedAfter       *time.Time        `param:"updated_after" doc:"Changed after this time; sort by updated_at"`
-	UpdatedBefore      *time.Time        `param:"updated_before" doc:"Changed before this time; sort by updated_at"`
-	Topic              api.Strings       `param:"topic" doc:"With all of these topics"`
-	TopicID            project.TopicID   `param:"topic_id" doc:"With the topic of this number"`
-	Attributes         map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key; for administrators"`
-	RepositoryStorage  string            `param:"repository_storage" doc:"On this storage; for administrators"`
-	PendingDelete      bool              `param:"include_pending_delete" doc:"With those that are being deleted; for administrators"`
-	MarkedOn           api.Date          `param:"marked_for_deletion_on" doc:"Marked for deletion on this day"`
-	Simple             bool              `param:"simple" doc:"Answer with a few fields only"`
-	Statistics         bool              `param:"statistics" doc:"With statistics"`
-	Custom             bool              `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	OrderBy            string            `param:"order_by" default:"created_at" values:"id,name,path,created_at,updated_at,last_activity_at,similarity,star_count,storage_size,repository_size,wiki_size,packages_size" doc:"Column to order by; storage sizes are for administrators"`
+	Sort               string            `param:"sort" default:"desc" values:"asc,desc" doc:"asc or desc"`
+	Archived           *bool             `param:"archived" doc:"Filter by archived status"`
+	Active             *bool             `param:"active" doc:"Filter by projects that are neither archived nor marked for deletion"`
+	Visibility         *string           `param:"visibility" values:"private,internal,public" doc:"Filter by visibility"`
+	Search             string            `param:"search" doc:"Search in names, paths and descriptions"`
+	SearchNamespaces   bool              `param:"search_namespaces" doc:"Include ancestor namespaces in the search"`
+	Owned              bool              `param:"owned" doc:"Return only those owned by the current user"`
+	Starred            bool              `param:"starred" doc:"Return only projects starred by the current user"`
+	Imported           bool              `param:"imported" doc:"Return only projects imported by the current user"`
+	Membership         bool              `param:"membership" doc:"Return only projects the current user is a member of"`
+	WithIssues         bool              `param:"with_issues_enabled" doc:"Return only projects with issues enabled"`
+	WithMergeRequests  bool              `param:"with_merge_requests_enabled" doc:"Return only projects with merge requests enabled"`
+	Language           string            `param:"with_programming_language" doc:"Return projects that use this programming language"`
+	MinAccessLevel     *int              `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Minimum access level of the current user"`
+	IDAfter            int64             `param:"id_after" doc:"Return projects with IDs greater than this"`
+	IDBefore           int64             `param:"id_before" doc:"Return projects with IDs less than this"`
+	LastActivityAfter  *time.Time        `param:"last_activity_after" doc:"Return projects with last activity after this time"`
+	LastActivityBefore *time.Time        `param:"last_activity_before" doc:"Return projects with last activity before this time"`
+	UpdatedAfter       *time.Time        `param:"updated_after" doc:"Return items updated after this time; requires order_by=updated_at"`
+	UpdatedBefore      *time.Time        `param:"updated_before" doc:"Return items updated before this time; requires order_by=updated_at"`
+	Topic              api.Strings       `param:"topic" doc:"Topics, separated by commas; return projects with all of them"`
+	TopicID            project.TopicID   `param:"topic_id" doc:"Return projects with this topic ID"`
+	Attributes         map[string]string `param:"custom_attributes" doc:"Return those with these custom attributes (administrators only)"`
+	RepositoryStorage  string            `param:"repository_storage" doc:"Return projects on this repository storage (administrators only)"`
+	PendingDelete      bool              `param:"include_pending_delete" doc:"Include projects pending deletion (administrators only)"`
+	MarkedOn           api.Date          `param:"marked_for_deletion_on" doc:"Return items marked for deletion on this date, YYYY-MM-DD"`
+	Simple             bool              `param:"simple" doc:"Return only limited fields"`
+	Statistics         bool              `param:"statistics" doc:"Include statistics"`
+	Custom             bool              `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
 }
 
 func (p *projectFilter) filter() project.Filter {
@@ -126,7 +126,7 @@ func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Pa
 }
 
 type listUserProjectsParams struct {
-	UserID string `param:"user_id" doc:"Number or username of the user"`
+	UserID string `param:"user_id" doc:"ID or username of the user"`
 	api.Page
 	projectFilter
 }
@@ -143,9 +143,9 @@ func (s *Server) listUserProjects(ctx context.Context, as authz.Actor, p listUse
 
 type getProjectParams struct {
 	projectPath
-	Statistics bool `param:"statistics" doc:"With statistics"`
-	License    bool `param:"license" doc:"With the license of the code"`
-	Custom     bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	Statistics bool `param:"statistics" doc:"Include statistics"`
+	License    bool `param:"license" doc:"Include the license"`
+	Custom     bool `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
 }
 
 func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectParams) (any, error) {
@@ -159,18 +159,18 @@ func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectPar
 type createProjectParams struct {
 	projectParams
 	newProject
-	NamespaceID *namespace.ID `param:"namespace_id" doc:"Where it stands, the current user's namespace if not given"`
+	NamespaceID *namespace.ID `param:"namespace_id" doc:"ID of the namespace; defaults to that of the current user"`
 	_           struct{}      `atleastone:"name,path"`
 }
 
 // newProject are the parameters that count only when a project is made.
 type newProject struct {
-	Readme            bool        `param:"initialize_with_readme" doc:"Start with a README.md"`
-	ObjectFormat      string      `param:"repository_object_format" values:"sha1,sha256" doc:"Hash of git's objects"`
-	ImportURL         string      `param:"import_url" doc:"Address to import from"`
+	Readme            bool        `param:"initialize_with_readme" doc:"Initialize the repository with a README.md"`
+	ObjectFormat      string      `param:"repository_object_format" values:"sha1,sha256" doc:"Object format of the repository"`
+	ImportURL         string      `param:"import_url" doc:"URL of the repository to import"`
 	TemplateName      string      `param:"template_name" doc:"Built-in template to start with: dotnetcore, express, gomicro, hugo, jekyll, plainhtml, rails or spring"`
-	TemplateProjectID *project.ID `param:"template_project_id" doc:"Project to take as a template"`
-	UseCustomTemplate bool        `param:"use_custom_template" doc:"Given with template_project_id"`
+	TemplateProjectID *project.ID `param:"template_project_id" doc:"ID of the custom project template"`
+	UseCustomTemplate bool        `param:"use_custom_template" doc:"Use a custom project template; requires template_project_id"`
 	_                 struct{}    `exclusive:"import_url,template_name,template_project_id"`
 }
 
@@ -187,10 +187,10 @@ func (s *Server) createProject(ctx context.Context, as authz.Actor, p createProj
 }
 
 type createProjectForParams struct {
-	UserID string `param:"user_id" doc:"Number of the user"`
+	UserID string `param:"user_id" doc:"ID of the user"`
 	projectParams
 	newProject
-	NamespaceID *namespace.ID `param:"namespace_id" doc:"Where it stands, the user's namespace if not given"`
+	NamespaceID *namespace.ID `param:"namespace_id" doc:"ID of the namespace; defaults to that of the user"`
 }
 
 func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createProjectForParams) (any, error) {
@@ -233,7 +233,7 @@ type updateProjectParams struct {
 
 type changedProject struct {
 	projectParams
-	ImportURL *string  `param:"import_url" doc:"Address to pull from; only the one that the project was imported from is taken"`
+	ImportURL *string  `param:"import_url" doc:"URL to mirror from; only the import URL of the project is accepted"`
 	_         struct{} `atleastone:"*"`
 }
 
@@ -261,8 +261,8 @@ type accepted struct {
 
 type deleteProjectParams struct {
 	projectPath
-	Permanently bool   `param:"permanently_remove" doc:"Leave no time to undo it"`
-	FullPath    string `param:"full_path" doc:"Path of the project, with permanently_remove"`
+	Permanently bool   `param:"permanently_remove" doc:"Delete at once a project that is marked for deletion"`
+	FullPath    string `param:"full_path" doc:"Full path of the project; required with permanently_remove"`
 }
 
 func (s *Server) deleteProject(ctx context.Context, as authz.Actor, p deleteProjectParams) (accepted, error) {

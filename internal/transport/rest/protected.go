@@ -16,16 +16,16 @@ func (s *Server) protectedRoutes() []*api.Route {
 	const branch = "/projects/:id/repository/branches/:branch"
 	return api.Scoped(nil,
 		api.Get(branches, s.protectedBranches).Doc("List protected branches").Needs(authz.ReadProtectedBranch),
-		api.Post(branches, s.protectBranch).Doc("Protect branches").Needs(authz.AdminProtectedBranch),
-		api.Get(branches+"/:name", s.protectedBranch).Doc("Show a protected branch").Needs(authz.ReadProtectedBranch),
-		api.Patch(branches+"/:name", s.updateProtectedBranch).Timed().Doc("Change how branches are protected").Needs(authz.AdminProtectedBranch),
-		api.Delete(branches+"/:name", s.unprotectBranch).Timed().Doc("Unprotect branches").Needs(authz.DeleteProtectedBranch),
-		api.Put(branch+"/protect", s.protectOne).Timed().Doc("Protect a branch").Deprecated().Needs(authz.AdminProtectedBranch, authz.ReadCode),
-		api.Put(branch+"/unprotect", s.unprotectOne).Timed().Doc("Unprotect a branch").Deprecated().Needs(authz.DeleteProtectedBranch, authz.ReadCode),
+		api.Post(branches, s.protectBranch).Doc("Create a protected branch").Needs(authz.AdminProtectedBranch),
+		api.Get(branches+"/:name", s.protectedBranch).Doc("Get a protected branch").Needs(authz.ReadProtectedBranch),
+		api.Patch(branches+"/:name", s.updateProtectedBranch).Timed().Doc("Update a protected branch").Needs(authz.AdminProtectedBranch),
+		api.Delete(branches+"/:name", s.unprotectBranch).Timed().Doc("Delete a protected branch").Needs(authz.DeleteProtectedBranch),
+		api.Put(branch+"/protect", s.protectOne).Timed().Doc("Protect a branch by its name in the repository").Deprecated().Needs(authz.AdminProtectedBranch, authz.ReadCode),
+		api.Put(branch+"/unprotect", s.unprotectOne).Timed().Doc("Unprotect a branch by its name in the repository").Deprecated().Needs(authz.DeleteProtectedBranch, authz.ReadCode),
 		api.Get(tags, s.protectedTags).Doc("List protected tags").Needs(authz.ReadProtectedTag),
-		api.Post(tags, s.protectTag).Doc("Protect tags").Needs(authz.AdminProtectedTag),
-		api.Get(tags+"/:name", s.protectedTag).Doc("Show a protected tag").Needs(authz.ReadProtectedTag),
-		api.Delete(tags+"/:name", s.unprotectTag).Timed().Doc("Unprotect tags").Needs(authz.AdminProtectedTag),
+		api.Post(tags, s.protectTag).Doc("Create a protected tag").Needs(authz.AdminProtectedTag),
+		api.Get(tags+"/:name", s.protectedTag).Doc("Get a protected tag").Needs(authz.ReadProtectedTag),
+		api.Delete(tags+"/:name", s.unprotectTag).Timed().Doc("Delete a protected tag").Needs(authz.AdminProtectedTag),
 	)
 }
 
@@ -164,7 +164,7 @@ func pageOf[T any](list []T, in api.Page) []T {
 
 type listProtectedBranchesParams struct {
 	projectPath
-	Search string `param:"search" doc:"Part of the name"`
+	Search string `param:"search" doc:"Search in names"`
 	api.Page
 }
 
@@ -184,7 +184,7 @@ func (s *Server) protectedBranches(ctx context.Context, as authz.Actor, in listP
 
 type protectedNameParams struct {
 	projectPath
-	Name string `param:"name,required,free" doc:"Name or pattern of the rule"`
+	Name string `param:"name,required,free" doc:"Name or wildcard of the rule"`
 }
 
 func (s *Server) protectedBranch(ctx context.Context, as authz.Actor, in protectedNameParams) (protectedBranchEntity, error) {
@@ -201,12 +201,12 @@ func (s *Server) protectedBranch(ctx context.Context, as authz.Actor, in protect
 
 // levelParams is one of allowed_to_push and its like.
 type levelParams struct {
-	ID          *int64             `param:"id" doc:"Level of the rule that is changed"`
-	Destroy     bool               `param:"_destroy" doc:"Take the level with this id away"`
-	AccessLevel *authz.Level       `param:"access_level" values:"0,30,40,60" doc:"Least role"`
-	UserID      *authz.UserID      `param:"user_id" doc:"A user"`
-	GroupID     *authz.NamespaceID `param:"group_id" doc:"A group"`
-	DeployKeyID *int64             `param:"deploy_key_id" doc:"A deploy key"`
+	ID          *int64             `param:"id" doc:"ID of the access level to update"`
+	Destroy     bool               `param:"_destroy" doc:"Remove the access level with this ID"`
+	AccessLevel *authz.Level       `param:"access_level" values:"0,30,40,60" doc:"Access level"`
+	UserID      *authz.UserID      `param:"user_id" doc:"ID of a user"`
+	GroupID     *authz.NamespaceID `param:"group_id" doc:"ID of a group"`
+	DeployKeyID *int64             `param:"deploy_key_id" doc:"ID of a deploy key"`
 }
 
 // levels puts the parameter for a role and the list of who else together.
@@ -224,19 +224,19 @@ func levels(role *authz.Level, list []levelParams) []repo.LevelInput {
 }
 
 type allowedParams struct {
-	AllowedToPush      []levelParams `param:"allowed_to_push" doc:"Who may push"`
-	AllowedToMerge     []levelParams `param:"allowed_to_merge" doc:"Who may merge"`
-	AllowedToUnprotect []levelParams `param:"allowed_to_unprotect" doc:"Who may change and take away the rule"`
+	AllowedToPush      []levelParams `param:"allowed_to_push" doc:"Users, groups, deploy keys and access levels allowed to push"`
+	AllowedToMerge     []levelParams `param:"allowed_to_merge" doc:"Users, groups and access levels allowed to merge"`
+	AllowedToUnprotect []levelParams `param:"allowed_to_unprotect" doc:"Users, groups and access levels allowed to unprotect"`
 }
 
 type protectBranchParams struct {
 	projectPath
-	Name                 string       `param:"name,required" doc:"Name of a branch, or a pattern with *"`
-	PushAccessLevel      *authz.Level `param:"push_access_level" values:"0,30,40,60" doc:"Least role that may push; 40 if nobody is named"`
-	MergeAccessLevel     *authz.Level `param:"merge_access_level" values:"0,30,40,60" doc:"Least role that may merge; 40 if nobody is named"`
-	UnprotectAccessLevel *authz.Level `param:"unprotect_access_level" values:"0,30,40,60" doc:"Least role that may unprotect; 40 if nobody is named"`
-	AllowForcePush       bool         `param:"allow_force_push" doc:"Whoever may push may force"`
-	CodeOwners           bool         `param:"code_owner_approval_required" doc:"Ask code owners for approval"`
+	Name                 string       `param:"name,required" doc:"Branch name or wildcard"`
+	PushAccessLevel      *authz.Level `param:"push_access_level" values:"0,30,40,60" doc:"Access level allowed to push; defaults to 40, Maintainer"`
+	MergeAccessLevel     *authz.Level `param:"merge_access_level" values:"0,30,40,60" doc:"Access level allowed to merge; defaults to 40, Maintainer"`
+	UnprotectAccessLevel *authz.Level `param:"unprotect_access_level" values:"0,30,40,60" doc:"Access level allowed to unprotect; defaults to 40, Maintainer"`
+	AllowForcePush       bool         `param:"allow_force_push" doc:"Allow force push for all users with push access"`
+	CodeOwners           bool         `param:"code_owner_approval_required" doc:"Require code owner approval"`
 	allowedParams
 }
 
@@ -258,8 +258,8 @@ func (s *Server) protectBranch(ctx context.Context, as authz.Actor, in protectBr
 
 type updateProtectedBranchParams struct {
 	protectedNameParams
-	AllowForcePush *bool `param:"allow_force_push" doc:"Whoever may push may force"`
-	CodeOwners     *bool `param:"code_owner_approval_required" doc:"Ask code owners for approval"`
+	AllowForcePush *bool `param:"allow_force_push" doc:"Allow force push for all users with push access"`
+	CodeOwners     *bool `param:"code_owner_approval_required" doc:"Require code owner approval"`
 	allowedParams
 }
 
@@ -350,9 +350,9 @@ func (s *Server) protectedTag(ctx context.Context, as authz.Actor, in protectedN
 
 type protectTagParams struct {
 	projectPath
-	Name              string        `param:"name,required" doc:"Name of a tag, or a pattern with *"`
-	CreateAccessLevel *authz.Level  `param:"create_access_level" values:"0,30,40,60" doc:"Least role that may create; 40 if nobody is named"`
-	AllowedToCreate   []levelParams `param:"allowed_to_create" doc:"Who may create"`
+	Name              string        `param:"name,required" doc:"Tag name or wildcard"`
+	CreateAccessLevel *authz.Level  `param:"create_access_level" values:"0,30,40,60" doc:"Access level allowed to create; defaults to 40, Maintainer"`
+	AllowedToCreate   []levelParams `param:"allowed_to_create" doc:"Users, groups and access levels allowed to create"`
 }
 
 func (s *Server) protectTag(ctx context.Context, as authz.Actor, in protectTagParams) (protectedTagEntity, error) {

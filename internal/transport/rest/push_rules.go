@@ -13,14 +13,14 @@ import (
 func (s *Server) pushRuleRoutes() []*api.Route {
 	const ofProject, ofGroup = "/projects/:id/push_rule", "/groups/:id/push_rule"
 	return api.Scoped(nil,
-		api.Get(ofProject, s.pushRule).Doc("Show the push rule of a project; null where there is none").Needs(authz.ReadPushRule),
-		api.Post(ofProject, s.createPushRule).Doc("Give a project a push rule").Needs(authz.AdminPushRule),
-		api.Put(ofProject, s.updatePushRule).Timed().Doc("Change the push rule of a project").Needs(authz.AdminPushRule),
-		api.Delete(ofProject, s.deletePushRule).Timed().Doc("Take the push rule of a project away").Needs(authz.AdminPushRule),
-		api.Get(ofGroup, s.groupPushRule).Doc("Show the push rule that new projects of a group get").Needs(authz.ReadGroupPushRule),
-		api.Post(ofGroup, s.createGroupPushRule).Doc("Give the new projects of a group a push rule").Needs(authz.AdminGroupPushRule),
-		api.Put(ofGroup, s.updateGroupPushRule).Timed().Doc("Change the push rule that new projects of a group get").Needs(authz.AdminGroupPushRule),
-		api.Delete(ofGroup, s.deleteGroupPushRule).Timed().Doc("Take the push rule of a group away").Needs(authz.AdminGroupPushRule),
+		api.Get(ofProject, s.pushRule).Doc("Get the push rule of a project").Needs(authz.ReadPushRule),
+		api.Post(ofProject, s.createPushRule).Doc("Create the push rule of a project").Needs(authz.AdminPushRule),
+		api.Put(ofProject, s.updatePushRule).Timed().Doc("Update the push rule of a project").Needs(authz.AdminPushRule),
+		api.Delete(ofProject, s.deletePushRule).Timed().Doc("Delete the push rule of a project").Needs(authz.AdminPushRule),
+		api.Get(ofGroup, s.groupPushRule).Doc("Get the push rule of a group").Needs(authz.ReadGroupPushRule),
+		api.Post(ofGroup, s.createGroupPushRule).Doc("Create the push rule of a group").Needs(authz.AdminGroupPushRule),
+		api.Put(ofGroup, s.updateGroupPushRule).Timed().Doc("Update the push rule of a group").Needs(authz.AdminGroupPushRule),
+		api.Delete(ofGroup, s.deleteGroupPushRule).Timed().Doc("Delete the push rule of a group").Needs(authz.AdminGroupPushRule),
 	)
 }
 
@@ -79,19 +79,19 @@ func newGroupPushRuleEntity(r *pushrule.Rule, err error) (*groupPushRuleEntity, 
 }
 
 type termsParams struct {
-	MessageRegex     *string `param:"commit_message_regex" doc:"Every commit message must match this"`
-	MessageNegative  *string `param:"commit_message_negative_regex" doc:"No commit message may match this"`
-	BranchRegex      *string `param:"branch_name_regex" doc:"Every branch but the default one must match this"`
-	EmailRegex       *string `param:"author_email_regex" doc:"Addresses of authors and committers must match this"`
-	FileRegex        *string `param:"file_name_regex" doc:"No new file's name may match this"`
-	MaxFileSize      *int64  `param:"max_file_size" doc:"Largest file in MB; 0 allows any"`
-	DenyDeleteTag    *bool   `param:"deny_delete_tag" doc:"Nobody deletes tags by git"`
-	MemberCheck      *bool   `param:"member_check" doc:"Authors and committers must be users"`
-	PreventSecrets   *bool   `param:"prevent_secrets" doc:"Refuse files whose names are those of keys and passwords"`
-	CommitterCheck   *bool   `param:"commit_committer_check" doc:"Committers must use their own verified addresses"`
-	CommitterName    *bool   `param:"commit_committer_name_check" doc:"Committers must use the name of their account"`
-	RejectUnsigned   *bool   `param:"reject_unsigned_commits" doc:"Pushed commits must be signed"`
-	RejectWithoutDCO *bool   `param:"reject_non_dco_commits" doc:"Messages must have a line Signed-off-by"`
+	MessageRegex     *string `param:"commit_message_regex" doc:"Regular expression that commit messages must match"`
+	MessageNegative  *string `param:"commit_message_negative_regex" doc:"Regular expression that commit messages must not match"`
+	BranchRegex      *string `param:"branch_name_regex" doc:"Regular expression that branch names must match"`
+	EmailRegex       *string `param:"author_email_regex" doc:"Regular expression that commit author and committer emails must match"`
+	FileRegex        *string `param:"file_name_regex" doc:"Regular expression that committed file names must not match"`
+	MaxFileSize      *int64  `param:"max_file_size" doc:"Maximum file size in MB; 0 is unlimited"`
+	DenyDeleteTag    *bool   `param:"deny_delete_tag" doc:"Deny deleting tags"`
+	MemberCheck      *bool   `param:"member_check" doc:"Restrict commits by author email to existing users"`
+	PreventSecrets   *bool   `param:"prevent_secrets" doc:"Reject files that are likely to contain secrets"`
+	CommitterCheck   *bool   `param:"commit_committer_check" doc:"Committers may only push commits with their own verified emails"`
+	CommitterName    *bool   `param:"commit_committer_name_check" doc:"Commit author name must match the user's name"`
+	RejectUnsigned   *bool   `param:"reject_unsigned_commits" doc:"Reject unsigned commits"`
+	RejectWithoutDCO *bool   `param:"reject_non_dco_commits" doc:"Reject commits without a Signed-off-by line"`
 }
 
 func (p termsParams) changes() pushrule.Changes {

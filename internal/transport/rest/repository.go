@@ -20,23 +20,23 @@ import (
 func (s *Server) repositoryRoutes() []*api.Route {
 	const path = "/projects/:id/repository"
 	return api.Scoped(nil,
-		api.Get(path+"/tree", s.tree).Doc("List files and folders").Public().Needs(authz.ReadCode),
-		api.Get(path+"/blobs/:sha", s.blob).Doc("Show a blob").Public().Needs(authz.ReadCode),
-		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Give a blob as it is").Public().Needs(authz.ReadCode),
-		api.Get(path+"/archive{.format}", s.archive).Doc("Download everything as an archive").Public().Needs(authz.ReadCode),
+		api.Get(path+"/tree", s.tree).Doc("List a repository tree").Public().Needs(authz.ReadCode),
+		api.Get(path+"/blobs/:sha", s.blob).Doc("Get a blob of a repository").Public().Needs(authz.ReadCode),
+		api.Get(path+"/blobs/:sha/raw", s.rawBlob).Doc("Get the raw content of a blob").Public().Needs(authz.ReadCode),
+		api.Get(path+"/archive{.format}", s.archive).Doc("Get an archive of a repository").Public().Needs(authz.ReadCode),
 		api.Get(path+"/compare", s.compare).Doc("Compare branches, tags or commits").Public().Needs(authz.ReadCode),
-		api.Get(path+"/health", s.repositoryHealth).Doc("Tell how the repository is stored").Public().Needs(authz.ReadCode),
-		api.Get(path+"/contributors", s.contributors).Doc("List who wrote commits").Public().Needs(authz.ReadCode),
-		api.Get(path+"/merge_base", s.mergeBase).Doc("Find the common ancestor").Public().Needs(authz.ReadCode),
+		api.Get(path+"/health", s.repositoryHealth).Doc("Get the health of a repository").Public().Needs(authz.ReadCode),
+		api.Get(path+"/contributors", s.contributors).Doc("List the contributors of a repository").Public().Needs(authz.ReadCode),
+		api.Get(path+"/merge_base", s.mergeBase).Doc("Get the merge base of commits").Public().Needs(authz.ReadCode),
 	)
 }
 
 type treeParams struct {
 	projectPath
-	Ref       string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
-	Path      string `param:"path" doc:"Folder inside the repository"`
-	Recursive bool   `param:"recursive" doc:"List everything below"`
-	PageToken string `param:"page_token" doc:"Entry after which the page starts, with pagination=keyset"`
+	Ref       string `param:"ref" doc:"Branch, tag or commit; defaults to the default branch"`
+	Path      string `param:"path" doc:"Path inside the repository"`
+	Recursive bool   `param:"recursive" doc:"List the tree recursively"`
+	PageToken string `param:"page_token" doc:"Token of the page to fetch, with pagination=keyset"`
 	api.Page
 }
 
@@ -92,7 +92,7 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 
 type blobParams struct {
 	projectPath
-	SHA string `param:"sha,required" doc:"Id of the blob"`
+	SHA string `param:"sha,required" doc:"SHA of the blob"`
 }
 
 type blobEntity struct {
@@ -157,9 +157,9 @@ type compareParams struct {
 	projectPath
 	From        string     `param:"from,required" doc:"Branch, tag or commit to compare from"`
 	To          string     `param:"to,required" doc:"Branch, tag or commit to compare to"`
-	FromProject project.ID `param:"from_project_id" doc:"Project of the same network of forks that from is in"`
-	Straight    bool       `param:"straight" doc:"Compare directly instead of from the merge base"`
-	Unidiff     bool       `param:"unidiff" doc:"Put the lines with the file names before each diff"`
+	FromProject project.ID `param:"from_project_id" doc:"ID of the project of the fork network to compare from"`
+	Straight    bool       `param:"straight" doc:"Compare directly (from..to) instead of from the merge base (from...to)"`
+	Unidiff     bool       `param:"unidiff" doc:"Return diffs in unified diff format"`
 }
 
 type compareEntity struct {
@@ -214,9 +214,9 @@ func (s *Server) mergeBase(ctx context.Context, as authz.Actor, in mergeBasePara
 
 type contributorsParams struct {
 	projectPath
-	Ref     string `param:"ref" doc:"Branch, tag or commit; the default branch if absent"`
-	OrderBy string `param:"order_by" values:"email,name,commits" default:"commits" doc:"What to order by"`
-	Sort    string `param:"sort" values:"asc,desc" default:"asc" doc:"Direction"`
+	Ref     string `param:"ref" doc:"Branch, tag or commit; defaults to the default branch"`
+	OrderBy string `param:"order_by" values:"email,name,commits" default:"commits" doc:"Column to order by"`
+	Sort    string `param:"sort" values:"asc,desc" default:"asc" doc:"asc or desc"`
 	api.Page
 }
 

@@ -81,7 +81,7 @@ func moment(t *time.Time) *healthMoment {
 
 type healthParams struct {
 	projectPath
-	Generate bool `param:"generate" doc:"Look anew; every answer does"`
+	Generate bool `param:"generate" doc:"Accepted and ignored: the report is generated on every request"`
 }
 
 func (s *Server) repositoryHealth(ctx context.Context, as authz.Actor, in healthParams) (healthEntity, error) {

@@ -14,8 +14,8 @@ import (
 
 func (s *Server) settingRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/application/settings", s.getSettings).Doc("Show the settings of the instance").Needs(authz.AdminSettings),
-		api.Put("/application/settings", s.updateSettings).Timed().Doc("Change settings of the instance").Needs(authz.AdminSettings),
+		api.Get("/application/settings", s.getSettings).Doc("Get the application settings").Needs(authz.AdminSettings),
+		api.Put("/application/settings", s.updateSettings).Timed().Doc("Update the application settings").Needs(authz.AdminSettings),
 	)
 }
 
@@ -154,103 +154,103 @@ func (s *Server) getSettings(ctx context.Context, as authz.Actor, _ struct{}) (s
 }
 
 type updateSettingsParams struct {
-	CanCreateGroup                                   *bool           `param:"can_create_group" doc:"New users may create top-level groups"`
-	CommitEmailHostname                              api.Opt[string] `param:"commit_email_hostname" doc:"Host of private commit addresses; null is users.noreply.HOST"`
-	DefaultBranchName                                api.Opt[string] `param:"default_branch_name" doc:"Name of the first branch of new repositories"`
-	DefaultBranchProtection                          *int            `param:"default_branch_protection" values:"0,1,2,3,4" doc:"How default branches of new projects are protected"`
-	DefaultGroupVisibility                           *string         `param:"default_group_visibility" values:"private,internal,public" doc:"Visibility of new groups"`
-	DefaultProjectCreation                           *int            `param:"default_project_creation" values:"0,1,2,3" doc:"Who creates projects in new groups: 0 nobody, 1 maintainers, 2 developers too, 3 administrators"`
-	DefaultProjectVisibility                         *string         `param:"default_project_visibility" values:"private,internal,public" doc:"Visibility of new projects"`
-	DefaultProjectsLimit                             *int            `param:"default_projects_limit" doc:"How many personal projects a new user may have"`
-	DefaultSnippetVisibility                         *string         `param:"default_snippet_visibility" values:"private,internal,public" doc:"Visibility of new snippets"`
-	DelayedGroupDeletion                             *bool           `param:"delayed_group_deletion" doc:"Groups wait before they are deleted"`
-	DelayedProjectDeletion                           *bool           `param:"delayed_project_deletion" doc:"Projects wait before they are deleted"`
-	DeletionAdjournedPeriod                          *int            `param:"deletion_adjourned_period" doc:"How many days they wait"`
-	EmailConfirmationSetting                         *string         `param:"email_confirmation_setting" values:"off,soft,hard" doc:"Whether new users confirm their address"`
-	GravatarEnabled                                  *bool           `param:"gravatar_enabled" doc:"Show pictures of gravatar.com"`
-	ImportSources                                    api.Strings     `param:"import_sources" doc:"Where projects may be imported from"`
-	AllowLocalRequestsFromWebHooksAndServices        *bool           `param:"allow_local_requests_from_web_hooks_and_services" alias:"allow_local_requests_from_hooks_and_services" doc:"Hooks and imports may reach the local network"`
-	OutboundLocalRequestsWhitelist                   api.Strings     `param:"outbound_local_requests_whitelist" doc:"Addresses of the local network that may always be reached"`
-	MaxAttachmentSize                                *int            `param:"max_attachment_size" doc:"Largest upload in MB"`
-	MinimumPasswordLength                            *int            `param:"minimum_password_length" doc:"Fewest characters of a password"`
-	PasswordLowercaseRequired                        *bool           `param:"password_lowercase_required" doc:"Passwords need a lower-case letter"`
-	PasswordUppercaseRequired                        *bool           `param:"password_uppercase_required" doc:"Passwords need an upper-case letter"`
-	PasswordNumberRequired                           *bool           `param:"password_number_required" doc:"Passwords need a digit"`
-	PasswordSymbolRequired                           *bool           `param:"password_symbol_required" doc:"Passwords need a symbol"`
-	RestrictedVisibilityLevels                       api.Strings     `param:"restricted_visibility_levels" doc:"Visibilities that only administrators may give"`
-	UserDefaultExternal                              *bool           `param:"user_default_external" doc:"New users are external"`
-	UserDefaultInternalRegex                         api.Opt[string] `param:"user_default_internal_regex" doc:"Addresses of new users who are not external all the same"`
-	UserDefaultsToPrivateProfile                     *bool           `param:"user_defaults_to_private_profile" doc:"Profiles of new users are private"`
-	DSAKeyRestriction                                *int            `param:"dsa_key_restriction" values:"-1,0,1024,2048,3072" doc:"Fewest bits of DSA keys; 0 allows any, -1 none"`
-	ECDSAKeyRestriction                              *int            `param:"ecdsa_key_restriction" values:"-1,0,256,384,521" doc:"Fewest bits of ECDSA keys; 0 allows any, -1 none"`
-	ECDSASKKeyRestriction                            *int            `param:"ecdsa_sk_key_restriction" values:"-1,0,256" doc:"Fewest bits of ECDSA_SK keys; 0 allows any, -1 none"`
-	ED25519KeyRestriction                            *int            `param:"ed25519_key_restriction" values:"-1,0,256" doc:"Fewest bits of ED25519 keys; 0 allows any, -1 none"`
-	ED25519SKKeyRestriction                          *int            `param:"ed25519_sk_key_restriction" values:"-1,0,256" doc:"Fewest bits of ED25519_SK keys; 0 allows any, -1 none"`
-	RSAKeyRestriction                                *int            `param:"rsa_key_restriction" values:"-1,0,1024,2048,3072,4096" doc:"Fewest bits of RSA keys; 0 allows any, -1 none"`
-	EnabledGitAccessProtocol                         *string         `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"The one protocol that git may use, or all"`
-	LFSEnabled                                       *bool           `param:"lfs_enabled" doc:"Git LFS is on"`
-	MaxPersonalAccessTokenLifetime                   api.Opt[int]    `param:"max_personal_access_token_lifetime" doc:"Longest life of a personal access token in days"`
-	MaxSSHKeyLifetime                                api.Opt[int]    `param:"max_ssh_key_lifetime" doc:"Longest life of an SSH key in days"`
-	PasswordAuthenticationEnabledForGit              *bool           `param:"password_authentication_enabled_for_git" doc:"Passwords work for git over HTTP"`
-	PersonalAccessTokenPrefix                        *string         `param:"personal_access_token_prefix" doc:"What new personal access tokens begin with"`
-	RequirePersonalAccessTokenExpiry                 *bool           `param:"require_personal_access_token_expiry" doc:"Access tokens end one day"`
-	ReceiveMaxInputSize                              api.Opt[int]    `param:"receive_max_input_size" doc:"Largest push in MB"`
-	RepositorySizeLimit                              *int64          `param:"repository_size_limit" min:"0" max:"1048576" doc:"Largest repository in MB; 0 allows any"`
-	DiffMaxFiles                                     *int            `param:"diff_max_files" doc:"Most files of a diff"`
-	DiffMaxLines                                     *int            `param:"diff_max_lines" doc:"Most lines of a diff"`
-	DiffMaxPatchBytes                                *int            `param:"diff_max_patch_bytes" doc:"Largest diff of one file in bytes"`
-	IssuesCreateLimit                                *int            `param:"issues_create_limit" doc:"Issues that a user may create in a minute"`
-	NotesCreateLimit                                 *int            `param:"notes_create_limit" doc:"Notes that a user may create in a minute"`
-	NotesCreateLimitAllowlist                        api.Strings     `param:"notes_create_limit_allowlist" doc:"Users without that limit"`
-	RawBlobRequestLimit                              *int            `param:"raw_blob_request_limit" doc:"Requests for one raw file in a minute"`
-	SearchRateLimit                                  *int            `param:"search_rate_limit" doc:"Searches of a user in a minute"`
-	ArchiveRequestLimit                              *int            `param:"archive_request_limit" doc:"Downloads of archives of a project by a user in a minute; 0 allows any number"`
-	ArchiveRequestLimitUnauthenticated               *int            `param:"archive_request_limit_unauthenticated" doc:"Downloads of archives of a project from an address in a minute; 0 allows any number"`
-	MembersDeleteLimit                               *int            `param:"members_delete_limit" doc:"Members of a place that a user may remove in a minute; 0 allows any number"`
-	ProjectImportLimit                               *int            `param:"project_import_limit" doc:"Imports that a user may start in a minute; 0 allows any number"`
-	ProjectsAPIRateLimitUnauthenticated              *int            `param:"projects_api_rate_limit_unauthenticated" doc:"Lists of projects from an address in ten minutes; 0 allows any number"`
-	SearchRateLimitUnauthenticated                   *int            `param:"search_rate_limit_unauthenticated" doc:"Searches from an address in a minute; 0 allows any number"`
-	UsersAPILimitFollowers                           *int            `param:"users_api_limit_followers" doc:"Requests of a caller for followers in a minute; 0 allows any number"`
-	UsersAPILimitFollowing                           *int            `param:"users_api_limit_following" doc:"Requests of a caller for whom users follow in a minute; 0 allows any number"`
-	UsersAPILimitGPGKey                              *int            `param:"users_api_limit_gpg_key" doc:"Requests of a caller for a GPG key in a minute; 0 allows any number"`
-	UsersAPILimitGPGKeys                             *int            `param:"users_api_limit_gpg_keys" doc:"Requests of a caller for GPG keys in a minute; 0 allows any number"`
-	UsersAPILimitSSHKey                              *int            `param:"users_api_limit_ssh_key" doc:"Requests of a caller for an SSH key in a minute; 0 allows any number"`
-	UsersAPILimitSSHKeys                             *int            `param:"users_api_limit_ssh_keys" doc:"Requests of a caller for SSH keys in a minute; 0 allows any number"`
-	UsersAPILimitStatus                              *int            `param:"users_api_limit_status" doc:"Requests of a caller for the status of users in a minute; 0 allows any number"`
-	UsersGetByIDLimit                                *int            `param:"users_get_by_id_limit" doc:"Users that a user may look up in ten minutes; 0 allows any number"`
-	MaxLoginAttempts                                 api.Opt[int]    `param:"max_login_attempts" doc:"Wrong passwords after which an account is locked; 10 where it is null"`
-	FailedLoginAttemptsUnlockPeriodInMinutes         api.Opt[int]    `param:"failed_login_attempts_unlock_period_in_minutes" doc:"For how long it is; 10 where it is null"`
-	RateLimitingResponseText                         api.Opt[string] `param:"rate_limiting_response_text" doc:"What throttled callers read"`
-	ThrottleUnauthenticatedAPIEnabled                *bool           `param:"throttle_unauthenticated_api_enabled" doc:"Bound the API by callers who are not signed on"`
-	ThrottleUnauthenticatedAPIRequestsPerPeriod      *int            `param:"throttle_unauthenticated_api_requests_per_period" doc:"How many requests in a period"`
-	ThrottleUnauthenticatedAPIPeriodInSeconds        *int            `param:"throttle_unauthenticated_api_period_in_seconds" doc:"How long a period is"`
-	ThrottleAuthenticatedAPIEnabled                  *bool           `param:"throttle_authenticated_api_enabled" doc:"Bound the API by users"`
-	ThrottleAuthenticatedAPIRequestsPerPeriod        *int            `param:"throttle_authenticated_api_requests_per_period" doc:"How many requests in a period"`
-	ThrottleAuthenticatedAPIPeriodInSeconds          *int            `param:"throttle_authenticated_api_period_in_seconds" doc:"How long a period is"`
-	ThrottleUnauthenticatedFilesAPIEnabled           *bool           `param:"throttle_unauthenticated_files_api_enabled" doc:"Bound files of repositories by callers who are not signed on"`
-	ThrottleUnauthenticatedFilesAPIRequestsPerPeriod *int            `param:"throttle_unauthenticated_files_api_requests_per_period" doc:"How many requests in a period"`
-	ThrottleUnauthenticatedFilesAPIPeriodInSeconds   *int            `param:"throttle_unauthenticated_files_api_period_in_seconds" doc:"How long a period is"`
-	ThrottleAuthenticatedFilesAPIEnabled             *bool           `param:"throttle_authenticated_files_api_enabled" doc:"Bound files of repositories by users"`
-	ThrottleAuthenticatedFilesAPIRequestsPerPeriod   *int            `param:"throttle_authenticated_files_api_requests_per_period" doc:"How many requests in a period"`
-	ThrottleAuthenticatedFilesAPIPeriodInSeconds     *int            `param:"throttle_authenticated_files_api_period_in_seconds" doc:"How long a period is"`
-	ThrottleUnauthenticatedEnabled                   *bool           `param:"throttle_unauthenticated_enabled" alias:"throttle_unauthenticated_web_enabled" doc:"Bound pages and git by callers who are not signed on"`
-	ThrottleUnauthenticatedRequestsPerPeriod         *int            `param:"throttle_unauthenticated_requests_per_period" alias:"throttle_unauthenticated_web_requests_per_period" doc:"How many requests in a period"`
-	ThrottleUnauthenticatedPeriodInSeconds           *int            `param:"throttle_unauthenticated_period_in_seconds" alias:"throttle_unauthenticated_web_period_in_seconds" doc:"How long a period is"`
-	ThrottleAuthenticatedWebEnabled                  *bool           `param:"throttle_authenticated_web_enabled" doc:"Bound pages and git by users"`
-	ThrottleAuthenticatedWebRequestsPerPeriod        *int            `param:"throttle_authenticated_web_requests_per_period" doc:"How many requests in a period"`
-	ThrottleAuthenticatedWebPeriodInSeconds          *int            `param:"throttle_authenticated_web_period_in_seconds" doc:"How long a period is"`
-	ThrottleUnauthenticatedGitHTTPEnabled            *bool           `param:"throttle_unauthenticated_git_http_enabled" doc:"Bound git by callers who are not signed on"`
-	ThrottleUnauthenticatedGitHTTPRequestsPerPeriod  *int            `param:"throttle_unauthenticated_git_http_requests_per_period" doc:"How many requests in a period"`
-	ThrottleUnauthenticatedGitHTTPPeriodInSeconds    *int            `param:"throttle_unauthenticated_git_http_period_in_seconds" doc:"How long a period is"`
-	ThrottleAuthenticatedGitHTTPEnabled              *bool           `param:"throttle_authenticated_git_http_enabled" doc:"Bound git by users"`
-	ThrottleAuthenticatedGitHTTPRequestsPerPeriod    *int            `param:"throttle_authenticated_git_http_requests_per_period" doc:"How many requests in a period"`
-	ThrottleAuthenticatedGitHTTPPeriodInSeconds      *int            `param:"throttle_authenticated_git_http_period_in_seconds" doc:"How long a period is"`
-	ThrottleAuthenticatedGitLFSEnabled               *bool           `param:"throttle_authenticated_git_lfs_enabled" doc:"Bound large files of git by users"`
-	ThrottleAuthenticatedGitLFSRequestsPerPeriod     *int            `param:"throttle_authenticated_git_lfs_requests_per_period" doc:"How many requests in a period"`
-	ThrottleAuthenticatedGitLFSPeriodInSeconds       *int            `param:"throttle_authenticated_git_lfs_period_in_seconds" doc:"How long a period is"`
-	HousekeepingEnabled                              *bool           `param:"housekeeping_enabled" doc:"Repositories are tidied in the background"`
-	HousekeepingOptimizeRepositoryPeriod             *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"After how many pushes a repository is tidied"`
-	PushEventActivitiesLimit                         *int            `param:"push_event_activities_limit" doc:"Refs of one push that become activities of their own"`
+	CanCreateGroup                                   *bool           `param:"can_create_group" doc:"New users can create top-level groups"`
+	CommitEmailHostname                              api.Opt[string] `param:"commit_email_hostname" doc:"Hostname of private commit emails; null is users.noreply.HOST"`
+	DefaultBranchName                                api.Opt[string] `param:"default_branch_name" doc:"Default branch of new repositories"`
+	DefaultBranchProtection                          *int            `param:"default_branch_protection" values:"0,1,2,3,4" doc:"Default branch protection level"`
+	DefaultGroupVisibility                           *string         `param:"default_group_visibility" values:"private,internal,public" doc:"Default visibility of groups"`
+	DefaultProjectCreation                           *int            `param:"default_project_creation" values:"0,1,2,3" doc:"Default project creation protection: 0 no one, 1 Maintainers, 2 Developers and Maintainers, 3 administrators"`
+	DefaultProjectVisibility                         *string         `param:"default_project_visibility" values:"private,internal,public" doc:"Default visibility of projects"`
+	DefaultProjectsLimit                             *int            `param:"default_projects_limit" doc:"Default limit of personal projects per user"`
+	DefaultSnippetVisibility                         *string         `param:"default_snippet_visibility" values:"private,internal,public" doc:"Default visibility of snippets"`
+	DelayedGroupDeletion                             *bool           `param:"delayed_group_deletion" doc:"Enable delayed group deletion"`
+	DelayedProjectDeletion                           *bool           `param:"delayed_project_deletion" doc:"Enable delayed project deletion"`
+	DeletionAdjournedPeriod                          *int            `param:"deletion_adjourned_period" doc:"Days before marked groups and projects are deleted"`
+	EmailConfirmationSetting                         *string         `param:"email_confirmation_setting" values:"off,soft,hard" doc:"Email confirmation setting of new users"`
+	GravatarEnabled                                  *bool           `param:"gravatar_enabled" doc:"Enable Gravatar"`
+	ImportSources                                    api.Strings     `param:"import_sources" doc:"Enabled import sources"`
+	AllowLocalRequestsFromWebHooksAndServices        *bool           `param:"allow_local_requests_from_web_hooks_and_services" alias:"allow_local_requests_from_hooks_and_services" doc:"Allow requests to the local network from webhooks and integrations"`
+	OutboundLocalRequestsWhitelist                   api.Strings     `param:"outbound_local_requests_whitelist" doc:"Local addresses and domains that webhooks and integrations may access"`
+	MaxAttachmentSize                                *int            `param:"max_attachment_size" doc:"Maximum attachment size in MB"`
+	MinimumPasswordLength                            *int            `param:"minimum_password_length" doc:"Minimum password length"`
+	PasswordLowercaseRequired                        *bool           `param:"password_lowercase_required" doc:"Require a lowercase letter in passwords"`
+	PasswordUppercaseRequired                        *bool           `param:"password_uppercase_required" doc:"Require an uppercase letter in passwords"`
+	PasswordNumberRequired                           *bool           `param:"password_number_required" doc:"Require a number in passwords"`
+	PasswordSymbolRequired                           *bool           `param:"password_symbol_required" doc:"Require a symbol in passwords"`
+	RestrictedVisibilityLevels                       api.Strings     `param:"restricted_visibility_levels" doc:"Visibility levels restricted to administrators"`
+	UserDefaultExternal                              *bool           `param:"user_default_external" doc:"Set new users to external by default"`
+	UserDefaultInternalRegex                         api.Opt[string] `param:"user_default_internal_regex" doc:"Regular expression of email addresses of new users who are not external by default"`
+	UserDefaultsToPrivateProfile                     *bool           `param:"user_defaults_to_private_profile" doc:"New users have a private profile by default"`
+	DSAKeyRestriction                                *int            `param:"dsa_key_restriction" values:"-1,0,1024,2048,3072" doc:"Minimum bit length of an uploaded DSA key; 0 allows any, -1 forbids them"`
+	ECDSAKeyRestriction                              *int            `param:"ecdsa_key_restriction" values:"-1,0,256,384,521" doc:"Minimum curve size of an uploaded ECDSA key; 0 allows any, -1 forbids them"`
+	ECDSASKKeyRestriction                            *int            `param:"ecdsa_sk_key_restriction" values:"-1,0,256" doc:"Minimum curve size of an uploaded ECDSA_SK key; 0 allows any, -1 forbids them"`
+	ED25519KeyRestriction                            *int            `param:"ed25519_key_restriction" values:"-1,0,256" doc:"Minimum curve size of an uploaded ED25519 key; 0 allows any, -1 forbids them"`
+	ED25519SKKeyRestriction                          *int            `param:"ed25519_sk_key_restriction" values:"-1,0,256" doc:"Minimum curve size of an uploaded ED25519_SK key; 0 allows any, -1 forbids them"`
+	RSAKeyRestriction                                *int            `param:"rsa_key_restriction" values:"-1,0,1024,2048,3072,4096" doc:"Minimum bit length of an uploaded RSA key; 0 allows any, -1 forbids them"`
+	EnabledGitAccessProtocol                         *string         `param:"enabled_git_access_protocol" values:"ssh,http,all" doc:"Enabled Git access protocol, or all"`
+	LFSEnabled                                       *bool           `param:"lfs_enabled" doc:"Enable Git LFS"`
+	MaxPersonalAccessTokenLifetime                   api.Opt[int]    `param:"max_personal_access_token_lifetime" doc:"Maximum lifetime of personal access tokens in days"`
+	MaxSSHKeyLifetime                                api.Opt[int]    `param:"max_ssh_key_lifetime" doc:"Maximum lifetime of SSH keys in days"`
+	PasswordAuthenticationEnabledForGit              *bool           `param:"password_authentication_enabled_for_git" doc:"Allow password authentication for Git over HTTP"`
+	PersonalAccessTokenPrefix                        *string         `param:"personal_access_token_prefix" doc:"Prefix of personal access tokens"`
+	RequirePersonalAccessTokenExpiry                 *bool           `param:"require_personal_access_token_expiry" doc:"Require an expiry date of personal access tokens"`
+	ReceiveMaxInputSize                              api.Opt[int]    `param:"receive_max_input_size" doc:"Maximum push size in MB"`
+	RepositorySizeLimit                              *int64          `param:"repository_size_limit" min:"0" max:"1048576" doc:"Size limit of the repository in MB; 0 is unlimited"`
+	DiffMaxFiles                                     *int            `param:"diff_max_files" doc:"Maximum files in a diff"`
+	DiffMaxLines                                     *int            `param:"diff_max_lines" doc:"Maximum lines in a diff"`
+	DiffMaxPatchBytes                                *int            `param:"diff_max_patch_bytes" doc:"Maximum diff patch size in bytes"`
+	IssuesCreateLimit                                *int            `param:"issues_create_limit" doc:"Maximum issue creation requests per user per minute"`
+	NotesCreateLimit                                 *int            `param:"notes_create_limit" doc:"Maximum note creation requests per user per minute"`
+	NotesCreateLimitAllowlist                        api.Strings     `param:"notes_create_limit_allowlist" doc:"Usernames excluded from the note creation limit"`
+	RawBlobRequestLimit                              *int            `param:"raw_blob_request_limit" doc:"Maximum raw blob requests per path per minute"`
+	SearchRateLimit                                  *int            `param:"search_rate_limit" doc:"Maximum search requests per user per minute"`
+	ArchiveRequestLimit                              *int            `param:"archive_request_limit" doc:"Maximum archive downloads of a project per user per minute; 0 is unlimited"`
+	ArchiveRequestLimitUnauthenticated               *int            `param:"archive_request_limit_unauthenticated" doc:"Maximum unauthenticated archive downloads of a project per IP address per minute; 0 is unlimited"`
+	MembersDeleteLimit                               *int            `param:"members_delete_limit" doc:"Maximum member removals per user per group or project per minute; 0 is unlimited"`
+	ProjectImportLimit                               *int            `param:"project_import_limit" doc:"Maximum project imports per user per minute; 0 is unlimited"`
+	ProjectsAPIRateLimitUnauthenticated              *int            `param:"projects_api_rate_limit_unauthenticated" doc:"Maximum unauthenticated project list requests per IP address per 10 minutes; 0 is unlimited"`
+	SearchRateLimitUnauthenticated                   *int            `param:"search_rate_limit_unauthenticated" doc:"Maximum unauthenticated search requests per IP address per minute; 0 is unlimited"`
+	UsersAPILimitFollowers                           *int            `param:"users_api_limit_followers" doc:"Maximum requests of followers per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitFollowing                           *int            `param:"users_api_limit_following" doc:"Maximum requests of followed users per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitGPGKey                              *int            `param:"users_api_limit_gpg_key" doc:"Maximum requests of a GPG key per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitGPGKeys                             *int            `param:"users_api_limit_gpg_keys" doc:"Maximum requests of GPG key lists per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitSSHKey                              *int            `param:"users_api_limit_ssh_key" doc:"Maximum requests of an SSH key per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitSSHKeys                             *int            `param:"users_api_limit_ssh_keys" doc:"Maximum requests of SSH key lists per user or IP address per minute; 0 is unlimited"`
+	UsersAPILimitStatus                              *int            `param:"users_api_limit_status" doc:"Maximum requests of user statuses per user or IP address per minute; 0 is unlimited"`
+	UsersGetByIDLimit                                *int            `param:"users_get_by_id_limit" doc:"Maximum requests of a user by ID per user per 10 minutes; 0 is unlimited"`
+	MaxLoginAttempts                                 api.Opt[int]    `param:"max_login_attempts" doc:"Failed sign-in attempts after which a user is locked; null is 10"`
+	FailedLoginAttemptsUnlockPeriodInMinutes         api.Opt[int]    `param:"failed_login_attempts_unlock_period_in_minutes" doc:"Minutes after which a locked user is unlocked; null is 10"`
+	RateLimitingResponseText                         api.Opt[string] `param:"rate_limiting_response_text" doc:"Response text of rate-limited requests"`
+	ThrottleUnauthenticatedAPIEnabled                *bool           `param:"throttle_unauthenticated_api_enabled" doc:"Enable the API rate limit of unauthenticated requests"`
+	ThrottleUnauthenticatedAPIRequestsPerPeriod      *int            `param:"throttle_unauthenticated_api_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleUnauthenticatedAPIPeriodInSeconds        *int            `param:"throttle_unauthenticated_api_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleAuthenticatedAPIEnabled                  *bool           `param:"throttle_authenticated_api_enabled" doc:"Enable the API rate limit of authenticated requests"`
+	ThrottleAuthenticatedAPIRequestsPerPeriod        *int            `param:"throttle_authenticated_api_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleAuthenticatedAPIPeriodInSeconds          *int            `param:"throttle_authenticated_api_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleUnauthenticatedFilesAPIEnabled           *bool           `param:"throttle_unauthenticated_files_api_enabled" doc:"Enable the repository files API rate limit of unauthenticated requests"`
+	ThrottleUnauthenticatedFilesAPIRequestsPerPeriod *int            `param:"throttle_unauthenticated_files_api_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleUnauthenticatedFilesAPIPeriodInSeconds   *int            `param:"throttle_unauthenticated_files_api_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleAuthenticatedFilesAPIEnabled             *bool           `param:"throttle_authenticated_files_api_enabled" doc:"Enable the repository files API rate limit of authenticated requests"`
+	ThrottleAuthenticatedFilesAPIRequestsPerPeriod   *int            `param:"throttle_authenticated_files_api_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleAuthenticatedFilesAPIPeriodInSeconds     *int            `param:"throttle_authenticated_files_api_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleUnauthenticatedEnabled                   *bool           `param:"throttle_unauthenticated_enabled" alias:"throttle_unauthenticated_web_enabled" doc:"Enable the web rate limit of unauthenticated requests"`
+	ThrottleUnauthenticatedRequestsPerPeriod         *int            `param:"throttle_unauthenticated_requests_per_period" alias:"throttle_unauthenticated_web_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleUnauthenticatedPeriodInSeconds           *int            `param:"throttle_unauthenticated_period_in_seconds" alias:"throttle_unauthenticated_web_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleAuthenticatedWebEnabled                  *bool           `param:"throttle_authenticated_web_enabled" doc:"Enable the web rate limit of authenticated requests"`
+	ThrottleAuthenticatedWebRequestsPerPeriod        *int            `param:"throttle_authenticated_web_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleAuthenticatedWebPeriodInSeconds          *int            `param:"throttle_authenticated_web_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleUnauthenticatedGitHTTPEnabled            *bool           `param:"throttle_unauthenticated_git_http_enabled" doc:"Enable the Git HTTP rate limit of unauthenticated requests"`
+	ThrottleUnauthenticatedGitHTTPRequestsPerPeriod  *int            `param:"throttle_unauthenticated_git_http_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleUnauthenticatedGitHTTPPeriodInSeconds    *int            `param:"throttle_unauthenticated_git_http_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleAuthenticatedGitHTTPEnabled              *bool           `param:"throttle_authenticated_git_http_enabled" doc:"Enable the Git HTTP rate limit of authenticated requests"`
+	ThrottleAuthenticatedGitHTTPRequestsPerPeriod    *int            `param:"throttle_authenticated_git_http_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleAuthenticatedGitHTTPPeriodInSeconds      *int            `param:"throttle_authenticated_git_http_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	ThrottleAuthenticatedGitLFSEnabled               *bool           `param:"throttle_authenticated_git_lfs_enabled" doc:"Enable the Git LFS rate limit of authenticated requests"`
+	ThrottleAuthenticatedGitLFSRequestsPerPeriod     *int            `param:"throttle_authenticated_git_lfs_requests_per_period" doc:"Maximum requests per period"`
+	ThrottleAuthenticatedGitLFSPeriodInSeconds       *int            `param:"throttle_authenticated_git_lfs_period_in_seconds" doc:"Length of the rate limit period in seconds"`
+	HousekeepingEnabled                              *bool           `param:"housekeeping_enabled" doc:"Enable housekeeping"`
+	HousekeepingOptimizeRepositoryPeriod             *int            `param:"housekeeping_optimize_repository_period" alias:"housekeeping_incremental_repack_period" doc:"Number of pushes after which housekeeping runs"`
+	PushEventActivitiesLimit                         *int            `param:"push_event_activities_limit" doc:"Maximum references of a push with an event each"`
 
 	Others api.Undeclared // settings that are not stored, and what is none
 }

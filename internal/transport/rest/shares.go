@@ -12,27 +12,27 @@ import (
 
 func (s *Server) shareRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Post("/projects/:id/share", s.shareProject).Doc("Invite a group into a project").Needs(authz.AdminProject, authz.ShareProject),
-		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Timed().Doc("Take the invitation of a group back").
+		api.Post("/projects/:id/share", s.shareProject).Doc("Share a project with a group").Needs(authz.AdminProject, authz.ShareProject),
+		api.Delete("/projects/:id/share/:group_id", s.unshareProject).Timed().Doc("Delete a shared group link of a project").
 			Needs(authz.AdminProject, authz.ShareProject),
-		api.Post("/groups/:id/share", s.shareGroup).Doc("Invite a group into a group").Needs(authz.ShareGroup),
-		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Timed().Doc("Take the invitation of a group back").Needs(authz.ShareGroup),
-		api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups that a group is invited into").
+		api.Post("/groups/:id/share", s.shareGroup).Doc("Share a group with another group").Needs(authz.ShareGroup),
+		api.Delete("/groups/:id/share/:group_id", s.unshareGroup).Timed().Doc("Delete a shared group link of a group").Needs(authz.ShareGroup),
+		api.Get("/groups/:id/groups/shared", s.listSharedGroups).Doc("List the groups shared with a group").
 			Needs(authz.ListGroups).Public(),
-		api.Get("/groups/:id/invited_groups", s.listInvitedGroups).Doc("List the groups invited into a group").
+		api.Get("/groups/:id/invited_groups", s.listInvitedGroups).Doc("List the groups invited to a group").
 			Needs(authz.ListGroups).Public(),
-		api.Get("/projects/:id/invited_groups", s.listProjectInvited).Doc("List the groups invited into a project").
+		api.Get("/projects/:id/invited_groups", s.listProjectInvited).Doc("List the groups invited to a project").
 			Needs(authz.ListGroups).Public(),
-		api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects that a group is invited into").
+		api.Get("/groups/:id/projects/shared", s.listSharedProjects).Doc("List the projects shared with a group").
 			Needs(authz.ListProjects).Public(),
 	)
 }
 
 // shareParams name a group and what its members get.
 type shareParams struct {
-	GroupID namespace.ID `param:"group_id,required" doc:"Number of the group to invite"`
-	Level   int          `param:"group_access,required" values:"10,15,20,25,30,40,50" doc:"Most that its members may do"`
-	Expires api.Date     `param:"expires_at" doc:"Last day of the invitation"`
+	GroupID namespace.ID `param:"group_id,required" doc:"ID of the group to share with"`
+	Level   int          `param:"group_access,required" values:"10,15,20,25,30,40,50" doc:"Access level granted to the group"`
+	Expires api.Date     `param:"expires_at" doc:"Expiry date of the invitation, YYYY-MM-DD"`
 }
 
 func (p *shareParams) input() namespace.ShareInput {
@@ -70,8 +70,8 @@ func (s *Server) shareProject(ctx context.Context, as authz.Actor, p shareProjec
 }
 
 type unshareParams struct {
-	ID      string       `param:"id" doc:"Number or full path"`
-	GroupID namespace.ID `param:"group_id" doc:"Number of the group"`
+	ID      string       `param:"id" doc:"ID or URL-encoded path"`
+	GroupID namespace.ID `param:"group_id" doc:"ID of the group"`
 }
 
 func (s *Server) unshareProject(ctx context.Context, as authz.Actor, p unshareParams) (api.None, error) {
@@ -117,10 +117,10 @@ func (s *Server) listSharedGroups(ctx context.Context, as authz.Actor, p listSub
 }
 
 type listInvitedParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
 	groupFilter
-	Relation api.Strings `param:"relation" values:"direct,inherited" doc:"Invited directly (direct), into what is above (inherited), or both"`
+	Relation api.Strings `param:"relation" values:"direct,inherited" doc:"Filter by relation: direct, inherited or both"`
 }
 
 // into completes the filter for the groups invited into a place.

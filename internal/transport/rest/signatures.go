@@ -11,9 +11,9 @@ import (
 
 func (s *Server) signatureRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/projects/:id/repository/commits/:sha/signature", s.commitSignature).Doc("Show the signature of a commit").
+		api.Get("/projects/:id/repository/commits/:sha/signature", s.commitSignature).Doc("Get the signature of a commit").
 			Needs(authz.ReadCode).Public(),
-		api.Get("/projects/:id/repository/tags/:tag_name/signature", s.tagSignature).Doc("Show the signature of a tag").
+		api.Get("/projects/:id/repository/tags/:tag_name/signature", s.tagSignature).Doc("Get the signature of a tag").
 			Needs(authz.ReadCode).Public(),
 	)
 }

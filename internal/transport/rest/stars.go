@@ -12,14 +12,14 @@ import (
 func (s *Server) starRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Post("/projects/:id/star", s.starProject).Doc("Star a project").Needs(authz.StarProject),
-		api.Post("/projects/:id/unstar", s.unstarProject).Doc("Take the star off a project").Needs(authz.StarProject),
-		api.Get("/projects/:id/starrers", s.listStarrers).Doc("List who starred a project").Needs(authz.ReadProject).Public(),
-		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user starred").
+		api.Post("/projects/:id/unstar", s.unstarProject).Doc("Unstar a project").Needs(authz.StarProject),
+		api.Get("/projects/:id/starrers", s.listStarrers).Doc("List the starrers of a project").Needs(authz.ReadProject).Public(),
+		api.Get("/users/:user_id/starred_projects", s.listStarredProjects).Scope(authz.ScopeReadUser).Doc("List the projects starred by a user").
 			Needs(authz.ListProjects).Public(),
-		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user works on").
+		api.Get("/users/:user_id/contributed_projects", s.listContributedProjects).Scope(authz.ScopeReadUser).Doc("List the projects that a user contributed to").
 			Needs(authz.ListProjects).Public(),
-		api.Get("/projects/:id/users", s.listProjectUsers).Doc("List the users who belong to a project").Needs(authz.ReadMembers).Public(),
-		api.Get("/projects/:id/groups", s.listProjectGroups).Doc("List the groups that a project stands in").Needs(authz.ListGroups).Public(),
+		api.Get("/projects/:id/users", s.listProjectUsers).Doc("List the users of a project").Needs(authz.ReadMembers).Public(),
+		api.Get("/projects/:id/groups", s.listProjectGroups).Doc("List the ancestor groups of a project").Needs(authz.ListGroups).Public(),
 	)
 }
 
@@ -48,7 +48,7 @@ type starrerEntity struct {
 type listStarrersParams struct {
 	projectPath
 	api.Page
-	Search string `param:"search" doc:"Part of a name or username"`
+	Search string `param:"search" doc:"Search in names and usernames"`
 }
 
 func (s *Server) listStarrers(ctx context.Context, as authz.Actor, p listStarrersParams) (api.List[starrerEntity], error) {
@@ -97,8 +97,8 @@ func (s *Server) listContributedProjects(ctx context.Context, as authz.Actor, p 
 type listProjectUsersParams struct {
 	projectPath
 	api.Page
-	Search    string   `param:"search" doc:"Part of a name or username"`
-	SkipUsers api.Ints `param:"skip_users" doc:"None of these users"`
+	Search    string   `param:"search" doc:"Search in names and usernames"`
+	SkipUsers api.Ints `param:"skip_users" doc:"IDs of users to exclude"`
 }
 
 func (s *Server) listProjectUsers(ctx context.Context, as authz.Actor, p listProjectUsersParams) (api.List[userBasic], error) {
@@ -147,11 +147,11 @@ func (s *Server) briefs(list page.Page[namespace.Group], err error) (api.List[gr
 type listProjectGroupsParams struct {
 	projectPath
 	api.Page
-	Search      string   `param:"search" doc:"Part of a name or path"`
-	SkipGroups  api.Ints `param:"skip_groups" doc:"Numbers of groups to leave out"`
-	WithShared  bool     `param:"with_shared" doc:"With groups invited into the project"`
-	VisibleOnly bool     `param:"shared_visible_only" doc:"Of these only visible ones, as always"`
-	Least       *int     `param:"shared_min_access_level" values:"10,15,20,25,30,40,50" doc:"Of these only those with this level"`
+	Search      string   `param:"search" doc:"Search in names and paths"`
+	SkipGroups  api.Ints `param:"skip_groups" doc:"IDs of groups to exclude"`
+	WithShared  bool     `param:"with_shared" doc:"Include groups shared with the project"`
+	VisibleOnly bool     `param:"shared_visible_only" doc:"Accepted and ignored: only visible shared groups are returned"`
+	Least       *int     `param:"shared_min_access_level" values:"10,15,20,25,30,40,50" doc:"Minimum access level of shared projects"`
 }
 
 func (s *Server) listProjectGroups(ctx context.Context, as authz.Actor, p listProjectGroupsParams) (api.List[groupBrief], error) {

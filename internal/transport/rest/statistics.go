@@ -13,10 +13,10 @@ import (
 
 func (s *Server) statisticsRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Get("/projects/:id/languages", s.listLanguages).Doc("Say how much of the code is in which language").Needs(authz.ReadCode).Public(),
-		api.Get("/projects/:id/statistics", s.fetchStatistics).Doc("Count the fetches of the last thirty days").Needs(authz.ReadStatistics),
-		api.Get("/projects/:id/storage", s.getStorage).Doc("Say where the repository is stored").Needs(authz.ReadStorage),
-		api.Post("/projects/:id/housekeeping", s.requestHousekeeping).Doc("Tidy the repository in the background").Needs(authz.AdminProject),
+		api.Get("/projects/:id/languages", s.listLanguages).Doc("Get the languages of a project").Needs(authz.ReadCode).Public(),
+		api.Get("/projects/:id/statistics", s.fetchStatistics).Doc("Get the fetch statistics of the last 30 days").Needs(authz.ReadStatistics),
+		api.Get("/projects/:id/storage", s.getStorage).Doc("Get the repository storage of a project").Needs(authz.ReadStorage),
+		api.Post("/projects/:id/housekeeping", s.requestHousekeeping).Doc("Start the housekeeping of a project").Needs(authz.AdminProject),
 	)
 }
 
@@ -103,7 +103,7 @@ func (s *Server) getStorage(ctx context.Context, as authz.Actor, p projectPath) 
 
 type housekeepingParams struct {
 	projectPath
-	Task string `param:"task" values:"eager,prune" doc:"What to do; without it, what is needed"`
+	Task string `param:"task" values:"eager,prune" doc:"Housekeeping task; defaults to what is needed"`
 }
 
 func (s *Server) requestHousekeeping(ctx context.Context, as authz.Actor, p housekeepingParams) (bool, error) {

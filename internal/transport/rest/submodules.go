@@ -10,17 +10,17 @@ import (
 
 func (s *Server) submoduleRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Put("/projects/:id/repository/submodules/:submodule", s.updateSubmodule).Doc("Make a submodule name another commit").
+		api.Put("/projects/:id/repository/submodules/:submodule", s.updateSubmodule).Doc("Update a submodule reference in a repository").
 			Needs(authz.PushCode),
 	)
 }
 
 type updateSubmoduleParams struct {
 	projectPath
-	Submodule string `param:"submodule,required,free" doc:"Path of the submodule, with %2F for slashes"`
+	Submodule string `param:"submodule,required,free" doc:"URL-encoded path of the submodule"`
 	Branch    string `param:"branch,required" doc:"Branch to commit to"`
-	CommitSHA string `param:"commit_sha,required" doc:"Commit that the submodule shall name"`
-	Message   string `param:"commit_message" doc:"Message, what is done if not given"`
+	CommitSHA string `param:"commit_sha,required" doc:"Commit SHA to update the submodule to"`
+	Message   string `param:"commit_message" doc:"Commit message; has a default"`
 }
 
 func (s *Server) updateSubmodule(ctx context.Context, as authz.Actor, in updateSubmoduleParams) (commitDetailEntity, error) {

@@ -13,7 +13,7 @@ func (s *Server) tagRoutes() []*api.Route {
 	const path = "/projects/:id/repository/tags"
 	return api.Scoped(nil,
 		api.Get(path, s.tags).Doc("List tags").Public().Needs(authz.ReadCode),
-		api.Get(path+"/:tag_name", s.tag).Doc("Show a tag").Public().Needs(authz.ReadCode),
+		api.Get(path+"/:tag_name", s.tag).Doc("Get a tag").Public().Needs(authz.ReadCode),
 		api.Post(path, s.createTag).Doc("Create a tag").Needs(authz.PushCode),
 		api.Delete(path+"/:tag_name", s.deleteTag).Timed().Doc("Delete a tag").Needs(authz.DeleteTag, authz.PushCode),
 	)
@@ -44,10 +44,10 @@ func (s *Server) tagEntity(p *project.Project, t *repo.Tag) tagEntity {
 
 type listTagsParams struct {
 	projectPath
-	OrderBy string `param:"order_by" values:"updated,name,version" default:"updated" doc:"What to order by"`
-	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"Direction"`
-	Search  string `param:"search" doc:"Part of the name; ^ and $ anchor it, * stands for anything"`
-	After   string `param:"page_token" doc:"Name of the tag after which the page starts, with pagination=keyset"`
+	OrderBy string `param:"order_by" values:"updated,name,version" default:"updated" doc:"Column to order by"`
+	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
+	Search  string `param:"search" doc:"Search in names; ^term and term$ anchor, * matches anything"`
+	After   string `param:"page_token" doc:"Name of the tag to start the page after, with pagination=keyset"`
 	api.Page
 }
 
@@ -102,8 +102,8 @@ func (s *Server) tag(ctx context.Context, as authz.Actor, in tagParams) (tagEnti
 type createTagParams struct {
 	projectPath
 	TagName string `param:"tag_name,required" doc:"Name of the new tag"`
-	Ref     string `param:"ref,required" doc:"Branch, tag or commit that the tag names"`
-	Message string `param:"message" doc:"Makes an annotated tag with this message"`
+	Ref     string `param:"ref,required" doc:"Branch, tag or commit to create the tag from"`
+	Message string `param:"message" doc:"Message of the annotated tag; unset creates a lightweight tag"`
 }
 
 func (s *Server) createTag(ctx context.Context, as authz.Actor, in createTagParams) (tagEntity, error) {

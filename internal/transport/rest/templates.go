@@ -14,20 +14,20 @@ import (
 
 func (s *Server) templateRoutes() []*api.Route {
 	routes := []*api.Route{
-		api.Get("/templates/licenses", s.listLicenses).Doc("List licenses for new projects").Public(),
-		api.Get("/templates/licenses/:name", s.getLicense).Doc("Get the text of a license").Public(),
+		api.Get("/templates/licenses", s.listLicenses).Doc("List license templates").Public(),
+		api.Get("/templates/licenses/:name", s.getLicense).Doc("Get a license template").Public(),
 	}
 	for _, kind := range []starter.Kind{starter.Gitignores, starter.Dockerfiles, starter.Pipelines} {
 		h := templateHandlers{kind}
 		routes = append(routes,
-			api.Get("/templates/"+string(kind), h.list).Doc("List texts for new projects").Public(),
-			api.Get("/templates/"+string(kind)+"/:name", h.get).Doc("Get a text for a new project").Public(),
+			api.Get("/templates/"+string(kind), h.list).Doc("List templates").Public(),
+			api.Get("/templates/"+string(kind)+"/:name", h.get).Doc("Get a template").Public(),
 		)
 	}
 	routes = append(routes,
-		api.Get("/projects/:id/templates/:type", s.listProjectTemplates).Doc("List the texts that a project offers").
+		api.Get("/projects/:id/templates/:type", s.listProjectTemplates).Doc("List the templates of a project").
 			Needs(authz.ReadProject, authz.ReadCode).Public(),
-		api.Get("/projects/:id/templates/:type/:name", s.getProjectTemplate).Doc("Get a text that a project offers").
+		api.Get("/projects/:id/templates/:type/:name", s.getProjectTemplate).Doc("Get a template of a project").
 			Needs(authz.ReadProject, authz.ReadCode).Public(),
 	)
 	return api.Scoped(nil, routes...)
@@ -54,7 +54,7 @@ func (s *Server) licenseTemplate(l license.License, f license.Filling) licenseTe
 
 type listLicensesParams struct {
 	api.Page
-	Popular *bool `param:"popular" doc:"Only those that many take, or only the others"`
+	Popular *bool `param:"popular" doc:"Filter by popularity"`
 }
 
 func (s *Server) listLicenses(_ context.Context, _ authz.Actor, p listLicensesParams) (api.List[licenseTemplate], error) {
@@ -76,9 +76,9 @@ func pageOfTemplates[T any](p api.Page, all []T) (api.List[T], error) {
 }
 
 type getLicenseParams struct {
-	Name     string `param:"name" doc:"Key of the license"`
-	Project  string `param:"project" doc:"Name of the project for the text"`
-	FullName string `param:"fullname" doc:"Name of the owner for the text"`
+	Name     string `param:"name" doc:"Key of the license template"`
+	Project  string `param:"project" doc:"Project name for the template"`
+	FullName string `param:"fullname" doc:"Full name of the copyright holder for the template"`
 }
 
 func (s *Server) getLicense(_ context.Context, _ authz.Actor, p getLicenseParams) (licenseTemplate, error) {
@@ -116,7 +116,7 @@ func templateNames(names []string) []templateName {
 }
 
 type templatePath struct {
-	Name string `param:"name" doc:"Name of the text"`
+	Name string `param:"name" doc:"Name of the template"`
 }
 
 func (h templateHandlers) get(_ context.Context, _ authz.Actor, p templatePath) (templateText, error) {
@@ -130,7 +130,7 @@ func (h templateHandlers) get(_ context.Context, _ authz.Actor, p templatePath) 
 // templatesPath names the texts of one kind that a project offers.
 type templatesPath struct {
 	projectPath
-	Type string `param:"type" values:"dockerfiles,gitignores,gitlab_ci_ymls,licenses,issues,merge_requests" doc:"Kind of the texts; those for issues and merge requests are the project's own"`
+	Type string `param:"type" values:"dockerfiles,gitignores,gitlab_ci_ymls,licenses,issues,merge_requests" doc:"Type of template: dockerfiles, gitignores, gitlab_ci_ymls, licenses, issues or merge_requests"`
 }
 
 type projectTemplatesParams struct {
@@ -162,10 +162,10 @@ func (s *Server) listProjectTemplates(ctx context.Context, as authz.Actor, p pro
 
 type projectTemplateParams struct {
 	templatesPath
-	Name     string      `param:"name" doc:"Key of the text"`
-	Source   *project.ID `param:"source_template_project_id" doc:"Number of the project that has the text, this one if not given"`
-	Project  string      `param:"project" doc:"Name of the project for the text of a license"`
-	FullName string      `param:"fullname" doc:"Name of the owner for the text of a license"`
+	Name     string      `param:"name" doc:"Key of the template"`
+	Source   *project.ID `param:"source_template_project_id" doc:"ID of the project that has the template; defaults to this project"`
+	Project  string      `param:"project" doc:"Project name for the license"`
+	FullName string      `param:"fullname" doc:"Full name of the copyright holder for the license"`
 }
 
 func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p projectTemplateParams) (any, error) {

@@ -47,7 +47,7 @@ type tokenAssociationsEntity struct {
 
 type tokenAssociationsParams struct {
 	api.Page
-	MinLevel int `param:"min_access_level" default:"10" values:"5,10,15,20,25,30,40,50" doc:"Role of the token's user there at least"`
+	MinLevel int `param:"min_access_level" default:"10" values:"5,10,15,20,25,30,40,50" doc:"Minimum access level of the token's user"`
 }
 
 // tokenAssociations gives one page of the groups and the same of the projects.

@@ -13,18 +13,18 @@ import (
 func (s *Server) tokenRoutes() []*api.Route {
 	const path = "/personal_access_tokens"
 	return api.Scoped(nil,
-		api.Post("/users/:user_id"+path, s.createToken).Scope(authz.ScopeReadUser).Doc("Create an access token for a user").Needs(authz.AdminUsers),
-		api.Post("/user"+path, s.createOwnToken).Scope(authz.ScopeReadUser).Doc("Create an access token of narrow use for oneself").Needs(authz.ManageOwnToken),
-		api.Get(path, s.listTokens).Doc("List access tokens").Needs(authz.ManageOwnToken),
-		api.Get(path+"/self/associations", s.tokenAssociations).Doc("List the groups and projects that the token in use reaches by membership").
+		api.Post("/users/:user_id"+path, s.createToken).Scope(authz.ScopeReadUser).Doc("Create a personal access token of a user").Needs(authz.AdminUsers),
+		api.Post("/user"+path, s.createOwnToken).Scope(authz.ScopeReadUser).Doc("Create a personal access token of the current user").Needs(authz.ManageOwnToken),
+		api.Get(path, s.listTokens).Doc("List personal access tokens").Needs(authz.ManageOwnToken),
+		api.Get(path+"/self/associations", s.tokenAssociations).Doc("List the associations of the personal access token of the request").
 			Needs(authz.ManageOwnToken, authz.ListGroups, authz.ListProjects),
-		api.Get(path+"/self", s.ownToken).Doc("Get the token in use").Needs(authz.ManageOwnToken).AnyScope(),
-		api.Get(path+"/:id", s.getToken).Doc("Get an access token").Needs(authz.ManageOwnToken),
-		api.Delete(path+"/self", s.revokeOwnToken).Timed().Doc("Revoke the token in use").Needs(authz.ManageOwnToken).AnyScope(),
-		api.Delete(path+"/:id", s.revokeToken).Timed().Doc("Revoke an access token").Needs(authz.ManageOwnToken),
-		api.Post(path+"/self/rotate", s.rotateOwnToken).Doc("Replace the token in use by a new one").
+		api.Get(path+"/self", s.ownToken).Doc("Get the personal access token of the request").Needs(authz.ManageOwnToken).AnyScope(),
+		api.Get(path+"/:id", s.getToken).Doc("Get a personal access token").Needs(authz.ManageOwnToken),
+		api.Delete(path+"/self", s.revokeOwnToken).Timed().Doc("Revoke the personal access token of the request").Needs(authz.ManageOwnToken).AnyScope(),
+		api.Delete(path+"/:id", s.revokeToken).Timed().Doc("Revoke a personal access token").Needs(authz.ManageOwnToken),
+		api.Post(path+"/self/rotate", s.rotateOwnToken).Doc("Rotate the token of the request").
 			Needs(authz.ManageOwnToken).Scope(authz.ScopeSelfRotate).Status(http.StatusOK),
-		api.Post(path+"/:id/rotate", s.rotateToken).Doc("Replace an access token by a new one").
+		api.Post(path+"/:id/rotate", s.rotateToken).Doc("Rotate a personal access token").
 			Needs(authz.ManageOwnToken).Status(http.StatusOK),
 	)
 }
@@ -58,11 +58,11 @@ func (s *Server) token(t *account.Token, key string) tokenEntity {
 }
 
 type createTokenParams struct {
-	UserID      string      `param:"user_id" doc:"Number of the user"`
-	Name        string      `param:"name,required" doc:"What the token is for"`
-	Description *string     `param:"description" doc:"More about it"`
-	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,read_user,sudo,admin_mode,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate,read_service_ping" doc:"What the token permits"`
-	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+	UserID      string      `param:"user_id" doc:"ID of the user"`
+	Name        string      `param:"name,required" doc:"Name of the token"`
+	Description *string     `param:"description" doc:"Description"`
+	Scopes      api.Strings `param:"scopes,required" values:"api,read_api,read_user,sudo,admin_mode,create_runner,manage_runner,read_repository,write_repository,read_registry,write_registry,k8s_proxy,self_rotate,read_service_ping" doc:"Scopes of the token"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"Expiry date, YYYY-MM-DD; defaults to one year from now"`
 }
 
 func (s *Server) createToken(ctx context.Context, as authz.Actor, p createTokenParams) (tokenEntity, error) {
@@ -84,10 +84,10 @@ func (s *Server) createToken(ctx context.Context, as authz.Actor, p createTokenP
 }
 
 type createOwnTokenParams struct {
-	Name        string      `param:"name,required" doc:"What the token is for"`
-	Description *string     `param:"description" doc:"More about it"`
-	Scopes      api.Strings `param:"scopes,required" values:"k8s_proxy,self_rotate" doc:"What the token permits"`
-	ExpiresAt   api.Date    `param:"expires_at" doc:"First day on which the token is of no use; a year from now if not given"`
+	Name        string      `param:"name,required" doc:"Name of the token"`
+	Description *string     `param:"description" doc:"Description"`
+	Scopes      api.Strings `param:"scopes,required" values:"k8s_proxy,self_rotate" doc:"Scopes of the token"`
+	ExpiresAt   api.Date    `param:"expires_at" doc:"Expiry date, YYYY-MM-DD; defaults to one year from now"`
 }
 
 func (s *Server) createOwnToken(ctx context.Context, as authz.Actor, p createOwnTokenParams) (tokenEntity, error) {
@@ -113,16 +113,16 @@ func dayOf(d api.Date) *string {
 // tokenFilterParams select from a list of tokens of any kind.
 type tokenFilterParams struct {
 	api.Page
-	Revoked        *bool      `param:"revoked" doc:"Revoked ones, or those that are not"`
-	State          string     `param:"state" values:"active,inactive" doc:"Those of use, or of none"`
-	CreatedBefore  *time.Time `param:"created_before" doc:"Made at this time or before"`
-	CreatedAfter   *time.Time `param:"created_after" doc:"Made at this time or later"`
-	LastUsedBefore *time.Time `param:"last_used_before" doc:"Last used at this time or before"`
-	LastUsedAfter  *time.Time `param:"last_used_after" doc:"Last used at this time or later"`
-	ExpiresBefore  api.Date   `param:"expires_before" doc:"Of no use from this day or before"`
-	ExpiresAfter   api.Date   `param:"expires_after" doc:"Of no use from this day or later"`
-	Search         string     `param:"search" doc:"Part of the name"`
-	Sort           string     `param:"sort" doc:"Order: created, expires, last_used, updated, id or name, with _asc or _desc"`
+	Revoked        *bool      `param:"revoked" doc:"Filter by revoked state"`
+	State          string     `param:"state" values:"active,inactive" doc:"active or inactive"`
+	CreatedBefore  *time.Time `param:"created_before" doc:"Return items created on or before this time"`
+	CreatedAfter   *time.Time `param:"created_after" doc:"Return items created on or after this time"`
+	LastUsedBefore *time.Time `param:"last_used_before" doc:"Return tokens last used before this time"`
+	LastUsedAfter  *time.Time `param:"last_used_after" doc:"Return tokens last used after this time"`
+	ExpiresBefore  api.Date   `param:"expires_before" doc:"Return tokens that expire before this date, YYYY-MM-DD"`
+	ExpiresAfter   api.Date   `param:"expires_after" doc:"Return tokens that expire after this date, YYYY-MM-DD"`
+	Search         string     `param:"search" doc:"Search in names"`
+	Sort           string     `param:"sort" doc:"Sort order: created, expires, last_used, updated, id or name, each with _asc or _desc"`
 }
 
 func (p *tokenFilterParams) filter() account.TokenFilter {
@@ -136,7 +136,7 @@ func (p *tokenFilterParams) filter() account.TokenFilter {
 
 type listTokensParams struct {
 	tokenFilterParams
-	UserID *authz.UserID `param:"user_id" doc:"Whose tokens; somebody else's for administrators"`
+	UserID *authz.UserID `param:"user_id" doc:"ID of the user; other users' tokens are for administrators"`
 }
 
 func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensParams) (api.List[tokenEntity], error) {
@@ -150,7 +150,7 @@ func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensPar
 }
 
 type tokenPath struct {
-	ID account.TokenID `param:"id" doc:"Number of the token"`
+	ID account.TokenID `param:"id" doc:"ID of the token"`
 }
 
 func (s *Server) getToken(ctx context.Context, as authz.Actor, p tokenPath) (tokenEntity, error) {
@@ -179,7 +179,7 @@ func (s *Server) revokeOwnToken(ctx context.Context, as authz.Actor, _ struct{})
 
 type rotateTokenParams struct {
 	tokenPath
-	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
 func (s *Server) rotateToken(ctx context.Context, as authz.Actor, p rotateTokenParams) (tokenEntity, error) {
@@ -191,7 +191,7 @@ func (s *Server) rotateToken(ctx context.Context, as authz.Actor, p rotateTokenP
 }
 
 type rotateOwnTokenParams struct {
-	ExpiresAt api.Date `param:"expires_at" doc:"First day on which the new token is of no use; a week from now if not given"`
+	ExpiresAt api.Date `param:"expires_at" doc:"Expiry date of the new token, YYYY-MM-DD; defaults to one week from now"`
 }
 
 func (s *Server) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnTokenParams) (tokenEntity, error) {

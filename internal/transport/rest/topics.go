@@ -12,9 +12,9 @@ func (s *Server) topicRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/topics", s.listTopics).Doc("List topics").Needs(authz.ReadTopic).Public(),
 		api.Post("/topics", s.createTopic).Doc("Create a topic").Needs(authz.AdminTopics),
-		api.Post("/topics/merge", s.mergeTopics).Doc("Put the projects of one topic under another").Needs(authz.AdminTopics),
+		api.Post("/topics/merge", s.mergeTopics).Doc("Merge topics").Needs(authz.AdminTopics),
 		api.Get("/topics/:id", s.getTopic).Doc("Get a topic").Needs(authz.ReadTopic).Public(),
-		api.Put("/topics/:id", s.updateTopic).Timed().Doc("Change a topic").Needs(authz.AdminTopics),
+		api.Put("/topics/:id", s.updateTopic).Timed().Doc("Update a topic").Needs(authz.AdminTopics),
 		api.Delete("/topics/:id", s.deleteTopic).Timed().Doc("Delete a topic").Needs(authz.AdminTopics),
 	)
 }
@@ -39,8 +39,8 @@ func (s *Server) topic(t *project.Topic) topicEntity {
 
 type listTopicsParams struct {
 	api.Page
-	Search          string `param:"search" doc:"Part of a name or title"`
-	WithoutProjects bool   `param:"without_projects" doc:"Only topics of no project"`
+	Search          string `param:"search" doc:"Search in names and titles"`
+	WithoutProjects bool   `param:"without_projects" doc:"Return only topics without projects"`
 }
 
 func (s *Server) listTopics(ctx context.Context, as authz.Actor, p listTopicsParams) (api.List[topicEntity], error) {
@@ -54,7 +54,7 @@ func (s *Server) listTopics(ctx context.Context, as authz.Actor, p listTopicsPar
 }
 
 type topicPath struct {
-	ID project.TopicID `param:"id" doc:"Number of the topic"`
+	ID project.TopicID `param:"id" doc:"ID of the topic"`
 }
 
 func (s *Server) getTopic(ctx context.Context, as authz.Actor, p topicPath) (topicEntity, error) {
@@ -68,8 +68,8 @@ func (s *Server) getTopic(ctx context.Context, as authz.Actor, p topicPath) (top
 type createTopicParams struct {
 	avatarParam
 	Name        string  `param:"name,required" doc:"Name of the topic"`
-	Title       string  `param:"title,required" doc:"How it is shown"`
-	Description *string `param:"description" doc:"What it is about"`
+	Title       string  `param:"title,required" doc:"Title of the avatar"`
+	Description *string `param:"description" doc:"Description"`
 }
 
 func (s *Server) createTopic(ctx context.Context, as authz.Actor, p createTopicParams) (topicEntity, error) {
@@ -88,8 +88,8 @@ type updateTopicParams struct {
 	topicPath
 	avatarParam
 	Name        *string `param:"name" doc:"Name of the topic"`
-	Title       *string `param:"title" doc:"How it is shown"`
-	Description *string `param:"description" doc:"What it is about"`
+	Title       *string `param:"title" doc:"Title of the avatar"`
+	Description *string `param:"description" doc:"Description"`
 }
 
 func (s *Server) updateTopic(ctx context.Context, as authz.Actor, p updateTopicParams) (topicEntity, error) {
@@ -121,8 +121,8 @@ func (s *Server) deleteTopic(ctx context.Context, as authz.Actor, p topicPath) (
 }
 
 type mergeTopicsParams struct {
-	Source project.TopicID `param:"source_topic_id,required" doc:"Number of the topic that goes"`
-	Target project.TopicID `param:"target_topic_id,required" doc:"Number of the topic that stays"`
+	Source project.TopicID `param:"source_topic_id,required" doc:"ID of the source topic"`
+	Target project.TopicID `param:"target_topic_id,required" doc:"ID of the target topic"`
 }
 
 func (s *Server) mergeTopics(ctx context.Context, as authz.Actor, p mergeTopicsParams) (topicEntity, error) {

@@ -11,22 +11,22 @@ import (
 func (s *Server) transferRoutes() []*api.Route {
 	moves := []authz.Ability{authz.TransferProject, authz.ReadNamespace, authz.CreateProject, authz.TransferInto}
 	return api.Scoped(nil,
-		api.Put("/projects/:id/transfer", s.transferProject).Timed().Doc("Put a project into another namespace").Needs(moves...),
-		api.Post("/groups/:id/projects/:project_id", s.transferProjectHere).Doc("Put a project into a group").Needs(moves...),
-		api.Get("/projects/:id/transfer_locations", s.listProjectLocations).Doc("List the groups that a project may be put into").
+		api.Put("/projects/:id/transfer", s.transferProject).Timed().Doc("Transfer a project to a namespace").Needs(moves...),
+		api.Post("/groups/:id/projects/:project_id", s.transferProjectHere).Doc("Transfer a project to a group").Needs(moves...),
+		api.Get("/projects/:id/transfer_locations", s.listProjectLocations).Doc("List the transfer locations of a project").
 			Needs(authz.TransferProject, authz.ListGroups),
-		api.Get("/projects/:id/share_locations", s.listShareLocations).Doc("List the groups that may be invited into a project").
+		api.Get("/projects/:id/share_locations", s.listShareLocations).Doc("List the share locations of a project").
 			Needs(authz.ShareProject, authz.ListGroups),
-		api.Post("/groups/:id/transfer", s.transferGroup).Doc("Put a group into another one or at the top level").
+		api.Post("/groups/:id/transfer", s.transferGroup).Doc("Transfer a group").
 			Needs(authz.TransferGroup),
-		api.Get("/groups/:id/transfer_locations", s.listGroupLocations).Doc("List the groups that a group may be put into").
+		api.Get("/groups/:id/transfer_locations", s.listGroupLocations).Doc("List the transfer locations of a group").
 			Needs(authz.TransferGroup, authz.ListGroups),
 	)
 }
 
 type transferProjectParams struct {
 	projectPath
-	Namespace string `param:"namespace,required" doc:"Number or path of the group or personal namespace"`
+	Namespace string `param:"namespace,required" doc:"ID or path of the namespace"`
 }
 
 func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transferProjectParams) (any, error) {
@@ -39,7 +39,7 @@ func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transfer
 
 type transferHereParams struct {
 	groupPath
-	ProjectID string `param:"project_id" doc:"Number or full path of the project"`
+	ProjectID string `param:"project_id" doc:"ID or URL-encoded path of the project"`
 }
 
 func (s *Server) transferProjectHere(ctx context.Context, as authz.Actor, p transferHereParams) (*groupDetails, error) {
@@ -55,7 +55,7 @@ func (s *Server) transferProjectHere(ctx context.Context, as authz.Actor, p tran
 
 type transferGroupParams struct {
 	groupPath
-	Into *namespace.ID `param:"group_id" doc:"Number of the new parent, none for the top level"`
+	Into *namespace.ID `param:"group_id" doc:"ID of the new parent group; unset for the top level"`
 }
 
 func (s *Server) transferGroup(ctx context.Context, as authz.Actor, p transferGroupParams) (*groupDetails, error) {
@@ -67,9 +67,9 @@ func (s *Server) transferGroup(ctx context.Context, as authz.Actor, p transferGr
 }
 
 type listLocationsParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
-	Search string `param:"search" doc:"Part of a name or path"`
+	Search string `param:"search" doc:"Search in names and paths"`
 }
 
 func (s *Server) listProjectLocations(ctx context.Context, as authz.Actor, p listLocationsParams) (api.List[groupBrief], error) {

@@ -26,12 +26,12 @@ func (s *Server) uploadRoutes() []*api.Route {
 	} {
 		m := kind.source
 		out = append(out,
-			api.Post(kind.prefix, m.upload).Doc("Attach a file to the texts of "+kind.noun).Needs(kind.add).MaxBodyNow(s.maxUpload),
-			api.Get(kind.prefix, m.listUploads).Doc("List the files attached in "+kind.noun).Needs(authz.ReadUploads),
-			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Give a file attached in "+kind.noun).Needs(authz.ReadUploads),
-			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Timed().Doc("Delete a file attached in "+kind.noun).Needs(authz.DeleteUpload),
-			api.Get(kind.prefix+"/:secret/:filename", m.getUploadByLink).Doc("Give a file attached in "+kind.noun+", by its link").Needs(kind.see).Public(),
-			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Timed().Doc("Delete a file attached in "+kind.noun+", by its link").
+			api.Post(kind.prefix, m.upload).Doc("Upload a file to "+kind.noun).Needs(kind.add).MaxBodyNow(s.maxUpload),
+			api.Get(kind.prefix, m.listUploads).Doc("List the uploads of "+kind.noun).Needs(authz.ReadUploads),
+			api.Get(kind.prefix+"/:upload_id", m.getUpload).Doc("Download an upload of "+kind.noun).Needs(authz.ReadUploads),
+			api.Delete(kind.prefix+"/:upload_id", m.deleteUpload).Timed().Doc("Delete an upload of "+kind.noun).Needs(authz.DeleteUpload),
+			api.Get(kind.prefix+"/:secret/:filename", m.getUploadByLink).Doc("Download an upload of "+kind.noun+" by secret and file name").Needs(kind.see).Public(),
+			api.Delete(kind.prefix+"/:secret/:filename", m.deleteUploadByLink).Timed().Doc("Delete an upload of "+kind.noun+" by secret and file name").
 				Needs(authz.DeleteUpload),
 		)
 	}
@@ -66,8 +66,8 @@ type userMinute struct {
 }
 
 type uploadParams struct {
-	ID   string   `param:"id" doc:"Number or full path"`
-	File api.File `param:"file,required" doc:"The file"`
+	ID   string   `param:"id" doc:"ID or URL-encoded path"`
+	File api.File `param:"file,required" doc:"File to upload"`
 }
 
 func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams) (_ uploadedEntity, err error) {
@@ -92,7 +92,7 @@ func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams
 }
 
 type listUploadsParams struct {
-	ID string `param:"id" doc:"Number or full path"`
+	ID string `param:"id" doc:"ID or URL-encoded path"`
 	api.Page
 }
 
@@ -134,8 +134,8 @@ func minute(u *account.User) *userMinute {
 }
 
 type uploadPath struct {
-	ID       string `param:"id" doc:"Number or full path"`
-	UploadID string `param:"upload_id" doc:"Number of the file"`
+	ID       string `param:"id" doc:"ID or URL-encoded path"`
+	UploadID string `param:"upload_id" doc:"ID of the upload"`
 }
 
 // address reads the number; what is none leads nowhere.
@@ -148,9 +148,9 @@ func (p uploadPath) address() upload.Address {
 }
 
 type uploadLink struct {
-	ID       string `param:"id" doc:"Number or full path"`
-	Secret   string `param:"secret" doc:"32 digits of the link"`
-	Filename string `param:"filename" doc:"Name of the file"`
+	ID       string `param:"id" doc:"ID or URL-encoded path"`
+	Secret   string `param:"secret" doc:"32-digit hexadecimal secret of the upload"`
+	Filename string `param:"filename" doc:"File name"`
 }
 
 func (p uploadLink) address() upload.Address {

@@ -14,33 +14,33 @@ func (s *Server) userChangeRoutes() []*api.Route {
 		return api.Post("/users/:id/"+verb, h).Doc(doc).Needs(authz.AdminUsers)
 	}
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Put("/users/:id", s.updateUser).Timed().Doc("Change a user").Needs(authz.AdminUsers),
-		api.Delete("/users/:id", s.deleteUser).Timed().Doc("Delete a user; what the user made moves to the ghost user").Needs(authz.AdminUsers),
-		api.Post("/users/:id/reject", s.rejectUser).Doc("Delete a user who waits for approval").Needs(authz.AdminUsers).Status(http.StatusOK),
+		api.Put("/users/:id", s.updateUser).Timed().Doc("Update a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id", s.deleteUser).Timed().Doc("Delete a user").Needs(authz.AdminUsers),
+		api.Post("/users/:id/reject", s.rejectUser).Doc("Reject a pending user sign-up").Needs(authz.AdminUsers).Status(http.StatusOK),
 		moderate("block", "Block a user", s.blockUser),
-		moderate("unblock", "Let a blocked user act again", s.unblockUser),
-		moderate("activate", "Wake a deactivated user", s.activateUser),
-		moderate("deactivate", "Put a dormant user to sleep", s.deactivateUser),
+		moderate("unblock", "Unblock a user", s.unblockUser),
+		moderate("activate", "Activate a user", s.activateUser),
+		moderate("deactivate", "Deactivate a user", s.deactivateUser),
 		moderate("ban", "Ban a user", s.banUser),
-		moderate("unban", "Undo a ban", s.unbanUser),
+		moderate("unban", "Unban a user", s.unbanUser),
 	)
 }
 
 type updateUserParams struct {
 	userPath
-	Email              *string `param:"email" doc:"Primary address; pending until it is confirmed"`
-	SkipReconfirmation bool    `param:"skip_reconfirmation" doc:"Take the new address for confirmed"`
-	Username           *string `param:"username" doc:"Username; the old one redirects to it"`
+	Email              *string `param:"email" doc:"Primary email address; pending until confirmed"`
+	SkipReconfirmation bool    `param:"skip_reconfirmation" doc:"Skip reconfirmation and treat the new email address as verified"`
+	Username           *string `param:"username" doc:"Username; the old one redirects"`
 	Name               *string `param:"name" doc:"Name"`
-	Password           *string `param:"password" doc:"Password; the user must choose another one at the next sign-on"`
-	PublicEmail        *string `param:"public_email" doc:"Address that everybody sees, one that is confirmed"`
-	CommitEmail        *string `param:"commit_email" doc:"Address in commits, one that is confirmed or _private"`
+	Password           *string `param:"password" doc:"Password; expires at the next sign-in if set by an administrator"`
+	PublicEmail        *string `param:"public_email" doc:"Public email: a verified email address"`
+	CommitEmail        *string `param:"commit_email" doc:"Commit email: a verified email address, or _private"`
 	userTexts
 	userSwitches
-	RunnerMinutes api.Opt[int64] `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
-	ExtraMinutes  api.Opt[int64] `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
-	Provider      string         `param:"provider" doc:"Provider of an account elsewhere"`
-	ExternUID     string         `param:"extern_uid" doc:"Id of the account elsewhere"`
+	RunnerMinutes api.Opt[int64] `param:"shared_runners_minutes_limit" doc:"Maximum compute minutes per month; null inherits the default, 0 is unlimited"`
+	ExtraMinutes  api.Opt[int64] `param:"extra_shared_runners_minutes_limit" doc:"Additional compute minutes"`
+	Provider      string         `param:"provider" doc:"Name of the external provider"`
+	ExternUID     string         `param:"extern_uid" doc:"External UID at the provider"`
 	_             struct{}       `allornone:"extern_uid,provider"`
 	avatarParam
 }
@@ -76,7 +76,7 @@ func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserPar
 
 type deleteUserParams struct {
 	userPath
-	HardDelete bool `param:"hard_delete" doc:"Delete what the user made, too, and the groups that nobody else owns"`
+	HardDelete bool `param:"hard_delete" doc:"Also delete contributions and groups owned solely by this user"`
 }
 
 func (s *Server) deleteUser(ctx context.Context, as authz.Actor, p deleteUserParams) (api.None, error) {

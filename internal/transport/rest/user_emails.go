@@ -10,15 +10,15 @@ import (
 
 func (s *Server) userEmailRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/user/emails", s.listOwnEmails).Doc("List one's own secondary addresses").Needs(authz.UpdateOwnUser),
-		api.Get("/user/emails/:email_id", s.getOwnEmail).Doc("Get one of one's own secondary addresses").Needs(authz.UpdateOwnUser),
-		api.Get("/users/:id/emails", s.listEmails).Doc("List the secondary addresses of a user").Needs(authz.AdminUsers),
-		api.Post("/user/emails", s.createOwnEmail).Doc("Add an address to one's own account").Needs(authz.UpdateOwnUser),
-		api.Delete("/user/emails/:email_id", s.deleteOwnEmail).Timed().Doc("Delete one of one's own addresses").Needs(authz.UpdateOwnUser),
-		api.Post("/users/:id/emails", s.createEmail).Doc("Add an address to a user's account").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/emails/:email_id", s.deleteEmail).Timed().Doc("Delete an address of a user").Needs(authz.AdminUsers),
-		api.Post("/users/:id/approve", s.approveUser).Doc("Let a user act who waits for it").Needs(authz.AdminUsers),
-		api.Delete("/users/:id/identities/:provider", s.deleteIdentity).Timed().Doc("Forget a user's account with another provider").Needs(authz.AdminUsers),
+		api.Get("/user/emails", s.listOwnEmails).Doc("List the email addresses of the current user").Needs(authz.UpdateOwnUser),
+		api.Get("/user/emails/:email_id", s.getOwnEmail).Doc("Get an email address of the current user").Needs(authz.UpdateOwnUser),
+		api.Get("/users/:id/emails", s.listEmails).Doc("List the email addresses of a user").Needs(authz.AdminUsers),
+		api.Post("/user/emails", s.createOwnEmail).Doc("Create an email address of the current user").Needs(authz.UpdateOwnUser),
+		api.Delete("/user/emails/:email_id", s.deleteOwnEmail).Timed().Doc("Delete an email address of the current user").Needs(authz.UpdateOwnUser),
+		api.Post("/users/:id/emails", s.createEmail).Doc("Create an email address of a user").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/emails/:email_id", s.deleteEmail).Timed().Doc("Delete an email address of a user").Needs(authz.AdminUsers),
+		api.Post("/users/:id/approve", s.approveUser).Doc("Approve a pending user sign-up").Needs(authz.AdminUsers),
+		api.Delete("/users/:id/identities/:provider", s.deleteIdentity).Timed().Doc("Delete an identity of a user").Needs(authz.AdminUsers),
 	)
 }
 
@@ -60,7 +60,7 @@ func (s *Server) listEmails(ctx context.Context, as authz.Actor, p userEmailsPar
 }
 
 type emailPath struct {
-	EmailID int64 `param:"email_id" doc:"Number of the address"`
+	EmailID int64 `param:"email_id" doc:"ID of the email address"`
 }
 
 func (s *Server) getOwnEmail(ctx context.Context, as authz.Actor, p emailPath) (emailEntity, error) {
@@ -69,7 +69,7 @@ func (s *Server) getOwnEmail(ctx context.Context, as authz.Actor, p emailPath) (
 }
 
 type ownEmailParams struct {
-	Email string `param:"email,required" doc:"The address"`
+	Email string `param:"email,required" doc:"Email address"`
 }
 
 func (s *Server) createOwnEmail(ctx context.Context, as authz.Actor, p ownEmailParams) (emailEntity, error) {
@@ -83,8 +83,8 @@ func (s *Server) deleteOwnEmail(ctx context.Context, as authz.Actor, p emailPath
 
 type createEmailParams struct {
 	userPath
-	Email            string `param:"email,required" doc:"The address"`
-	SkipConfirmation bool   `param:"skip_confirmation" doc:"Take the address for confirmed"`
+	Email            string `param:"email,required" doc:"Email address"`
+	SkipConfirmation bool   `param:"skip_confirmation" doc:"Skip confirmation and treat the email address as verified"`
 }
 
 func (s *Server) createEmail(ctx context.Context, as authz.Actor, p createEmailParams) (emailEntity, error) {
@@ -123,7 +123,7 @@ func (s *Server) approveUser(ctx context.Context, as authz.Actor, p userPath) (s
 
 type identityParams struct {
 	userPath
-	Provider string `param:"provider" doc:"The provider"`
+	Provider string `param:"provider" doc:"Name of the external provider"`
 }
 
 func (s *Server) deleteIdentity(ctx context.Context, as authz.Actor, p identityParams) (api.None, error) {

@@ -12,10 +12,10 @@ import (
 
 func (s *Server) userFollowRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/users/:id/followers", s.listFollowers).Doc("List who follows a user").Needs(authz.ReadUser).Public().Rate(limit.UserFollowers),
-		api.Get("/users/:id/following", s.listFollowing).Doc("List whom a user follows").Needs(authz.ReadUser).Public().Rate(limit.UserFollowing),
+		api.Get("/users/:id/followers", s.listFollowers).Doc("List the followers of a user").Needs(authz.ReadUser).Public().Rate(limit.UserFollowers),
+		api.Get("/users/:id/following", s.listFollowing).Doc("List the users followed by a user").Needs(authz.ReadUser).Public().Rate(limit.UserFollowing),
 		api.Post("/users/:id/follow", s.followUser).Doc("Follow a user").Needs(authz.FollowUser),
-		api.Post("/users/:id/unfollow", s.unfollowUser).Doc("Stop following a user").Needs(authz.FollowUser),
+		api.Post("/users/:id/unfollow", s.unfollowUser).Doc("Unfollow a user").Needs(authz.FollowUser),
 	)
 }
 

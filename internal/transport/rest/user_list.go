@@ -11,34 +11,34 @@ import (
 
 type listUsersParams struct {
 	api.Page
-	Search             *string  `param:"search" doc:"Part of a name or username, or a whole address"`
-	Username           *string  `param:"username" doc:"Exactly this username, whatever its case"`
-	PublicEmail        *string  `param:"public_email" doc:"Exactly this public address"`
-	ExternUID          string   `param:"extern_uid" doc:"Id with another provider; for administrators"`
-	Provider           string   `param:"provider" doc:"The provider of extern_uid"`
+	Search             *string  `param:"search" doc:"Search in names and usernames, or for an exact email address"`
+	Username           *string  `param:"username" doc:"Return the user with this username, case-insensitive"`
+	PublicEmail        *string  `param:"public_email" doc:"Return the user with exactly this public email"`
+	ExternUID          string   `param:"extern_uid" doc:"External UID at the provider (administrators only)"`
+	Provider           string   `param:"provider" doc:"Name of the external provider"`
 	_                  struct{} `allornone:"extern_uid,provider"`
-	Active             bool     `param:"active" doc:"Those who may act"`
-	Blocked            bool     `param:"blocked" doc:"Those who are blocked"`
-	External           bool     `param:"external" doc:"Those from outside"`
-	Humans             bool     `param:"humans" doc:"People, no bots"`
-	ExcludeActive      bool     `param:"exclude_active" doc:"Those who may not act"`
-	ExcludeExternal    bool     `param:"exclude_external" doc:"No one from outside"`
-	ExcludeHumans      bool     `param:"exclude_humans" doc:"Bots, no people"`
-	ExcludeInternal    bool     `param:"exclude_internal" doc:"No accounts of the server's own"`
-	WithoutProjectBots bool     `param:"without_project_bots" doc:"No bots of projects and groups"`
-	SkipLDAP           bool     `param:"skip_ldap" doc:"Nobody whom a directory knows"`
+	Active             bool     `param:"active" doc:"Return only active users"`
+	Blocked            bool     `param:"blocked" doc:"Return only blocked users"`
+	External           bool     `param:"external" doc:"Return only external users"`
+	Humans             bool     `param:"humans" doc:"Return only human users"`
+	ExcludeActive      bool     `param:"exclude_active" doc:"Exclude active users"`
+	ExcludeExternal    bool     `param:"exclude_external" doc:"Exclude external users"`
+	ExcludeHumans      bool     `param:"exclude_humans" doc:"Exclude human users"`
+	ExcludeInternal    bool     `param:"exclude_internal" doc:"Exclude internal users"`
+	WithoutProjectBots bool     `param:"without_project_bots" doc:"Exclude bot users of projects and groups"`
+	SkipLDAP           bool     `param:"skip_ldap" doc:"Exclude LDAP users"`
 
-	Admins          bool              `param:"admins" doc:"Administrators; this and what follows is for administrators"`
-	Auditors        bool              `param:"auditors" doc:"Auditors"`
-	TwoFactor       string            `param:"two_factor" values:"enabled,disabled" doc:"By second factor"`
-	SAMLProvider    int64             `param:"saml_provider_id" doc:"Those who come through this single sign-on of a group"`
-	WithoutProjects bool              `param:"without_projects" doc:"Members of no project"`
-	CreatedAfter    *time.Time        `param:"created_after" doc:"Made at this time or later"`
-	CreatedBefore   *time.Time        `param:"created_before" doc:"Made at this time or before"`
-	Custom          bool              `param:"with_custom_attributes" doc:"With custom attributes"`
-	Attributes      map[string]string `param:"custom_attributes" doc:"With these custom attributes, by key"`
-	OrderBy         string            `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to sort by, id if not given"`
-	Sort            string            `param:"sort" default:"desc" values:"asc,desc" doc:"Direction"`
+	Admins          bool              `param:"admins" doc:"Return only administrators (administrators only)"`
+	Auditors        bool              `param:"auditors" doc:"Return only auditors"`
+	TwoFactor       string            `param:"two_factor" values:"enabled,disabled" doc:"Filter by two-factor authentication status"`
+	SAMLProvider    int64             `param:"saml_provider_id" doc:"Return users created by this SAML provider ID"`
+	WithoutProjects bool              `param:"without_projects" doc:"Return only users without projects"`
+	CreatedAfter    *time.Time        `param:"created_after" doc:"Return items created on or after this time"`
+	CreatedBefore   *time.Time        `param:"created_before" doc:"Return items created on or before this time"`
+	Custom          bool              `param:"with_custom_attributes" doc:"Include custom attributes"`
+	Attributes      map[string]string `param:"custom_attributes" doc:"Return those with these custom attributes"`
+	OrderBy         string            `param:"order_by" values:"id,name,username,created_at,updated_at" doc:"Column to order by; defaults to id"`
+	Sort            string            `param:"sort" default:"desc" values:"asc,desc" doc:"asc or desc"`
 }
 
 // listUsers answers with summaries, or with the form for administrators.

@@ -13,13 +13,13 @@ import (
 // userRecordRoutes are those that tell what a user likes, does and belongs to.
 func (s *Server) userRecordRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/user/preferences", s.getPreferences).Doc("Get one's own preferences").Needs(authz.ReadOwnUser),
-		api.Get("/user/activities", s.listActivities).Doc("List when users were last active").Needs(authz.ReadActivities),
-		api.Get("/users/:id/associations_count", s.countAssociations).Doc("Count what a user belongs to and wrote").
+		api.Get("/user/preferences", s.getPreferences).Doc("Get the preferences of the current user").Needs(authz.ReadOwnUser),
+		api.Get("/user/activities", s.listActivities).Doc("List the last activity of users").Needs(authz.ReadActivities),
+		api.Get("/users/:id/associations_count", s.countAssociations).Doc("Get the association counts of a user").
 			Needs(authz.CountOfUser),
-		api.Get("/users/:id/memberships", s.listMemberships).Doc("List the groups and projects that a user is a direct member of").
+		api.Get("/users/:id/memberships", s.listMemberships).Doc("List the memberships of a user").
 			Needs(authz.ReadMemberships),
-		api.Put("/user/preferences", s.putPreferences).Timed().Doc("Change one's own preferences").Needs(authz.UpdateOwnUser),
+		api.Put("/user/preferences", s.putPreferences).Timed().Doc("Update the preferences of the current user").Needs(authz.UpdateOwnUser),
 	)
 }
 
@@ -46,9 +46,9 @@ func (s *Server) getPreferences(ctx context.Context, as authz.Actor, _ struct{})
 }
 
 type putPreferencesParams struct {
-	FileByFile     *bool    `param:"view_diffs_file_by_file" doc:"Show one file of a diff at a time"`
-	ShowWhitespace *bool    `param:"show_whitespace_in_diffs" doc:"Show changes of white space in diffs"`
-	PassIdentities *bool    `param:"pass_user_identities_to_ci_jwt" doc:"Tell accounts elsewhere to what pipelines sign on with"`
+	FileByFile     *bool    `param:"view_diffs_file_by_file" doc:"Show one file at a time in diffs"`
+	ShowWhitespace *bool    `param:"show_whitespace_in_diffs" doc:"Show whitespace changes in diffs"`
+	PassIdentities *bool    `param:"pass_user_identities_to_ci_jwt" doc:"Include user identities in CI/CD ID tokens"`
 	_              struct{} `atleastone:"view_diffs_file_by_file,show_whitespace_in_diffs,pass_user_identities_to_ci_jwt"`
 }
 
@@ -70,7 +70,7 @@ type activityEntity struct {
 
 type listActivitiesParams struct {
 	api.Page
-	From *time.Time `param:"from" doc:"Active on this day or later, six months ago if not given"`
+	From *time.Time `param:"from" doc:"Return users active since this date, YYYY-MM-DD; defaults to six months ago"`
 }
 
 func (s *Server) listActivities(ctx context.Context, as authz.Actor, p listActivitiesParams) (api.List[activityEntity], error) {
@@ -113,7 +113,7 @@ type membershipEntity struct {
 type listMembershipsParams struct {
 	userPath
 	api.Page
-	Type string `param:"type" values:"Project,Namespace" doc:"Projects or groups alone"`
+	Type string `param:"type" values:"Project,Namespace" doc:"Return only memberships of this type: Project or Namespace"`
 }
 
 func (s *Server) listMemberships(ctx context.Context, as authz.Actor, p listMembershipsParams) (api.List[membershipEntity], error) {

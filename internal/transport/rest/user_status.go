@@ -15,10 +15,10 @@ import (
 
 func (s *Server) userStatusRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/user/status", s.ownStatus).Doc("Get one's own status").Needs(authz.ReadOwnUser),
+		api.Get("/user/status", s.ownStatus).Doc("Get the status of the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public().Rate(limit.UserStatus),
-		api.Put("/user/status", s.putStatus).Timed().Doc("Set one's own status").Needs(authz.UpdateOwnUser),
-		api.Patch("/user/status", s.patchStatus).Timed().Doc("Change one's own status").Needs(authz.UpdateOwnUser),
+		api.Put("/user/status", s.putStatus).Timed().Doc("Set the status of the current user").Needs(authz.UpdateOwnUser),
+		api.Patch("/user/status", s.patchStatus).Timed().Doc("Update the status of the current user").Needs(authz.UpdateOwnUser),
 	)
 }
 
@@ -51,7 +51,7 @@ func (s *Server) ownStatus(ctx context.Context, as authz.Actor, _ struct{}) (sta
 }
 
 type userStatusParams struct {
-	User string `param:"id" doc:"Number or username of the user"`
+	User string `param:"id" doc:"ID or username of the user"`
 }
 
 func (s *Server) userStatus(ctx context.Context, as authz.Actor, p userStatusParams) (statusEntity, error) {
@@ -60,10 +60,10 @@ func (s *Server) userStatus(ctx context.Context, as authz.Actor, p userStatusPar
 }
 
 type putStatusParams struct {
-	Emoji        string `param:"emoji" doc:"Name of an emoji, speech_balloon if not given"`
-	Message      string `param:"message" doc:"What to say, 100 characters at most"`
-	Availability string `param:"availability" values:"not_set,busy" doc:"Whether one has time"`
-	ClearAfter   string `param:"clear_status_after" values:"30_minutes,3_hours,8_hours,1_day,3_days,7_days,30_days" doc:"When the status ends by itself"`
+	Emoji        string `param:"emoji" doc:"Emoji name; defaults to speech_balloon"`
+	Message      string `param:"message" doc:"Status message, at most 100 characters"`
+	Availability string `param:"availability" values:"not_set,busy" doc:"Availability: not_set or busy"`
+	ClearAfter   string `param:"clear_status_after" values:"30_minutes,3_hours,8_hours,1_day,3_days,7_days,30_days" doc:"Time after which the status is cleared"`
 }
 
 // putStatus replaces the whole: what is not sent is taken away.
@@ -75,10 +75,10 @@ func (s *Server) putStatus(ctx context.Context, as authz.Actor, p putStatusParam
 }
 
 type patchStatusParams struct {
-	Emoji        api.Opt[string] `param:"emoji" doc:"Name of an emoji"`
-	Message      api.Opt[string] `param:"message" doc:"What to say, 100 characters at most"`
-	Availability api.Opt[string] `param:"availability" values:"not_set,busy" doc:"Whether one has time"`
-	ClearAfter   api.Opt[string] `param:"clear_status_after" values:"30_minutes,3_hours,8_hours,1_day,3_days,7_days,30_days" doc:"When the status ends by itself"`
+	Emoji        api.Opt[string] `param:"emoji" doc:"Emoji name"`
+	Message      api.Opt[string] `param:"message" doc:"Status message, at most 100 characters"`
+	Availability api.Opt[string] `param:"availability" values:"not_set,busy" doc:"Availability: not_set or busy"`
+	ClearAfter   api.Opt[string] `param:"clear_status_after" values:"30_minutes,3_hours,8_hours,1_day,3_days,7_days,30_days" doc:"Time after which the status is cleared"`
 }
 
 // patchStatus leaves alone what is not sent; where nothing is, the answer has no body.

@@ -14,7 +14,7 @@ import (
 func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
-		api.Get("/user_counts", s.userCounts).Doc("Count the open work of the current user").Needs(authz.ReadOwnUser),
+		api.Get("/user_counts", s.userCounts).Doc("Get the counts of open issues, merge requests and to-do items of the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public().RateIf("search", limit.Search),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public().Rate(limit.UsersByID),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers),
@@ -23,7 +23,7 @@ func (s *Server) userRoutes() []*api.Route {
 
 // userPath names a user by its number; anything else leads nowhere.
 type userPath struct {
-	ID string `param:"id" doc:"Number of the user"`
+	ID string `param:"id" doc:"ID of the user"`
 }
 
 func (p userPath) id() (authz.UserID, error) { return userNumber(p.ID) }
@@ -74,7 +74,7 @@ func (s *Server) userCounts(ctx context.Context, as authz.Actor, _ struct{}) (us
 
 type getUserParams struct {
 	userPath
-	Custom bool `param:"with_custom_attributes" doc:"With custom attributes; for administrators"`
+	Custom bool `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
 }
 
 // getUser answers with the form for everybody, or with everything for administrators.
@@ -103,47 +103,47 @@ func (s *Server) getUser(ctx context.Context, as authz.Actor, p getUserParams) (
 
 // userTexts are the parameters of a user's profile.
 type userTexts struct {
-	Bio          *string `param:"bio" doc:"About the user, 255 characters at most"`
-	Location     *string `param:"location" doc:"Where the user is"`
-	Skype        *string `param:"skype" doc:"Skype name"`
-	LinkedIn     *string `param:"linkedin" doc:"LinkedIn name"`
-	Twitter      *string `param:"twitter" doc:"Twitter name"`
-	Discord      *string `param:"discord" doc:"Discord id"`
-	WebsiteURL   *string `param:"website_url" doc:"The user's website"`
-	Organization *string `param:"organization" doc:"Where the user works"`
-	JobTitle     *string `param:"job_title" doc:"What the user does there"`
-	Pronouns     *string `param:"pronouns" doc:"How the user is spoken of"`
-	Note         *string `param:"note" chars:"1000000" doc:"What administrators remark"`
+	Bio          *string `param:"bio" doc:"Biography, at most 255 characters"`
+	Location     *string `param:"location" doc:"Location"`
+	Skype        *string `param:"skype" doc:"Skype account"`
+	LinkedIn     *string `param:"linkedin" doc:"LinkedIn account"`
+	Twitter      *string `param:"twitter" doc:"Twitter account"`
+	Discord      *string `param:"discord" doc:"Discord ID"`
+	WebsiteURL   *string `param:"website_url" doc:"Website URL"`
+	Organization *string `param:"organization" doc:"Organization"`
+	JobTitle     *string `param:"job_title" doc:"Job title"`
+	Pronouns     *string `param:"pronouns" doc:"Pronouns"`
+	Note         *string `param:"note" chars:"1000000" doc:"Administrator notes"`
 }
 
 // userSwitches are the parameters of a user's rights and limits.
 type userSwitches struct {
-	Admin          *bool  `param:"admin" doc:"Is an administrator"`
-	Auditor        *bool  `param:"auditor" doc:"Reads everything"`
-	External       *bool  `param:"external" doc:"Sees internal projects as private ones"`
-	PrivateProfile *bool  `param:"private_profile" doc:"Keeps the profile closed"`
-	CanCreateGroup *bool  `param:"can_create_group" doc:"May make top-level groups"`
-	ProjectsLimit  *int64 `param:"projects_limit" doc:"How many personal projects there may be"`
-	ThemeID        *int64 `param:"theme_id" doc:"Colours of the pages"`
-	ColorSchemeID  *int64 `param:"color_scheme_id" doc:"Colours of code"`
-	FileByFile     *bool  `param:"view_diffs_file_by_file" doc:"Shows diffs one file at a time"`
+	Admin          *bool  `param:"admin" doc:"Administrator"`
+	Auditor        *bool  `param:"auditor" doc:"Auditor"`
+	External       *bool  `param:"external" doc:"External user"`
+	PrivateProfile *bool  `param:"private_profile" doc:"Private profile"`
+	CanCreateGroup *bool  `param:"can_create_group" doc:"User can create top-level groups"`
+	ProjectsLimit  *int64 `param:"projects_limit" doc:"Limit of personal projects of the user"`
+	ThemeID        *int64 `param:"theme_id" doc:"ID of the theme"`
+	ColorSchemeID  *int64 `param:"color_scheme_id" doc:"ID of the color scheme of the file viewer"`
+	FileByFile     *bool  `param:"view_diffs_file_by_file" doc:"Show one file at a time in diffs"`
 }
 
 type createUserParams struct {
-	Email               string   `param:"email,required" doc:"Primary address"`
+	Email               string   `param:"email,required" doc:"Primary email address"`
 	Password            string   `param:"password" doc:"Password"`
-	ResetPassword       bool     `param:"reset_password" doc:"Send the user a link to choose a password"`
-	ForceRandomPassword bool     `param:"force_random_password" doc:"Set a password that nobody knows"`
+	ResetPassword       bool     `param:"reset_password" doc:"Send the user a password reset link"`
+	ForceRandomPassword bool     `param:"force_random_password" doc:"Set a random password"`
 	_                   struct{} `atleastone:"password,reset_password,force_random_password"`
 	Name                string   `param:"name,required" doc:"Name"`
-	Username            string   `param:"username,required" doc:"Username, the path of the user's namespace"`
-	SkipConfirmation    bool     `param:"skip_confirmation" doc:"Take the address for confirmed"`
+	Username            string   `param:"username,required" doc:"Username, also the path of the personal namespace"`
+	SkipConfirmation    bool     `param:"skip_confirmation" doc:"Skip confirmation and treat the email address as verified"`
 	userTexts
 	userSwitches
-	RunnerMinutes *int64   `param:"shared_runners_minutes_limit" doc:"Compute minutes a month; null inherits, 0 is unlimited"`
-	ExtraMinutes  *int64   `param:"extra_shared_runners_minutes_limit" doc:"Compute minutes bought"`
-	Provider      string   `param:"provider" doc:"Provider of an account elsewhere"`
-	ExternUID     string   `param:"extern_uid" doc:"Id of the account elsewhere"`
+	RunnerMinutes *int64   `param:"shared_runners_minutes_limit" doc:"Maximum compute minutes per month; null inherits the default, 0 is unlimited"`
+	ExtraMinutes  *int64   `param:"extra_shared_runners_minutes_limit" doc:"Additional compute minutes"`
+	Provider      string   `param:"provider" doc:"Name of the external provider"`
+	ExternUID     string   `param:"extern_uid" doc:"External UID at the provider"`
 	_             struct{} `allornone:"extern_uid,provider"`
 	avatarParam
 }

@@ -9,8 +9,8 @@ import (
 
 func (s *Server) versionRoutes() []*api.Route {
 	return api.Scoped([]authz.Scope{authz.ScopeReadUser},
-		api.Get("/version", s.version).Doc("Say which level of the interface this is").Needs(authz.ReadVersion),
-		api.Get("/metadata", s.metadata).Doc("Describe the server").Needs(authz.ReadVersion),
+		api.Get("/version", s.version).Doc("Get the version of the instance").Needs(authz.ReadVersion),
+		api.Get("/metadata", s.metadata).Doc("Get the metadata of the instance").Needs(authz.ReadVersion),
 	)
 }
 
