@@ -3,6 +3,7 @@ package safehttp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -269,5 +270,57 @@ func TestTunnel(t *testing.T) {
 			_ = conn.Close()
 			t.Error("the tunnel is still open")
 		}
+	}
+}
+
+// A server may answer before it has read the whole request: neither side is held up, and
+// the answer comes in full.
+func TestTunnel_early_answer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex()
+		_, _ = io.WriteString(w, "begun ")
+		_ = control.Flush()
+		body, err := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %v", body, err)
+	}))
+	defer server.Close()
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, err := dialer(safehttp.Rules{Local: true}).Open(to, 1<<20, safehttp.Pace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tunnel.Close() }()
+	proxy, err := url.Parse(tunnel.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	body, rest := io.Pipe()
+	defer func() { _ = rest.Close() }()
+	go func() { _, _ = io.WriteString(rest, "one ") }()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatalf("no answer before the end of the request: %v", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	begun := make([]byte, 6)
+	if _, err := io.ReadFull(answer.Body, begun); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(rest, "two")
+	_ = rest.Close()
+	more, err := io.ReadAll(answer.Body)
+	if got, want := string(begun)+string(more), "begun one two <nil>"; err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -120,13 +120,19 @@ func (t *Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del("Proxy-Authorization")
+	// Otherwise the server reads the rest of the body itself when the answer begins, at the
+	// same time as the transport does, which then gives up the connection.
+	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+		http.Error(w, "no connection", http.StatusInternalServerError)
+		return
+	}
 	transport := t.dialer.transport()
 	transport.DisableKeepAlives = true
 	transport.DialContext = t.dial
 	(&httputil.ReverseProxy{
 		Rewrite:   func(p *httputil.ProxyRequest) { p.Out.Host = p.In.Host },
 		Transport: transport, FlushInterval: -1,
-		ErrorLog:     log.New(io.Discard, "", 0), // Blocked says what matters
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // Blocked says what matters
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { t.refuse(w, err) },
 	}).ServeHTTP(w, r)
 }
