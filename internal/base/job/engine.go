@@ -209,7 +209,15 @@ func (q *Queue) Drain(ctx context.Context) (err error) {
 		if err := c.Start(ctx); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, stop(ctx, c)) }()
+		defer func() {
+			// River's client may wait for itself where it stops as it becomes the leader. All
+			// jobs are done by then, so it is left behind.
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if bad := stop(ending, c); !errors.Is(bad, context.DeadlineExceeded) {
+				err = errors.Join(err, bad)
+			}
+		}()
 	}
 	again := time.NewTicker(50 * time.Millisecond) // events may be dropped
 	defer again.Stop()
