@@ -118,8 +118,13 @@ func (s *seeder) fill(ctx context.Context) error {
 		name string
 		run  func(ctx context.Context) (int, error)
 	}{
-		{"users", s.fillUsers}, {"groups", s.fillGroups}, {"projects", s.fillProjects}, {"labels", s.fillLabels},
-		{"issues", s.fillIssues}, {"merge requests", s.fillRequests}, {"notes", s.fillNotes},
+		{"users", s.fillUsers},
+		{"groups", s.fillGroups},
+		{"projects", s.fillProjects},
+		{"labels", s.fillLabels},
+		{"issues", s.fillIssues},
+		{"merge requests", s.fillRequests},
+		{"notes", s.fillNotes},
 	}
 	for _, step := range steps {
 		if err := timed(ctx, step.name, step.run); err != nil {

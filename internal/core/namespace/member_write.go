@@ -161,7 +161,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 	}
 	out := db.Change[Member]{Before: *m, After: *m}
 	if m.NamespaceID != p.Namespace { // the user of the personal namespace
-		if err := s.checkChange(ctx, as, p, own, &out.Before, &out.After, c); err != nil {
+		if err := s.checkChange(ctx, as, p, own, &out.After, c); err != nil {
 			return nil, err
 		}
 		return nil, errs.Denied("")
@@ -175,7 +175,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 		var err error
 		out, err = db.Update(ctx, s.db, row, func(ctx context.Context, m *Member) error {
 			was := *m
-			if err := s.checkChange(ctx, as, p, own, &was, m, c); err != nil {
+			if err := s.checkChange(ctx, as, p, own, m, c); err != nil {
 				return err
 			}
 			return s.keepOwner(ctx, p, &was, m.Level < authz.Owner || m.ExpiresOn != nil)
@@ -197,8 +197,10 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 	return &out.After, nil
 }
 
-// checkChange makes a member what a call asks for and judges that.
-func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own authz.Level, was, m *Member, c MemberChanges) error {
+// checkChange applies c to m and refuses what the caller, with the level own in the place,
+// may not give or take.
+func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own authz.Level, m *Member, c MemberChanges) error {
+	was := m.Level
 	m.Level = c.Level
 	if c.ExpiresOn != nil {
 		m.ExpiresOn = *c.ExpiresOn
@@ -206,7 +208,7 @@ func (s *Service) checkChange(ctx context.Context, as authz.Actor, p Place, own 
 	if err := s.checkMember(ctx, p, m.UserID, m.Level, m.ExpiresOn); err != nil {
 		return err
 	}
-	if !as.Admin && (was.Level > own || !mayGive(as, own, m.Level) && m.Level != was.Level) {
+	if !as.Admin && (was > own || !mayGive(as, own, m.Level) && m.Level != was) {
 		return errs.Denied("")
 	}
 	return nil
