@@ -178,6 +178,32 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return r.stop(ctx)
 }
 
+// end stops a client. River's may wait for itself for ever where it is stopped while it becomes
+// the leader, so a client that has not ended after q.config.Patience without a running job
+// is left behind: its jobs are done and stored by then.
+func (q *Queue) end(ctx context.Context, c client) error {
+	ended := make(chan error, 1)
+	go func() { ended <- stop(ctx, c) }()
+	look := time.NewTicker(q.config.Patience / 10)
+	defer look.Stop()
+	busy := time.Now()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case now := <-look.C:
+			if q.active.Load() > 0 {
+				busy = now
+			}
+			if now.Sub(busy) >= q.config.Patience {
+				q.config.Logger.Warn("job queue: left a client behind that does not end")
+				return nil
+			}
+		}
+	}
+}
+
+// stop waits for the jobs of a client, and cancels them when ctx ends.
 func stop(ctx context.Context, c client) error {
 	err := c.Stop(ctx)
 	if err == nil || ctx.Err() == nil {
@@ -209,15 +235,7 @@ func (q *Queue) Drain(ctx context.Context) (err error) {
 		if err := c.Start(ctx); err != nil {
 			return err
 		}
-		defer func() {
-			// River's client may wait for itself where it stops as it becomes the leader. All
-			// jobs are done by then, so it is left behind.
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			if bad := stop(ending, c); !errors.Is(bad, context.DeadlineExceeded) {
-				err = errors.Join(err, bad)
-			}
-		}()
+		defer func() { err = errors.Join(err, q.end(context.WithoutCancel(ctx), c)) }()
 	}
 	again := time.NewTicker(50 * time.Millisecond) // events may be dropped
 	defer again.Stop()

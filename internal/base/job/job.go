@@ -163,6 +163,10 @@ type Config struct {
 	// no processor time; 5 seconds where zero. A job that comes then waits a little longer.
 	Rest time.Duration
 
+	// Patience is how long a stop waits for a client of River that has no running job and
+	// does not end; 5 seconds where zero.
+	Patience time.Duration
+
 	// Owner names whoever may have but one queue at a time, such as a data folder that
 	// one process locks, in at most 100 bytes. On PostgreSQL, Start begins with the jobs
 	// that a crash of the same owner interrupted; without a name they wait until they are
@@ -190,6 +194,7 @@ func New(d *db.DB, r *Registry, config Config) (*Queue, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	config.Rest = cmp.Or(config.Rest, defaultRest)
+	config.Patience = cmp.Or(config.Patience, patience)
 	if r.workers == nil {
 		r.workers = river.NewWorkers()
 	}

@@ -209,3 +209,39 @@ func TestQueue_Start_moves(t *testing.T) {
 		}
 	})
 }
+
+// A client of River that waits for itself does not hold the server: it is left behind when no
+// job runs, and waited for while one does.
+func TestQueue_stuck(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var r job.Registry
+		started, finish := make(chan struct{}), make(chan struct{})
+		job.Register(&r, func(context.Context, mail) error { close(started); <-finish; return nil })
+		q, err := job.New(d, &r, job.Config{Workers: job.Workers{Short: 1, Maintenance: 1, Outbound: 1}, Patience: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Enqueue(t.Context(), mail{To: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		ended := make(chan error, 1)
+		go func() { ended <- q.EndStuck(context.Background()) }()
+		select {
+		case err := <-ended:
+			t.Errorf("ended with %v while a job runs", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		close(finish)
+		if err := <-ended; err != nil {
+			t.Errorf("end: %v", err)
+		}
+		if err := q.Stop(context.Background()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+}

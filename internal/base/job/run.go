@@ -15,6 +15,7 @@ import (
 
 const (
 	defaultRest = 5 * time.Second
+	patience    = 5 * time.Second
 	lookEvery   = time.Minute            // at rest, for jobs that nothing told of
 	lookAgain   = 5 * time.Second        // after a failure
 	lookGap     = 100 * time.Millisecond // between two looks for jobs that are due
@@ -229,7 +230,7 @@ func (r *runner) park() {
 	r.client, r.failed = nil, nil
 	r.q.awake.Store(false)
 	r.leaving.Go(func() {
-		if err := stop(r.linger, c); err != nil {
+		if err := r.q.end(r.linger, c); err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failures = append(r.failures, err)
