@@ -17,23 +17,23 @@ import (
 // GroupAttributes are those of a group that are stored as a call sends them: each stands
 // for the column of its tag, and is a parameter of the API as it is. nil leaves one alone.
 type GroupAttributes struct {
-	Description                    *string `db:"description" param:"description" doc:"Description, 2000 characters at most"`
-	ShareWithGroupLock             *bool   `db:"share_with_group_lock" param:"share_with_group_lock" doc:"Do not share its projects with other groups"`
-	RequireTwoFactor               *bool   `db:"require_two_factor_authentication" param:"require_two_factor_authentication" doc:"Members need a second factor"`
-	TwoFactorGracePeriod           *int64  `db:"two_factor_grace_period" param:"two_factor_grace_period" doc:"Hours until they do"`
-	ProjectCreationLevel           *string `db:"project_creation_level" param:"project_creation_level" values:"noone,owner,maintainer,developer,administrator" doc:"Who may create projects"`
-	SubgroupCreationLevel          *string `db:"subgroup_creation_level" param:"subgroup_creation_level" values:"owner,maintainer" doc:"Who may create subgroups"`
-	AutoDevopsEnabled              *bool   `db:"auto_devops_enabled" param:"auto_devops_enabled" doc:"Default of its projects"`
-	EmailsEnabled                  *bool   `db:"emails_enabled" param:"emails_enabled" doc:"Send mail notifications"`
-	MentionsDisabled               *bool   `db:"mentions_disabled" param:"mentions_disabled" doc:"Tell nobody when the group is mentioned"`
-	LFSEnabled                     *bool   `db:"lfs_enabled" param:"lfs_enabled" doc:"Allow large files in Git LFS"`
-	RequestAccessEnabled           *bool   `db:"request_access_enabled" param:"request_access_enabled" doc:"Let users ask for membership"`
-	DefaultBranch                  *string `db:"default_branch" empty:"null" param:"default_branch" doc:"Name of the first branch of new projects"`
-	DefaultBranchProtection        *int64  `db:"default_branch_protection" param:"default_branch_protection" values:"0,1,2,3,4" doc:"How the default branches of new projects are protected"`
-	SharedRunnersSetting           *string `db:"shared_runners_setting" param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Whether projects may use the instance's runners"`
-	OnlyMergeIfPipelineSucceeds    *bool   `db:"only_allow_merge_if_pipeline_succeeds" param:"only_allow_merge_if_pipeline_succeeds" doc:"In all its projects, merge only after a successful pipeline"`
-	AllowMergeOnSkippedPipeline    *bool   `db:"allow_merge_on_skipped_pipeline" param:"allow_merge_on_skipped_pipeline" doc:"In all its projects, take a skipped pipeline for a successful one"`
-	OnlyMergeIfDiscussionsResolved *bool   `db:"only_allow_merge_if_all_discussions_are_resolved" param:"only_allow_merge_if_all_discussions_are_resolved" doc:"In all its projects, merge only when every thread is resolved"`
+	Description                    *string `db:"description" param:"description" doc:"Description, at most 2000 characters"`
+	ShareWithGroupLock             *bool   `db:"share_with_group_lock" param:"share_with_group_lock" doc:"Prevent sharing a project with another group"`
+	RequireTwoFactor               *bool   `db:"require_two_factor_authentication" param:"require_two_factor_authentication" doc:"Require two-factor authentication of members"`
+	TwoFactorGracePeriod           *int64  `db:"two_factor_grace_period" param:"two_factor_grace_period" doc:"Hours until two-factor authentication is enforced"`
+	ProjectCreationLevel           *string `db:"project_creation_level" param:"project_creation_level" values:"noone,owner,maintainer,developer,administrator" doc:"Minimum role to create projects"`
+	SubgroupCreationLevel          *string `db:"subgroup_creation_level" param:"subgroup_creation_level" values:"owner,maintainer" doc:"Minimum role to create subgroups"`
+	AutoDevopsEnabled              *bool   `db:"auto_devops_enabled" param:"auto_devops_enabled" doc:"Default to Auto DevOps pipelines for all projects in this group"`
+	EmailsEnabled                  *bool   `db:"emails_enabled" param:"emails_enabled" doc:"Enable email notifications"`
+	MentionsDisabled               *bool   `db:"mentions_disabled" param:"mentions_disabled" doc:"Disable mentions of the group"`
+	LFSEnabled                     *bool   `db:"lfs_enabled" param:"lfs_enabled" doc:"Enable Git LFS"`
+	RequestAccessEnabled           *bool   `db:"request_access_enabled" param:"request_access_enabled" doc:"Allow users to request access"`
+	DefaultBranch                  *string `db:"default_branch" empty:"null" param:"default_branch" doc:"Default branch of new projects"`
+	DefaultBranchProtection        *int64  `db:"default_branch_protection" param:"default_branch_protection" values:"0,1,2,3,4" doc:"Default branch protection level"`
+	SharedRunnersSetting           *string `db:"shared_runners_setting" param:"shared_runners_setting" values:"enabled,disabled_and_overridable,disabled_and_unoverridable,disabled_with_override" doc:"Shared runners setting of the group"`
+	OnlyMergeIfPipelineSucceeds    *bool   `db:"only_allow_merge_if_pipeline_succeeds" param:"only_allow_merge_if_pipeline_succeeds" doc:"Only allow merging in the group's projects if the pipeline succeeds"`
+	AllowMergeOnSkippedPipeline    *bool   `db:"allow_merge_on_skipped_pipeline" param:"allow_merge_on_skipped_pipeline" doc:"Treat skipped pipelines as successful in the group's projects"`
+	OnlyMergeIfDiscussionsResolved *bool   `db:"only_allow_merge_if_all_discussions_are_resolved" param:"only_allow_merge_if_all_discussions_are_resolved" doc:"Only allow merging in the group's projects if all discussions are resolved"`
 }
 
 // GroupChanges are the attributes of a group that a call sets; nil leaves one alone.
