@@ -22,6 +22,8 @@ type Column struct {
 	desc  bool // from the largest to the smallest
 	fixed bool // the same in both directions of the order
 	null  nulls
+
+	compare func(a, b string) int // of the texts of a Slice; nil compares bytes
 }
 
 // nulls says where the rows stand in which a column is NULL.
@@ -61,6 +63,9 @@ func Bool(name, sql string) Column { return Column{name: name, sql: sql, kind: t
 
 // Computed is an expression that no index serves: lists in such an order have no cursors.
 func Computed(sql string, args ...any) Column { return Column{sql: sql, kind: computed, args: args} }
+
+// By compares the texts of the column, in a Slice, with a function.
+func (c Column) By(compare func(a, b string) int) Column { c.compare = compare; return c }
 
 // Desc sorts by the column from the largest value to the smallest.
 func (c Column) Desc() Column { c.desc = !c.desc; return c }
@@ -144,6 +149,23 @@ const (
 // maxCursor is how long a cursor may be, in bytes: the longest column is a text of 1,024
 // characters.
 const maxCursor = 16 << 10
+
+// Cursor is the cursor for the page that begins after a row with these values of the order's
+// columns: an int64, a string, a time.Time or a bool each.
+func (o Order) Cursor(values ...any) string {
+	texts := make([]*string, len(values))
+	for i, v := range values {
+		texts[i] = textOf(v)
+	}
+	return o.encode(texts, forward)
+}
+
+// Values reads a cursor that was made for this order: an int64, a string, a time.Time or a
+// bool for each of its columns, nil for NULL. It returns ErrCursor for anything else.
+func (o Order) Values(cursor string) ([]any, error) {
+	values, _, err := o.decode(cursor)
+	return values, err
+}
 
 // encode gives the cursor of a row: URL-safe base64 of a JSON object with the columns in
 // their order, as strings, and the direction to read in.

@@ -58,7 +58,7 @@ func Slice[T any](all []T, r Range, o Order, keys func(item *T) []any) (Page[T],
 // compare says which of two rows is read first.
 func (c *Cut) compare(a, b []any) int {
 	for i, col := range c.order {
-		n := compare(a[i], b[i])
+		n := col.order(a[i], b[i])
 		if col.desc != c.back {
 			n = -n
 		}
@@ -69,11 +69,15 @@ func (c *Cut) compare(a, b []any) int {
 	return 0
 }
 
-func compare(a, b any) int {
+// order compares two values of the column, from the smallest to the largest.
+func (c Column) order(a, b any) int {
 	switch a := a.(type) {
 	case int64:
 		return cmp.Compare(a, b.(int64))
 	case string:
+		if c.compare != nil {
+			return c.compare(a, b.(string))
+		}
 		return cmp.Compare(a, b.(string))
 	case bool:
 		return cmp.Compare(strconv.FormatBool(a), strconv.FormatBool(b.(bool)))

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
@@ -254,25 +255,27 @@ func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	list, more, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{Ref: start.ID.String() + ".." + to.ID.String(), Limit: maxCommits})
+	list, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
+		Ref: start.ID.String() + ".." + to.ID.String(), Range: page.Range{Limit: maxCommits},
+	})
 	if err != nil {
 		return nil, err
 	}
-	if more {
+	if list.HasNext {
 		return nil, failed(fmt.Sprintf("The commits range exceeds %d elements.", maxCommits))
 	}
-	return list, nil
+	return list.Items, nil
 }
 
 // previous finds the tag of the greatest version below one.
 func (s *Service) previous(ctx context.Context, as authz.Actor, p *project.Project, c *config, v version) (string, error) {
-	tags, _, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{OrderBy: repo.TagsByName, Asc: true})
+	tags, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{OrderBy: repo.TagsByName, Asc: true})
 	if err != nil {
 		return "", err
 	}
 	var best *repo.Tag
 	var highest version
-	for _, t := range tags {
+	for _, t := range tags.Items {
 		other, ok := c.tagVersion(t.Name)
 		if ok && other.less(v) && (best == nil || highest.less(other)) {
 			best, highest = t, other

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // OfBranch lists the pipelines that ran on a branch for some of its commits, the newest
 // first. An actor who may not read pipelines of the project sees none.
-func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Project, branch string, commits []string) ([]Pipeline, error) {
+func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Project, branch string, commits []string, r page.Range) (page.Page[Pipeline], error) {
 	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
 	if err != nil || !may {
-		return nil, err
+		return page.None[Pipeline](r), err
 	}
 	var out []Pipeline
 	for chunk := range slices.Chunk(commits, db.MaxArgs) {
@@ -26,12 +27,12 @@ func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Proje
 		w.In("p.sha", chunk)
 		list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 		if err != nil {
-			return nil, fmt.Errorf("list pipelines of branch: %w", err)
+			return page.Page[Pipeline]{}, fmt.Errorf("list pipelines of branch: %w", err)
 		}
 		out = append(out, list...)
 	}
 	slices.SortFunc(out, func(a, b Pipeline) int { return int(b.ID - a.ID) })
-	return out, nil
+	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Pipeline) []any { return []any{int64(p.ID)} }) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // Course is how a pipeline went, as far as its statuses tell.

@@ -229,14 +229,14 @@ func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project,
 	if last != nil {
 		return last.Ref, nil
 	}
-	refs, err := s.Repos.Holding(ctx, as, p, commit, "branch")
+	refs, err := s.Repos.Holding(ctx, as, p, commit, "branch", page.Range{})
 	if err != nil {
 		return "", err
 	}
-	if len(refs) == 0 {
+	if len(refs.Items) == 0 {
 		return "", errs.Missing("References for commit")
 	}
-	return refs[0].Short(), nil
+	return refs.Items[0].Short(), nil
 }
 
 // pipelineFor finds the pipeline that a status belongs to, or makes it. The row stays

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -49,33 +50,39 @@ func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, 
 	return d, nil
 }
 
-// Span is a part of a list of commits.
-type Span struct{ Offset, Limit int }
-
-// Commits lists a part of the commits of a version, newest first, or of the newest
-// version where v is nil, and says how many there are.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part Span) ([]*gitcmd.Commit, int, error) {
+// Commits lists the commits of a version, newest first, or of the newest version where v is
+// nil.
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part page.Range) (page.Page[*gitcmd.Commit], error) {
+	none := page.None[*gitcmd.Commit](part)
 	if err := s.requireRead(ctx, as, p); err != nil {
-		return nil, 0, err
+		return none, err
 	}
-	start, head, total := m.StartSHA, m.HeadSHA, m.CommitsCount
+	start, head, total := m.StartSHA, m.HeadSHA, int(m.CommitsCount)
 	if v != nil {
-		start, head, total = v.StartSHA, v.HeadSHA, v.CommitsCount
+		start, head, total = v.StartSHA, v.HeadSHA, int(v.CommitsCount)
 	}
-	if start == "" || total == 0 || part.Limit <= 0 {
-		return nil, int(total), nil
+	at, err := part.Place()
+	if err != nil {
+		return none, err //nolint:wrapcheck // it says what of the page is wrong
+	}
+	of := start + ".." + head
+	switch {
+	case at.Of != "" && at.Of != of: // a push has replaced the version that the cursor is of
+		return none, page.ErrCursor
+	case start == "" || total == 0:
+		return none, nil
 	}
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: part.Offset, Limit: part.Limit,
+		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: at.Offset, Limit: at.Limit,
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("list commits of merge request: %w", err)
+		return none, fmt.Errorf("list commits of merge request: %w", err)
 	}
-	return commits, int(total), nil
+	return page.Part(commits, of, at, at.Offset+len(commits) < total, total), nil
 }
 
 // Diverged counts the commits of the target branch that the source branch lacks.

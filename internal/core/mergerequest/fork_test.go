@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -85,15 +86,15 @@ func TestFork_merge(t *testing.T) {
 		m = f.read(m.IID)
 		equal(t, "head after a push", m.HeadSHA, second)
 		equal(t, "commits after a push", m.CommitsCount, 2)
-		versions, err := f.requests.Versions(ctx, f.reporter, f.as(f.reporter), m.IID)
+		versions, err := f.requests.Versions(ctx, f.reporter, f.as(f.reporter), m.IID, page.Range{})
 		check(t, err)
-		equal(t, "versions", len(versions), 2)
+		equal(t, "versions", len(versions.Items), 2)
 		diff, err := f.requests.Diff(ctx, f.reporter, f.as(f.reporter), m, nil)
 		check(t, err)
 		equal(t, "changed files", len(diff.Files), 2)
-		page, err := f.requests.List(ctx, f.reporter, f.as(f.reporter), mergerequest.Filter{SourceProject: f.fork})
+		list, err := f.requests.List(ctx, f.reporter, f.as(f.reporter), mergerequest.Filter{SourceProject: f.fork})
 		check(t, err)
-		equal(t, "requests from the fork", len(page.Items), 1)
+		equal(t, "requests from the fork", len(list.Items), 1)
 
 		_, err = f.merge(f.stranger, m.IID, mergerequest.MergeInput{})
 		wantError(t, err, errs.Unauthorized, "")

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -93,19 +93,20 @@ func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.R
 
 // Participants lists the users who take part: author, assignees, reviewers and whoever
 // commented for everybody to read, sorted by id.
-func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]authz.UserID, error) {
+func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[authz.UserID], error) {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
-		return nil, err
+		return page.Page[authz.UserID]{}, err
 	}
-	out, err := db.Select[authz.UserID](ctx, s.db, `SELECT u.id FROM users u WHERE u.id = ?
-			OR u.id IN (SELECT a.user_id FROM merge_request_assignees a WHERE a.merge_request_id = ?)
-			OR u.id IN (SELECT r.user_id FROM merge_request_reviewers r WHERE r.merge_request_id = ?)
-			OR u.id IN (SELECT n.author_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
-				AND NOT n.system AND NOT n.internal)
-		ORDER BY u.id`, m.AuthorID, m.ID, m.ID, m.ID)
+	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}
+	q.Where.And(`(u.id = ?
+		OR u.id IN (SELECT a.user_id FROM merge_request_assignees a WHERE a.merge_request_id = ?)
+		OR u.id IN (SELECT r.user_id FROM merge_request_reviewers r WHERE r.merge_request_id = ?)
+		OR u.id IN (SELECT n.author_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
+			AND NOT n.system AND NOT n.internal))`, m.AuthorID, m.ID, m.ID, m.ID)
+	list, err := page.Select[authz.UserID](ctx, s.db, q, r)
 	if err != nil {
-		return nil, fmt.Errorf("list participants: %w", err)
+		return list, fmt.Errorf("list participants: %w", err)
 	}
-	return out, nil
+	return list, nil
 }

@@ -21,10 +21,10 @@ func TestService_Requested(t *testing.T) {
 		w.move("main", w.write([]string{w.tip("wanted")}, files{"more": "1"}, "Go on").String()) // which merges it, unseen so far
 		left := func() string {
 			t.Helper()
-			list, _, err := w.repos.Branches(ctx, w.owner, w.as(w.owner), repo.BranchFilter{Search: "^"})
+			list, err := w.repos.Branches(ctx, w.owner, w.as(w.owner), repo.BranchFilter{Search: "^"})
 			check(t, err)
 			var names []string
-			for _, b := range list {
+			for _, b := range list.Items {
 				names = append(names, b.Name)
 			}
 			return strings.Join(names, " ")

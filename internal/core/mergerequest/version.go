@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -348,17 +349,18 @@ func (s *Service) unpin(ctx context.Context, p *project.Project, m *MergeRequest
 }
 
 // Versions lists the versions of a request, newest first.
-func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]Version, error) {
+func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[Version], error) {
 	m, err := s.Read(ctx, as, p, iid)
 	if err != nil {
-		return nil, err
+		return page.Page[Version]{}, err
 	}
-	out, err := db.Select[Version](ctx, s.db, "SELECT "+db.Columns[Version]("v")+
-		" FROM merge_request_versions v WHERE v.merge_request_id = ? ORDER BY v.id DESC", m.ID)
+	q := page.Query{Columns: db.Columns[Version]("v"), From: "merge_request_versions v", Order: page.Order{page.ID("v.id").Desc()}}
+	q.Where.And("v.merge_request_id = ?", m.ID)
+	list, err := page.Select[Version](ctx, s.db, q, r)
 	if err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
+		return list, fmt.Errorf("list versions: %w", err)
 	}
-	return out, nil
+	return list, nil
 }
 
 // Version gives one version of a request.

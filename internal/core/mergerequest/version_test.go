@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/repo"
 )
@@ -30,9 +31,9 @@ func refUpdates(gone gitcmd.RefName) []gitcmd.RefUpdate {
 
 func (w *world) versions(iid mergerequest.IID) []mergerequest.Version {
 	w.T.Helper()
-	list, err := w.requests.Versions(w.T.Context(), w.reporter, w.as(w.reporter), iid)
+	list, err := w.requests.Versions(w.T.Context(), w.reporter, w.as(w.reporter), iid, page.Range{})
 	check(w.T, err)
-	return list
+	return list.Items
 }
 
 func TestService_Versions(t *testing.T) {

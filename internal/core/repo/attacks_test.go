@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -31,9 +32,9 @@ func TestService_sameNameOfBranchAndTag(t *testing.T) {
 				return c.ID
 			},
 			"commits": func(ref string) gitcmd.ObjectID {
-				list, _, err := w.repos.Commits(ctx, w.reporter, w.as(w.reporter), repo.CommitFilter{Ref: ref, Limit: 1})
+				list, err := w.repos.Commits(ctx, w.reporter, w.as(w.reporter), repo.CommitFilter{Ref: ref, Range: page.Range{Limit: 1}})
 				check(t, err)
-				return list[0].ID
+				return list.Items[0].ID
 			},
 			"file": func(ref string) gitcmd.ObjectID {
 				f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "who", ref, repo.WithoutHistory)
@@ -52,9 +53,9 @@ func TestService_sameNameOfBranchAndTag(t *testing.T) {
 				return c.ID
 			},
 			"tree": func(ref string) gitcmd.ObjectID {
-				page, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: ref, Limit: 10})
+				tree, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: ref, Range: page.Range{Limit: 10}})
 				check(t, err)
-				return map[int]gitcmd.ObjectID{1: tagged.ID, 2: branched.ID}[len(page.Entries)]
+				return map[int]gitcmd.ObjectID{1: tagged.ID, 2: branched.ID}[len(tree.Items)]
 			},
 			"archive": func(ref string) gitcmd.ObjectID {
 				a, _ := w.archive(w.reporter, ref, "", "tar")

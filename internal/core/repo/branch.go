@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -39,28 +40,34 @@ type BranchFilter struct {
 	Search string // part of the name; ^ anchors it at the start, $ at the end, * stands for anything
 	Regex  string // RE2, instead of Search
 	Sort   string // one of the orders
-	After  string // only what comes after the branch of this name
-	Offset int
-	Limit  int // zero is no limit
+	After  string // with Keyset, in place of Cursor: the name of a branch, or what RefPage.Token gave
+	page.Range
 }
 
-// Branches lists branches and says how many there are in all. Those whose commit is lost
-// are left out, so that damage to one of them hides no other.
-func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project, f BranchFilter) ([]*Branch, int, error) {
+// RefPage is a part of a list of branches or tags.
+type RefPage[T any] struct {
+	page.Page[T]
+	Token string // of the page that follows, for the After of its filter; "" at the end
+}
+
+// Branches lists branches. Those whose commit is lost are left out, so that damage to one
+// of them hides no other.
+func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project, f BranchFilter) (RefPage[*Branch], error) {
+	none := RefPage[*Branch]{}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	matches, err := nameMatcher(f.Search, f.Regex)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	refs, err := r.Refs(ctx, gitcmd.Branches)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list branches: %w", err)
+		return none, fmt.Errorf("list branches: %w", err)
 	}
 	refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool { return !matches(ref.Name.Short()) })
-	list, total, err := s.listBranches(ctx, as, p, r, refs, f)
+	list, err := s.listBranches(ctx, as, p, r, refs, f)
 	if errors.Is(err, gitcmd.ErrNotFound) {
 		s.log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
 		refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool {
@@ -69,68 +76,78 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 		})
 		return s.listBranches(ctx, as, p, r, refs, f)
 	}
-	return list, total, err
+	return list, err
 }
 
+// byName is the order of references by their names.
+var byName = page.Order{page.Text("name", "")}
+
 // listBranches gives the page of a list of branches.
-func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitcmd.Ref, f BranchFilter) ([]*Branch, int, error) {
+func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitcmd.Ref, f BranchFilter) (RefPage[*Branch], error) {
+	none := RefPage[*Branch]{}
+	order, keys := byName, func(ref *gitcmd.Ref) []any { return []any{ref.Name.Short()} }
 	if f.Sort == ByUpdatedAsc || f.Sort == ByUpdatedDesc {
-		if err := sortByDate(ctx, r, refs, f.Sort == ByUpdatedDesc); err != nil {
-			return nil, 0, err
+		dates, err := sortByDate(ctx, r, refs, f.Sort == ByUpdatedDesc)
+		if err != nil {
+			return none, err
 		}
-	}
-	total := len(refs)
-	if f.After != "" {
-		inOrder := f.Sort == "" || f.Sort == ByNameAsc
-		var err error
-		if refs, err = following(refs, func(ref gitcmd.Ref) string { return ref.Name.Short() }, f.After, inOrder); err != nil {
-			return nil, 0, err
+		order = page.Order{page.Int("updated", ""), page.Text("name", "").Fixed()}
+		if f.Sort == ByUpdatedDesc {
+			order = order.Desc()
 		}
+		keys = func(ref *gitcmd.Ref) []any { return []any{dates[ref.Name], ref.Name.Short()} }
 	}
-	refs = window(refs, f.Offset, f.Limit)
+	part, err := refsAfter(refs, f.Range, f.After, order, keys)
+	if err != nil {
+		return none, err
+	}
 	st, err := s.branchStanding(ctx, as, p)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
-	merged, err := mergedInto(ctx, r, p, refs)
+	merged, err := mergedInto(ctx, r, p, part.Items)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
-	out := make([]*Branch, 0, len(refs))
-	for _, ref := range refs {
+	out := make([]*Branch, 0, len(part.Items))
+	for _, ref := range part.Items {
 		b, err := s.branch(ctx, p, r, st, ref, merged[ref.Name])
 		if err != nil {
-			return nil, 0, err
+			return none, err
 		}
 		out = append(out, b)
 	}
-	return out, total, nil
+	return RefPage[*Branch]{page.With(part.Page, out), part.Token}, nil
 }
 
-// following gives what comes after the element of a name. In a list by name it need not
-// be there any more; elsewhere nobody could say where it stood.
-func following[T any](list []T, name func(T) string, after string, inOrder bool) ([]T, error) {
-	for i, e := range list {
-		switch {
-		case name(e) == after:
-			return list[i+1:], nil
-		case inOrder && name(e) > after:
-			return list[i:], nil
+// refsAfter cuts a page out of a sorted list of references, the last of whose keys is the
+// name. The page may begin after a name. In a list by name that one need not be there any
+// more; elsewhere only a token tells where it stood.
+func refsAfter[T any](list []T, r page.Range, after string, order page.Order, keys func(ref *T) []any) (RefPage[T], error) {
+	last := len(order) - 1
+	if r.Keyset && after != "" {
+		r.Cursor = after
+		if last == 0 {
+			r.Cursor = order.Cursor(after)
+		}
+		for i := range list {
+			if k := keys(&list[i]); k[last] == after {
+				r.Cursor = order.Cursor(k...)
+			}
 		}
 	}
-	if inOrder {
-		return nil, nil
+	part, err := page.Slice(list, r, order, keys)
+	if errors.Is(err, page.ErrCursor) && after != "" {
+		return RefPage[T]{}, errs.Plain("page_token is invalid")
 	}
-	return nil, errs.Plain("page_token is invalid")
-}
-
-// window cuts a page out of a list; a limit of zero is none.
-func window[T any](list []T, offset, limit int) []T {
-	list = list[min(max(offset, 0), len(list)):]
-	if limit > 0 {
-		list = list[:min(limit, len(list))]
+	if err != nil {
+		return RefPage[T]{}, err //nolint:wrapcheck // it says which parameter is wrong
 	}
-	return list
+	out := RefPage[T]{part, part.Next()}
+	if out.Token != "" && last == 0 {
+		out.Token = keys(&part.Items[len(part.Items)-1])[0].(string)
+	}
+	return out, nil
 }
 
 // maxPattern bounds a regular expression from outside.
@@ -160,12 +177,12 @@ func nameMatcher(search, pattern string) (func(string) bool, error) {
 }
 
 // sortByDate orders references by the date of their commits, then by name.
-func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFirst bool) error {
+func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFirst bool) (map[gitcmd.RefName]int64, error) {
 	dates := make(map[gitcmd.RefName]int64, len(refs))
 	for _, ref := range refs {
 		c, err := r.Commit(ctx, ref.Peeled)
 		if err != nil {
-			return fmt.Errorf("read commit of %q: %w", ref.Name, err)
+			return nil, fmt.Errorf("read commit of %q: %w", ref.Name, err)
 		}
 		dates[ref.Name] = c.Committer.When.Unix()
 	}
@@ -181,7 +198,7 @@ func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFi
 		}
 		return 0
 	})
-	return nil
+	return dates, nil
 }
 
 // branchStanding reads what decides about the branches of a project.
@@ -371,7 +388,7 @@ func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.P
 
 // mergedBranches gives the deletions of DeleteMerged.
 func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project.Project) ([]RefChange, error) {
-	branches, _, err := s.Branches(ctx, as, p, BranchFilter{})
+	branches, err := s.Branches(ctx, as, p, BranchFilter{})
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +397,7 @@ func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project
 		return nil, fmt.Errorf("look for merge requests of branches: %w", err)
 	}
 	var changes []RefChange
-	for _, b := range branches {
+	for _, b := range branches.Items {
 		if !b.Merged || b.Protected || b.Default || wanted[b.Name] {
 			continue
 		}

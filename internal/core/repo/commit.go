@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -22,42 +23,69 @@ type CommitFilter struct {
 	All         bool // of every branch and tag
 	FirstParent bool
 	Topo        bool
-	Offset      int
-	Limit       int
+	page.Range  // never counted; with All without Keyset only
 }
 
-// Commits lists commits, newest first, and says whether more follow.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, f CommitFilter) (commits []*gitcmd.Commit, more bool, err error) {
+// Commits lists commits, newest first. A cursor goes on from the commits that its list began
+// with, wherever the branch has gone since.
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, f CommitFilter) (page.Page[*gitcmd.Commit], error) {
+	none := page.None[*gitcmd.Commit](f.Range)
+	none.Total = -1
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, false, err
+		return none, err
+	}
+	at, err := f.Place()
+	if err == nil && f.All && f.Keyset { // references move, and nothing says where they were
+		err = page.ErrOrder
+	}
+	if err != nil {
+		return none, err //nolint:wrapcheck // it says what of the page is wrong
 	}
 	if strings.ContainsAny(f.Author, "\n\x00") {
-		return nil, false, nil // nobody is called so
+		return none, nil // nobody is called so
 	}
 	opts := gitcmd.LogOptions{
 		All: f.All, Path: f.Path, Author: f.Author, Since: f.Since, Until: f.Until, FirstParent: f.FirstParent,
-		Skip: f.Offset, Limit: f.Limit + 1,
+		Skip: at.Offset,
+	}
+	if at.Limit > 0 {
+		opts.Limit = at.Limit + 1
 	}
 	if f.Topo {
 		opts.Order = gitcmd.OrderTopo
 	}
+	if at.Of != "" {
+		f.Ref = at.Of
+	}
 	if !f.All {
 		if p.DefaultBranch == nil && f.Ref == "" {
-			return nil, false, nil
+			return none, nil
 		}
 		if err := s.commitRange(ctx, r, p, f.Ref, &opts); err != nil {
-			return nil, false, err
+			return none, err
 		}
 	}
-	commits, err = r.LogCommits(ctx, opts)
+	commits, err := r.LogCommits(ctx, opts)
 	if err != nil {
-		return nil, false, fmt.Errorf("list commits: %w", err)
+		return none, fmt.Errorf("list commits: %w", err)
 	}
-	if len(commits) > f.Limit {
-		return commits[:f.Limit], true, nil
+	more := at.Limit > 0 && len(commits) > at.Limit
+	if more {
+		commits = commits[:at.Limit]
 	}
-	return commits, false, nil
+	return page.Part(commits, rangeOf(opts), at, more, -1), nil
+}
+
+// rangeOf names the commits that options select, as commitRange reads it.
+func rangeOf(opts gitcmd.LogOptions) string {
+	if len(opts.From) == 0 {
+		return ""
+	}
+	if len(opts.Not) == 0 {
+		return opts.From[0].String()
+	}
+	return opts.Not[0].String() + ".." + opts.From[0].String()
 }
 
 // commitRange reads a ref or a range into the options. A range excludes its first part.

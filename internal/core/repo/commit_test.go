@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -167,10 +168,10 @@ func TestService_Commit_parallel(t *testing.T) {
 		for _, err := range errors {
 			check(t, err)
 		}
-		commits, _, err := w.repos.Commits(t.Context(), w.owner, p, repo.CommitFilter{Limit: 100})
+		commits, err := w.repos.Commits(t.Context(), w.owner, p, repo.CommitFilter{Range: page.Range{Limit: 100}})
 		check(t, err)
-		if len(commits) != 13 {
-			t.Errorf("%d commits on main, want 13", len(commits))
+		if len(commits.Items) != 13 {
+			t.Errorf("%d commits on main, want 13", len(commits.Items))
 		}
 	})
 }
@@ -236,29 +237,79 @@ func TestService_Tree(t *testing.T) {
 		}
 		paths := func(f repo.TreeFilter) (string, string) {
 			t.Helper()
-			page, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+			tree, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
 			check(t, err)
 			var out []string
-			for _, e := range page.Entries {
+			for _, e := range tree.Items {
 				out = append(out, e.Path)
 			}
-			return strings.Join(out, " "), page.Next
+			return strings.Join(out, " "), tree.Token
 		}
 		for _, tt := range []struct {
-			name       string
-			f          repo.TreeFilter
-			want, next string
+			name string
+			f    repo.TreeFilter
+			want string
+			next bool
 		}{
-			{"root", repo.TreeFilter{}, "b a c", ""},
-			{"folder", repo.TreeFilter{Path: "b/"}, "b/y b/x", ""},
-			{"missing folder", repo.TreeFilter{Path: "nope"}, "", ""},
-			{"deep", repo.TreeFilter{Recursive: true}, "b b/y a b/x b/y/z c", ""},
-			{"page", repo.TreeFilter{Offset: 1, Limit: 1}, "a", ""},
-			{"keyset", repo.TreeFilter{Keyset: true, Limit: 2}, "b a", "b"},
-			{"keyset end", repo.TreeFilter{Keyset: true, Limit: 2, After: "b"}, "c", ""},
+			{"root", repo.TreeFilter{}, "b a c", false},
+			{"folder", repo.TreeFilter{Path: "b/"}, "b/y b/x", false},
+			{"missing folder", repo.TreeFilter{Path: "nope"}, "", false},
+			{"deep", repo.TreeFilter{Recursive: true}, "b b/y a b/x b/y/z c", false},
+			{"page", repo.TreeFilter{Range: page.Range{Offset: 1, Limit: 1}}, "a", false},
+			{"keyset", repo.TreeFilter{Range: page.Range{Keyset: true, Limit: 2}}, "b a", true},
+			{"keyset end", repo.TreeFilter{Range: page.Range{Keyset: true, Limit: 2}, After: "b"}, "c", false},
 		} {
-			if got, next := paths(tt.f); got != tt.want || next != tt.next {
-				t.Errorf("%s: %q next %q, want %q next %q", tt.name, got, next, tt.want, tt.next)
+			if got, next := paths(tt.f); got != tt.want || (next != "") != tt.next {
+				t.Errorf("%s: %q next %q, want %q and a next page: %t", tt.name, got, next, tt.want, tt.next)
+			}
+		}
+		// What is read page by page stays that of the commit it began with.
+		first, next := paths(repo.TreeFilter{Recursive: true, Range: page.Range{Keyset: true, Limit: 3}})
+		_, err = w.repos.Commit(t.Context(), w.owner, w.as(w.owner), repo.CommitInput{Branch: "main", Message: "Move", Actions: []repo.Action{
+			{Kind: repo.ActionDelete, Path: "b/x"}, {Kind: repo.ActionMove, Path: "c", PreviousPath: "b/y/z"},
+		}})
+		if err == nil {
+			t.Fatal("c was overwritten by a move")
+		}
+		_, err = w.repos.Commit(t.Context(), w.owner, w.as(w.owner), repo.CommitInput{Branch: "main", Message: "Move", Actions: []repo.Action{
+			{Kind: repo.ActionDelete, Path: "b/x"}, {Kind: repo.ActionMove, Path: "a0", PreviousPath: "c"},
+		}})
+		check(t, err)
+		rest, next := paths(repo.TreeFilter{Recursive: true, After: next, Range: page.Range{Keyset: true, Limit: 10}})
+		if first+" "+rest != "b a b/x b/y b/y/z c" || next != "" {
+			t.Errorf("while files move: %q, then %q, next %q", first, rest, next)
+		}
+		for _, token := range []string{"gone", strings.Repeat("0", 40), "b64:", page.Order{page.Text("commit", ""), page.Text("path", "")}.Cursor(strings.Repeat("1", 40), "YQ")} {
+			_, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), repo.TreeFilter{After: token, Range: page.Range{Keyset: true, Limit: 2}})
+			wants(t, err, errs.BadRequest, "page_token is invalid")
+		}
+	})
+}
+
+// The object id of the entry that a page showed last leads to the next page, though folders
+// are shown before files that git sorts before them, and contents occur twice.
+func TestService_Tree_objectID(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for path, content := range map[string]string{"a": "1", "b/x": "2", "b/y": "1", "c": "3", "d/a": "1", "e": "1"} {
+			w.put("main", path, content)
+		}
+		for limit := 4; limit < 9; limit++ { // shorter pages than these end with the same content
+			var got []string
+			for f := (repo.TreeFilter{Recursive: true, Range: page.Range{Keyset: true, Limit: limit}}); len(got) < 20; {
+				tree, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+				check(t, err)
+				for _, e := range tree.Items {
+					got = append(got, e.Path)
+				}
+				if tree.Token == "" {
+					break
+				}
+				f.After = tree.Items[len(tree.Items)-1].ID.String()
+			}
+			slices.Sort(got)
+			if want := "a b b/x b/y c d d/a e"; strings.Join(got, " ") != want {
+				t.Errorf("%d a page: got %q, want %q", limit, got, want)
 			}
 		}
 	})
@@ -277,21 +328,21 @@ func TestService_Tree_tokens(t *testing.T) {
 		tip := w.fastImport(commitOf(1, "a@x.org", "Names", "from "+base.ID.String()+"\n"+files))
 		check(t, w.open().UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: "refs/heads/names", New: tip}}))
 		seen := map[string]bool{}
-		f := repo.TreeFilter{Ref: "names", Keyset: true, Limit: 1}
+		f := repo.TreeFilter{Ref: "names", Range: page.Range{Keyset: true, Limit: 1}}
 		for pages := 0; pages < 10; pages++ {
-			page, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+			tree, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
 			check(t, err)
-			for _, e := range page.Entries {
+			for _, e := range tree.Items {
 				if seen[e.Path] {
 					t.Errorf("%q comes twice", e.Path)
 				}
 				seen[e.Path] = true
 			}
-			if f.After = page.Next; f.After == "" {
+			if f.After = tree.Token; f.After == "" {
 				break
 			}
-			if !utf8.ValidString(page.Next) {
-				t.Errorf("no request may hold %q", page.Next)
+			if !utf8.ValidString(tree.Token) {
+				t.Errorf("no request may hold %q", tree.Token)
 			}
 		}
 		if len(seen) != len(names)+1 {
@@ -316,11 +367,11 @@ func TestService_reads_warm(t *testing.T) {
 			check(t, f.Blob.Close())
 			_, err = w.repos.FindBranch(ctx, w.reporter, p, "side")
 			check(t, err)
-			_, _, err = w.repos.Branches(ctx, w.reporter, p, repo.BranchFilter{})
+			_, err = w.repos.Branches(ctx, w.reporter, p, repo.BranchFilter{})
 			check(t, err)
 			_, err = w.repos.Compare(ctx, w.reporter, p, repo.CompareInput{From: "main", To: "side"})
 			check(t, err)
-			_, _, err = w.repos.Commits(ctx, w.reporter, p, repo.CommitFilter{Limit: 20})
+			_, err = w.repos.Commits(ctx, w.reporter, p, repo.CommitFilter{Range: page.Range{Limit: 20}})
 			check(t, err)
 		}
 		read()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
 
@@ -48,15 +49,15 @@ func TestService_Tree_defaultBranch(t *testing.T) {
 		w.put("main", "b", "b\n")
 		// A tag called like the default branch, made past our rules as a mirror might.
 		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/tags/main", New: old.ID}}))
-		page, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Limit: 10})
+		tree, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Range: page.Range{Limit: 10}})
 		check(t, err)
-		if len(page.Entries) != 2 {
-			t.Errorf("without a ref: %+v, want the branch's two files", page.Entries)
+		if len(tree.Items) != 2 {
+			t.Errorf("without a ref: %+v, want the branch's two files", tree.Items)
 		}
-		page, err = w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: "main", Limit: 10})
+		tree, err = w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: "main", Range: page.Range{Limit: 10}})
 		check(t, err)
-		if len(page.Entries) != 1 {
-			t.Errorf("by name: %+v, want the tag's one file, as git has it", page.Entries)
+		if len(tree.Items) != 1 {
+			t.Errorf("by name: %+v, want the tag's one file, as git has it", tree.Items)
 		}
 	})
 }

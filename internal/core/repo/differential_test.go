@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
 
@@ -66,9 +67,9 @@ func (w *world) sameTrees(t *testing.T) {
 		return kinds["tree"].String() + kinds["blob"].String() + kinds["commit"].String(), paths
 	}
 	list := func(f repo.TreeFilter) string {
-		page, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+		tree, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
 		check(t, err)
-		return show(page.Entries)
+		return show(tree.Items)
 	}
 	for _, ref := range oddRefs {
 		want, paths := printed("ls-tree", "-r", "-t", "-z", ref)
@@ -84,13 +85,13 @@ func (w *world) sameTrees(t *testing.T) {
 		}
 		// Page by page everything comes once, in git's order.
 		var walked []string
-		for f := (repo.TreeFilter{Ref: ref, Recursive: true, Keyset: true, Limit: 3}); ; {
-			page, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
+		for f := (repo.TreeFilter{Ref: ref, Recursive: true, Range: page.Range{Keyset: true, Limit: 3}}); ; {
+			tree, err := w.repos.Tree(t.Context(), w.reporter, w.as(w.reporter), f)
 			check(t, err)
-			for _, e := range page.Entries {
+			for _, e := range tree.Items {
 				walked = append(walked, e.Path)
 			}
-			if f.After = page.Next; f.After == "" {
+			if f.After = tree.Token; f.After == "" {
 				break
 			}
 		}
@@ -103,10 +104,10 @@ func (w *world) sameTrees(t *testing.T) {
 func (w *world) sameLogs(t *testing.T) {
 	log := func(f repo.CommitFilter) string {
 		f.Limit = 100
-		commits, _, err := w.repos.Commits(t.Context(), w.reporter, w.as(w.reporter), f)
+		commits, err := w.repos.Commits(t.Context(), w.reporter, w.as(w.reporter), f)
 		check(t, err)
 		var out strings.Builder
-		for _, c := range commits {
+		for _, c := range commits.Items {
 			var parents []string
 			for _, p := range c.Parents {
 				parents = append(parents, p.String())
@@ -324,10 +325,10 @@ func (w *world) sameBlame(t *testing.T) {
 
 func (w *world) sameContributors(t *testing.T) {
 	for _, ref := range oddRefs {
-		list, err := w.repos.Contributors(t.Context(), w.reporter, w.as(w.reporter), ref, "email", repo.Ascending)
+		list, err := w.repos.Contributors(t.Context(), w.reporter, w.as(w.reporter), ref, "email", repo.Ascending, page.Range{})
 		check(t, err)
 		var got strings.Builder
-		for _, c := range list {
+		for _, c := range list.Items {
 			fmt.Fprintf(&got, "%s %q %d\n", c.Email, c.Name, c.Commits)
 		}
 		names, commits := map[string]string{}, map[string]int{}

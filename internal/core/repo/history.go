@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -25,30 +26,38 @@ const maxContributions = 2000
 
 // Contributors counts the newest commits of a ref, merges left out, by the address of
 // their author, in the order in which they are met (facts-1 §6.6). By is name, email or
-// commits.
-func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.Project, ref, by string, direction Direction) ([]Contributor, error) {
+// commits. A cursor goes on with the commits that its list counted.
+func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.Project, ref, by string, direction Direction, part page.Range) (page.Page[Contributor], error) {
+	none := page.Page[Contributor]{}
+	at, err := part.Place()
+	if err != nil {
+		return none, err //nolint:wrapcheck // it says what of the page is wrong
+	}
+	if at.Of != "" {
+		ref = at.Of
+	}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	rev, err := resolve(ctx, r, p, ref, "")
 	if errs.Is(err, errs.NotFound) {
-		return nil, &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
+		return none, &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
 	if err != nil {
-		return nil, fmt.Errorf("list contributions: %w", err)
+		return none, fmt.Errorf("list contributions: %w", err)
 	}
 	var out []Contributor
-	at := map[string]int{}
+	places := map[string]int{}
 	for _, c := range commits {
-		i, known := at[c.Author.Email]
+		i, known := places[c.Author.Email]
 		if !known {
 			i = len(out)
-			at[c.Author.Email] = i
+			places[c.Author.Email] = i
 			out = append(out, Contributor{Name: c.Author.Name, Email: c.Author.Email})
 		}
 		out[i].Commits++
@@ -65,7 +74,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 		}
 		return a.Commits - b.Commits
 	})
-	return out, nil
+	return page.Snapshot(out, rev.Commit.String(), part) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // Direction is that of an order.
@@ -79,10 +88,11 @@ const (
 
 // Holding lists the branches and the tags from which a commit can be reached; kind is
 // branch, tag or all.
-func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, kind string) ([]gitcmd.RefName, error) {
+func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, kind string, part page.Range) (page.Page[gitcmd.RefName], error) {
+	none := page.Page[gitcmd.RefName]{}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	prefixes := []string{gitcmd.Branches, gitcmd.Tags}
 	switch kind {
@@ -93,9 +103,10 @@ func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	names, err := r.RefsContaining(ctx, c.ID, prefixes...)
 	if err != nil {
-		return nil, fmt.Errorf("look for commit in references: %w", err)
+		return none, fmt.Errorf("look for commit in references: %w", err)
 	}
-	return names, nil
+	slices.Sort(names)
+	return page.Slice(names, part, byName, func(ref *gitcmd.RefName) []any { return []any{string(*ref)} }) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // Sequence counts the commits up to and with a commit; of the filter only FirstParent

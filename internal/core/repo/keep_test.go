@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/repo"
@@ -32,14 +33,14 @@ func TestService_KeepAround(t *testing.T) {
 			t.Errorf("%d processes for a commit that is kept already", n)
 		}
 		// It is no branch, it is in no list, and nobody names it.
-		refs, err := w.repos.Holding(t.Context(), w.owner, w.as(w.owner), c, "all")
-		if err != nil || len(refs) != 1 {
-			t.Errorf("held by %v, %v", refs, err)
+		refs, err := w.repos.Holding(t.Context(), w.owner, w.as(w.owner), c, "all", page.Range{})
+		if err != nil || len(refs.Items) != 1 {
+			t.Errorf("held by %v, %v", refs.Items, err)
 		}
 		check(t, w.repos.DeleteBranch(t.Context(), w.owner, w.as(w.owner), "side"))
-		all, _, err := w.repos.Commits(t.Context(), w.owner, w.as(w.owner), repo.CommitFilter{All: true, Limit: 10})
-		if err != nil || len(all) != 1 {
-			t.Errorf("all commits: %d, %v; the kept one is in no branch", len(all), err)
+		all, err := w.repos.Commits(t.Context(), w.owner, w.as(w.owner), repo.CommitFilter{All: true, Range: page.Range{Limit: 10}})
+		if err != nil || len(all.Items) != 1 {
+			t.Errorf("all commits: %d, %v; the kept one is in no branch", len(all.Items), err)
 		}
 		if _, err := r.Commit(t.Context(), c.ID); err != nil {
 			t.Errorf("the kept commit: %v", err)
@@ -96,7 +97,8 @@ func TestService_Branches_lost(t *testing.T) {
 		ghost := filepath.Join(w.open().Path(), "refs", "heads", "ghost")
 		check(t, os.WriteFile(ghost, []byte(strings.Repeat("1", 40)+"\n"), 0o600))
 		for _, sort := range []string{repo.ByNameAsc, repo.ByUpdatedAsc, repo.ByUpdatedDesc} {
-			list, total, err := w.repos.Branches(ctx, w.reporter, w.as(w.reporter), repo.BranchFilter{Sort: sort})
+			found, err := w.repos.Branches(ctx, w.reporter, w.as(w.reporter), repo.BranchFilter{Sort: sort})
+			list, total := found.Items, found.Total
 			if err != nil || len(list) != 2 || total != 2 {
 				t.Errorf("%s: %v of %d, %v", sort, list, total, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -183,9 +184,9 @@ func TestService_branches(t *testing.T) {
 		}
 		names := func(f repo.BranchFilter) (out string) {
 			t.Helper()
-			list, _, err := w.repos.Branches(ctx, w.developer, p, f)
+			list, err := w.repos.Branches(ctx, w.developer, p, f)
 			check(t, err)
-			for _, b := range list {
+			for _, b := range list.Items {
 				out += b.Name + " "
 			}
 			return out
@@ -200,15 +201,15 @@ func TestService_branches(t *testing.T) {
 			{repo.BranchFilter{Search: "x$"}, "feature/x "},
 			{repo.BranchFilter{Search: "^f*x$"}, "feature/x "},
 			{repo.BranchFilter{Regex: "^(main|x)$"}, "main "},
-			{repo.BranchFilter{After: "feature/x"}, "main "},
-			{repo.BranchFilter{Offset: 1, Limit: 1}, "main "},
-			{repo.BranchFilter{Offset: 9}, ""},
+			{repo.BranchFilter{After: "feature/x", Range: page.Range{Keyset: true}}, "main "},
+			{repo.BranchFilter{Range: page.Range{Offset: 1, Limit: 1}}, "main "},
+			{repo.BranchFilter{Range: page.Range{Offset: 9, Limit: 1}}, ""},
 		} {
 			if got := names(tt.f); got != tt.want {
 				t.Errorf("%+v: %q, want %q", tt.f, got, tt.want)
 			}
 		}
-		_, _, err = w.repos.Branches(ctx, w.developer, p, repo.BranchFilter{Regex: "("})
+		_, err = w.repos.Branches(ctx, w.developer, p, repo.BranchFilter{Regex: "("})
 		wants(t, err, errs.Invalid, "Regex is invalid")
 
 		wants(t, w.repos.DeleteBranch(ctx, w.owner, w.as(w.owner), "main"), errs.Invalid, "The default branch of a project cannot be deleted.")
@@ -235,7 +236,8 @@ func TestService_tags(t *testing.T) {
 		if heavy.Message == nil || *heavy.Message != "Release" || heavy.Target == first.ID || heavy.Commit.ID != first.ID || heavy.CreatedAt == nil {
 			t.Errorf("annotated %+v", heavy)
 		}
-		list, total, err := w.repos.Tags(ctx, w.developer, p, repo.TagFilter{OrderBy: repo.TagsByVersion})
+		found, err := w.repos.Tags(ctx, w.developer, p, repo.TagFilter{OrderBy: repo.TagsByVersion})
+		list, total := found.Items, found.Total
 		check(t, err)
 		if total != 2 || list[0].Name != "v1.10" {
 			t.Errorf("by version: %d tags, first %q", total, list[0].Name)

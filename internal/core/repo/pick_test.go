@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
 
@@ -47,11 +48,11 @@ func TestService_CherryPick(t *testing.T) {
 		first := "main~0"
 		_, err = w.repos.Revert(ctx, w.maintainer, p, first, repo.PickInput{Branch: "main"})
 		wants(t, err, errs.NotFound, "Commit not found")
-		root, _, err := w.repos.Commits(ctx, w.owner, w.as(w.owner), repo.CommitFilter{Ref: "main", Limit: 100})
+		root, err := w.repos.Commits(ctx, w.owner, w.as(w.owner), repo.CommitFilter{Ref: "main", Range: page.Range{Limit: 100}})
 		check(t, err)
-		_, err = w.repos.Revert(ctx, w.maintainer, p, root[len(root)-1].ID.String(), repo.PickInput{Branch: "main"})
+		_, err = w.repos.Revert(ctx, w.maintainer, p, root.Items[len(root.Items)-1].ID.String(), repo.PickInput{Branch: "main"})
 		pickFailure(t, err, "conflict", "Commit revert failed: Can't")
-		c, err = w.repos.Revert(ctx, w.maintainer, p, root[len(root)-1].ID.String(), repo.PickInput{Branch: "side", Message: "Mine"})
+		c, err = w.repos.Revert(ctx, w.maintainer, p, root.Items[len(root.Items)-1].ID.String(), repo.PickInput{Branch: "side", Message: "Mine"})
 		check(t, err)
 		if c.Message != "Mine" {
 			t.Errorf("message %q", c.Message)
@@ -78,7 +79,7 @@ func TestService_Contributors(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p := w.as(w.reporter)
-		_, err := w.repos.Contributors(ctx, w.reporter, p, "", "commits", repo.Ascending)
+		_, err := w.repos.Contributors(ctx, w.reporter, p, "", "commits", repo.Ascending, page.Range{})
 		wants(t, err, errs.NotFound, "")
 		for i, who := range []string{"zoe", "Adam", "zoe", "mia", "zoe", "mia"} {
 			content := itoa(int64(i))
@@ -99,17 +100,17 @@ func TestService_Contributors(t *testing.T) {
 			{"name", repo.Ascending, "Adam1 1, mia5 2, zoe4 3"},
 			{"email", repo.Descending, "zoe4 3, mia5 2, Adam1 1"},
 		} {
-			list, err := w.repos.Contributors(ctx, w.reporter, p, "", tt.by, tt.direction)
+			list, err := w.repos.Contributors(ctx, w.reporter, p, "", tt.by, tt.direction, page.Range{})
 			check(t, err)
 			var got []string
-			for _, c := range list {
+			for _, c := range list.Items {
 				got = append(got, c.Name+" "+itoa(int64(c.Commits)))
 			}
 			if strings.Join(got, ", ") != tt.want {
 				t.Errorf("%s: got %q, want %q", tt.by, got, tt.want)
 			}
 		}
-		_, err = w.repos.Contributors(ctx, w.guest, w.as(w.guest), "", "name", repo.Ascending)
+		_, err = w.repos.Contributors(ctx, w.guest, w.as(w.guest), "", "name", repo.Ascending, page.Range{})
 		wants(t, err, errs.Forbidden, "")
 	})
 }

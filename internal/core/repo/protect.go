@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -78,16 +79,19 @@ func protection(as authz.Actor, p *project.Project, rule *Rule) Protection {
 }
 
 // ProtectedBranches lists the rules for branches whose names contain the text.
-func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *project.Project, search string) ([]*Rule, error) {
+func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *project.Project, search string, part page.Range) (page.Page[*Rule], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
-		return nil, err
+		return page.Page[*Rule]{}, err
 	}
 	rules, err := s.Rules(ctx, p.ID)
 	if err != nil {
-		return nil, err
+		return page.Page[*Rule]{}, err
 	}
-	return slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) }), nil
+	rules = slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) })
+	return page.Slice(rules, part, byName, ruleName) //nolint:wrapcheck // it says what of the page is wrong
 }
+
+func ruleName(r **Rule) []any { return []any{(*r).Name} }
 
 // ProtectedBranch gives the rule that has exactly this name.
 func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {

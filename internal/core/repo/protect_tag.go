@@ -7,16 +7,21 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // ProtectedTags lists the rules for tags.
-func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
+func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.Project, part page.Range) (page.Page[*Rule], error) {
 	if err := s.policy.Require(ctx, as, authz.ReadProtectedTag, p.Subject()); err != nil {
-		return nil, err
+		return page.Page[*Rule]{}, err
 	}
-	return s.TagRules(ctx, p.ID)
+	rules, err := s.TagRules(ctx, p.ID)
+	if err != nil {
+		return page.Page[*Rule]{}, err
+	}
+	return page.Slice(rules, part, byName, ruleName) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // ProtectedTag gives the rule for tags that has exactly this name.

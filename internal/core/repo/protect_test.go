@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -101,11 +102,11 @@ func TestService_ProtectBranch(t *testing.T) {
 		if len(published) != 2 || published[0].Rule.Name != "release/*" || published[1].By.UserID != w.maintainer.UserID {
 			t.Errorf("published %+v", published)
 		}
-		list, err := w.repos.ProtectedBranches(ctx, w.developer, w.as(w.developer), "")
-		if err != nil || len(list) != 0 {
-			t.Errorf("%d rules left, %v", len(list), err)
+		list, err := w.repos.ProtectedBranches(ctx, w.developer, w.as(w.developer), "", page.Range{})
+		if err != nil || len(list.Items) != 0 {
+			t.Errorf("%d rules left, %v", len(list.Items), err)
 		}
-		_, err = w.repos.ProtectedBranches(ctx, w.guest, w.as(w.guest), "")
+		_, err = w.repos.ProtectedBranches(ctx, w.guest, w.as(w.guest), "", page.Range{})
 		wants(t, err, errs.Forbidden, "")
 	})
 }
@@ -237,7 +238,7 @@ func TestService_ProtectTag(t *testing.T) {
 		p := w.as(w.maintainer)
 		_, err := w.repos.ProtectTag(ctx, w.developer, w.as(w.developer), "v*", nil)
 		wants(t, err, errs.Forbidden, "")
-		_, err = w.repos.ProtectedTags(ctx, w.developer, w.as(w.developer))
+		_, err = w.repos.ProtectedTags(ctx, w.developer, w.as(w.developer), page.Range{})
 		wants(t, err, errs.Forbidden, "")
 		rule, err := w.repos.ProtectTag(ctx, w.maintainer, p, "v*", nil)
 		check(t, err)

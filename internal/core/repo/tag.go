@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -47,25 +48,24 @@ type TagFilter struct {
 	Search  string // as in BranchFilter
 	OrderBy string
 	Asc     bool
-	After   string // only what comes after the tag of this name
-	Offset  int
-	Limit   int
+	After   string // as in BranchFilter
+	page.Range
 }
 
-// Tags lists tags and says how many there are in all. Tags that name no commit are left
-// out.
-func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, f TagFilter) ([]*Tag, int, error) {
+// Tags lists tags. Tags that name no commit are left out.
+func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, f TagFilter) (RefPage[*Tag], error) {
+	none := RefPage[*Tag]{}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	matches, err := nameMatcher(f.Search, "")
 	if err != nil {
-		return nil, 0, err
+		return none, err
 	}
 	refs, err := r.Refs(ctx, gitcmd.Tags)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list tags: %w", err)
+		return none, fmt.Errorf("list tags: %w", err)
 	}
 	all := make([]*Tag, 0, len(refs))
 	for _, ref := range refs {
@@ -77,22 +77,30 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 			continue
 		}
 		if err != nil {
-			return nil, 0, err
+			return none, err
 		}
 		all = append(all, t)
 	}
 	slices.SortStableFunc(all, tagOrder(f.OrderBy))
+	order, keys := byName, func(t **Tag) []any { return []any{(*t).Name} }
+	switch f.OrderBy {
+	case TagsByName:
+	case TagsByVersion:
+		order = page.Order{page.Text("version", "").By(compareVersions), page.Text("name", "")}
+		keys = func(t **Tag) []any { return []any{(*t).Name, (*t).Name} }
+	default:
+		order = page.Order{page.Time("updated", ""), page.Text("name", "")}
+		keys = func(t **Tag) []any { return []any{(*t).updated(), (*t).Name} }
+	}
 	if !f.Asc {
+		order = order.Desc()
 		slices.Reverse(all)
 	}
-	total := len(all)
-	if f.After != "" {
-		if all, err = following(all, func(t *Tag) string { return t.Name }, f.After, f.OrderBy == TagsByName && f.Asc); err != nil {
-			return nil, 0, err
-		}
+	part, err := refsAfter(all, f.Range, f.After, order, keys)
+	if err != nil {
+		return none, err
 	}
-	all = window(all, f.Offset, f.Limit)
-	return all, total, s.markProtected(ctx, p, all)
+	return part, s.markProtected(ctx, p, part.Items)
 }
 
 // markProtected says of each tag whether a rule speaks of it.

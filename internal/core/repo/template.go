@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -37,24 +39,25 @@ const (
 
 // Templates lists the names of the project's own templates, in git's order. It requires
 // ReadCode.
-func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind) ([]string, error) {
+func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Project, kind TemplateKind, part page.Range) (page.Page[string], error) {
+	none := page.None[string](part)
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	rev, err := resolve(ctx, r, p, "", "Template")
 	if errs.Is(err, errs.NotFound) {
-		return nil, nil
+		return none, nil
 	}
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	entries, err := r.List(ctx, rev.Commit, kind.folder())
 	if errors.Is(err, gitcmd.ErrNotFound) {
-		return nil, nil
+		return none, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list templates: %w", err)
+		return none, fmt.Errorf("list templates: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -62,7 +65,8 @@ func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Proj
 			names = append(names, strings.ToValidUTF8(name, string(utf8.RuneError)))
 		}
 	}
-	return names, nil
+	slices.Sort(names)
+	return page.Slice(names, part, byName, func(name *string) []any { return []any{*name} }) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // Template reads one of the project's own templates, whose name must match. One that is

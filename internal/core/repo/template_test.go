@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
 
@@ -13,14 +14,14 @@ func TestService_Templates(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		if names, err := w.repos.Templates(ctx, w.reporter, w.as(w.reporter), repo.IssueTemplate); err != nil || names != nil {
-			t.Errorf("of an empty repository: %v, %v", names, err)
+		if names, err := w.repos.Templates(ctx, w.reporter, w.as(w.reporter), repo.IssueTemplate, page.Range{}); err != nil || len(names.Items) != 0 {
+			t.Errorf("of an empty repository: %v, %v", names.Items, err)
 		}
 		_, err := w.repos.Template(ctx, w.reporter, w.as(w.reporter), repo.IssueTemplate, "Bug")
 		wants(t, err, errs.NotFound, "Template not found")
 		w.put("main", "README.md", "a\n")
-		if names, err := w.repos.Templates(ctx, w.reporter, w.as(w.reporter), repo.IssueTemplate); err != nil || names != nil {
-			t.Errorf("without a folder: %v, %v", names, err)
+		if names, err := w.repos.Templates(ctx, w.reporter, w.as(w.reporter), repo.IssueTemplate, page.Range{}); err != nil || len(names.Items) != 0 {
+			t.Errorf("without a folder: %v, %v", names.Items, err)
 		}
 		const folder = ".gitlab/issue_templates/"
 		w.put("main", folder+"Bug.md", "What happened?\n")
@@ -41,8 +42,8 @@ func TestService_Templates(t *testing.T) {
 
 		p := w.as(w.reporter)
 		for kind, want := range map[repo.TemplateKind]string{repo.IssueTemplate: "Bug,Fix me,Large", repo.MergeRequestTemplate: "Default"} {
-			names, err := w.repos.Templates(ctx, w.reporter, p, kind)
-			if got := strings.Join(names, ","); err != nil || got != want {
+			names, err := w.repos.Templates(ctx, w.reporter, p, kind, page.Range{})
+			if got := strings.Join(names.Items, ","); err != nil || got != want {
 				t.Errorf("%s: got %q, %v, want %q", kind, got, err, want)
 			}
 		}
@@ -57,7 +58,7 @@ func TestService_Templates(t *testing.T) {
 			}
 		}
 		// A guest of a private project does not read its code.
-		_, err = w.repos.Templates(ctx, w.guest, w.as(w.guest), repo.IssueTemplate)
+		_, err = w.repos.Templates(ctx, w.guest, w.as(w.guest), repo.IssueTemplate, page.Range{})
 		wants(t, err, errs.Forbidden, "")
 		_, err = w.repos.Template(ctx, w.guest, w.as(w.guest), repo.IssueTemplate, "Bug")
 		wants(t, err, errs.Forbidden, "")

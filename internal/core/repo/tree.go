@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -20,24 +20,22 @@ type TreeFilter struct {
 	Ref       string // "" is the default branch
 	Path      string // a folder, "" for the root
 	Recursive bool   // everything below, depth first
-	Offset    int
-	Limit     int
-	Keyset    bool   // start after the entry that After names, in git's order
-	After     string // an object id, or what TreePage.Next gave
+	After     string // with Keyset, in place of Cursor: what TreePage.Next gave, an object id or a path
+	page.Range
 }
 
 // TreePage is a part of a listing.
 type TreePage struct {
-	Entries []gitcmd.PathEntry
-	Total   int
-	Next    string // token of the next page of a keyset listing, "" at the end
+	page.Page[gitcmd.PathEntry]
+	Token string // of the page that follows in a keyset listing, for After; "" at the end
 }
 
 // maxTreeEntries bounds a recursive listing.
 const maxTreeEntries = 1_000_000
 
 // Tree lists a folder. Within a page folders come first, then files, then submodules,
-// each in git's order. A folder that does not exist is an empty listing (facts-1 §6.1).
+// each in git's order. A folder that does not exist is an empty listing. The tokens of a
+// keyset listing go on in the commit that it began with.
 func (s *Service) Tree(ctx context.Context, as authz.Actor, p *project.Project, f TreeFilter) (TreePage, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
@@ -47,22 +45,15 @@ func (s *Service) Tree(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return TreePage{}, err
 	}
+	if f.Keyset {
+		return treeByToken(ctx, r, rev.Commit, f)
+	}
 	entries, err := listing(ctx, r, rev.Commit, f)
 	if err != nil {
 		return TreePage{}, err
 	}
-	page := TreePage{Total: len(entries)}
-	if f.Keyset {
-		entries = entries[startAfter(entries, f.After):]
-		if f.Limit > 0 && len(entries) > f.Limit {
-			entries = entries[:f.Limit]
-			page.Next = pathToken(entries[f.Limit-1].Path)
-		}
-		page.Entries = foldersFirst(entries)
-		return page, nil
-	}
-	page.Entries = window(foldersFirst(entries), f.Offset, f.Limit)
-	return page, nil
+	part, err := page.Snapshot(foldersFirst(entries), rev.Commit.String(), f.Range)
+	return TreePage{Page: part}, err //nolint:wrapcheck // it says what of the page is wrong
 }
 
 func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f TreeFilter) ([]gitcmd.PathEntry, error) {
@@ -91,38 +82,92 @@ func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f Tree
 	return entries, nil
 }
 
-// encodedToken begins a token that holds its path in base64.
-const encodedToken = "b64:"
+// treeTokens are the cursors of a listing: a commit and the path, in base64, of the last
+// entry in git's order. Paths need not be text.
+var treeTokens = page.Order{page.Text("commit", ""), page.Text("path", "")}
 
-// pathToken names a path in an address: as it is, unless that is no text, which no
-// request may hold, or could be taken for something else.
-func pathToken(path string) string {
-	_, err := gitcmd.ParseObjectID(path)
-	if utf8.ValidString(path) && !strings.HasPrefix(path, encodedToken) && err != nil {
-		return path
+var errTreeToken = errs.Bad("page_token is invalid")
+
+// treeByToken gives a page of a keyset listing.
+func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f TreeFilter) (TreePage, error) {
+	if f.After == "" {
+		f.After = f.Cursor
 	}
-	return encodedToken + base64.RawURLEncoding.EncodeToString([]byte(path))
+	path, commit, exact, err := readTreeToken(ctx, r, commit, f.After)
+	if err != nil {
+		return TreePage{}, err
+	}
+	entries, err := listing(ctx, r, commit, f)
+	if err != nil {
+		return TreePage{}, err
+	}
+	from := 0
+	if f.After != "" {
+		from = slices.IndexFunc(entries, func(e gitcmd.PathEntry) bool { return e.Path == path }) + 1
+		if from == 0 && !exact {
+			from = endOfPage(entries, f.After, f.Limit)
+		}
+		if from == 0 {
+			return TreePage{}, errTreeToken
+		}
+	}
+	at := page.Range{Limit: f.Limit, Offset: from, Uncounted: true}
+	part, err := page.Snapshot(entries, commit.String(), at)
+	if err != nil {
+		return TreePage{}, err //nolint:wrapcheck // it says what of the page is wrong
+	}
+	out := TreePage{Page: part}
+	if n := len(part.Items); part.HasNext && n > 0 {
+		out.Token = treeTokens.Cursor(commit.String(), base64.RawURLEncoding.EncodeToString([]byte(part.Items[n-1].Path)))
+	}
+	out.Keyset, out.Items = true, foldersFirst(part.Items)
+	return out, nil
 }
 
-// startAfter finds where a keyset page begins: behind the path, or behind the last
-// entry with the object id (ruling 34).
-func startAfter(entries []gitcmd.PathEntry, after string) int {
-	if after == "" {
-		return 0
+// readTreeToken gives the path that a token names and the commit in which it does. Exact
+// says that it came from TreePage; anything else may be a path or an object id.
+func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, token string) (path string, in gitcmd.ObjectID, exact bool, err error) {
+	values, err := treeTokens.Values(token)
+	if err != nil {
+		return token, commit, false, nil //nolint:nilerr // it is no such token
 	}
-	if code, ok := strings.CutPrefix(after, encodedToken); ok {
-		if path, err := base64.RawURLEncoding.DecodeString(code); err == nil {
-			after = string(path)
+	if in, err = gitcmd.ParseObjectID(values[0].(string)); err != nil {
+		return "", in, true, errTreeToken
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(values[1].(string))
+	if err != nil {
+		return "", in, true, errTreeToken
+	}
+	if _, err := r.Commit(ctx, in); err != nil {
+		if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
+			err = errTreeToken
 		}
+		return "", in, true, err
 	}
-	last := 0
+	return string(raw), in, true, nil
+}
+
+// endOfPage finds the end of the page that showed an object id last, and was not the last
+// page itself. Of several such pages it takes the last, so that a walk ends. Where there is
+// none, it is the place behind the last occurrence, and 0 for an id that does not occur.
+func endOfPage(entries []gitcmd.PathEntry, id string, limit int) int {
+	last, ended := 0, 0
 	for i, e := range entries {
-		if e.Path == after {
-			return i + 1
-		}
-		if e.ID.String() == after {
+		if e.ID.String() == id {
 			last = i + 1
 		}
+	}
+	if last == 0 || limit <= 0 {
+		return last
+	}
+	for end := limit; end < len(entries); end += limit {
+		shown := foldersFirst(entries[end-limit : end])
+		if shown[limit-1].ID.String() == id {
+			ended = end
+		}
+	}
+	if ended > 0 {
+		return ended
 	}
 	return last
 }

@@ -49,7 +49,7 @@ type listBranchesParams struct {
 	Search    string   `param:"search" doc:"Search in names; ^term and term$ anchor, * matches anything"`
 	Regex     string   `param:"regex" doc:"RE2 regular expression of branch names"`
 	Sort      string   `param:"sort" values:"name_asc,updated_asc,updated_desc" default:"name_asc" doc:"asc or desc"`
-	PageToken string   `param:"page_token" doc:"Name of the branch to start the page after, with pagination=keyset"`
+	PageToken string   `param:"page_token" doc:"Name of the branch to start the page after, with pagination=keyset, or the token from the link to the next page"`
 	_         struct{} `exclusive:"search,regex"`
 	api.Page
 }
@@ -60,22 +60,13 @@ func (s *Server) branches(ctx context.Context, as authz.Actor, in listBranchesPa
 	if err != nil {
 		return none, err
 	}
-	f := repo.BranchFilter{Search: in.Search, Regex: in.Regex, Sort: in.Sort, Offset: in.Offset(), Limit: in.Limit()}
-	if in.Keyset() {
-		f.Offset, f.Limit, f.After = 0, in.Limit()+1, in.PageToken
-	}
-	list, total, err := s.Repos.Branches(ctx, as, p, f)
+	list, err := s.Repos.Branches(ctx, as, p, repo.BranchFilter{
+		Search: in.Search, Regex: in.Regex, Sort: in.Sort, After: in.PageToken, Range: in.Range(),
+	})
 	if err != nil {
 		return none, err
 	}
-	out := make([]branchEntity, len(list))
-	for i, b := range list {
-		out[i] = s.branchEntity(p, b)
-	}
-	if in.Keyset() {
-		return keysetByName(out, in.Limit(), func(b branchEntity) string { return b.Name }), nil
-	}
-	return api.Paged(out, total), nil
+	return api.ListOf(list.Page, func(b **repo.Branch) branchEntity { return s.branchEntity(p, *b) }).LedBy("page_token", list.Token), nil
 }
 
 type branchParams struct {

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -49,15 +50,15 @@ func (s *Server) commits(ctx context.Context, as authz.Actor, in listCommitsPara
 	if err != nil {
 		return none, err
 	}
-	list, more, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
+	list, err := s.Repos.Commits(ctx, as, p, repo.CommitFilter{
 		Ref: in.RefName, Path: strings.Trim(in.Path, "/"), Author: in.Author, Since: in.Since, Until: in.Until, All: in.All,
-		FirstParent: in.FirstParent, Topo: in.Order == "topo", Offset: in.Offset(), Limit: in.Limit(),
+		FirstParent: in.FirstParent, Topo: in.Order == "topo", Range: in.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	out := s.commitEntities(p, list)
-	for i, c := range list {
+	out := s.commitEntities(p, list.Items)
+	for i, c := range list.Items {
 		if in.Trailers {
 			out[i] = out[i].withTrailers()
 		}
@@ -67,7 +68,7 @@ func (s *Server) commits(ctx context.Context, as authz.Actor, in listCommitsPara
 			}
 		}
 	}
-	return api.Uncounted(out, more), nil
+	return api.Listed(list, out), nil
 }
 
 func (s *Server) stats(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit) (*statsEntity, error) {
@@ -135,8 +136,8 @@ func (s *Server) commitDiff(ctx context.Context, as authz.Actor, in commitDiffPa
 	if err != nil {
 		return none, err
 	}
-	all := diffEntities(d)
-	return api.Paged(unified(pageOf(all, in.Page), in.Unidiff), len(all)), nil
+	list, err := page.Snapshot(diffEntities(d), c.ID.String(), in.Range())
+	return api.Listed(list, unified(list.Items, in.Unidiff)), err
 }
 
 // commitAction is one action of a commit. Its rules are checked by hand, because their

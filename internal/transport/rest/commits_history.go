@@ -51,19 +51,18 @@ func (s *Server) commitRefs(ctx context.Context, as authz.Actor, in commitRefsPa
 	if err != nil {
 		return none, err
 	}
-	refs, err := s.Repos.Holding(ctx, as, p, c, in.Type)
+	part := in.Range()
+	part.Uncounted = true
+	refs, err := s.Repos.Holding(ctx, as, p, c, in.Type, part)
 	if err != nil {
 		return none, err
 	}
-	out := make([]refEntity, 0, in.Limit())
-	for _, ref := range pageOf(refs, in.Page) {
-		kind := "branch"
+	return api.ListOf(refs, func(ref *gitcmd.RefName) refEntity {
 		if ref.IsTag() {
-			kind = "tag"
+			return refEntity{"tag", ref.Short()}
 		}
-		out = append(out, refEntity{kind, ref.Short()})
-	}
-	return api.Paged(out, len(refs)), nil
+		return refEntity{"branch", ref.Short()}
+	}), nil
 }
 
 type commitSequenceParams struct {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
@@ -114,22 +115,21 @@ func (s *Server) requestParticipants(ctx context.Context, as authz.Actor, in req
 	if err != nil {
 		return none, err
 	}
-	ids, err := s.Requests.Participants(ctx, as, p, in.IID)
+	ids, err := s.Requests.Participants(ctx, as, p, in.IID, in.Range())
 	if err != nil {
 		return none, err
 	}
-	page := slicePage(in.Page, ids)
-	people, err := s.Accounts.ByIDs(ctx, page)
+	people, err := s.Accounts.ByIDs(ctx, ids.Items)
 	if err != nil {
 		return none, err
 	}
-	out := make([]userBasic, 0, len(page))
-	for _, id := range page {
+	out := make([]userBasic, 0, len(ids.Items))
+	for _, id := range ids.Items {
 		if u := people[id]; u != nil {
 			out = append(out, s.basic(u))
 		}
 	}
-	return api.Paged(out, len(ids)), nil
+	return api.Listed(ids, out), nil
 }
 
 type reviewerEntity struct {
@@ -168,11 +168,11 @@ func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestL
 	if err != nil {
 		return none, err
 	}
-	commits, total, err := s.Requests.Commits(ctx, as, p, m, nil, mergerequest.Span{Offset: in.Offset(), Limit: in.Limit()})
+	commits, err := s.Requests.Commits(ctx, as, p, m, nil, in.Range())
 	if err != nil {
 		return none, err
 	}
-	return api.Paged(s.commitEntities(p, commits), total), nil
+	return api.Listed(commits, s.commitEntities(p, commits.Items)), nil
 }
 
 type changesParams struct {
@@ -205,8 +205,8 @@ func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestLis
 	if err != nil {
 		return none, err
 	}
-	all := diffEntities(d)
-	return api.Paged(slicePage(in.Page, all), len(all)), nil
+	list, err := page.Snapshot(diffEntities(d), m.BaseSHA+".."+m.HeadSHA, in.Range())
+	return api.Listed(list, list.Items), err
 }
 
 type versionOfRequest struct {
@@ -234,16 +234,11 @@ func (s *Server) requestVersions(ctx context.Context, as authz.Actor, in request
 	if err != nil {
 		return none, err
 	}
-	versions, err := s.Requests.Versions(ctx, as, p, in.IID)
+	versions, err := s.Requests.Versions(ctx, as, p, in.IID, in.Range())
 	if err != nil {
 		return none, err
 	}
-	page := slicePage(in.Page, versions)
-	out := make([]versionOfRequest, len(page))
-	for i := range page {
-		out[i] = newVersionOfRequest(&page[i])
-	}
-	return api.Paged(out, len(versions)), nil
+	return api.ListOf(versions, newVersionOfRequest), nil
 }
 
 type requestVersionParams struct {
@@ -269,7 +264,7 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if err != nil {
 		return versionWithChanges{}, err
 	}
-	commits, _, err := s.Requests.Commits(ctx, as, p, m, v, mergerequest.Span{Limit: maxVersionCommits})
+	commits, err := s.Requests.Commits(ctx, as, p, m, v, page.Range{Limit: maxVersionCommits, Uncounted: true})
 	if err != nil {
 		return versionWithChanges{}, err
 	}
@@ -277,11 +272,5 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if d, err = s.Requests.Diff(ctx, as, p, m, v); err != nil {
 		return versionWithChanges{}, err
 	}
-	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits), Diffs: diffEntities(d)}, nil
-}
-
-// slicePage cuts a page out of a list that is there as a whole.
-func slicePage[T any](page api.Page, all []T) []T {
-	from := min(page.Offset(), len(all))
-	return all[from:min(from+page.Limit(), len(all))]
+	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: diffEntities(d)}, nil
 }

@@ -156,12 +156,6 @@ func (s *Server) protectedTagEntity(ctx context.Context, r *repo.Rule) (protecte
 	return list[0], nil
 }
 
-// pageOf cuts a page out of a whole list.
-func pageOf[T any](list []T, in api.Page) []T {
-	from := min(in.Offset(), len(list))
-	return list[from:min(from+in.Limit(), len(list))]
-}
-
 type listProtectedBranchesParams struct {
 	projectPath
 	Search string `param:"search" doc:"Search in names"`
@@ -174,12 +168,12 @@ func (s *Server) protectedBranches(ctx context.Context, as authz.Actor, in listP
 	if err != nil {
 		return none, err
 	}
-	rules, err := s.Repos.ProtectedBranches(ctx, as, p, in.Search)
+	rules, err := s.Repos.ProtectedBranches(ctx, as, p, in.Search, in.Range())
 	if err != nil {
 		return none, err
 	}
-	out, err := s.protectedBranchEntities(ctx, pageOf(rules, in.Page))
-	return api.Paged(out, len(rules)), err
+	out, err := s.protectedBranchEntities(ctx, rules.Items)
+	return api.Listed(rules, out), err
 }
 
 type protectedNameParams struct {
@@ -328,12 +322,12 @@ func (s *Server) protectedTags(ctx context.Context, as authz.Actor, in listProte
 	if err != nil {
 		return none, err
 	}
-	rules, err := s.Repos.ProtectedTags(ctx, as, p)
+	rules, err := s.Repos.ProtectedTags(ctx, as, p, in.Range())
 	if err != nil {
 		return none, err
 	}
-	out, err := s.protectedTagEntities(ctx, pageOf(rules, in.Page))
-	return api.Paged(out, len(rules)), err
+	out, err := s.protectedTagEntities(ctx, rules.Items)
+	return api.Listed(rules, out), err
 }
 
 func (s *Server) protectedTag(ctx context.Context, as authz.Actor, in protectedNameParams) (protectedTagEntity, error) {

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -62,32 +63,21 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 		return none, api.BadParam(`pagination cannot be "none" unless "recursive" is true`)
 	}
 	f := repo.TreeFilter{
-		Ref: in.Ref, Path: in.Path, Recursive: in.Recursive, Offset: in.Offset(), Limit: in.Limit(),
-		Keyset: in.Keyset(), After: in.PageToken,
+		Ref: in.Ref, Path: in.Path, Recursive: in.Recursive, After: in.PageToken, Range: in.Range(),
 	}
-	if whole {
-		f.Offset, f.Limit = 0, 0
+	if whole { // answered like a keyset listing that ends here
+		f.Range = page.Range{Keyset: true}
 	}
-	page, err := s.Repos.Tree(ctx, as, p, f)
+	list, err := s.Repos.Tree(ctx, as, p, f)
 	if err != nil {
 		return none, err
 	}
-	out := make([]treeEntity, len(page.Entries))
-	for i, e := range page.Entries {
-		out[i] = treeEntity{
+	return api.ListOf(list.Page, func(e *gitcmd.PathEntry) treeEntity {
+		return treeEntity{
 			ID: e.ID.String(), Name: strings.ToValidUTF8(e.Name, "\uFFFD"), Type: string(e.Kind()),
 			Path: strings.ToValidUTF8(e.Path, "\uFFFD"), Mode: e.Mode.String(),
 		}
-	}
-	switch {
-	case whole:
-		return api.Keyset(out, nil), nil
-	case !in.Keyset():
-		return api.Paged(out, page.Total), nil
-	case page.Next != "":
-		return api.Keyset(out, map[string]string{"page_token": page.Next}), nil
-	}
-	return api.Keyset(out, nil), nil
+	}).LedBy("page_token", list.Token), nil
 }
 
 type blobParams struct {
@@ -238,13 +228,11 @@ func (s *Server) contributors(ctx context.Context, as authz.Actor, in contributo
 	if in.Sort == "desc" {
 		direction = repo.Descending
 	}
-	list, err := s.Repos.Contributors(ctx, as, p, in.Ref, in.OrderBy, direction)
+	list, err := s.Repos.Contributors(ctx, as, p, in.Ref, in.OrderBy, direction, in.Range())
 	if err != nil {
 		return none, err
 	}
-	out := make([]contributorEntity, 0, in.Limit())
-	for _, c := range pageOf(list, in.Page) {
-		out = append(out, contributorEntity{Name: c.Name, Email: c.Email, Commits: c.Commits})
-	}
-	return api.Paged(out, len(list)), nil
+	return api.ListOf(list, func(c *repo.Contributor) contributorEntity {
+		return contributorEntity{Name: c.Name, Email: c.Email, Commits: c.Commits}
+	}), nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
@@ -99,21 +100,17 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 	if err != nil {
 		return none, err
 	}
-	var list []ci.Pipeline
+	list := page.None[ci.Pipeline](in.Range())
 	if source != nil {
 		commits, err := s.Requests.EveryCommit(ctx, as, p, m)
 		if err != nil {
 			return none, err
 		}
-		if list, err = s.Checks.OfBranch(ctx, as, source, m.SourceBranch, commits); err != nil {
+		if list, err = s.Checks.OfBranch(ctx, as, source, m.SourceBranch, commits, in.Range()); err != nil {
 			return none, err
 		}
 	}
-	out := []pipelineEntity{}
-	for _, of := range slicePage(in.Page, list) {
-		out = append(out, *s.pipeline(source, &of))
-	}
-	return api.Paged(out, len(list)), nil
+	return api.ListOf(list, func(of *ci.Pipeline) pipelineEntity { return *s.pipeline(source, of) }), nil
 }
 
 // sourceOf gives the project that a request comes from, nil where it is gone or hidden.
@@ -141,9 +138,9 @@ func (s *Server) headPipeline(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil || source == nil {
 		return nil, err
 	}
-	list, err := s.Checks.OfBranch(ctx, as, source, m.SourceBranch, []string{m.HeadSHA})
-	if err != nil || len(list) == 0 {
+	list, err := s.Checks.OfBranch(ctx, as, source, m.SourceBranch, []string{m.HeadSHA}, page.Range{Limit: 1, Uncounted: true})
+	if err != nil || len(list.Items) == 0 {
 		return nil, err
 	}
-	return s.pipelineFull(ctx, source, &list[0])
+	return s.pipelineFull(ctx, source, &list.Items[0])
 }

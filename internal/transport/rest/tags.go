@@ -47,7 +47,7 @@ type listTagsParams struct {
 	OrderBy string `param:"order_by" values:"updated,name,version" default:"updated" doc:"Column to order by"`
 	Sort    string `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
 	Search  string `param:"search" doc:"Search in names; ^term and term$ anchor, * matches anything"`
-	After   string `param:"page_token" doc:"Name of the tag to start the page after, with pagination=keyset"`
+	After   string `param:"page_token" doc:"Name of the tag to start the page after, with pagination=keyset, or the token from the link to the next page"`
 	api.Page
 }
 
@@ -56,30 +56,13 @@ func (s *Server) tags(ctx context.Context, as authz.Actor, in listTagsParams) (a
 	if err != nil {
 		return api.List[tagEntity]{}, err
 	}
-	f := repo.TagFilter{Search: in.Search, OrderBy: in.OrderBy, Asc: in.Sort == "asc", Offset: in.Offset(), Limit: in.Limit()}
-	if in.Keyset() {
-		f.Offset, f.Limit, f.After = 0, in.Limit()+1, in.After
-	}
-	list, total, err := s.Repos.Tags(ctx, as, p, f)
+	list, err := s.Repos.Tags(ctx, as, p, repo.TagFilter{
+		Search: in.Search, OrderBy: in.OrderBy, Asc: in.Sort == "asc", After: in.After, Range: in.Range(),
+	})
 	if err != nil {
 		return api.List[tagEntity]{}, err
 	}
-	out := make([]tagEntity, len(list))
-	for i, t := range list {
-		out[i] = s.tagEntity(p, t)
-	}
-	if in.Keyset() {
-		return keysetByName(out, in.Limit(), func(t tagEntity) string { return t.Name }), nil
-	}
-	return api.Paged(out, total), nil
-}
-
-// keysetByName makes a page of a list that was read with one element more than fits.
-func keysetByName[T any](list []T, limit int, name func(T) string) api.List[T] {
-	if len(list) <= limit {
-		return api.Keyset(list, nil)
-	}
-	return api.Keyset(list[:limit], map[string]string{"page_token": name(list[limit-1])})
+	return api.ListOf(list.Page, func(t **repo.Tag) tagEntity { return s.tagEntity(p, *t) }).LedBy("page_token", list.Token), nil
 }
 
 type tagParams struct {

@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/license"
+	"tenon/internal/base/page"
 	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -64,15 +65,13 @@ func (s *Server) listLicenses(_ context.Context, _ authz.Actor, p listLicensesPa
 			all = append(all, s.licenseTemplate(l, license.Filling{}))
 		}
 	}
-	return pageOfTemplates(p.Page, all)
+	return builtIn(p.Page, all)
 }
 
-// pageOfTemplates answers with a page of a whole list.
-func pageOfTemplates[T any](p api.Page, all []T) (api.List[T], error) {
-	if p.Keyset() {
-		return api.List[T]{}, api.NoKeyset()
-	}
-	return api.Paged(pageOf(all, p), len(all)), nil
+// builtIn answers with a page of the texts that the program brings along.
+func builtIn[T any](p api.Page, all []T) (api.List[T], error) {
+	list, err := page.Snapshot(all, "built-in", p.Range())
+	return api.Listed(list, list.Items), err
 }
 
 type getLicenseParams struct {
@@ -104,7 +103,7 @@ type templateText struct {
 type listTemplatesParams struct{ api.Page }
 
 func (h templateHandlers) list(_ context.Context, _ authz.Actor, p listTemplatesParams) (api.List[templateName], error) {
-	return pageOfTemplates(p.Page, templateNames(starter.Names(h.kind)))
+	return builtIn(p.Page, templateNames(starter.Names(h.kind)))
 }
 
 func templateNames(names []string) []templateName {
@@ -145,19 +144,16 @@ func (s *Server) listProjectTemplates(ctx context.Context, as authz.Actor, p pro
 	}
 	switch kind := repo.TemplateKind(p.Type); {
 	case kind == repo.IssueTemplate || kind == repo.MergeRequestTemplate:
-		names, err := s.Repos.Templates(ctx, as, found, kind)
-		if err != nil {
-			return api.List[templateName]{}, err
-		}
-		return pageOfTemplates(p.Page, templateNames(names))
+		names, err := s.Repos.Templates(ctx, as, found, kind, p.Range())
+		return api.Listed(names, templateNames(names.Items)), err
 	case p.Type == "licenses":
 		var all []templateName
 		for _, l := range license.List() {
 			all = append(all, templateName{l.Key, l.Name})
 		}
-		return pageOfTemplates(p.Page, all)
+		return builtIn(p.Page, all)
 	}
-	return pageOfTemplates(p.Page, templateNames(starter.Names(starter.Kind(p.Type))))
+	return builtIn(p.Page, templateNames(starter.Names(starter.Kind(p.Type))))
 }
 
 type projectTemplateParams struct {
