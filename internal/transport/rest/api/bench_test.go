@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
 )
@@ -78,7 +79,7 @@ func BenchmarkKit_large(b *testing.B) {
 		items[i] = thing(int64(i), strings.Repeat("x", 2500))
 	}
 	k := kitOf(api.Get("/p", func(_ context.Context, _ authz.Actor, p struct{ api.Page }) (api.List[thingEntity], error) {
-		return api.Paged(items, 1000), nil
+		return api.Listed(page.Page[thingEntity]{Total: 1000}, items), nil
 	}))
 	r := httptest.NewRequest("GET", "/api/v4/p?page=2", nil)
 	w := &sink{http.Header{}}

@@ -15,9 +15,9 @@
 //	func (s *Server) createIssueNote(ctx context.Context, as authz.Actor, p createNoteParams) (noteEntity, error)
 //
 // The handler calls core and returns an entity; it never sees the request. What
-// it may return besides a struct or a slice: None (204), List (a page, made with
-// Paged, Uncounted or Keyset), Reply (another status or headers), Raw (bytes or a
-// stream) and Text. Nil slices inside entities are rendered as [].
+// it may return besides a struct or a slice: None (204), List (a page of
+// a list of the core, made with Listed or ListOf), Reply (another status or headers),
+// Raw (bytes or a stream) and Text. Nil slices inside entities are rendered as [].
 //
 // # Routes
 //
@@ -55,11 +55,11 @@
 // arrays and comma lists and are nil only when absent; slices, maps with string
 // keys, structs; any; File; whatever has UnmarshalText. A *T is nil when absent
 // or null; an Opt[T] tells absent, null and a value apart, as updates need.
-// IDOrWord takes a number, none or any. Embed Page for the parameters of a list, add a
-// RawBody field to read the body yourself, and an Undeclared field to learn the names of
-// parameters that were sent and are not declared, which are ignored otherwise. A PUT or
-// DELETE of what has the time of its last change is Timed: If-Unmodified-Since comes with
-// the actor, and core checks it.
+// IDOrWord takes a number, none or any. Embed Page for the parameters of a list and give
+// its Range to the core, add a RawBody field to read the body yourself, and an Undeclared
+// field to learn the names of parameters that were sent and are not declared, which are
+// ignored otherwise. A PUT or DELETE of what has the time of its last change is Timed:
+// If-Unmodified-Since comes with the actor, and core checks it.
 //
 // The parameters of a request come from the query, then the body (form, multipart
 // or JSON), then the path; what comes later wins. Wrong ones are answered with a

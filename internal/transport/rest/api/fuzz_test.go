@@ -219,18 +219,3 @@ func FuzzParseTime(f *testing.F) {
 		}
 	})
 }
-
-func FuzzParseCursor(f *testing.F) {
-	f.Add(Cursor{Columns: []Column{{"id", "1"}, {"name", "x"}}}.Encode())
-	f.Add("e30")
-	f.Fuzz(func(t *testing.T, s string) {
-		c, err := ParseCursor(s, "id")
-		if err != nil || c == nil {
-			return
-		}
-		again, err := ParseCursor(c.Encode(), "id")
-		if err != nil || again.Columns[0] != c.Columns[0] || again.Back != c.Back {
-			t.Fatalf("%q is %+v, and that is read as %+v, %v", s, c, again, err)
-		}
-	})
-}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/transport/rest/api"
@@ -121,13 +122,13 @@ func (s *toy) list(_ context.Context, _ authz.Actor, p thingPage) (api.List[thin
 		total = 45
 	}
 	var items []thingEntity
-	for i := p.Offset(); i < total && i < p.Offset()+p.Limit() && len(items) < 2; i++ {
+	for i := p.Offset(); i < total && i < p.Offset()+p.PerPage && len(items) < 2; i++ {
 		items = append(items, thing(int64(i+1), "t"))
 	}
 	if p.ID == "uncounted" {
-		return api.Uncounted(items, p.Number < 3), nil
+		return api.Listed(page.Page[thingEntity]{Total: -1, HasNext: p.Number < 3}, items), nil
 	}
-	return api.Paged(items, total), nil
+	return api.Listed(page.Page[thingEntity]{Total: total}, items), nil
 }
 
 func (s *toy) failing(_ context.Context, _ authz.Actor, p thingPath) (api.None, error) {
@@ -182,13 +183,19 @@ func (s *toy) routes() []*api.Route {
 		}).Doc("create").MaxBody(4<<20).Needs("create_thing"),
 		api.Get("/things/:id/parts", s.list).Doc("list").Public(),
 		api.Get("/things/:id/keys", func(_ context.Context, _ authz.Actor, p thingPage) (api.List[int], error) {
-			if !p.Keyset() {
-				return api.List[int]{}, api.NoKeyset()
+			order, all := page.Order{page.ID("")}, []int64{1, 2, 3, 4, 5}
+			switch p.ID {
+			case "last":
+				all = nil
+			case "odd":
+				order = page.Order{page.Computed("")}
 			}
-			if p.ID == "last" {
-				return api.Keyset[int](nil, nil), nil
+			list, err := page.Slice(all, p.Range(), order, func(n *int64) []any { return []any{*n} })
+			out := api.ListOf(list, func(n *int64) int { return int(*n) })
+			if p.ID == "led" {
+				out = out.LedBy("id_after", "2")
 			}
-			return api.Keyset([]int{1, 2}, map[string]string{"id_after": "2"}).WithCursors("n", ""), nil
+			return out, err
 		}).Doc("keys").Public(),
 		api.Get("/things/:id/fail", s.failing).Doc("fail").Public(),
 		api.Post("/things/:id/fail", s.failing).Doc("fail").Public(),

@@ -37,9 +37,6 @@ func (p *Page) settle() {
 	}
 }
 
-// Limit is how many rows to read.
-func (p Page) Limit() int { return p.PerPage }
-
 // Offset is how many rows to pass over. Absurd page numbers give the largest
 // offset, not a small or negative one.
 func (p Page) Offset() int {
@@ -123,30 +120,6 @@ func (l List[T]) LedBy(name, value string) List[T] {
 	if l.next != nil {
 		l.next = map[string]string{name: value}
 	}
-	return l
-}
-
-// Paged is a page of a list with a known number of items in all.
-func Paged[T any](items []T, total int) List[T] {
-	return List[T]{Items: items, total: total}
-}
-
-// Uncounted is a page of a list that is not counted; more says that another page
-// follows.
-func Uncounted[T any](items []T, more bool) List[T] {
-	return List[T]{Items: items, total: -1, more: more}
-}
-
-// Keyset is a page of a keyset list. The parameters in next, such as id_after or
-// cursor, lead to the following page; there is none where next is nil.
-func Keyset[T any](items []T, next map[string]string) List[T] {
-	return List[T]{Items: items, keyset: true, next: next}
-}
-
-// WithCursors adds the headers X-NEXT-CURSOR and X-PREV-CURSOR of lists that are
-// read by cursor.
-func (l List[T]) WithCursors(next, prev string) List[T] {
-	l.cursor = [2]string{next, prev}
 	return l
 }
 

@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"fmt"
 	"math"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
+	"tenon/internal/base/page"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -112,44 +115,47 @@ func TestKit_links(t *testing.T) {
 
 func TestKit_keyset(t *testing.T) {
 	k := (&toy{}).kit()
-	got := call(t, k, "GET /things/1/keys?pagination=keyset&per_page=2")
-	want := `<https://git.example.com/api/v4/things/1/keys?id=1&id_after=2&page=1&pagination=keyset&per_page=2&sort=desc>; rel="next"`
-	if link := got.Header().Get("Link"); link != want {
-		t.Errorf("Link\n got %s\nwant %s", link, want)
+	order := page.Order{page.ID("")}
+	next := order.Cursor(int64(2))
+	link := func(path, params string) string {
+		return "<https://git.example.com/api/v4/things/" + path + "?" + params + `>; rel="next"`
 	}
-	if h := pageHeaders(got); h != "- - - - - -" {
-		t.Errorf("a keyset list has offset headers: %s", h)
+	tests := []struct{ name, path, body, link, next, prev string }{
+		{"start", "1/keys?pagination=keyset&per_page=2", "[1,2]",
+			link("1/keys", "cursor="+url.QueryEscape(next)+"&id=1&page=1&pagination=keyset&per_page=2&sort=desc"), next, ""},
+		{"middle", "1/keys?pagination=keyset&per_page=2&sort=asc&cursor=" + next, "[3,4]",
+			link("1/keys", "cursor="+url.QueryEscape(order.Cursor(int64(4)))+"&id=1&page=1&pagination=keyset&per_page=2&sort=asc"),
+			order.Cursor(int64(4)), "eyJpZCI6IjMiLCJfa2QiOiJwIn0="},
+		{"end", "1/keys?pagination=keyset&per_page=5", "[1,2,3,4,5]", "", "", ""},
+		{"nothing", "last/keys?pagination=keyset", "[]", "", "", ""},
+		{"led by a parameter of its own", "led/keys?pagination=keyset&per_page=2&cursor=", "[1,2]",
+			link("led/keys", "cursor=&id=led&id_after=2&page=1&pagination=keyset&per_page=2&sort=desc"), "", ""},
 	}
-	if n, p := got.Header()["X-Next-Cursor"], got.Header()["X-Prev-Cursor"]; len(n) != 1 || n[0] != "n" || p != nil {
-		t.Errorf("cursors are %v and %v", n, p)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := call(t, k, "GET /things/"+tt.path)
+			if got.Code != 200 || got.Body.String() != tt.body {
+				t.Fatalf("got %d %s, want %s", got.Code, got.Body, tt.body)
+			}
+			if link := got.Header().Get("Link"); link != tt.link {
+				t.Errorf("Link\n got %s\nwant %s", link, tt.link)
+			}
+			if h := pageHeaders(got); h != "- - - - - -" {
+				t.Errorf("a keyset list has offset headers: %s", h)
+			}
+			if n, p := got.Header().Get("X-Next-Cursor"), got.Header().Get("X-Prev-Cursor"); n != tt.next || p != tt.prev {
+				t.Errorf("cursors are %q and %q, want %q and %q", n, p, tt.next, tt.prev)
+			}
+		})
 	}
-	got = call(t, k, "GET /things/last/keys?pagination=keyset")
-	if _, ok := got.Header()["Link"]; ok || got.Body.String() != "[]" {
-		t.Errorf("the end: got %s with Link %s", got.Body, got.Header().Get("Link"))
-	}
-	got = call(t, k, "GET /things/1/keys")
-	if want := `{"error":"Keyset pagination is not yet available for this type of request"}`; got.Code != 405 || got.Body.String() != want {
-		t.Errorf("got %d %s, want 405 %s", got.Code, got.Body, want)
-	}
-}
-
-func TestCursor(t *testing.T) {
-	c := api.Cursor{Columns: []api.Column{{Name: "name", Value: `x"<y>`}, {Name: "id", Value: "26"}}}
-	text := c.Encode()
-	if want := "eyJuYW1lIjoieFwiPHk-IiwiaWQiOiIyNiIsIl9rZCI6Im4ifQ=="; text != want {
-		t.Errorf("Encode gives %s, want %s", text, want)
-	}
-	back, err := api.ParseCursor(strings.TrimRight(text, "="), "name", "id")
-	if err != nil || len(back.Columns) != 2 || back.Columns[0] != c.Columns[0] || back.Columns[1] != c.Columns[1] || back.Back {
-		t.Errorf("ParseCursor gives %+v, %v", back, err)
-	}
-	for _, s := range []string{"x", "e30=", "bnVsbA==", "eyJpZCI6MX0=", "!!"} {
-		if _, err := api.ParseCursor(s, "id"); err == nil || err.Error() != "cursor is invalid" {
-			t.Errorf("ParseCursor(%q) gives %v, want a refusal", s, err)
+	for path, want := range map[string]string{
+		"odd/keys?pagination=keyset":          `405 {"error":"Keyset pagination is not yet available for this type of request"}`,
+		"1/keys?pagination=keyset&cursor=bad": `400 {"error":"cursor is invalid"}`,
+		"odd/keys?cursor=bad&per_page=1":      "200 [1]",
+	} {
+		if got := call(t, k, "GET /things/"+path); fmt.Sprint(got.Code, " ", got.Body) != want {
+			t.Errorf("%s: got %d %s, want %s", path, got.Code, got.Body, want)
 		}
-	}
-	if c, err := api.ParseCursor("", "id"); c != nil || err != nil {
-		t.Errorf("the start of a list gives %v, %v", c, err)
 	}
 }
 
