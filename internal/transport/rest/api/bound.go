@@ -11,9 +11,10 @@ import (
 // The bounds of the parameters of an endpoint that reads. Each value is a condition of a
 // query, so that many of them cost the database more than they cost the caller.
 const (
-	maxValues = 100  // of a list, and entries of a hash
-	maxLength = 4096 // characters of one text
-	maxWords  = 20   // of a parameter named search
+	maxValues = 100      // of a list, and entries of a hash
+	maxLength = 4096     // characters of one text
+	maxWords  = 20       // of a parameter named search
+	maxCursor = 16 << 10 // characters of a cursor, which holds whole paths and titles
 )
 
 // bound is how much one parameter may carry; zero is no bound.
@@ -40,8 +41,11 @@ func (p *plan) boundAll() {
 		if isList(f.typ) {
 			f.bound.values = maxValues
 		}
-		if f.name == "search" {
+		switch f.name {
+		case "search":
 			f.bound.words = maxWords
+		case "cursor", "page_token":
+			f.bound.length = maxCursor
 		}
 		if f.nested != nil {
 			f.nested.boundAll()
