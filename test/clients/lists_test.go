@@ -72,6 +72,23 @@ func (s *story) keyset(t *testing.T) {
 	if err := failed(); err != nil || len(ids) != 6 {
 		t.Errorf("all projects: got %v, %v", ids, err)
 	}
+	for _, column := range []string{"created_at", "updated_at", "title"} {
+		order := gitlab.ListOptions{Pagination: "keyset", PerPage: 2, OrderBy: column, Sort: "desc"}
+		whole := got(s.ben.Issues.ListProjectIssues(s.project.ID, &gitlab.ListProjectIssuesOptions{OrderBy: new(column), Sort: new("desc"), ListOptions: gitlab.ListOptions{PerPage: 100}})).must(t)
+		it, failed := gitlab.Scan(func(p gitlab.PaginationOptionFunc) ([]*gitlab.Issue, *gitlab.Response, error) {
+			return s.ben.Issues.ListProjectIssues(s.project.ID, &gitlab.ListProjectIssuesOptions{ListOptions: order}, p)
+		})
+		i := 0
+		for issue := range it {
+			if i < len(whole) && whole[i].ID != issue.ID {
+				t.Errorf("issues by %s: got %d in place %d, want %d", column, issue.ID, i, whole[i].ID)
+			}
+			i++
+		}
+		if err := failed(); err != nil || i != len(whole) || i < 3 {
+			t.Errorf("issues by %s: got %d, %v, want %d", column, i, err, len(whole))
+		}
+	}
 }
 
 func (s *story) errors(t *testing.T) {
