@@ -26,7 +26,7 @@ func TestStatements(t *testing.T) {
 	w.decorate(path, 1)
 	lists := w.lists()
 	few := w.count(t, lists, 1) // a full page, which has to be counted as well
-	w.fill(path)
+	w.fill(path, many)
 	full := w.count(t, lists, many)
 	for _, title := range sorted(full) {
 		before, after := few[title], full[title]
@@ -158,13 +158,13 @@ func (w *world) decorate(path string, n int) {
 	}
 }
 
-// fill makes a hundred rows of everything that is listed.
-func (w *world) fill(path string) {
-	w.decorate(path, many)
+// fill makes n rows of everything that is listed.
+func (w *world) fill(path string, n int) {
+	w.decorate(path, n)
 	p := w.projects[0].values
 	group := "/groups/" + p["groups/:id"]
 	var actions []obj
-	for i := range many {
+	for i := range n {
 		name := fmt.Sprintf("many-%d", i)
 		id := w.user(name, func(in *account.Input) { in.ProjectsLimit = nil })
 		w.do("admin", "POST", path+"/members", obj{"user_id": id, "access_level": authz.Reporter})

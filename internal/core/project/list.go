@@ -42,6 +42,7 @@ type Filter struct {
 	TopicID          TopicID
 	Attributes       map[string]string // all of them, by key; administrators only
 	MarkedOn         string            // YYYY-MM-DD
+	Nothing          bool              // asks for what no project has
 	PendingDelete    bool              // with those being deleted; administrators only
 	Storage          string            // administrators only
 	IDAfter          ID
@@ -191,6 +192,9 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		} else {
 			w.Raw("(" + archived + " OR " + marked + ")")
 		}
+	}
+	if f.Nothing {
+		w.Raw("1 = 0")
 	}
 	if f.MarkedOn != "" {
 		w.And("p.marked_for_deletion_on = ?", f.MarkedOn)

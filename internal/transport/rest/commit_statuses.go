@@ -102,7 +102,7 @@ type listStatusesParams struct {
 	Stage      string        `param:"stage" doc:"Stage"`
 	Name       string        `param:"name" doc:"Label that tells this status from those of other systems"`
 	PipelineID ci.PipelineID `param:"pipeline_id" doc:"ID of the pipeline"`
-	All        bool          `param:"all" doc:"Include statuses replaced by a later one of the same name"`
+	All        bool          `param:"all" default:"false" doc:"Include statuses replaced by a later one of the same name"`
 	OrderBy    string        `param:"order_by" values:"id,pipeline_id" default:"id" doc:"Column to order by"`
 	Sort       string        `param:"sort" values:"asc,desc" default:"asc" doc:"asc or desc"`
 	api.Page

@@ -40,7 +40,7 @@ type listCommitsParams struct {
 	WithStats   bool      `param:"with_stats" doc:"Include commit stats"`
 	FirstParent bool      `param:"first_parent" doc:"Follow only the first parent commit of a merge commit"`
 	Order       string    `param:"order" values:"default,topo" default:"default" doc:"default or topo"`
-	Trailers    bool      `param:"trailers" doc:"Parse and include Git trailers of commits"`
+	Trailers    bool      `param:"trailers" default:"false" doc:"Parse and include Git trailers of commits"`
 	api.Page
 }
 
@@ -118,7 +118,7 @@ func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Pr
 
 type commitDiffParams struct {
 	commitParams
-	Unidiff bool `param:"unidiff" doc:"Return diffs in unified diff format"`
+	Unidiff bool `param:"unidiff" default:"false" doc:"Return diffs in unified diff format"`
 	api.Page
 }
 

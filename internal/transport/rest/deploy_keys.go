@@ -97,13 +97,17 @@ func (s *Server) projectDeployKeys(list page.Page[deploykey.Key], err error) (ap
 }
 
 type allDeployKeysParams struct {
-	Public *bool `param:"public" doc:"Filter by public deploy keys"`
+	Public bool `param:"public" default:"false" doc:"Filter by public deploy keys"`
 	api.Page
 }
 
 func (s *Server) allDeployKeys(ctx context.Context, as authz.Actor, in allDeployKeysParams) (api.List[adminDeployKeyEntity], error) {
 	none := api.List[adminDeployKeyEntity]{}
-	list, err := s.DeployKeys.ListAll(ctx, as, in.Public, in.Range())
+	var public *bool
+	if in.Public {
+		public = &in.Public
+	}
+	list, err := s.DeployKeys.ListAll(ctx, as, public, in.Range())
 	if err != nil {
 		return none, err
 	}

@@ -33,20 +33,20 @@ type groupPath struct {
 
 // groupFilter are the parameters of every list of groups.
 type groupFilter struct {
-	Statistics     bool              `param:"statistics" doc:"Include statistics"`
+	Statistics     bool              `param:"statistics" default:"false" doc:"Include statistics"`
 	Archived       *bool             `param:"archived" doc:"Filter by archived status"`
 	Active         *bool             `param:"active" doc:"Filter by groups that are neither archived nor marked for deletion"`
 	SkipGroups     api.Ints          `param:"skip_groups" doc:"IDs of groups to exclude"`
 	AllAvailable   *bool             `param:"all_available" doc:"Return all groups the current user can see"`
 	Visibility     *string           `param:"visibility" values:"private,internal,public" doc:"Filter by visibility"`
 	Search         string            `param:"search" doc:"Search in names and paths"`
-	Owned          bool              `param:"owned" doc:"Return only those owned by the current user"`
+	Owned          bool              `param:"owned" default:"false" doc:"Return only those owned by the current user"`
 	OrderBy        string            `param:"order_by" default:"name" values:"name,path,id,similarity" doc:"Column to order by"`
 	Sort           string            `param:"sort" default:"asc" values:"asc,desc" doc:"asc or desc"`
 	MinAccessLevel *int              `param:"min_access_level" values:"5,10,15,20,25,30,40,50" doc:"Minimum access level of the current user"`
 	MarkedOn       api.Date          `param:"marked_for_deletion_on" doc:"Return items marked for deletion on this date, YYYY-MM-DD"`
 	Attributes     map[string]string `param:"custom_attributes" doc:"Return those with these custom attributes (administrators only)"`
-	Custom         bool              `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
+	Custom         bool              `param:"with_custom_attributes" default:"false" doc:"Include custom attributes (administrators only)"`
 }
 
 func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
@@ -319,8 +319,9 @@ type listGroupProjectsParams struct {
 	api.Page
 	projectFilter
 	WithShared       bool `param:"with_shared" default:"true" doc:"Include projects shared with the group"`
-	IncludeSubgroups bool `param:"include_subgroups" doc:"Include projects of subgroups"`
-	IncludeAncestors bool `param:"include_ancestor_groups" doc:"Include projects of ancestor groups"`
+	IncludeSubgroups bool `param:"include_subgroups" default:"false" doc:"Include projects of subgroups"`
+	IncludeAncestors bool `param:"include_ancestor_groups" default:"false" doc:"Include projects of ancestor groups"`
+	SecurityReports  bool `param:"with_security_reports" default:"false" doc:"Return only projects with security reports; no project has any"`
 }
 
 func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGroupProjectsParams) (api.List[any], error) {
@@ -330,5 +331,6 @@ func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGr
 	}
 	f := p.filter()
 	f.Parent, f.Shared, f.Subgroups, f.Ancestors = &g.ID, p.WithShared, p.IncludeSubgroups, p.IncludeAncestors
+	f.Nothing = f.Nothing || p.SecurityReports
 	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
 }

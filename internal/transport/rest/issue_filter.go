@@ -34,12 +34,29 @@ type issueFilterParams struct {
 	Reaction         string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
 	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
-	Scope            string       `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"created_by_me, assigned_to_me or all"`
-	NonArchived      *bool        `param:"non_archived" doc:"Return only issues of projects that are not archived"`
 	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
 	_                struct{}     `exclusive:"milestone_id,milestone"`
 	_                struct{}     `exclusive:"author_id,author_username"`
 	_                struct{}     `exclusive:"assignee_id,assignee_username"`
+}
+
+// issueScope narrows what is read of a project or group to the caller's issues; everywhere,
+// ownIssueScope does.
+type issueScope struct {
+	Scope string `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"created_by_me, assigned_to_me or all; defaults to all"`
+}
+
+type ownIssueScope struct {
+	Scope string `param:"scope" default:"created_by_me" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,all" doc:"created_by_me, assigned_to_me or all"`
+}
+
+// withoutArchived is for lists that leave out archived projects unless they are told not to.
+type withoutArchived struct {
+	NonArchived bool `param:"non_archived" default:"true" doc:"Return only issues of projects that are not archived"`
+}
+
+type withArchived struct {
+	NonArchived bool `param:"non_archived" doc:"Return only issues of projects that are not archived"`
 }
 
 type issueNot struct {
@@ -56,9 +73,8 @@ type issueNot struct {
 	_                struct{}    `exclusive:"assignee_id,assignee_username"`
 }
 
-// filter makes the core's filter. Lists of one project show all of it unless scope says
-// otherwise; scope and nonArchived are the defaults elsewhere.
-func (p *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter, error) {
+// filter makes the core's filter, but for the archived projects.
+func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	if len(p.AssigneeUsername) > 1 {
 		return issue.Filter{}, api.BadParam("assignee_username allows one value, but found " +
 			strconv.Itoa(len(p.AssigneeUsername)) + ": " + strings.Join(p.AssigneeUsername, ", "))
@@ -68,7 +84,7 @@ func (p *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter
 		AuthorID: userID(p.AuthorID), AuthorUsername: p.AuthorUsername, AssigneeUsernames: p.AssigneeUsername,
 		ClosedByID: userID(p.ClosedByID), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
 		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
-		Reaction: p.Reaction, NonArchived: nonArchived,
+		Reaction: p.Reaction,
 		Not: issue.Exclusion{
 			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), AuthorID: userID(p.Not.AuthorID),
 			AuthorUsername: p.Not.AuthorUsername, AssigneeID: userID(p.Not.AssigneeID), AssigneeUsernames: p.Not.AssigneeUsername,
@@ -83,18 +99,12 @@ func (p *issueFilterParams) filter(scope string, nonArchived bool) (issue.Filter
 	if p.IssueType != "" {
 		f.Types = []issue.Type{issue.Type(p.IssueType)}
 	}
-	if p.NonArchived != nil {
-		f.NonArchived = *p.NonArchived
-	}
 	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
 	f.AssigneeID, f.AssigneeWildcard = idOrWord(p.AssigneeID)
 	if !p.Weight.IsZero() && !p.Weight.None && !p.Weight.Any {
 		f.Weight = &p.Weight.ID
 	}
 	_, f.WeightWildcard = idOrWord(p.Weight)
-	if p.Scope != "" {
-		scope = p.Scope
-	}
 	switch scope {
 	case "created_by_me", "created-by-me":
 		f.CreatedByMe = true

@@ -71,17 +71,26 @@ func (s *Server) issueProjects(ctx context.Context, known *project.Project, issu
 	return s.Projects.ByIDs(ctx, ids)
 }
 
-func (s *Server) allIssues(ctx context.Context, as authz.Actor, in issueListParams) (api.List[issueEntity], error) {
-	f, err := in.filter("created_by_me", true)
+type allIssuesParams struct {
+	issueListParams
+	ownIssueScope
+	withoutArchived
+}
+
+func (s *Server) allIssues(ctx context.Context, as authz.Actor, in allIssuesParams) (api.List[issueEntity], error) {
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return api.List[issueEntity]{}, err
 	}
-	return s.listIssues(ctx, as, issue.Place{}, in, f, "")
+	f.NonArchived = in.NonArchived
+	return s.listIssues(ctx, as, issue.Place{}, in.issueListParams, f, "")
 }
 
 type groupIssuesParams struct {
 	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 	issueListParams
+	issueScope
+	withoutArchived
 }
 
 func (s *Server) groupIssues(ctx context.Context, as authz.Actor, in groupIssuesParams) (api.List[issueEntity], error) {
@@ -90,16 +99,19 @@ func (s *Server) groupIssues(ctx context.Context, as authz.Actor, in groupIssues
 	if err != nil {
 		return none, err
 	}
-	f, err := in.filter("all", true)
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return none, err
 	}
+	f.NonArchived = in.NonArchived
 	return s.listIssues(ctx, as, issue.Place{Group: g.Subject()}, in.issueListParams, f, g.FullPath)
 }
 
 type projectIssuesParams struct {
 	projectPath
 	issueListParams
+	issueScope
+	withArchived
 }
 
 func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIssuesParams) (api.List[issueEntity], error) {
@@ -108,10 +120,11 @@ func (s *Server) projectIssues(ctx context.Context, as authz.Actor, in projectIs
 	if err != nil {
 		return none, err
 	}
-	f, err := in.filter("all", false)
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return none, err
 	}
+	f.NonArchived = in.NonArchived
 	return s.listIssues(ctx, as, issue.Place{Project: p}, in.issueListParams, f, p.FullPath)
 }
 
@@ -134,17 +147,26 @@ func (s *Server) issueStatistics(ctx context.Context, as authz.Actor, at issue.P
 	return out, err
 }
 
-func (s *Server) allIssueStatistics(ctx context.Context, as authz.Actor, in issueFilterParams) (statisticsEntity, error) {
-	f, err := in.filter("created_by_me", false)
+type allStatisticsParams struct {
+	issueFilterParams
+	ownIssueScope
+	withArchived
+}
+
+func (s *Server) allIssueStatistics(ctx context.Context, as authz.Actor, in allStatisticsParams) (statisticsEntity, error) {
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return statisticsEntity{}, err
 	}
+	f.NonArchived = in.NonArchived
 	return s.issueStatistics(ctx, as, issue.Place{}, f)
 }
 
 type groupStatisticsParams struct {
 	ID string `param:"id,required" doc:"ID or URL-encoded path of the group"`
 	issueFilterParams
+	issueScope
+	withArchived
 }
 
 func (s *Server) groupIssueStatistics(ctx context.Context, as authz.Actor, in groupStatisticsParams) (statisticsEntity, error) {
@@ -152,16 +174,19 @@ func (s *Server) groupIssueStatistics(ctx context.Context, as authz.Actor, in gr
 	if err != nil {
 		return statisticsEntity{}, err
 	}
-	f, err := in.filter("all", false)
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return statisticsEntity{}, err
 	}
+	f.NonArchived = in.NonArchived
 	return s.issueStatistics(ctx, as, issue.Place{Group: g.Subject()}, f)
 }
 
 type projectStatisticsParams struct {
 	projectPath
 	issueFilterParams
+	issueScope
+	withArchived
 }
 
 func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in projectStatisticsParams) (statisticsEntity, error) {
@@ -169,10 +194,11 @@ func (s *Server) projectIssueStatistics(ctx context.Context, as authz.Actor, in 
 	if err != nil {
 		return statisticsEntity{}, err
 	}
-	f, err := in.filter("all", false)
+	f, err := in.filter(in.Scope)
 	if err != nil {
 		return statisticsEntity{}, err
 	}
+	f.NonArchived = in.NonArchived
 	return s.issueStatistics(ctx, as, issue.Place{Project: p}, f)
 }
 

@@ -195,7 +195,13 @@ func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesP
 	return out, err
 }
 
-func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestListParams) (api.List[diffEntity], error) {
+type requestDiffsParams struct {
+	requestPath
+	Unidiff bool `param:"unidiff" default:"false" doc:"Return diffs in unified diff format"`
+	api.Page
+}
+
+func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestDiffsParams) (api.List[diffEntity], error) {
 	var none api.List[diffEntity]
 	p, m, err := s.readRequest(ctx, as, in.requestPath)
 	if err != nil {
@@ -206,7 +212,7 @@ func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestLis
 		return none, err
 	}
 	list, err := page.Snapshot(diffEntities(d), m.BaseSHA+".."+m.HeadSHA, in.Range())
-	return api.Listed(list, list.Items), err
+	return api.Listed(list, unified(list.Items, in.Unidiff)), err
 }
 
 type versionOfRequest struct {

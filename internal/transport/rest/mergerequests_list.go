@@ -46,8 +46,8 @@ type requestFilterParams struct {
 	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Return merge requests approved by all these user IDs, None or Any"`
 	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Return merge requests with all these user IDs as approvers, None or Any"`
 	Not            requestNot   `param:"not" doc:"Return items that do not match these filters"`
-	WithDetails    bool         `param:"with_labels_details" doc:"Return labels with their details"`
-	Recheck        bool         `param:"with_merge_status_recheck" doc:"Request an asynchronous recalculation of the merge status"`
+	WithDetails    bool         `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
+	Recheck        bool         `param:"with_merge_status_recheck" default:"false" doc:"Request an asynchronous recalculation of the merge status"`
 	View           string       `param:"view" values:"simple" doc:"simple returns only limited fields"`
 	OrderBy        string       `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Column to order by"`
 	Sort           string       `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`

@@ -20,8 +20,8 @@ type listNamespacesParams struct {
 	api.Page
 	Search         string `param:"search" doc:"Search in names and paths"`
 	OwnedOnly      bool   `param:"owned_only" doc:"Return only those owned by the current user"`
-	TopLevelOnly   bool   `param:"top_level_only" doc:"Return only top-level namespaces"`
-	FullPathSearch bool   `param:"full_path_search" doc:"Include the full path in the search"`
+	TopLevelOnly   bool   `param:"top_level_only" default:"false" doc:"Return only top-level namespaces"`
+	FullPathSearch bool   `param:"full_path_search" default:"false" doc:"Include the full path in the search"`
 }
 
 func (s *Server) listNamespaces(ctx context.Context, as authz.Actor, p listNamespacesParams) (api.List[namespaceEntity], error) {

@@ -51,12 +51,12 @@ type projectFilter struct {
 	Visibility         *string           `param:"visibility" values:"private,internal,public" doc:"Filter by visibility"`
 	Search             string            `param:"search" doc:"Search in names, paths and descriptions"`
 	SearchNamespaces   bool              `param:"search_namespaces" doc:"Include ancestor namespaces in the search"`
-	Owned              bool              `param:"owned" doc:"Return only those owned by the current user"`
-	Starred            bool              `param:"starred" doc:"Return only projects starred by the current user"`
-	Imported           bool              `param:"imported" doc:"Return only projects imported by the current user"`
-	Membership         bool              `param:"membership" doc:"Return only projects the current user is a member of"`
-	WithIssues         bool              `param:"with_issues_enabled" doc:"Return only projects with issues enabled"`
-	WithMergeRequests  bool              `param:"with_merge_requests_enabled" doc:"Return only projects with merge requests enabled"`
+	Owned              bool              `param:"owned" default:"false" doc:"Return only those owned by the current user"`
+	Starred            bool              `param:"starred" default:"false" doc:"Return only projects starred by the current user"`
+	Imported           bool              `param:"imported" default:"false" doc:"Return only projects imported by the current user"`
+	Membership         bool              `param:"membership" default:"false" doc:"Return only projects the current user is a member of"`
+	WithIssues         bool              `param:"with_issues_enabled" default:"false" doc:"Return only projects with issues enabled"`
+	WithMergeRequests  bool              `param:"with_merge_requests_enabled" default:"false" doc:"Return only projects with merge requests enabled"`
 	Language           string            `param:"with_programming_language" doc:"Return projects that use this programming language"`
 	MinAccessLevel     *int              `param:"min_access_level" values:"10,15,20,25,30,40,50" doc:"Minimum access level of the current user"`
 	IDAfter            int64             `param:"id_after" doc:"Return projects with IDs greater than this"`
@@ -70,10 +70,13 @@ type projectFilter struct {
 	Attributes         map[string]string `param:"custom_attributes" doc:"Return those with these custom attributes (administrators only)"`
 	RepositoryStorage  string            `param:"repository_storage" doc:"Return projects on this repository storage (administrators only)"`
 	PendingDelete      bool              `param:"include_pending_delete" doc:"Include projects pending deletion (administrators only)"`
+	Hidden             bool              `param:"include_hidden" default:"false" doc:"Include hidden projects; no project is hidden"`
+	ChecksumFailed     bool              `param:"repository_checksum_failed" default:"false" doc:"Return only projects whose repository checksum failed; no checksum fails"`
+	WikiChecksumFailed bool              `param:"wiki_checksum_failed" default:"false" doc:"Return only projects whose wiki checksum failed; no checksum fails"`
 	MarkedOn           api.Date          `param:"marked_for_deletion_on" doc:"Return items marked for deletion on this date, YYYY-MM-DD"`
-	Simple             bool              `param:"simple" doc:"Return only limited fields"`
-	Statistics         bool              `param:"statistics" doc:"Include statistics"`
-	Custom             bool              `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
+	Simple             bool              `param:"simple" default:"false" doc:"Return only limited fields"`
+	Statistics         bool              `param:"statistics" default:"false" doc:"Include statistics"`
+	Custom             bool              `param:"with_custom_attributes" default:"false" doc:"Include custom attributes (administrators only)"`
 }
 
 func (p *projectFilter) filter() project.Filter {
@@ -85,6 +88,7 @@ func (p *projectFilter) filter() project.Filter {
 		ActiveAfter: p.LastActivityAfter, ActiveBefore: p.LastActivityBefore, UpdatedAfter: p.UpdatedAfter,
 		UpdatedBefore: p.UpdatedBefore, OrderBy: p.OrderBy, Ascending: p.Sort == "asc",
 	}
+	f.Nothing = p.ChecksumFailed || p.WikiChecksumFailed
 	if p.MinAccessLevel != nil {
 		f.MinLevel = authz.Level(*p.MinAccessLevel)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -36,9 +35,9 @@ type treeParams struct {
 	projectPath
 	Ref       string `param:"ref" doc:"Branch, tag or commit; defaults to the default branch"`
 	Path      string `param:"path" doc:"Path inside the repository"`
-	Recursive bool   `param:"recursive" doc:"List the tree recursively"`
+	Recursive bool   `param:"recursive" default:"false" doc:"List the tree recursively"`
 	PageToken string `param:"page_token" doc:"Token of the page to fetch, with pagination=keyset"`
-	api.Page
+	api.LegacyPage
 }
 
 type treeEntity struct {
@@ -54,9 +53,6 @@ func (s *Server) tree(ctx context.Context, as authz.Actor, in treeParams) (api.L
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return none, err
-	}
-	if !slices.Contains([]string{"", "legacy", "keyset", "none"}, in.Mode) {
-		return none, api.BadParam("pagination does not have a valid value")
 	}
 	whole := in.Mode == "none"
 	if whole && !in.Recursive {

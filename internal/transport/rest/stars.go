@@ -149,8 +149,8 @@ type listProjectGroupsParams struct {
 	api.Page
 	Search      string   `param:"search" doc:"Search in names and paths"`
 	SkipGroups  api.Ints `param:"skip_groups" doc:"IDs of groups to exclude"`
-	WithShared  bool     `param:"with_shared" doc:"Include groups shared with the project"`
-	VisibleOnly bool     `param:"shared_visible_only" doc:"Accepted and ignored: only visible shared groups are returned"`
+	WithShared  bool     `param:"with_shared" default:"false" doc:"Include groups shared with the project"`
+	VisibleOnly bool     `param:"shared_visible_only" default:"false" doc:"Accepted and ignored: only visible shared groups are returned"`
 	Least       *int     `param:"shared_min_access_level" values:"10,15,20,25,30,40,50" doc:"Minimum access level of shared projects"`
 }
 

@@ -204,6 +204,21 @@ func (x *exchange) offsetHeaders(page Page, s span) {
 	h["Link"] = []string{strings.Join(links, ", ")}
 }
 
+// LegacyPage is Page for the list that names its other kinds of pagination as well.
+type LegacyPage struct {
+	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
+	PerPage int    `param:"per_page" default:"20" not:"0" doc:"Items per page, 100 at most"`
+	Mode    string `param:"pagination" default:"legacy" values:"legacy,keyset,none" doc:"legacy, keyset, or none for all entries at once, with recursive"`
+	Cursor  string `param:"cursor" doc:"The same as page_token"`
+}
+
+func (p LegacyPage) page() Page { return Page(p) }
+
+func (p *LegacyPage) settle() { (*Page)(p).settle() }
+
+// Range is the part of a list of the core that the client asks for.
+func (p LegacyPage) Range() page.Range { return Page(p).Range() }
+
 // secretParams never go into a link: the client that follows it signs in again.
 var secretParams = []string{"private_token", "access_token", "bearer_token", "job_token"}
 

@@ -193,7 +193,8 @@ type Param struct {
 	InPath   bool
 	Header   bool
 	Values   []string
-	Chars    int // that a long text has at most; 0 for all others
+	Chars    int    // that a long text has at most; 0 for all others
+	Default  string // what the parameter is taken for where it is not sent; "" for nothing
 	Doc      string
 
 	// The bounds of a parameter of an endpoint that reads; 0 is none.
@@ -233,6 +234,7 @@ func (p *plan) params(prefix string) []Param {
 			Name: fullName(prefix, f.name), Type: f.typ, Required: f.required, Values: f.values, Chars: f.chars, Doc: f.doc,
 			MaxValues: f.bound.values, MaxLength: f.bound.length, MaxWords: f.bound.words,
 		}
+		param.Default, _ = f.fallback.(string)
 		if f.header != "" {
 			param.Name, param.Header = f.header, true
 		}
