@@ -41,6 +41,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -92,6 +93,7 @@ type Services struct {
 	DeployKeys *deploykey.Service
 	PushRules  *pushrule.Service
 	Repos      *repo.Service
+	Quota      *quota.Service
 	LFS        *lfs.Service
 	Uploads    *upload.Service
 	Badges     *badge.Service
@@ -167,8 +169,9 @@ func (s *Services) code(c *check, d Deps, host string) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Keys: s.Keys, Projects: s.Projects, Now: d.Now,
 	}))
 	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
-		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Accounts: s.Accounts, Keys: s.Keys, Objects: d.Objects,
+		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Keys: s.Keys, Objects: d.Objects,
 		Signer: d.Box.Signer(), Log: d.Log, Now: d.Now,
 	}))
 	s.Avatars = avatar.New(need(c, avatar.Deps{
@@ -177,11 +180,11 @@ func (s *Services) code(c *check, d Deps, host string) {
 	}))
 	s.Uploads = upload.New(need(c, upload.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Projects: s.Projects, Objects: d.Objects,
-		Log: d.Log, Now: d.Now,
+		Quota: s.Quota, Log: d.Log, Now: d.Now,
 	}))
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
-		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches,
+		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
 		Jobs: d.Jobs, PushRules: s.PushRules, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
 		Log: d.Log, Now: d.Now, BaseURL: d.BaseURL,
 	}))

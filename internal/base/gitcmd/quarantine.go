@@ -46,6 +46,73 @@ func (r *Repo) CloseView() {
 	}
 }
 
+// ArrivedBytes gives the bytes of the objects that only this view sees: those of a
+// quarantine, 0 for a repository itself.
+func (r *Repo) ArrivedBytes() (int64, error) {
+	if r.objects == "" {
+		return 0, nil
+	}
+	sum := int64(0)
+	if r.staging != nil {
+		r.staging.mu.Lock()
+		sum = int64(r.staging.size)
+		made := r.staging.made
+		r.staging.mu.Unlock()
+		if !made {
+			return sum, nil
+		}
+	}
+	bytes, err := folderBytes(r.objects)
+	return sum + bytes, err
+}
+
+// ArrivingBytes gives the bytes of all quarantines of the repository on the disk, but for
+// that of one view.
+func (r *Repo) ArrivingBytes(ctx context.Context, except *Repo) (int64, error) {
+	objects := filepath.Join(r.path, "objects")
+	entries, err := os.ReadDir(objects)
+	if err != nil {
+		return 0, fmt.Errorf("measure quarantines: %w", err)
+	}
+	sum := int64(0)
+	for _, e := range entries {
+		dir := filepath.Join(objects, e.Name())
+		if !incoming(e) || except != nil && dir == except.objects {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("measure quarantines: %w", err)
+		}
+		bytes, err := folderBytes(dir)
+		if err != nil {
+			return 0, err
+		}
+		sum += bytes
+	}
+	return sum, nil
+}
+
+// folderBytes adds up the files below a folder; what goes away meanwhile does not count.
+func folderBytes(dir string) (int64, error) {
+	sum := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("measure quarantine: %w", err)
+	}
+	return sum, nil
+}
+
 // Commit makes the objects part of the repository, durably. Objects that others need
 // come first: a crash in between leaves nothing that lacks what it names.
 func (q *Quarantine) Commit(ctx context.Context) error {

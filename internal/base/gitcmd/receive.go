@@ -20,6 +20,7 @@ type Receive struct {
 	Protocol  string   // the client's Git-Protocol
 	Hidden    []string // prefixes of references that are not listed, such as "refs/keep-around/"
 	MaxInput  int64    // bytes that a pack may have; 0 is no bound
+	TooLarge  string   // what whoever pushes reads where the pack has more; "" is git's own words alone
 	Judge     Judge    // not asked where references are listed only
 	Stdin     io.Reader
 	Stdout    io.Writer
@@ -96,6 +97,9 @@ func (t *taking) take(ctx context.Context) (unpacked string, reasons []string, e
 		brought, err = t.unpack(ctx)
 		switch failed, ofGit := errors.AsType[*Error](err); {
 		case ofGit && ctx.Err() == nil:
+			if strings.Contains(failed.Stderr, "pack exceeds maximum allowed size") {
+				t.out.say(t.push.TooLarge)
+			}
 			return failed.Command + " abnormal exit", t.all("unpacker error"), nil
 		case errors.Is(err, ErrProtocol):
 			return strings.TrimPrefix(err.Error(), "unpack: "), t.all("unpacker error"), nil

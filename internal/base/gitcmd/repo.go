@@ -161,7 +161,7 @@ func (g *Git) forget(r *Repo) {
 	g.packs.clear()
 }
 
-// Size gives the bytes that the files of the repository take.
+// Size gives the bytes that the files of the repository take, without its quarantines.
 func (r *Repo) Size(ctx context.Context) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(r.path, func(_ string, d fs.DirEntry, err error) error {
@@ -173,6 +173,9 @@ func (r *Repo) Size(ctx context.Context) (int64, error) {
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if incoming(d) {
+			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {
 			return nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 )
@@ -32,6 +34,7 @@ type Deps struct {
 	Accounts *account.Service
 	Keys     *sshkey.Service
 	Objects  *blob.Store
+	Quota    *quota.Service
 	Signer   *secret.Signer
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -181,18 +184,70 @@ func key(oid string) string { return "lfs/" + oid[:2] + "/" + oid[2:4] + "/" + o
 
 // Store takes the content of an object and gives it to the project, once all of it is
 // there and is what the pointer says. That somebody else uploaded it before saves the
-// client nothing: sending it is what proves that the client has it.
+// client nothing: sending it is what proves that the client has it. Where a limit leaves
+// no room for it the error is TooLarge.
 func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
 	if err := s.Require(ctx, as, p, Upload); err != nil {
 		return err
 	}
-	return s.Place(ctx, p.ID, o, from)
+	return s.place(ctx, as, p, o, from)
 }
 
 // Place is Store for what an import brings. It asks for no permission.
-func (s *Service) Place(ctx context.Context, id project.ID, o Pointer, from io.Reader) error {
+func (s *Service) Place(ctx context.Context, p *project.Project, o Pointer, from io.Reader) error {
+	return s.place(ctx, authz.Actor{}, p, o, from)
+}
+
+// Room returns nil where the project may get these objects now, else what Store would
+// return. It asks for no permission.
+func (s *Service) Room(ctx context.Context, as authz.Actor, p *project.Project, objects []Pointer) error {
+	wanted := map[string]int64{}
+	oids := make([]string, 0, len(objects))
+	for _, o := range objects {
+		if o.Valid() {
+			wanted[o.OID] = o.Size
+			oids = append(oids, o.OID)
+		}
+	}
+	has, err := s.Has(ctx, p.ID, oids)
+	if err != nil {
+		return err
+	}
+	bytes := int64(0)
+	for oid, size := range wanted {
+		if _, there := has[oid]; !there {
+			bytes += min(size, math.MaxInt64-bytes)
+		}
+	}
+	release, err := s.reserve(ctx, as, p, bytes)
+	release()
+	return err
+}
+
+func (s *Service) reserve(ctx context.Context, as authz.Actor, p *project.Project, bytes int64) (release func(), err error) {
+	return s.Quota.Reserve(ctx, quota.Storing{ //nolint:wrapcheck // it says which limit
+		As: as, Subject: p.Subject(), Namespace: p.NamespaceID, Project: p.ID, Large: true, Bytes: bytes,
+	})
+}
+
+func (s *Service) place(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
 	if !o.Valid() {
 		return errs.New(errs.Unprocessable, "Invalid object")
+	}
+	has, err := s.Has(ctx, p.ID, []string{o.OID})
+	if err != nil {
+		return err
+	}
+	if _, there := has[o.OID]; !there {
+		release, err := s.reserve(ctx, as, p, o.Size)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	var user *authz.UserID
+	if as.SignedIn() {
+		user = &as.UserID
 	}
 	staged, err := s.Objects.Stage(ctx, from, blob.Wanted{Size: &o.Size, SHA256: o.OID})
 	switch {
@@ -213,9 +268,9 @@ func (s *Service) Place(ctx context.Context, id project.ID, o Pointer, from io.R
 			o.OID, o.Size, now); err != nil {
 			return fmt.Errorf("record large object: %w", err)
 		}
-		if _, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, created_at)
-			SELECT CAST(? AS BIGINT), id, created_at FROM lfs_objects WHERE oid = ? ON CONFLICT (project_id, object_id) DO NOTHING`,
-			id, o.OID); err != nil {
+		if _, err := s.DB.Exec(ctx, `INSERT INTO lfs_links (project_id, object_id, user_id, created_at)
+			SELECT CAST(? AS BIGINT), id, CAST(? AS BIGINT), created_at FROM lfs_objects WHERE oid = ? ON CONFLICT (project_id, object_id) DO NOTHING`,
+			p.ID, user, o.OID); err != nil {
 			return fmt.Errorf("give large object to project: %w", err)
 		}
 		return nil

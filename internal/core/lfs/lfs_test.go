@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 )
@@ -56,7 +57,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
 		later := func() time.Time { return w.World.Now().Add(w.later) }
 		w.Service = lfs.New(lfs.Deps{
-			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
+			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Quota: quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: w.settings}), Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
 			Accounts: accounts, Now: later,
 			Keys: sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
 		})

@@ -42,6 +42,7 @@ type Group struct {
 	DefaultBranch           *string       `db:"default_branch"`
 	DefaultBranchProtection *int64        `db:"default_branch_protection"` // nil inherits the instance's
 	SharedRunnersSetting    string        `db:"shared_runners_setting"`
+	RepositorySizeLimit     *int64        `db:"repository_size_limit"` // bytes, of each project inside; see SizeLimit
 
 	// For all projects inside, whatever they say themselves.
 	OnlyMergeIfPipelineSucceeds    bool `db:"only_allow_merge_if_pipeline_succeeds"`

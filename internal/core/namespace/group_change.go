@@ -22,6 +22,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	if err := s.requireAdmin(ctx, as, old); err != nil {
 		return nil, err
 	}
+	if !as.Admin {
+		c.SizeLimit = nil
+	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, old.ID, func(ctx context.Context, g *Group) error {
 			g.Level, g.LevelKnown = old.Level, true

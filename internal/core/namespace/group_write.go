@@ -36,11 +36,19 @@ type GroupAttributes struct {
 	OnlyMergeIfDiscussionsResolved *bool   `db:"only_allow_merge_if_all_discussions_are_resolved" param:"only_allow_merge_if_all_discussions_are_resolved" doc:"Only allow merging in the group's projects if all discussions are resolved"`
 }
 
+// SizeLimit is a limit of repositories with their large objects, in bytes: nil is what the
+// group above or the instance says, 0 any number.
+type SizeLimit struct{ Bytes *int64 }
+
+// MaxSizeLimit is the largest of those limits, in bytes.
+const MaxSizeLimit = 1 << 40
+
 // GroupChanges are the attributes of a group that a call sets; nil leaves one alone.
 type GroupChanges struct {
 	GroupAttributes
 	Name, Path *string
 	Visibility *authz.Visibility
+	SizeLimit  *SizeLimit // administrators only; others leave it alone
 	Settings   GroupSettingsChanges
 }
 
@@ -95,6 +103,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		return nil, err
 	}
 	g := s.newGroup(as, in)
+	if !as.Admin {
+		in.SizeLimit = nil
+	}
 	in.apply(g)
 	if in.Visibility == nil && parent != nil {
 		g.Visibility = min(g.Visibility, parent.Visibility)
@@ -205,6 +216,9 @@ func (c *GroupChanges) apply(g *Group) {
 	if c.Visibility != nil {
 		g.Visibility = *c.Visibility
 	}
+	if c.SizeLimit != nil {
+		g.RepositorySizeLimit = c.SizeLimit.Bytes
+	}
 	old, _ := overlay(g.Settings(), GroupSettingsChanges{})
 	if merged, ok := overlay(g.Settings(), c.Settings); ok && merged != old {
 		g.SettingsJSON = merged
@@ -232,6 +246,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	}
 	f.Length("description", g.Description, MaxDescription)
 	f.Range("two_factor_grace_period", &g.TwoFactorGracePeriod, 0, math.MaxInt32)
+	f.Range("repository_size_limit", g.RepositorySizeLimit, 0, MaxSizeLimit)
 	g.Settings().check(&f)
 	if g.DefaultBranch != nil {
 		f.Check(gitcmd.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")

@@ -25,7 +25,8 @@ type Changes struct {
 	Attributes
 	DefaultBranch *string
 	Visibility    *authz.Visibility
-	Storage       *string // administrators only
+	Storage       *string              // administrators only
+	SizeLimit     *namespace.SizeLimit // administrators only; others leave it alone
 	Topics        *[]string
 	Features      map[string]string // access by API name without the suffix _access_level
 
@@ -218,6 +219,7 @@ func checkNumbers(f *errs.Fields, p *Project, set Settings) {
 	f.Range("ci_cd_settings.default_git_depth", set.CIDefaultGitDepth, 0, maxGitDepth)
 	f.Range("ci_cd_settings.delete_pipelines_in_seconds", set.CIDeletePipelinesInSeconds, 24*3600, 366*24*3600)
 	f.Range("approvals_before_merge", &p.ApprovalsBeforeMerge, 0, maxApprovals)
+	f.Range("repository_size_limit", p.RepositorySizeLimit, 0, namespace.MaxSizeLimit)
 	f.Range("max_artifacts_size", set.MaxArtifactsSize, 1, math.MaxInt32)
 	policy := set.ContainerExpirationPolicy
 	f.Range("container_expiration_policy.keep_n", policy.KeepN, 1, 100)

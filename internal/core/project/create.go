@@ -280,6 +280,9 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 	if in.Storage != nil && as.Admin {
 		p.Storage = *in.Storage
 	}
+	if in.SizeLimit != nil && as.Admin {
+		p.RepositorySizeLimit = in.SizeLimit.Bytes
+	}
 	creator := as.UserID
 	if in.Owner != 0 {
 		creator = in.Owner

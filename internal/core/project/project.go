@@ -79,6 +79,7 @@ type Project struct {
 	IssueBranchTemplate             *string `db:"issue_branch_template"`
 	RequestAccessEnabled            bool    `db:"request_access_enabled"`
 	LFSEnabled                      bool    `db:"lfs_enabled"`
+	RepositorySizeLimit             *int64  `db:"repository_size_limit"` // bytes with large objects; nil is what the group above or the instance says, 0 any
 	AutocloseReferencedIssues       bool    `db:"autoclose_referenced_issues"`
 	EmailsEnabled                   bool    `db:"emails_enabled"`
 	ApprovalsBeforeMerge            int64   `db:"approvals_before_merge"`

@@ -113,6 +113,9 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *Project, c Chan
 	if c.Storage != nil {
 		p.Storage = *c.Storage
 	}
+	if c.SizeLimit != nil && as.Admin {
+		p.RepositorySizeLimit = c.SizeLimit.Bytes
+	}
 	return s.checkUpdate(ctx, as, p, &old, c.Mirror)
 }
 

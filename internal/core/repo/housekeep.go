@@ -103,5 +103,5 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
 		return fmt.Errorf("housekeeping: %w", err)
 	}
-	return nil
+	return s.remeasure(ctx, args.ProjectID, r)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
@@ -139,11 +140,27 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	tunnel, err := s.outbound.Open(at, s.maxImport, s.imports.Pace)
+	limit, err := s.quota.RepositoryLimit(ctx, p.ID)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	most := s.maxImport
+	if limit > 0 {
+		most = min(most, limit+importTalk)
+	}
+	tunnel, err := s.outbound.Open(at, most, s.imports.Pace)
 	if err != nil {
 		return err //nolint:wrapcheck // the sentence stands
 	}
-	defer func() { err = errors.Join(tunnel.Blocked(), err, tunnel.Close()) }()
+	defer func() {
+		err = errors.Join(tunnel.Blocked(), err, tunnel.Close())
+		if most < s.maxImport && errors.Is(err, safehttp.ErrTooMuch) {
+			err = errFull(limit)
+		}
+		if errs.Is(err, errs.TooLarge) { // what came would take the room for ever
+			err = errors.Join(err, s.empty(ctx, r, p))
+		}
+	}()
 	remote.Proxy, remote.Stall = tunnel.Address(), s.imports.Pace.Stall()
 	head, err := s.remoteHead(ctx, r, remote)
 	if err != nil {
@@ -151,6 +168,9 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	}
 	if err := r.FetchAll(ctx, remote); err != nil {
 		return err //nolint:wrapcheck // git's own error
+	}
+	if err := s.fits(ctx, r, p, limit); err != nil {
+		return err
 	}
 	note, err := s.importLFS(ctx, p, r, at, remote.Authorization)
 	if err != nil {
@@ -163,6 +183,34 @@ func (s *Service) remoteHead(ctx context.Context, r *gitcmd.Repo, remote gitcmd.
 	ctx, cancel := context.WithTimeoutCause(ctx, s.imports.Listing, errListing)
 	defer cancel()
 	return r.RemoteHead(ctx, remote) //nolint:wrapcheck // git's own error
+}
+
+// importTalk is how many bytes an import may take for what is no object.
+const importTalk = 4 << 20
+
+// fits returns TooLarge where an imported repository has more bytes than its limit.
+func (s *Service) fits(ctx context.Context, r *gitcmd.Repo, p *project.Project, limit int64) error {
+	if limit <= 0 {
+		return nil
+	}
+	bytes, err := r.Size(ctx)
+	if err != nil {
+		return fmt.Errorf("measure import: %w", err)
+	}
+	if bytes > limit {
+		return errFull(limit)
+	}
+	// Large objects count against what is recorded.
+	return s.projects.RecordMeasure(ctx, p.ID, project.Measure{Size: bytes})
+}
+
+// empty removes all that an import brought into a repository.
+func (s *Service) empty(ctx context.Context, r *gitcmd.Repo, p *project.Project) error {
+	s.made.Delete(p.ID)
+	if err := r.Remove(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("remove import: %w", err)
+	}
+	return nil
 }
 
 // remote opens the sealed credentials.
@@ -256,6 +304,9 @@ func (s *Service) tooSlow() string {
 func (s *Service) importFailure(err error) string {
 	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
 		return "Import url " + blocked.Error()
+	}
+	if full, ok := errors.AsType[*errs.Error](err); ok && full.Kind == errs.TooLarge {
+		return full.Message
 	}
 	switch {
 	case errors.Is(err, safehttp.ErrTooMuch):

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/lfsclient"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 )
@@ -33,6 +34,9 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	if err != nil || len(wanted) == 0 {
 		return "", err
 	}
+	if err := s.lfs.Room(ctx, authz.Actor{}, p, wanted); err != nil {
+		return "", err //nolint:wrapcheck // its text is shown
+	}
 	client := s.outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
 	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport, Pace: s.imports.Pace}
@@ -53,7 +57,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 			return fmt.Sprintf("%d large files of Git LFS were not brought: %s", len(wanted), lfsFailure(err)), nil
 		}
 		for i, o := range batch {
-			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, p.ID, o, content) })
+			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, p, o, content) })
 			switch {
 			case ctx.Err() != nil:
 				return "", context.Cause(ctx)

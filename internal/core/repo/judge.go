@@ -99,7 +99,10 @@ func (s *Service) Judge(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := j.content(ctx, changes); err != nil {
 		return err
 	}
-	return s.judgePointers(ctx, p, r)
+	if err := s.judgePointers(ctx, p, r); err != nil || source != ByPush && source != ByAPI {
+		return err
+	}
+	return s.judgeSize(ctx, p, r)
 }
 
 // judge looks at the references of one change by one actor. The rules of either kind are

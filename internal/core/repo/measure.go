@@ -58,8 +58,12 @@ func (s *Service) measure(ctx context.Context, p *project.Project) error {
 		}
 	}
 	m := project.Measure{LanguagesOf: map[string]int64{}}
+	added, limited := s.sizes.begin(p.ID)
 	if m.Size, err = r.Size(ctx); err != nil {
 		return fmt.Errorf("measure: %w", err)
+	}
+	if limited {
+		s.sizes.end(p.ID, m.Size, added, s.now())
 	}
 	if !tip.IsZero() {
 		m.Commit = tip.String()

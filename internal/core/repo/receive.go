@@ -36,8 +36,10 @@ func (p *Push) Receive(ctx context.Context, r Receiving) error {
 		Advertise: r.Advertise, Stateless: r.Stateless, Protocol: r.Protocol, Hidden: unmovedRefs, Judge: pushJudge{p},
 		Stdin: r.In, Stdout: r.Out,
 	}
-	if most := p.service.settings.Current().ReceiveMaxInputSize; most != nil {
-		in.MaxInput = int64(*most) << 20
+	if !r.Advertise {
+		if in.MaxInput, in.TooLarge, err = p.service.mostInput(ctx, p.project); err != nil {
+			return err
+		}
 	}
 	return p.repo.ReceivePack(ctx, in) //nolint:wrapcheck // it says what the client did
 }

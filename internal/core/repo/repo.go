@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 )
 
@@ -46,6 +47,7 @@ type Deps struct {
 	Accounts *account.Service
 	Keys     *deploykey.Service // whose pushes are those of somebody else
 	LFS      *lfs.Service
+	Quota    *quota.Service
 	Archives *spool.Cache // where archives are kept
 	Packs    *spool.Cache // where answers to those who fetch are kept
 	Fetches  FetchLimits
@@ -75,6 +77,7 @@ type Service struct {
 	accounts *account.Service
 	keys     *deploykey.Service
 	lfs      *lfs.Service
+	quota    *quota.Service
 	archives *spool.Cache
 	packs    *spool.Cache
 	fetches  *gate
@@ -97,6 +100,7 @@ type Service struct {
 	locks   locks    // one commit through the API at a time on a branch
 	notices notices  // what those who push read besides
 	pushes  pushes   // which repositories are due for housekeeping
+	sizes   sizes    // of repositories that have a limit
 
 	imports   ImportLimits
 	importing importing
@@ -152,7 +156,7 @@ func New(d Deps) *Service {
 		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport, imports: d.Imports.orDefault(),
 		requests: noMergeRequests{},
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, archives: d.Archives, packs: d.Packs,
+		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, quota: d.Quota, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, baseURL: d.BaseURL, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}
@@ -228,6 +232,7 @@ func (s *Service) Create(ctx context.Context, p *project.Project, opts project.C
 func (s *Service) Remove(ctx context.Context, p *project.Project) error {
 	defer s.locks.lock(fillLock(p.ID))()
 	s.made.Delete(p.ID)
+	s.sizes.forget(p.ID)
 	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
 		return fmt.Errorf("remove repository: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 )
@@ -74,15 +75,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	objects, err := blob.Open(t.TempDir())
 	check(t, err)
+	limits := quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: settings})
 	w.large = lfs.New(lfs.Deps{
-		DB: d, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		DB: d, Quota: limits, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 	})
 	box, err := secret.NewBox(secret.NewKey())
 	check(t, err)
 	w.enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.deps = repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large, Quota: limits,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
 		ArchiveLarge: archiveLarge,
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {

@@ -49,22 +49,27 @@ type Settings struct {
 	UserDefaultsToPrivateProfile bool     `setting:"user_defaults_to_private_profile" default:"false"`
 
 	// Tokens and transport.
-	DSAKeyRestriction                   int      `setting:"dsa_key_restriction" default:"0"` // least bits of SSH keys; 0 is any, -1 forbids the type
-	ECDSAKeyRestriction                 int      `setting:"ecdsa_key_restriction" default:"0"`
-	ECDSASKKeyRestriction               int      `setting:"ecdsa_sk_key_restriction" default:"0"`
-	ED25519KeyRestriction               int      `setting:"ed25519_key_restriction" default:"0"`
-	ED25519SKKeyRestriction             int      `setting:"ed25519_sk_key_restriction" default:"0"`
-	RSAKeyRestriction                   int      `setting:"rsa_key_restriction" default:"0"`
-	EnabledGitAccessProtocol            string   `setting:"enabled_git_access_protocol" default:"\"\""`
-	LFSEnabled                          bool     `setting:"lfs_enabled" default:"true"`                        // ours: Git LFS at all
-	MaxPersonalAccessTokenLifetime      *int     `setting:"max_personal_access_token_lifetime" default:"null"` // days
-	MaxSSHKeyLifetime                   *int     `setting:"max_ssh_key_lifetime" default:"null"`               // days
-	PasswordAuthenticationEnabledForGit bool     `setting:"password_authentication_enabled_for_git" default:"true"`
-	PersonalAccessTokenPrefix           string   `setting:"personal_access_token_prefix" default:"\"glpat-\""`
-	RequirePersonalAccessTokenExpiry    bool     `setting:"require_personal_access_token_expiry" default:"true"`
-	ReceiveMaxInputSize                 *int     `setting:"receive_max_input_size" default:"null"` // MB
-	RepositorySizeLimit                 int64    `setting:"repository_size_limit" default:"0"`     // bytes
-	RepositoryStorages                  []string `setting:"repository_storages" default:"[\"default\"]"`
+	DSAKeyRestriction                   int    `setting:"dsa_key_restriction" default:"0"` // least bits of SSH keys; 0 is any, -1 forbids the type
+	ECDSAKeyRestriction                 int    `setting:"ecdsa_key_restriction" default:"0"`
+	ECDSASKKeyRestriction               int    `setting:"ecdsa_sk_key_restriction" default:"0"`
+	ED25519KeyRestriction               int    `setting:"ed25519_key_restriction" default:"0"`
+	ED25519SKKeyRestriction             int    `setting:"ed25519_sk_key_restriction" default:"0"`
+	RSAKeyRestriction                   int    `setting:"rsa_key_restriction" default:"0"`
+	EnabledGitAccessProtocol            string `setting:"enabled_git_access_protocol" default:"\"\""`
+	LFSEnabled                          bool   `setting:"lfs_enabled" default:"true"`                        // ours: Git LFS at all
+	MaxPersonalAccessTokenLifetime      *int   `setting:"max_personal_access_token_lifetime" default:"null"` // days
+	MaxSSHKeyLifetime                   *int   `setting:"max_ssh_key_lifetime" default:"null"`               // days
+	PasswordAuthenticationEnabledForGit bool   `setting:"password_authentication_enabled_for_git" default:"true"`
+	PersonalAccessTokenPrefix           string `setting:"personal_access_token_prefix" default:"\"glpat-\""`
+	RequirePersonalAccessTokenExpiry    bool   `setting:"require_personal_access_token_expiry" default:"true"`
+	ReceiveMaxInputSize                 *int   `setting:"receive_max_input_size" default:"null"` // MB
+	RepositorySizeLimit                 int64  `setting:"repository_size_limit" default:"0"`     // bytes
+	// Ours: MB of attached files and large objects; 0 is any number. The last one is of
+	// external users, and of those who are no members, in projects of others.
+	ProjectStorageLimit      int      `setting:"project_storage_limit" default:"0"`
+	UserStorageLimit         int      `setting:"user_storage_limit" default:"0"`
+	ExternalUserStorageLimit int      `setting:"external_user_storage_limit" default:"1024"`
+	RepositoryStorages       []string `setting:"repository_storages" default:"[\"default\"]"`
 
 	// Diffs and changelogs.
 	DiffMaxFiles      int `setting:"diff_max_files" default:"1000"`

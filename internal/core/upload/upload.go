@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 )
 
@@ -81,6 +82,7 @@ type Deps struct {
 	Settings *setting.Store
 	Projects *project.Service
 	Objects  *blob.Store
+	Quota    *quota.Service
 	Log      *slog.Logger
 	Now      func() time.Time
 }
@@ -95,7 +97,7 @@ func New(d Deps) *Service { return &Service{Deps: d} }
 func (s *Service) MaxSize() int64 { return int64(s.Settings.Current().MaxAttachmentSize) << 20 }
 
 // Create takes a file: in a project from whoever is signed in and sees it, in a group
-// from its members.
+// from its members. One that is too large, or that a limit leaves no room for, is TooLarge.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place, name string, from io.Reader) (*Upload, error) {
 	ability := authz.UploadFile
 	if at.Group {
@@ -112,6 +114,15 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 		return nil, err
 	}
 	defer staged.Discard()
+	storing := quota.Storing{As: as, Subject: at.Subject, Namespace: at.Namespace, Bytes: staged.Size}
+	if !at.Group {
+		storing.Project = project.ID(at.ID)
+	}
+	release, err := s.Quota.Reserve(ctx, storing)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	u := Upload{
 		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.Now()),
 	}

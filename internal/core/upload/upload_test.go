@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/upload"
 )
@@ -45,7 +46,8 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.settings = setting.New(d, w.Now)
 		w.Service = upload.New(upload.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Projects: w.Projects, Objects: w.objects,
-			Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.World.Now().Add(w.later) },
+			Quota: quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: w.settings}),
+			Log:   slog.New(slog.DiscardHandler), Now: func() time.Time { return w.World.Now().Add(w.later) },
 		})
 		event.On(w.Bus, "test", func(_ context.Context, e upload.Deleted) error {
 			w.deleted = append(w.deleted, e)

@@ -268,6 +268,8 @@ func (x *lfsExchange) fault(err error) {
 	case kind == errs.Unavailable:
 		x.w.Header().Set("Retry-After", "1")
 		lfsRefuse(x.w, http.StatusServiceUnavailable, err.Error())
+	case kind == errs.TooLarge: // as git-lfs knows it: it does not try again
+		lfsRefuse(x.w, http.StatusInsufficientStorage, err.Error())
 	case kind == errs.Unprocessable:
 		lfsRefuse(x.w, http.StatusUnprocessableEntity, err.Error())
 	case x.r.Context().Err() != nil: // the client went away

@@ -76,6 +76,16 @@ func (x *lfsExchange) batch() {
 		x.fault(err)
 		return
 	}
+	if in.Operation == lfs.Upload {
+		objects := make([]lfs.Pointer, len(in.Objects))
+		for i, o := range in.Objects {
+			objects[i] = lfs.Pointer(o)
+		}
+		if err := x.LFS.Room(x.r.Context(), x.as, x.p, objects); err != nil {
+			x.fault(err)
+			return
+		}
+	}
 	oids := make([]string, len(in.Objects))
 	for i, o := range in.Objects {
 		oids[i] = o.OID

@@ -105,6 +105,7 @@ type groupDetails struct {
 	MembershipLock      bool          `json:"membership_lock"`
 	IPRanges            *string       `json:"ip_restriction_ranges"`
 	EmailDomains        *string       `json:"allowed_email_domains_list"`
+	SizeLimit           *int64        `json:"repository_size_limit,omitempty"` // bytes, where it is the group's own; for administrators
 
 	OnlyIfPipelineSucceeds    bool `json:"only_allow_merge_if_pipeline_succeeds"`
 	AllowOnSkippedPipeline    bool `json:"allow_merge_on_skipped_pipeline"`
@@ -200,6 +201,9 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 		MembershipLock: set.MembershipLock, IPRanges: set.IPRestrictionRanges, EmailDomains: set.AllowedEmailDomainsList,
 		OnlyIfPipelineSucceeds: g.OnlyMergeIfPipelineSucceeds, AllowOnSkippedPipeline: g.AllowMergeOnSkippedPipeline,
 		OnlyIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
+	}
+	if as.Admin {
+		e.SizeLimit = g.RepositorySizeLimit
 	}
 	if g.Level >= authz.Owner || as.Admin {
 		e.groupOwned = &groupOwned{GitProtocol: set.EnabledGitAccessProtocol}

@@ -38,7 +38,8 @@ type projectBasic struct {
 	Visibility        string     `json:"visibility"`
 
 	Namespace         projectNamespace   `json:"namespace"`
-	RepositoryStorage string             `json:"repository_storage,omitempty"` // for administrators
+	RepositoryStorage string             `json:"repository_storage,omitempty"`    // for administrators
+	SizeLimit         *int64             `json:"repository_size_limit,omitempty"` // bytes, where it is the project's own; for administrators
 	CustomAttributes  *[]attributeEntity `json:"custom_attributes,omitempty"`
 }
 
@@ -257,7 +258,7 @@ func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Pr
 		e.projectCode = &projectCode{ReadmeURL: s.blobURL(p, p.ReadmePath), ForksCount: p.ForksCount}
 	}
 	if as.Admin {
-		e.RepositoryStorage = p.Storage
+		e.RepositoryStorage, e.SizeLimit = p.Storage, p.RepositorySizeLimit
 	}
 	return e
 }

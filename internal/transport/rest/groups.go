@@ -150,6 +150,7 @@ type groupParams struct {
 	EmailsDisabled *bool             `param:"emails_disabled" doc:"Deprecated: use emails_enabled"`
 	Protections    *branchProtection `param:"default_branch_protection_defaults" doc:"Default branch protection options"`
 
+	SizeLimit           api.Opt[int64] `param:"repository_size_limit" doc:"Size limit of repositories in MB; null inherits, 0 is unlimited (administrators only)"`
 	PreventSharing      *bool          `param:"prevent_sharing_groups_outside_hierarchy" doc:"Prevent sharing outside of the group hierarchy"`
 	PreventForking      *bool          `param:"prevent_forking_outside_group" doc:"Prevent forking outside of the group"`
 	MembershipLock      *bool          `param:"membership_lock" doc:"Prevent adding new members to projects of this group"`
@@ -180,7 +181,7 @@ type protectionLevel struct {
 
 func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 	c := namespace.GroupChanges{
-		GroupAttributes: p.GroupAttributes, Visibility: visibilityOf(p.Visibility),
+		GroupAttributes: p.GroupAttributes, Visibility: visibilityOf(p.Visibility), SizeLimit: sizeLimit(p.SizeLimit),
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
 			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),
@@ -207,6 +208,19 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 		c.Settings.DefaultBranchProtectionDefaults = text
 	}
 	return c, nil
+}
+
+// sizeLimit gives a limit of repositories that was sent in MB; nil where none was.
+func sizeLimit(sent api.Opt[int64]) *namespace.SizeLimit {
+	if !sent.Set {
+		return nil
+	}
+	out := &namespace.SizeLimit{Bytes: sent.Ptr()}
+	if out.Bytes != nil {
+		bytes := max(min(*out.Bytes, 1<<40), -1) << 20
+		out.Bytes = &bytes
+	}
+	return out
 }
 
 type createGroupParams struct {

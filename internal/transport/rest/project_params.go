@@ -12,12 +12,13 @@ import (
 type projectParams struct {
 	avatarParam
 	project.Attributes
-	DefaultBranch  *string     `param:"default_branch" doc:"Name of the default branch"`
-	Visibility     *string     `param:"visibility" values:"private,internal,public" doc:"Visibility of the project"`
-	Storage        *string     `param:"repository_storage" doc:"Repository storage (administrators only)"`
-	Topics         api.Strings `param:"topics" doc:"Topics of the project"`
-	TagList        api.Strings `param:"tag_list" doc:"Deprecated: use topics"`
-	EmailsDisabled *bool       `param:"emails_disabled" doc:"Deprecated: use emails_enabled"`
+	DefaultBranch  *string        `param:"default_branch" doc:"Name of the default branch"`
+	Visibility     *string        `param:"visibility" values:"private,internal,public" doc:"Visibility of the project"`
+	Storage        *string        `param:"repository_storage" doc:"Repository storage (administrators only)"`
+	SizeLimit      api.Opt[int64] `param:"repository_size_limit" doc:"Size limit of the repository in MB; null inherits, 0 is unlimited (administrators only)"`
+	Topics         api.Strings    `param:"topics" doc:"Topics of the project"`
+	TagList        api.Strings    `param:"tag_list" doc:"Deprecated: use topics"`
+	EmailsDisabled *bool          `param:"emails_disabled" doc:"Deprecated: use emails_enabled"`
 
 	ExpirationPolicy *expirationParams `param:"container_expiration_policy_attributes" doc:"Container registry cleanup policy"`
 
@@ -117,7 +118,7 @@ type expirationParams struct {
 // changes gives the parameters in the form of the core.
 func (p *projectParams) changes() project.Changes {
 	c := project.Changes{
-		Attributes: p.Attributes, DefaultBranch: p.DefaultBranch, Storage: p.Storage, Features: p.features(), Settings: project.SettingsChanges{
+		Attributes: p.Attributes, DefaultBranch: p.DefaultBranch, Storage: p.Storage, SizeLimit: sizeLimit(p.SizeLimit), Features: p.features(), Settings: project.SettingsChanges{
 			PlainSettings: project.PlainSettings(p.projectSettings), ContainerExpirationPolicy: (*project.ExpirationChange)(p.ExpirationPolicy),
 		},
 	}

@@ -361,3 +361,43 @@ func TestProject_next_run(t *testing.T) {
 		}
 	})
 }
+
+// Administrators say how large repositories may become, in MB; what others send of it is
+// left aside, and shown to nobody else.
+func TestPlaces_repository_size_limit(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlaces(t, d)
+		_, ann := p.signUp("ann")
+		g := get[gitlab.Group](p, ann, "POST", "/groups", "name=team&path=team&repository_size_limit=3", 201)
+		app := get[gitlab.Project](p, ann, "POST", "/projects", fmt.Sprintf("name=app&namespace_id=%d&repository_size_limit=3", g.ID), 201)
+		for _, at := range []string{fmt.Sprintf("/groups/%d", g.ID), fmt.Sprintf("/projects/%d", app.ID)} {
+			shown := func(token, want string) {
+				t.Helper()
+				_, body := p.call(token, "GET", at, "")
+				_, rest, there := strings.Cut(body, `"repository_size_limit":`)
+				got, _, _ := strings.Cut(rest, ",")
+				if got = strings.TrimSuffix(got, "}"); there != (want != "") || got != want {
+					t.Errorf("%s shows a limit of %q, want %q", at, got, want)
+				}
+			}
+			shown(adminToken, "")
+			p.call(ann, "PUT", at, "description=x&repository_size_limit=4")
+			shown(adminToken, "")
+			for _, step := range []struct{ sent, want string }{
+				{"5", "5242880"}, {"0", "0"}, {"1048576", "1099511627776"}, {"", ""},
+			} {
+				if w, body := p.call(adminToken, "PUT", at, "repository_size_limit="+step.sent); w.Code != 200 {
+					t.Errorf("%s: %q: %d %s", at, step.sent, w.Code, body)
+				}
+				shown(adminToken, step.want)
+				shown(ann, "")
+			}
+			for _, wrong := range []string{"-1", "1048577", "9223372036854775807"} {
+				if w, body := p.call(adminToken, "PUT", at, "repository_size_limit="+wrong); w.Code != 400 || !strings.Contains(body, "repository_size_limit") {
+					t.Errorf("%s: %s: %d %s, want 400", at, wrong, w.Code, body)
+				}
+			}
+		}
+	})
+}

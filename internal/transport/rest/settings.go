@@ -63,6 +63,9 @@ type settingValues struct {
 	RequirePersonalAccessTokenExpiry                 bool     `json:"require_personal_access_token_expiry"`
 	ReceiveMaxInputSize                              *int     `json:"receive_max_input_size"`
 	RepositorySizeLimit                              int64    `json:"repository_size_limit"`
+	ProjectStorageLimit                              int      `json:"project_storage_limit"`
+	UserStorageLimit                                 int      `json:"user_storage_limit"`
+	ExternalUserStorageLimit                         int      `json:"external_user_storage_limit"`
 	RepositoryStorages                               []string `json:"repository_storages"`
 	DiffMaxFiles                                     int      `json:"diff_max_files"`
 	DiffMaxLines                                     int      `json:"diff_max_lines"`
@@ -196,6 +199,9 @@ type updateSettingsParams struct {
 	RequirePersonalAccessTokenExpiry                 *bool           `param:"require_personal_access_token_expiry" doc:"Require an expiry date of personal access tokens"`
 	ReceiveMaxInputSize                              api.Opt[int]    `param:"receive_max_input_size" doc:"Maximum push size in MB"`
 	RepositorySizeLimit                              *int64          `param:"repository_size_limit" min:"0" max:"1048576" doc:"Size limit of the repository in MB; 0 is unlimited"`
+	ProjectStorageLimit                              *int            `param:"project_storage_limit" doc:"Size limit of uploads and Git LFS objects of a project in MB; 0 is unlimited"`
+	UserStorageLimit                                 *int            `param:"user_storage_limit" doc:"Size limit of uploads and Git LFS objects of a user in MB; 0 is unlimited"`
+	ExternalUserStorageLimit                         *int            `param:"external_user_storage_limit" doc:"Size limit of uploads and Git LFS objects of external users and non-members in projects of others in MB; 0 is unlimited"`
 	DiffMaxFiles                                     *int            `param:"diff_max_files" doc:"Maximum files in a diff"`
 	DiffMaxLines                                     *int            `param:"diff_max_lines" doc:"Maximum lines in a diff"`
 	DiffMaxPatchBytes                                *int            `param:"diff_max_patch_bytes" doc:"Maximum diff patch size in bytes"`

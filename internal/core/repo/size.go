@@ -1,0 +1,180 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
+)
+
+// What people read where a repository has no room. The second is for packs that git stops
+// to read before it is known how large they are.
+const (
+	textFull = "The repository would take %s with this, over its limit of %s (repository_size_limit). " +
+		"Leave large files out of the commits, or ask an administrator to raise the limit."
+	textNoRoom = "The repository has no room for this push: it takes %s, and its limit is %s (repository_size_limit). " +
+		"Leave large files out of the commits, or ask an administrator to raise the limit."
+	textLargePush = "This push is larger than %s, which is the most that this server takes at once (receive_max_input_size). " +
+		"Push fewer commits at a time."
+)
+
+// goodFor is how long a measurement is good enough to refuse a push by it. Without that a
+// repository that was packed since would be taken for larger than it is.
+const goodFor = time.Minute
+
+// sizes are those of repositories that have a limit, as far as this process knows them.
+// Between two measurements what comes in is added up, so that pushes at the same moment
+// count each other. The zero value is ready.
+type sizes struct {
+	mu    sync.Mutex
+	known map[project.ID]*size
+}
+
+type size struct {
+	mu       sync.Mutex
+	bytes    int64 // zero until read
+	read     bool
+	measured time.Time // zero where it was read from the database
+	added    int64     // since the process was started
+}
+
+func (s *sizes) of(id project.ID) *size {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[project.ID]*size{}
+	}
+	if s.known[id] == nil {
+		s.known[id] = &size{}
+	}
+	return s.known[id]
+}
+
+func (s *sizes) forget(id project.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, id)
+}
+
+// begin gives what a measurement that begins now needs when it ends.
+func (s *sizes) begin(id project.ID) (added int64, known bool) {
+	s.mu.Lock()
+	z := s.known[id]
+	s.mu.Unlock()
+	if z == nil {
+		return 0, false
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.added, true
+}
+
+// end notes what a measurement of a size that is known found; what was added while it
+// lasted may be in it or not, and is counted.
+func (s *sizes) end(id project.ID, bytes, added int64, now time.Time) {
+	z := s.of(id)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.bytes, z.read, z.measured = bytes+z.added-added, true, now
+}
+
+// room gives how many bytes of objects a repository may still get, what it takes now, and
+// its limit; 0 is none. Where there seems to be no room for more bytes it is measured, once
+// in a while. The bytes are those of a quarantine, and count from then on where there is
+// room for them; without one nothing counts.
+func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.Repo, more int64) (left, taken, limit int64, err error) {
+	limit, err = s.quota.RepositoryLimit(ctx, p.ID)
+	if err != nil || limit <= 0 {
+		return 0, 0, 0, err //nolint:wrapcheck // it says what failed
+	}
+	z := s.sizes.of(p.ID)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	large, err := s.quota.Large(ctx, p.ID)
+	if err != nil {
+		return 0, 0, 0, err //nolint:wrapcheck // it says what failed
+	}
+	if !z.read {
+		usage, err := s.quota.Usage(ctx, p.ID)
+		if err != nil {
+			return 0, 0, 0, err //nolint:wrapcheck // it says what failed
+		}
+		z.bytes, z.read = usage-large, true
+	}
+	if z.bytes+large+more > limit && s.now().Sub(z.measured) > goodFor {
+		r, err := s.Open(ctx, p)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		// What others bring at this moment may have been judged already. It comes first:
+		// what becomes part of the repository meanwhile counts twice rather than not at all.
+		others, err := r.ArrivingBytes(ctx, inside)
+		if err != nil {
+			return 0, 0, 0, fmt.Errorf("measure: %w", err)
+		}
+		bytes, err := r.Size(ctx)
+		if err != nil {
+			return 0, 0, 0, fmt.Errorf("measure: %w", err)
+		}
+		z.bytes = bytes + others
+		if others == 0 { // else some of them may be refused
+			z.measured = s.now()
+		}
+	}
+	taken = z.bytes + large
+	if inside != nil && taken+more <= limit {
+		z.bytes, z.added = z.bytes+more, z.added+more
+	}
+	return limit - taken, taken, limit, nil
+}
+
+// judgeSize refuses objects in a quarantine that the repository has no room for. Those that
+// pass count from then on.
+func (s *Service) judgeSize(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
+	more, err := inside.ArrivedBytes()
+	if err != nil || more == 0 {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	left, taken, limit, err := s.room(ctx, p, inside, more)
+	if err != nil || limit == 0 || more <= left {
+		return err
+	}
+	return refuse("", fmt.Sprintf(textFull, quota.Bytes(taken+more), quota.Bytes(limit)))
+}
+
+// mostInput gives how many bytes a pack may have, 0 for any number, and what people read
+// whose pack has more.
+func (s *Service) mostInput(ctx context.Context, p *project.Project) (most int64, text string, err error) {
+	if set := s.settings.Current().ReceiveMaxInputSize; set != nil {
+		most = int64(*set) << 20
+		text = fmt.Sprintf(textLargePush, quota.Bytes(most))
+	}
+	left, taken, limit, err := s.room(ctx, p, nil, 1)
+	if err != nil || limit == 0 || most > 0 && most <= left {
+		return most, text, err
+	}
+	return max(left, 1), fmt.Sprintf(textNoRoom, quota.Bytes(taken), quota.Bytes(limit)), nil
+}
+
+// remeasure records the size of a repository that was packed.
+func (s *Service) remeasure(ctx context.Context, id project.ID, r *gitcmd.Repo) error {
+	added, limited := s.sizes.begin(id)
+	bytes, err := r.Size(ctx)
+	if err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	if limited {
+		s.sizes.end(id, bytes, added, s.now())
+	}
+	return s.projects.RecordSize(ctx, id, bytes)
+}
+
+// errFull is the error of an import that brings more than the repository may take.
+func errFull(limit int64) error {
+	return errs.New(errs.TooLarge, fmt.Sprintf("The repository is larger than %s, the limit of the project (repository_size_limit).", quota.Bytes(limit)))
+}
