@@ -27,12 +27,12 @@ type Deps struct {
 type Service struct {
 	Deps
 
-	mu   sync.Mutex
-	held map[string]int64 // bytes that are being stored, by what they count against
+	mu       sync.Mutex
+	accounts map[string]*account // by the key of the limit
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{Deps: d, held: map[string]int64{}} }
+func New(d Deps) *Service { return &Service{Deps: d, accounts: map[string]*account{}} }
 
 // Bytes writes a number of bytes as people read it.
 func Bytes(n int64) string {

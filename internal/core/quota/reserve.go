@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -30,8 +31,8 @@ type bound struct {
 }
 
 // Reserve holds room for what is about to be stored: release it once it is recorded, or
-// was given up. Where there is no room the error is TooLarge, with a text that names the
-// limit. It asks for no permission.
+// was given up. Without room the error is TooLarge, with a text that names the limit. It
+// asks for no permission.
 func (s *Service) Reserve(ctx context.Context, in Storing) (release func(), err error) {
 	none := func() {}
 	if s == nil || in.Bytes <= 0 {
@@ -42,38 +43,103 @@ func (s *Service) Reserve(ctx context.Context, in Storing) (release func(), err 
 	if err != nil || len(bounds) == 0 {
 		return none, err
 	}
-	// It is held before what is there is added up: of two who store at a time, each counts
-	// the other one.
-	s.hold(bounds, in.Bytes)
-	release = func() { s.hold(bounds, -in.Bytes) }
-	for _, b := range bounds {
-		stored, err := s.sum(ctx, b.query, b.args...)
-		if err != nil {
-			release()
+	// The locks are taken in the order of bounds, which is the same for every caller.
+	accounts := make([]*account, len(bounds))
+	for i, b := range bounds {
+		accounts[i] = s.enter(b.key)
+	}
+	defer func() {
+		for i, b := range bounds {
+			s.leave(b.key, accounts[i])
+		}
+	}()
+	for i, b := range bounds {
+		if err := s.check(ctx, b, accounts[i], in.Bytes); err != nil {
 			return none, err
 		}
+	}
+	s.hold(bounds, in.Bytes)
+	return func() { s.hold(bounds, -in.Bytes) }, nil
+}
+
+// check returns TooLarge if a limit has no room for more bytes. The caller holds the
+// account's lock: of two that together exceed the limit, the first gets the room.
+func (s *Service) check(ctx context.Context, b bound, a *account, more int64) error {
+	for {
+		// What is held is read first: what is recorded meanwhile counts twice rather than
+		// not at all, and a refusal for that reason is checked again.
 		s.mu.Lock()
-		total := stored + s.held[b.key]
+		held, released := a.held, a.released
 		s.mu.Unlock()
-		if total > b.limit {
-			release()
-			return none, errs.New(errs.TooLarge, fmt.Sprintf(b.text, Bytes(total), Bytes(b.limit)))
+		stored, err := s.sum(ctx, b.query, b.args...)
+		if err != nil {
+			return err
+		}
+		total := stored + held + more
+		if total <= b.limit {
+			return nil
+		}
+		s.mu.Lock()
+		again := a.released != released
+		s.mu.Unlock()
+		if !again {
+			return errs.New(errs.TooLarge, fmt.Sprintf(b.text, Bytes(total), Bytes(b.limit)))
 		}
 	}
-	return release, nil
 }
 
 // mostBytes is far more than any limit, and can be added up.
 const mostBytes = 1 << 50
 
-// hold counts bytes in, or out where they are negative.
+// account is what is being stored against one limit.
+type account struct {
+	checking sync.Mutex // held while a caller looks for room
+	users    int        // callers that look for room or hold some
+	held     int64      // bytes
+	released int        // how often room was released
+}
+
+// enter locks the account of a limit until leave.
+func (s *Service) enter(key string) *account {
+	s.mu.Lock()
+	a := s.accounts[key]
+	if a == nil {
+		a = &account{}
+		s.accounts[key] = a
+	}
+	a.users++
+	s.mu.Unlock()
+	a.checking.Lock()
+	return a
+}
+
+func (s *Service) leave(key string, a *account) {
+	a.checking.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(key, a)
+}
+
+// drop forgets an account without users. The caller holds s.mu.
+func (s *Service) drop(key string, a *account) {
+	if a.users--; a.users == 0 {
+		delete(s.accounts, key)
+	}
+}
+
+// hold counts bytes in, or out if they are negative.
 func (s *Service) hold(bounds []bound, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range bounds {
-		if s.held[b.key] += bytes; s.held[b.key] == 0 {
-			delete(s.held, b.key)
+		a := s.accounts[b.key]
+		a.held += bytes
+		if bytes > 0 {
+			a.users++
+			continue
 		}
+		a.released++
+		s.drop(b.key, a)
 	}
 }
 
