@@ -79,8 +79,15 @@ func TestService_Store_limits(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := stored.Load(); n > 2 {
-			t.Errorf("%d objects of 600 KiB came beside one below a limit of 2 MiB, want 2 at most", n)
+		if n := stored.Load(); n != 2 {
+			t.Errorf("%d objects of 600 KiB came beside one below a limit of 2 MiB, want the 2 that there is room for", n)
 		}
+		// Room that was held by what did not come is free again.
+		set("project_storage_limit", 3)
+		o := pointer(text(1100, "other"))
+		if err := w.Store(ctx, w.dave, w.of(w.dave, w.shop), o, strings.NewReader("short")); err == nil || errs.Is(err, errs.TooLarge) {
+			t.Errorf("an object that is not what its pointer says: %v", err)
+		}
+		w.store(w.dave, w.shop, text(1100, "other"))
 	})
 }

@@ -82,12 +82,6 @@ func (s *Service) Large(ctx context.Context, id project.ID) (int64, error) {
 	return s.sum(ctx, sumLarge, id)
 }
 
-// Usage is the size of the repository of a project as it was last measured, with its
-// large objects. It asks for no permission.
-func (s *Service) Usage(ctx context.Context, id project.ID) (int64, error) {
-	return s.sum(ctx, "SELECT COALESCE((SELECT repository_size FROM project_measures WHERE project_id = ?), 0) + ("+sumLarge+")", id, id)
-}
-
 func (s *Service) sum(ctx context.Context, query string, args ...any) (int64, error) {
 	n, err := db.Get[int64](ctx, s.DB, query, args...)
 	if err != nil {

@@ -37,9 +37,9 @@ type sizes struct {
 
 type size struct {
 	mu       sync.Mutex
-	bytes    int64 // zero until read
-	read     bool
-	measured time.Time // zero where it was read from the database
+	bytes    int64
+	known    bool      // that is, measured since the process was started
+	measured time.Time // zero while other pushes are under way
 	added    int64     // since the process was started
 }
 
@@ -80,13 +80,13 @@ func (s *sizes) end(id project.ID, bytes, added int64, now time.Time) {
 	z := s.of(id)
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.bytes, z.read, z.measured = bytes+z.added-added, true, now
+	z.bytes, z.known, z.measured = bytes+z.added-added, true, now
 }
 
 // room gives how many bytes of objects a repository may still get, what it takes now, and
-// its limit; 0 is none. Where there seems to be no room for more bytes it is measured, once
-// in a while. The bytes are those of a quarantine, and count from then on where there is
-// room for them; without one nothing counts.
+// its limit; 0 is none. It is measured at first, and once in a while if there seems to be no
+// room for more bytes. The bytes are those of a quarantine, and count from then on if there
+// is room for them; without one nothing counts.
 func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.Repo, more int64) (left, taken, limit int64, err error) {
 	limit, err = s.quota.RepositoryLimit(ctx, p.ID)
 	if err != nil || limit <= 0 {
@@ -99,14 +99,8 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 	if err != nil {
 		return 0, 0, 0, err //nolint:wrapcheck // it says what failed
 	}
-	if !z.read {
-		usage, err := s.quota.Usage(ctx, p.ID)
-		if err != nil {
-			return 0, 0, 0, err //nolint:wrapcheck // it says what failed
-		}
-		z.bytes, z.read = usage-large, true
-	}
-	if z.bytes+large+more > limit && s.now().Sub(z.measured) > goodFor {
+	// What is recorded may lack the pushes of a process that was killed.
+	if !z.known || z.bytes+large+more > limit && s.now().Sub(z.measured) > goodFor {
 		r, err := s.Open(ctx, p)
 		if err != nil {
 			return 0, 0, 0, err
@@ -121,7 +115,7 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 		if err != nil {
 			return 0, 0, 0, fmt.Errorf("measure: %w", err)
 		}
-		z.bytes = bytes + others
+		z.bytes, z.known = bytes+others, true
 		if others == 0 { // else some of them may be refused
 			z.measured = s.now()
 		}

@@ -3,15 +3,19 @@ package repo_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -125,19 +129,90 @@ func TestPush_sizeLimit(t *testing.T) {
 	})
 }
 
-// A repository that was taken for larger than it is gets measured before it refuses.
+// A push that passed and was given up leaves its room: the repository is measured again
+// before it refuses.
 func TestPush_sizeLimitMeasured(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
+		late := time.Duration(0)
+		w.deps.Now = func() time.Time { return w.Now().Add(late) }
+		w.repos = repo.New(w.deps)
 		tip := w.put("main", "a", "a\n").ID
 		w.limit(150 << 10)
-		_, err := w.DB.Exec(ctx, "UPDATE project_measures SET repository_size = ? WHERE project_id = ?", int64(1)<<40, w.id)
+		for i, tt := range []struct {
+			late    time.Duration
+			refused bool
+		}{{0, false}, {0, true}, {2 * time.Minute, false}} {
+			late = tt.late
+			q, id, err := w.bring(w.open(), tip, 100<<10)
+			check(t, err)
+			push, err := w.repos.BeginPush(ctx, w.developer, w.as(w.developer))
+			check(t, err)
+			refusal, err := push.Check(ctx, q.Repo, []repo.RefChange{{Ref: "refs/heads/given-up", New: id}}, nil)
+			if err != nil || refusal != "" != tt.refused {
+				t.Errorf("push %d: %q, %v, want refused: %v", i, refusal, err, tt.refused)
+			}
+			check(t, q.Discard())
+		}
+	})
+}
+
+// A process that was killed after a push, before the repository was measured, leaves
+// nothing that the next one would not count.
+func TestPush_sizeLimitKilled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		tip := w.put("main", "a", "a\n").ID
+		w.limit(150 << 10)
+		for i, refused := range []bool{false, true} {
+			q, id, err := w.bring(w.open(), tip, 100<<10)
+			check(t, err)
+			refusal, err := w.push(w.as(w.developer), q, fmt.Sprint("b", i), id)
+			if err != nil || refusal != "" != refused {
+				t.Errorf("push %d: %q, %v, want refused: %v", i, refusal, err, refused)
+			}
+			check(t, q.Discard())
+			w.repos = repo.New(w.deps) // which remembers nothing
+		}
+	})
+}
+
+// A limit costs a push the same few statements, however much there is.
+func TestPush_sizeLimitStatements(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		tip := w.put("main", "a", "a\n").ID
+		check1 := func(name string) int {
+			q, id, err := w.bring(w.open(), tip, 1000)
+			check(t, err)
+			push, err := w.repos.BeginPush(ctx, w.developer, w.as(w.developer))
+			check(t, err)
+			n := dbtest.Count(t, w.DB, func() {
+				refusal, err := push.Check(ctx, q.Repo, []repo.RefChange{{Ref: gitcmd.RefName(gitcmd.Branches + name), New: id}}, nil)
+				if err != nil || refusal != "" {
+					t.Errorf("%s: %q, %v", name, refusal, err)
+				}
+			})
+			check(t, q.Discard())
+			return n
+		}
+		w.limit(1 << 30)
+		few := check1("few")
+		for i := range 20 {
+			o := strings.Repeat(fmt.Sprint(i), 10)
+			p := lfs.Pointer{OID: fmt.Sprintf("%x", sha256.Sum256([]byte(o))), Size: int64(len(o))}
+			check(t, w.large.Place(ctx, w.as(w.developer), p, strings.NewReader(o)))
+			w.put("main", fmt.Sprint("f", i), "x\n")
+		}
+		if many := check1("many"); many != few {
+			t.Errorf("a push into a repository with more in it runs %d statements, want %d", many, few)
+		}
+		_, err := w.DB.Exec(ctx, "UPDATE projects SET repository_size_limit = 0")
 		check(t, err)
-		q, id, err := w.bring(w.open(), tip, 100<<10)
-		check(t, err)
-		if refusal, err := w.push(w.as(w.developer), q, "fits", id); err != nil || refusal != "" {
-			t.Errorf("what has room in truth: %q, %v", refusal, err)
+		if free := check1("free"); few-free != 1 {
+			t.Errorf("with a limit it runs %d statements, want one more than the %d without", few, free)
 		}
 	})
 }

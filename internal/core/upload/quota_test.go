@@ -78,8 +78,8 @@ func TestService_Create_limits(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := stored.Load(); n > 3 {
-			t.Errorf("%d files of 600 KiB went in below a limit of 2 MiB, want 3 at most", n)
+		if n := stored.Load(); n != 3 {
+			t.Errorf("%d files of 600 KiB went in below a limit of 2 MiB, want the 3 that there is room for", n)
 		}
 	})
 }
