@@ -168,7 +168,8 @@ func (s *Service) bounds(ctx context.Context, in Storing) ([]bound, error) {
 			out = append(out, bound{
 				fmt.Sprint("repository ", in.Project), limit,
 				"SELECT COALESCE((SELECT repository_size FROM project_measures WHERE project_id = ?), 0) + (" + sumLarge + ")",
-				[]any{in.Project, in.Project}, textRepository,
+				[]any{in.Project, in.Project},
+				textRepository,
 			})
 		}
 	}
