@@ -101,7 +101,14 @@ func ForUpdate[T any](ctx context.Context, d *DB, r Row) (T, error) {
 	if lock != "" {
 		lock += " OF " + r.Alias
 	}
-	return Get[T](ctx, d, "SELECT "+r.Columns+" FROM "+r.From+" WHERE "+r.Alias+"."+r.key()+" = ?"+r.And.AndSQL()+lock, r.args()...)
+	query := "SELECT " + r.Columns + " FROM " + r.From + " WHERE " + r.Alias + "." + r.key() + " = ?" + r.And.AndSQL() + lock
+	row, err := Get[T](ctx, d, query, r.args()...)
+	if lock != "" && errors.Is(err, ErrNotFound) {
+		// While the statement waited for the lock, the row may have got another row to be
+		// joined with, which its snapshot does not show. The next snapshot does.
+		return Get[T](ctx, d, query, r.args()...)
+	}
+	return row, err
 }
 
 func (r *Row) key() string {

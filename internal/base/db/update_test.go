@@ -278,6 +278,39 @@ func TestUpdate_parallel(t *testing.T) {
 	})
 }
 
+// TestUpdate_moved updates a row that is read with the row that it belongs to while others
+// move it from one to another: it is found each time.
+func TestUpdate_moved(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		parents := []thingID{insert(t, d, thing{Name: "One"}), insert(t, d, thing{Name: "Two"})}
+		id := insert(t, d, thing{Name: "Child", Parent: &parents[0], Data: []byte{0}})
+		joined := thingRow(id)
+		joined.Columns, joined.From, joined.Alias = db.Columns[thing]("t"), "things t JOIN things p ON p.id = t.parent_id", "t"
+		const callers = 24
+		var wg sync.WaitGroup
+		errs := make([]error, callers)
+		for i := range callers {
+			wg.Go(func() {
+				_, errs[i] = db.Update(t.Context(), d, joined, func(_ context.Context, row *thing) error {
+					if i%2 == 0 {
+						row.Parent = &parents[i/2%2]
+					} else {
+						row.Data[0]++
+					}
+					return nil
+				})
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, d, id); got.Data[0] != callers/2 {
+			t.Errorf("%d updates are left of %d", got.Data[0], callers/2)
+		}
+	})
+}
+
 // TestUpdate_again has a batch on SQLite undone, so that a closure runs twice: its second
 // run begins with the row as it is stored.
 func TestUpdate_again(t *testing.T) {
