@@ -216,6 +216,7 @@ func (f *flags) checkAll() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return check(c.Context(), f, app.AdminCheck, in) },
 	}
 	c.Flags().BoolVar(&in.Fsck, "fsck", false, "read every object of every repository, which takes long")
+	c.Flags().BoolVar(&in.Repair, "repair", false, "give projects without a default branch the one that their repository has")
 	return c
 }
 
@@ -230,6 +231,7 @@ func (f *flags) checkRepo() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&in.Fsck, "fsck", false, "read every object, which takes long")
+	c.Flags().BoolVar(&in.Repair, "repair", false, "give a project without a default branch the one that its repository has")
 	return c
 }
 
@@ -242,7 +244,7 @@ func check(ctx context.Context, f *flags, command string, in app.CheckInput) err
 		for _, p := range found.Repositories {
 			_, _ = fmt.Fprintf(w, "%s: %s\n", p.Path, p.Text)
 		}
-		if found.Problems() > 0 {
+		if len(found.Rows)+len(found.Repositories) > 0 {
 			return nil
 		}
 		_, err := fmt.Fprintf(w, "no problems found (%d repositories)\n", found.Looked)

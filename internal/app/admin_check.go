@@ -12,6 +12,7 @@ import (
 type CheckInput struct {
 	Project string `json:"project"` // number or full path; "" is all
 	Fsck    bool   `json:"fsck"`    // read every object
+	Repair  bool   `json:"repair"`  // give projects without a default branch the one that their repository has
 }
 
 // Checked is what a check found.
@@ -21,8 +22,16 @@ type Checked struct {
 	Looked       int            `json:"repositories_checked"`
 }
 
-// Problems counts what was found.
-func (c *Checked) Problems() int { return len(c.Rows) + len(c.Repositories) }
+// Problems counts what was found and is still wrong.
+func (c *Checked) Problems() int {
+	n := len(c.Rows)
+	for _, p := range c.Repositories {
+		if !p.Repaired {
+			n++
+		}
+	}
+	return n
+}
 
 // adminCheck looks at rows and repositories.
 func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
@@ -44,7 +53,7 @@ func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) 
 // adminRepoCheck looks at one repository or at all.
 func (a *App) adminRepoCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
 	out := Checked{Rows: []string{}, Repositories: []repo.Problem{}}
-	options := repo.CheckOptions{Fsck: in.Fsck}
+	options := repo.CheckOptions{Fsck: in.Fsck, Repair: in.Repair}
 	if in.Project != "" {
 		p, err := a.core.Projects.Find(ctx, authz.System(), in.Project)
 		if err != nil {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,23 @@ func (s *Service) RecordPush(ctx context.Context, id ID, branch string, at time.
 	}
 	if _, err := s.db.Exec(ctx, query+" WHERE id = ?", append(args, id)...); err != nil {
 		return fmt.Errorf("record push: %w", err)
+	}
+	return nil
+}
+
+// AdoptBranch makes a branch of the repository the default one of a project that has none.
+// It asks for no permission.
+func (s *Service) AdoptBranch(ctx context.Context, id ID, branch string) error {
+	row := s.lock(id)
+	row.Now = nil
+	_, err := db.Update(ctx, s.db, row, func(_ context.Context, p *Project) error {
+		if p.DefaultBranch == nil {
+			p.DefaultBranch = &branch
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return fmt.Errorf("set default branch: %w", err)
 	}
 	return nil
 }

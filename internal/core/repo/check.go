@@ -20,6 +20,7 @@ import (
 type CheckOptions struct {
 	Project project.ID // zero checks all projects, and looks for repositories of none
 	Fsck    bool       // reads every object, which takes long
+	Repair  bool       // gives a project without a default branch the one that its repository has
 }
 
 // Problem is one thing that is wrong with a repository.
@@ -27,10 +28,11 @@ type Problem struct {
 	ProjectID project.ID `json:"project_id,omitempty"` // zero where the repository is no project's
 	Path      string     `json:"path"`                 // full path of the project, or the folder
 	Text      string     `json:"problem"`
+	Repaired  bool       `json:"repaired,omitempty"`
 }
 
 // Check looks at repositories and tells after each how many are done. It changes nothing
-// and asks for no permission.
+// but what Repair says, and asks for no permission.
 func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all int, path string)) ([]Problem, error) {
 	type row struct {
 		ID     project.ID `db:"id"`
@@ -59,6 +61,16 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 				found = append(found, fmt.Sprintf("the default branch %q is not there", *p.Branch))
 			}
 		}
+		if p.Branch == nil && r.Exists() {
+			lost, err := s.branchless(ctx, r, p.ID, o.Repair)
+			if err != nil {
+				return nil, fmt.Errorf("check %s: %w", p.Path, err)
+			}
+			if lost != nil {
+				lost.Path = p.Path
+				out = append(out, *lost)
+			}
+		}
 		if o.Fsck && r.Exists() {
 			err := r.Fsck(ctx)
 			if e, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
@@ -75,7 +87,7 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 			found = append(found, lost...)
 		}
 		for _, text := range found {
-			out = append(out, Problem{p.ID, p.Path, text})
+			out = append(out, Problem{ProjectID: p.ID, Path: p.Path, Text: text})
 		}
 		tell(i+1, len(rows), p.Path)
 	}
@@ -89,6 +101,46 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	}
 	strays, err := s.strays(ctx)
 	return append(out, strays...), err
+}
+
+// branchless says that a project has no default branch although its repository has
+// branches, and makes the one that HEAD names the default, or else the first one.
+func (s *Service) branchless(ctx context.Context, r *gitcmd.Repo, id project.ID, repair bool) (*Problem, error) {
+	refs, err := r.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return nil, fmt.Errorf("list branches: %w", err)
+	}
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	under, err := db.Get[bool](ctx, s.db, `SELECT p.default_branch IS NOT NULL OR p.import_status IN ('scheduled', 'started')
+		OR EXISTS (SELECT 1 FROM ref_intents i WHERE i.project_id = p.id) FROM projects p WHERE p.id = ?`, id)
+	if errors.Is(err, db.ErrNotFound) || err == nil && under {
+		return nil, nil // gone, or just being filled
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for pushes: %w", err)
+	}
+	out := &Problem{ProjectID: id, Text: fmt.Sprintf("the project has no default branch, and its repository %d branches", len(refs))}
+	if !repair {
+		return out, nil
+	}
+	branch := refs[0].Name
+	head, err := r.Head(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read HEAD: %w", err)
+	}
+	if slices.ContainsFunc(refs, func(ref gitcmd.Ref) bool { return ref.Name == head }) {
+		branch = head
+	} else if err := r.SetHead(ctx, branch); err != nil {
+		return nil, fmt.Errorf("set default branch: %w", err)
+	}
+	if err := s.projects.AdoptBranch(ctx, id, branch.Short()); err != nil {
+		return nil, err
+	}
+	out.Text += fmt.Sprintf(": it is %q now", branch.Short())
+	out.Repaired = true
+	return out, nil
 }
 
 // unkept says which commits that comments, statuses or merge requests name are not there,
@@ -177,7 +229,7 @@ func (s *Service) stuck(ctx context.Context, id project.ID) ([]Problem, error) {
 	}
 	var out []Problem
 	for _, r := range rows {
-		out = append(out, Problem{r.ID, r.Path, "a push of " + r.At.Format(time.RFC3339) + " is not settled"})
+		out = append(out, Problem{ProjectID: r.ID, Path: r.Path, Text: "a push of " + r.At.Format(time.RFC3339) + " is not settled"})
 	}
 	return out, nil
 }

@@ -87,6 +87,46 @@ func TestService_Check_namedCommits(t *testing.T) {
 	})
 }
 
+// A project that lost its default branch gets the one back that HEAD names, or else the
+// first one there is.
+func TestService_Check_defaultBranch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.put("main", "a", "1")
+		w.put("alpha", "b", "1")
+		look := func(repair bool) []repo.Problem {
+			problems, err := w.repos.Check(ctx, repo.CheckOptions{Project: w.id, Repair: repair}, func(int, int, string) {})
+			check(t, err)
+			return problems
+		}
+		for _, tt := range []struct{ head, want string }{{"refs/heads/main", "main"}, {"refs/heads/gone", "alpha"}} {
+			if got := look(true); len(got) != 0 {
+				t.Errorf("all is well: %v", got)
+			}
+			w.exec("UPDATE projects SET default_branch = NULL")
+			check(t, w.open().SetHead(ctx, gitcmd.RefName(tt.head)))
+			got := look(false)
+			if len(got) != 1 || got[0].Repaired || got[0].Text != "the project has no default branch, and its repository 2 branches" {
+				t.Errorf("without a default branch: %v", got)
+			}
+			w.exec("UPDATE projects SET import_status = 'started'")
+			if got := look(true); len(got) != 0 {
+				t.Errorf("just being filled: %v", got)
+			}
+			w.exec("UPDATE projects SET import_status = 'none'")
+			if got := look(true); len(got) != 1 || !got[0].Repaired {
+				t.Errorf("repaired: %v", got)
+			}
+			head, err := w.open().Head(ctx)
+			check(t, err)
+			if p := w.as(w.owner); p.DefaultBranch == nil || *p.DefaultBranch != tt.want || head.Short() != tt.want {
+				t.Errorf("HEAD at %s: the project has %v and HEAD is %s, want %s", tt.head, p.DefaultBranch, head, tt.want)
+			}
+		}
+	})
+}
+
 // A branch whose commit is lost hides no other, and is not there itself.
 func TestService_Branches_lost(t *testing.T) {
 	t.Parallel()
