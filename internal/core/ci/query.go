@@ -71,16 +71,16 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitcmd.Objec
 	return &list[0], nil
 }
 
-// moving finds the status of a name that has not ended.
-func (s *Service) moving(ctx context.Context, in PipelineID, name string) (*Status, error) {
+// moving finds the status of a name that has not ended; db.ErrNotFound where there is none.
+func (s *Service) moving(ctx context.Context, in PipelineID, name string) (StatusID, error) {
 	var w db.Where
 	w.And("s.pipeline_id = ? AND s.name = ? AND NOT s.retried", in, name)
 	w.In("s.status", progress.Moving())
-	st, err := db.Get[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
+	id, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("find status: %w", err)
+		return 0, fmt.Errorf("find status: %w", err)
 	}
-	return &st, nil
+	return id, nil
 }
 
 // replace makes room for a new status of a name.
@@ -95,25 +95,6 @@ func (s *Service) replace(ctx context.Context, in PipelineID, name string) error
 	if _, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND name = ?", in, name); err != nil {
 		return fmt.Errorf("replace status: %w", err)
 	}
-	return nil
-}
-
-// save writes a status, a new one where it has no id.
-func (s *Service) save(ctx context.Context, st *Status) error {
-	if st.ID != 0 {
-		_, err := s.DB.Exec(ctx, `UPDATE commit_statuses SET status = ?, target_url = ?, description = ?, coverage = ?, updated_at = ?,
-			started_at = ?, finished_at = ? WHERE id = ?`,
-			st.State, st.TargetURL, st.Description, st.Coverage, st.UpdatedAt, st.StartedAt, st.FinishedAt, st.ID)
-		if err != nil {
-			return fmt.Errorf("change status: %w", err)
-		}
-		return nil
-	}
-	id, err := db.Insert(ctx, s.DB, "commit_statuses", st)
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	st.ID = StatusID(id)
 	return nil
 }
 

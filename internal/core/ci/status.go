@@ -285,31 +285,47 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 // write changes the status that still moves, or makes a new one, and sums the pipeline up.
 func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
 	now := s.Now()
-	st, err := s.moving(ctx, p.ID, in.Name)
-	if errors.Is(err, db.ErrNotFound) {
-		user := as.UserID
-		st = &Status{
-			PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: progress.Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+	id, err := s.moving(ctx, p.ID, in.Name)
+	if err == nil {
+		out, err := db.Update(ctx, s.DB, db.Row{Table: "commit_statuses", ID: id}, func(_ context.Context, st *Status) error {
+			return st.apply(in, now)
+		})
+		if err != nil {
+			return nil, errs.Wrap(err, "change status")
 		}
-		err = s.replace(ctx, p.ID, in.Name)
+		return &out.After, s.summarise(ctx, p, now)
 	}
-	if err != nil {
+	if !errors.Is(err, db.ErrNotFound) {
 		return nil, err
 	}
+	if err := s.replace(ctx, p.ID, in.Name); err != nil {
+		return nil, err
+	}
+	user := as.UserID
+	st := &Status{
+		PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: progress.Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+	}
+	if err := st.apply(in, now); err != nil {
+		return nil, err
+	}
+	row, err := db.Insert(ctx, s.DB, "commit_statuses", st)
+	if err != nil {
+		return nil, fmt.Errorf("write status: %w", err)
+	}
+	st.ID = StatusID(row)
+	return st, s.summarise(ctx, p, now)
+}
+
+// apply takes a report over.
+func (s *Status) apply(in Input, now time.Time) error {
 	if in.TargetURL != nil {
-		st.TargetURL = in.TargetURL
+		s.TargetURL = in.TargetURL
 	}
 	if in.Description != nil {
-		st.Description = in.Description
+		s.Description = in.Description
 	}
 	if in.Coverage != nil {
-		st.Coverage = in.Coverage
+		s.Coverage = in.Coverage
 	}
-	if err := st.report(in.State, now); err != nil {
-		return nil, err
-	}
-	if err := s.save(ctx, st); err != nil {
-		return nil, err
-	}
-	return st, s.summarise(ctx, p, now)
+	return s.report(in.State, now)
 }

@@ -170,7 +170,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
-		if err != nil || !out.Any() {
+		if err != nil || len(fields) == 0 && state == "" {
 			return err
 		}
 		now := &out.After

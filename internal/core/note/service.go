@@ -234,18 +234,18 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		return nil, t, err
 	}
 	now := s.now()
-	n.Body, n.UpdatedAt = *c.Body, db.At(now)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID); err != nil {
-			return err
-		}
-		changed, err := s.db.Exec(ctx, "UPDATE notes SET body = ?, updated_at = ? WHERE id = ?", n.Body, n.UpdatedAt, n.ID)
-		if err != nil {
-			return err
-		}
-		if changed == 0 {
+		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, Now: s.now}, func(_ context.Context, n *Note) error {
+			n.Body = *c.Body
+			return as.UnmodifiedAt(n.UpdatedAt.Time)
+		})
+		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
+		if err != nil || !out.Any() {
+			return err
+		}
+		n = &out.After
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}

@@ -221,6 +221,7 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var old []RuleLevel
+		changed := false
 		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
 			err := as.UnmodifiedAt(rule.UpdatedAt.Time)
 			if err != nil {
@@ -233,13 +234,13 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 			if err := s.applyRule(ctx, p, rule, wanted(rule)); err != nil {
 				return err
 			}
-			changed, err := s.storeLevels(ctx, rule, old)
+			changed, err = s.storeLevels(ctx, rule, old)
 			if changed {
 				rule.UpdatedAt = db.At(s.now())
 			}
 			return err
 		})
-		if err != nil || !out.Any() {
+		if err != nil || !out.Any() && !changed {
 			return err
 		}
 		out.Before.Levels = old
