@@ -89,24 +89,3 @@ func Marks[T any](ids []T) (string, []any) {
 	}
 	return strings.Repeat("?,", n-1) + "?", args
 }
-
-// Set collects the assignments of an UPDATE whose columns are known only when it runs.
-type Set struct {
-	columns []string
-	args    []any
-}
-
-// Put adds column = ?.
-func (s *Set) Put(column string, value any) {
-	s.columns = append(s.columns, column+" = ?")
-	s.args = append(s.args, value)
-}
-
-// Empty reports that nothing is to be changed.
-func (s *Set) Empty() bool { return len(s.columns) == 0 }
-
-// SQL is " SET a = ?, b = ?"; a Set that is empty has none.
-func (s *Set) SQL() string { return " SET " + strings.Join(s.columns, ", ") }
-
-// Args are the arguments of SQL followed by more, those of the WHERE.
-func (s *Set) Args(more ...any) []any { return append(append([]any(nil), s.args...), more...) }

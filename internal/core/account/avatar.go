@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 )
 
 // SetAvatar writes down the name of a user's picture, "" for none, in the transaction of
 // ctx. It asks for no permission.
 func (s *Service) SetAvatar(ctx context.Context, id authz.UserID, name string) error {
-	if _, err := s.DB.Exec(ctx, "UPDATE users SET avatar = ?, updated_at = ? WHERE id = ?", name, db.At(s.Now()), id); err != nil {
-		return fmt.Errorf("set avatar of user: %w", err)
-	}
-	s.forget(ctx, id)
-	return nil
+	_, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+		row.Avatar = name
+		return nil
+	})
+	return errs.Wrap(err, "set avatar of user")
 }
 
 // WithPublicEmail gives the summary of the user who shows this address to everybody, nil

@@ -103,10 +103,15 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 			return fmt.Errorf("revoke token of bot: %w", err)
 		}
 	}
-	if _, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND user_type = ?", Blocked, s.Now(), id, Bot); err != nil {
+	_, err = s.change(ctx, id, func(_ context.Context, row *userRow) error {
+		if row.Type == Bot {
+			row.State = Blocked
+		}
+		return nil
+	})
+	if err != nil && !errs.Is(err, errs.NotFound) {
 		return fmt.Errorf("bar bot: %w", err)
 	}
-	s.forget(ctx, id)
 	return s.Jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }
 

@@ -13,8 +13,6 @@ import (
 // userRow is a user as the table has it, with what no read hands out.
 type userRow struct {
 	User
-	UsernameFold string `db:"username_fold"`
-	NameFold     string `db:"name_fold"`
 	PasswordHash string `db:"password_hash"` // "" allows no password
 }
 
@@ -90,7 +88,7 @@ func (s *Service) unique(ctx context.Context, look func(ctx context.Context) err
 // row makes the user of a valid input.
 func (s *Service) row(as authz.Actor, in *Input) *userRow {
 	set, now := s.Settings.Current(), db.At(s.Now())
-	row := &userRow{UsernameFold: db.Fold(in.Username), NameFold: db.Fold(in.Name)}
+	row := &userRow{}
 	row.User = User{
 		Username: in.Username, Name: in.Name, State: Active, Type: Human, Admin: in.Admin, CreatedAt: now,
 		Profile: Profile{

@@ -77,7 +77,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			return err
 		}
 		if u.Admin {
-			if err := s.notTheLast(ctx, u.ID); err != nil {
+			if err := s.notTheLast(ctx, u.ID); err != nil { // one who is blocked already as well
 				return err
 			}
 		}
@@ -88,13 +88,15 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 				return errs.New(errs.Conflict, "User cannot be removed while is the sole-owner of a group")
 			}
 		}
-		n, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND state <> ?", Blocked, s.Now(), u.ID, Blocked)
+		out, err := s.change(ctx, u.ID, func(_ context.Context, row *userRow) error {
+			row.State = Blocked
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		s.forget(ctx, u.ID)
-		if n > 0 {
-			if err := s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: u.State, To: Blocked, By: as}); err != nil {
+		if out.Any() {
+			if err := s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: out.Before.State, To: Blocked, By: as}); err != nil {
 				return err
 			}
 		}
@@ -106,7 +108,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})
 	})
 	if err != nil {
-		return fmt.Errorf("delete user: %w", err)
+		return errs.Wrap(err, "delete user")
 	}
 	return nil
 }

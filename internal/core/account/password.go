@@ -158,7 +158,13 @@ func (s *Service) countFailure(ctx context.Context, who attempt) error {
 }
 
 func (s *Service) clearFailures(ctx context.Context, id authz.UserID) error {
-	if _, err := s.DB.Exec(ctx, "UPDATE users SET failed_attempts = 0, locked_at = NULL WHERE id = ?", id); err != nil {
+	row := s.userAt(id)
+	row.Now = nil
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
+		u.FailedAttempts, u.LockedAt = 0, nil
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("clear failed sign-ons: %w", err)
 	}
 	return nil

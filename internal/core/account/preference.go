@@ -10,9 +10,9 @@ import (
 
 // Preferences are changes of what the actor likes; nil leaves alone.
 type Preferences struct {
-	FileByFile     *bool
-	ShowWhitespace *bool
-	PassIdentities *bool
+	FileByFile     *bool `db:"view_diffs_file_by_file"`
+	ShowWhitespace *bool `db:"show_whitespace_in_diffs"`
+	PassIdentities *bool `db:"pass_user_identities_to_ci_jwt"`
 }
 
 // Prefer changes the actor's own preferences and gives the account.
@@ -20,16 +20,11 @@ func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*U
 	if err := s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	set := &db.Set{}
-	put(set, "view_diffs_file_by_file", p.FileByFile)
-	put(set, "show_whitespace_in_diffs", p.ShowWhitespace)
-	put(set, "pass_user_identities_to_ci_jwt", p.PassIdentities)
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", as.UserID); err != nil || set.Empty() {
-			return err
-		}
-		_, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), as.UserID)...)
-		return err
+	row := s.userAt(as.UserID)
+	row.Now = nil
+	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
+		db.Assign(u, &p)
+		return as.UnmodifiedAt(u.UpdatedAt.Time)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change preferences: %w", err)

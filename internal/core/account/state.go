@@ -177,20 +177,19 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 	}
 	moved := false
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		if u.Admin && to != Active {
-			if err := s.notTheLast(ctx, u.ID); err != nil {
-				return err
+		out, err := s.change(ctx, u.ID, func(_ context.Context, row *userRow) error {
+			if slices.Contains(from, row.State) {
+				row.State = to
 			}
-		}
-		n, err := s.DB.Exec(ctx, "UPDATE users SET state = ?, updated_at = ? WHERE id = ? AND state = ?", to, s.Now(), u.ID, u.State)
-		if moved = n > 0; err != nil || !moved {
+			return nil
+		})
+		if moved = out.Any(); err != nil || !moved {
 			return err
 		}
-		s.forget(ctx, u.ID)
-		return s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: u.State, To: to, By: as})
+		return s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: out.After.Username, From: out.Before.State, To: to, By: as})
 	})
 	if err != nil {
-		return false, fmt.Errorf("change state of user: %w", err)
+		return false, errs.Wrap(err, "change state of user")
 	}
 	return moved, nil
 }

@@ -106,6 +106,10 @@ func (s *Service) SetStatus(ctx context.Context, as authz.Actor, c StatusChanges
 		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM user_statuses WHERE user_id = ?", as.UserID); err != nil {
 			return err
 		}
+		// The row of the user is there where that of the status is not yet.
+		if _, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(as.UserID)); err != nil {
+			return err
+		}
 		next, err := s.status(ctx, as.UserID)
 		if err != nil {
 			return err

@@ -12,31 +12,40 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Changes to an account; nil leaves alone.
+// Changes to an account; nil leaves alone. What has a tag is stored in its column.
 type Changes struct {
 	Email              *string // stays pending until it is confirmed, unless SkipReconfirmation
 	SkipReconfirmation bool
-	Username           *string
+	Username           *string `db:"username"`
 	Name               *string
 	Password           *string // somebody else's must be changed at the next sign-on, unless KeepPassword
 	KeepPassword       bool
 	PublicEmail        *string // an address of the user's own that is confirmed, or ""
 	CommitEmail        *string // the same, or PrivateCommitEmail
 
-	Admin          *bool
-	Auditor        *bool
-	External       *bool
-	PrivateProfile *bool
-	CanCreateGroup *bool
-	FileByFile     *bool
-	ProjectsLimit  *int64
-	ThemeID        *int64
-	ColorSchemeID  *int64
+	Admin          *bool  `db:"admin"`
+	Auditor        *bool  `db:"auditor"`
+	External       *bool  `db:"external"`
+	PrivateProfile *bool  `db:"private_profile"`
+	CanCreateGroup *bool  `db:"can_create_group"`
+	FileByFile     *bool  `db:"view_diffs_file_by_file"`
+	ProjectsLimit  *int64 `db:"projects_limit"`
+	ThemeID        *int64 `db:"theme_id"`
+	ColorSchemeID  *int64 `db:"color_scheme_id"`
 	RunnerMinutes  Limit
 	ExtraMinutes   Limit
 
-	Bio, Location, Skype, LinkedIn, Twitter, Discord   *string
-	WebsiteURL, Organization, JobTitle, Pronouns, Note *string
+	Bio          *string `db:"bio"`
+	Location     *string `db:"location"`
+	Skype        *string `db:"skype"`
+	LinkedIn     *string `db:"linkedin"`
+	Twitter      *string `db:"twitter"`
+	Discord      *string `db:"discord"`
+	WebsiteURL   *string `db:"website_url"`
+	Organization *string `db:"organization"`
+	JobTitle     *string `db:"job_title"`
+	Pronouns     *string `db:"pronouns"`
+	Note         *string `db:"note"`
 
 	Provider  string // with ExternUID: the account elsewhere, instead of the one there
 	ExternUID string
@@ -56,7 +65,6 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	if err != nil {
 		return nil, err
 	}
-	was := *u
 	addresses, err := s.addresses(ctx, id)
 	if err != nil {
 		return nil, err
@@ -68,61 +76,83 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	if err := s.checkChanges(&c, u, email, addresses); err != nil {
 		return nil, err
 	}
-	row := c.apply(u)
-	set := c.set(row)
+	hash := ""
 	if c.Password != nil {
-		hash, err := s.Hasher.Hash(ctx, *c.Password)
-		if err != nil {
+		if hash, err = s.Hasher.Hash(ctx, *c.Password); err != nil {
 			return nil, fmt.Errorf("hash password: %w", err)
 		}
-		set.Put("password_hash", hash)
-		set.Put("password_expired", as.UserID != id && !c.KeepPassword)
-		set.Put("failed_attempts", 0) // they were made at another password
-		set.Put("locked_at", nil)
 	}
-	if set.Empty() && email == "" && c.Provider == "" {
-		return u, as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id)
+	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, u) }, func() error {
+		return s.DB.InTx(ctx, func(ctx context.Context) error {
+			out, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+				if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
+					return err
+				}
+				c.apply(&row.User)
+				if c.Password != nil {
+					row.PasswordHash, row.PasswordExpired = hash, as.UserID != id && !c.KeepPassword
+					row.FailedAttempts, row.LockedAt = 0, nil // they were made at another password
+				}
+				if email != "" || c.Provider != "" {
+					row.UpdatedAt = db.At(s.Now())
+				}
+				return nil
+			})
+			if err != nil || !out.Any() && email == "" && c.Provider == "" {
+				return err
+			}
+			s.forget(ctx, id)
+			if email != "" {
+				if err := s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
+					return err
+				}
+			}
+			if c.Provider != "" {
+				if err := s.identify(ctx, id, c.Provider, c.ExternUID); err != nil {
+					return err
+				}
+			}
+			was, row := &out.Before, &out.After
+			return s.Bus.Publish(ctx, UserUpdated{
+				UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
+				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, By: as,
+			})
+		})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "update user")
 	}
-	set.Put("updated_at", s.Now())
-	write := func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", id); err != nil {
+	return s.load(ctx, "u.id = ?", id)
+}
+
+// userAt names the row of a user for db.Update.
+func (s *Service) userAt(id authz.UserID) db.Row { return db.Row{Table: "users", ID: id, Now: s.Now} }
+
+// change is db.Update for a user, which keeps the namespace and the cache in step, and an
+// administrator in office. A user who is gone is not found.
+func (s *Service) change(ctx context.Context, id authz.UserID, change func(ctx context.Context, row *userRow) error) (db.Change[userRow], error) {
+	out, err := db.Update(ctx, s.DB, s.userAt(id), func(ctx context.Context, row *userRow) error {
+		was := row.User
+		if err := change(ctx, row); err != nil {
 			return err
 		}
-		if was.Admin && !row.Admin {
+		if was.Admin && (!row.Admin || was.State != row.State && row.State != Active) {
 			if err := s.notTheLast(ctx, id); err != nil {
 				return err
 			}
 		}
-		if _, err := s.DB.Exec(ctx, "UPDATE users"+set.SQL()+" WHERE id = ?", append(set.Args(), id)...); err != nil {
-			return err
-		}
 		if row.NamespaceID != nil && (row.Username != was.Username || row.Name != was.Name) {
-			if err := s.Places.Rename(ctx, *row.NamespaceID, row.Username, row.Name); err != nil {
-				return err
-			}
+			return s.Places.Rename(ctx, *row.NamespaceID, row.Username, row.Name)
 		}
-		if email != "" {
-			if err := s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
-				return err
-			}
-		}
-		if c.Provider != "" {
-			if err := s.identify(ctx, id, c.Provider, c.ExternUID); err != nil {
-				return err
-			}
-		}
+		return nil
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return out, errs.Missing("User")
+	}
+	if err == nil && out.Any() {
 		s.forget(ctx, id)
-		return s.Bus.Publish(ctx, UserUpdated{
-			UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
-			Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, By: as,
-		})
 	}
-	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, &was) },
-		func() error { return s.DB.InTx(ctx, write) })
-	if err != nil {
-		return nil, fmt.Errorf("update user: %w", err)
-	}
-	return s.load(ctx, "u.id = ?", id)
+	return out, err
 }
 
 func (s *Service) addresses(ctx context.Context, id authz.UserID) ([]emailRow, error) {
@@ -199,78 +229,24 @@ func (s *Service) checkChanges(c *Changes, u *User, email string, own []emailRow
 	return f.Err()
 }
 
-// apply gives the user as it will be, as far as others need to know it.
-func (c *Changes) apply(u *User) *User {
-	next := *u
+// apply sets what the changes hold, but for the address and the password.
+func (c *Changes) apply(u *User) {
+	db.Assign(u, c)
 	if c.Name != nil {
-		next.Name = strings.TrimSpace(*c.Name)
+		u.Name = strings.TrimSpace(*c.Name)
 	}
-	next.Username = or(c.Username, u.Username)
-	next.Admin = or(c.Admin, u.Admin)
-	return &next
-}
-
-// set gives the columns that change.
-func (c *Changes) set(next *User) *db.Set {
-	set := &db.Set{}
-	if c.Username != nil {
-		set.Put("username", next.Username)
-		set.Put("username_fold", db.Fold(next.Username))
+	if c.PublicEmail != nil {
+		u.PublicEmail = strings.ToLower(*c.PublicEmail)
 	}
-	if c.Name != nil {
-		set.Put("name", next.Name)
-		set.Put("name_fold", db.Fold(next.Name))
+	if c.CommitEmail != nil {
+		u.CommitEmail = strings.ToLower(*c.CommitEmail)
 	}
-	put(set, "public_email", lowered(c.PublicEmail))
-	put(set, "commit_email", lowered(c.CommitEmail))
-	put(set, "admin", c.Admin)
-	put(set, "auditor", c.Auditor)
-	put(set, "external", c.External)
-	put(set, "private_profile", c.PrivateProfile)
-	put(set, "can_create_group", c.CanCreateGroup)
-	put(set, "view_diffs_file_by_file", c.FileByFile)
-	put(set, "projects_limit", c.ProjectsLimit)
-	put(set, "theme_id", c.ThemeID)
-	put(set, "color_scheme_id", c.ColorSchemeID)
 	if c.RunnerMinutes.Set {
-		set.Put("shared_runners_minutes_limit", c.RunnerMinutes.Value)
+		u.RunnerMinutes = c.RunnerMinutes.Value
 	}
 	if c.ExtraMinutes.Set {
-		set.Put("extra_shared_runners_minutes_limit", c.ExtraMinutes.Value)
+		u.ExtraMinutes = c.ExtraMinutes.Value
 	}
-	for _, text := range []struct {
-		column string
-		value  *string
-	}{
-		{"bio", c.Bio},
-		{"location", c.Location},
-		{"skype", c.Skype},
-		{"linkedin", c.LinkedIn},
-		{"twitter", c.Twitter},
-		{"discord", c.Discord},
-		{"website_url", c.WebsiteURL},
-		{"organization", c.Organization},
-		{"job_title", c.JobTitle},
-		{"pronouns", c.Pronouns},
-		{"note", c.Note},
-	} {
-		put(set, text.column, text.value)
-	}
-	return set
-}
-
-func put[T any](set *db.Set, column string, value *T) {
-	if value != nil {
-		set.Put(column, *value)
-	}
-}
-
-func lowered(s *string) *string {
-	if s == nil {
-		return nil
-	}
-	low := strings.ToLower(*s)
-	return &low
 }
 
 // readdress makes an address the primary one: at once where it is confirmed already or

@@ -41,8 +41,8 @@ const PrivateCommitEmail = "_private"
 // single reads and List fill all of it.
 type User struct {
 	ID          authz.UserID `db:"id"`
-	Username    string       `db:"username"`
-	Name        string       `db:"name"`
+	Username    string       `db:"username" fold:"username_fold"`
+	Name        string       `db:"name" fold:"name_fold"`
 	State       State        `db:"state"`
 	Type        Type         `db:"user_type"`
 	Admin       bool         `db:"admin"`
