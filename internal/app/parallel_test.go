@@ -17,6 +17,7 @@ type twice struct {
 	name string
 	path string // of its PUT
 	read string // of its GET, where that is another
+	verb string // where it is not PUT
 	a, b func(i int) map[string]any
 	more map[string]any // what the PUT needs besides
 }
@@ -68,6 +69,10 @@ func TestUpdate_pairs(t *testing.T) {
 func (s *server) both(t *testing.T, tt twice, i int) {
 	t.Helper()
 	want := map[string]any{}
+	verb := http.MethodPut
+	if tt.verb != "" {
+		verb = tt.verb
+	}
 	var wg sync.WaitGroup
 	for _, body := range []map[string]any{tt.a(i), tt.b(i)} {
 		for key, value := range body {
@@ -77,8 +82,8 @@ func (s *server) both(t *testing.T, tt twice, i int) {
 			body[key] = value
 		}
 		wg.Go(func() {
-			if w := s.send(t.Context(), request{as: "admin", method: http.MethodPut, path: tt.path, body: body}); w.Code != http.StatusOK {
-				t.Errorf("PUT %s %v: got %d %s", tt.path, body, w.Code, w.Body)
+			if w := s.send(t.Context(), request{as: "admin", method: verb, path: tt.path, body: body}); w.Code != http.StatusOK {
+				t.Errorf("%s %s %v: got %d %s", verb, tt.path, body, w.Code, w.Body)
 			}
 		})
 	}
@@ -146,6 +151,7 @@ func (s *server) subjects() []twice {
 		{name: "user", path: user, a: text("bio", "bio %d"), b: text("location", "place %d")},
 		{name: "name of a user", path: user, a: text("name", "Name %d"), b: toggle("external")},
 		{name: "preferences", path: "/user/preferences", a: toggle("view_diffs_file_by_file"), b: toggle("show_whitespace_in_diffs")},
+		{name: "status", path: "/user/status", verb: http.MethodPatch, a: text("message", "words %d"), b: word("emoji", "tea", "coffee")},
 		{name: "settings", path: "/application/settings", a: text("default_branch_name", "branch%d"), b: word("default_projects_limit", 100, 200)},
 	}
 }
