@@ -23,18 +23,18 @@ import (
 // transports builds what speaks to the outside.
 func (a *App) transports() error {
 	server := &rest.Server{
-		Services: a.core, BaseURL: a.baseURL, SSH: a.sshAddress(), Revision: a.build.Revision, Now: a.now,
+		Services: a.core, Revision: a.build.Revision, Now: a.now,
 	}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone, Limits: a.core.Limits,
 		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
 		Log:     a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
-	git := githttp.New(githttp.Deps{Services: a.core, Log: a.log, BaseURL: a.baseURL})
+	git := githttp.New(githttp.Deps{Services: a.core, Log: a.log})
 	if err := a.overSSH(); err != nil {
 		return err
 	}
-	pages := web.New(web.Deps{Services: a.core, Authenticate: a.signIn, Log: a.log, BaseURL: a.baseURL})
+	pages := web.New(web.Deps{Services: a.core, Authenticate: a.signIn, Log: a.log})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see patiently); headers may not.
@@ -53,7 +53,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Services: a.core, Log: a.log, BaseURL: a.baseURL, HostKeys: a.config.Data, Address: a.sshAddress(), Busy: a.idle.busy,
+		Services: a.core, Log: a.log, HostKeys: a.config.Data, Busy: a.idle.busy,
 	})
 	if err != nil {
 		return fmt.Errorf("start git over SSH: %w", err)

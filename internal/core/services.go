@@ -48,6 +48,7 @@ import (
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/upload"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what Services are made of. All of it is required unless a field says otherwise.
@@ -63,7 +64,8 @@ type Deps struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	BaseURL   string // external URL without a trailing slash
+	BaseURL   string // external URL
+	SSH       string // host and port of git over SSH as clients see it; "" where it is off
 	Fetches   repo.FetchLimits
 	MaxImport int64 // bytes that one import may bring, and its large files as much again
 
@@ -75,6 +77,7 @@ type Deps struct {
 
 // Services are the subjects of the product. Transports call them and nothing else.
 type Services struct {
+	URLs     *weburl.Site
 	Policy   *authz.Policy
 	Settings *setting.Store
 	Instance *setting.Service
@@ -114,7 +117,7 @@ type Services struct {
 // New builds all services from what depends on nothing upwards. A dependency that is
 // missing is an error that names it.
 func New(d Deps) (*Services, error) {
-	host, err := url.Parse(d.BaseURL)
+	base, err := url.Parse(d.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("external URL %q: %w", d.BaseURL, err)
 	}
@@ -123,12 +126,12 @@ func New(d Deps) (*Services, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	s := &Services{Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now)}
+	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now)}
 	if d.RateLimits {
 		s.Limits = limit.New(s.Settings, d.Now, d.Refused)
 	}
-	s.people(&c, d, host.Hostname())
-	s.code(&c, d, host.Hostname())
+	s.people(&c, d)
+	s.code(&c, d)
 	s.planning(&c, d)
 	s.reactions(&c, d)
 	s.connect(&c)
@@ -136,7 +139,7 @@ func New(d Deps) (*Services, error) {
 }
 
 // people builds accounts, keys and groups.
-func (s *Services) people(c *check, d Deps, host string) {
+func (s *Services) people(c *check, d Deps) {
 	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
@@ -144,7 +147,7 @@ func (s *Services) people(c *check, d Deps, host string) {
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Jobs: d.Jobs,
-		Hasher: secret.NewHasher(), Now: d.Now, Log: d.Log, Host: host, BaseURL: d.BaseURL,
+		Hasher: secret.NewHasher(), Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
@@ -156,7 +159,7 @@ func (s *Services) people(c *check, d Deps, host string) {
 }
 
 // code builds projects and their repositories.
-func (s *Services) code(c *check, d Deps, host string) {
+func (s *Services) code(c *check, d Deps) {
 	outbound := &safehttp.Dialer{Rules: func() safehttp.Rules {
 		set := s.Settings.Current()
 		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
@@ -186,12 +189,12 @@ func (s *Services) code(c *check, d Deps, host string) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
 		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
 		Jobs: d.Jobs, PushRules: s.PushRules, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
-		Log: d.Log, Now: d.Now, BaseURL: d.BaseURL,
+		Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Signatures = signature.New(need(c, signature.Deps{
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,
 	}))
-	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: host, Tip: s.Repos.Tip}))
+	s.Badges = badge.New(need(c, badge.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now, Host: s.URLs.Host(), Tip: s.Repos.Tip}))
 	s.Checks = ci.New(need(c, ci.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Repos: s.Repos, Now: d.Now}))
 }
 
@@ -201,7 +204,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Now: d.Now}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos,
-		Labels: s.Labels, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, BaseURL: d.BaseURL,
+		Labels: s.Labels, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,

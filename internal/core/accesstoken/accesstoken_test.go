@@ -3,6 +3,7 @@ package accesstoken_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // fixture is the service on one database, with a clock that stands still.
@@ -43,7 +45,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		spaces := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: now})
 		f.spaces, f.policy, f.settings = spaces, policy, settings
 		f.users = account.New(account.Deps{
-			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, Host: "example.com",
+			DB: d, Policy: policy, Bus: bus, Settings: settings, Places: spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 			Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 				f.queue = append(f.queue, args)
 				return nil

@@ -41,7 +41,7 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, in BotInput) (*
 	}
 	none, no := int64(0), false
 	user := Input{Username: in.Prefix + hex.EncodeToString(random), Name: in.Name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
-	user.Email = user.Username + "@noreply." + s.Host
+	user.Email = user.Username + "@noreply." + s.URLs.Host()
 	row := s.row(as, &user)
 	row.Type = Bot
 	t := s.token(in.Kind, 0, in.Name, in.Scopes)

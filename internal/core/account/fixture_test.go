@@ -3,6 +3,7 @@ package account_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 const rootToken = "a-token-for-root-of-tests"
@@ -48,7 +50,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
 	h.Service = account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
-		Places: h.places, Host: "tenon.example", BaseURL: "https://tenon.example",
+		Places: h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
 	if made, err := h.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: rootToken}); err != nil || !made {
 		t.Fatalf("EnsureRoot: got %v, %v, want true", made, err)

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // Places makes and renames the namespace that belongs to a person.
@@ -40,8 +41,7 @@ type Deps struct {
 	Now      func() time.Time
 	Log      *slog.Logger // nil discards
 
-	Host    string // host name of the external URL: private addresses end in users.noreply.<host>
-	BaseURL string // external URL without a slash at the end
+	URLs *weburl.Site // private addresses end in users.noreply.<its host>
 
 	Jobs job.Enqueuer
 
@@ -81,7 +81,7 @@ func (s *Service) CommitHost() string {
 	if name := s.Settings.Current().CommitEmailHostname; name != nil && *name != "" {
 		return *name
 	}
-	return "users.noreply." + s.Host
+	return "users.noreply." + s.URLs.Host()
 }
 
 // Find gives a user with the whole profile. The actor must be signed in; which fields

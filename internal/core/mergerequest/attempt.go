@@ -64,7 +64,7 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	a.merger, a.author = signatures[as.UserID], signatures[m.AuthorID]
 	a.messages = messageData{
-		request: m, issues: closes, path: p.FullPath, url: s.baseURL + "/" + p.FullPath + "/-/merge_requests/" + decimal(int64(m.IID)),
+		request: m, issues: closes, path: p.FullPath, url: s.urls.MergeRequest(p.FullPath, int64(m.IID)),
 		author: a.author, merger: a.merger, commits: commits,
 	}
 	for _, r := range m.Reviewers {

@@ -3,7 +3,6 @@ package mergerequest
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -40,14 +39,12 @@ func (s *Service) PushHint(ctx context.Context, as authz.Actor, p *project.Proje
 		open[r.Branch] = r
 	}
 	var out strings.Builder
-	base := s.baseURL + "/" + p.FullPath + "/-/merge_requests/"
 	for _, branch := range branches {
 		if r, ok := open[branch]; ok {
-			fmt.Fprintf(&out, "\nView merge request for %s:\n  %s/%s/-/merge_requests/%d\n", branch, s.baseURL, r.Path, r.IID)
+			fmt.Fprintf(&out, "\nView merge request for %s:\n  %s\n", branch, s.urls.MergeRequest(r.Path, int64(r.IID)))
 			continue
 		}
-		query := url.Values{"merge_request[source_branch]": {branch}}
-		fmt.Fprintf(&out, "\nTo create a merge request for %s, visit:\n  %snew?%s\n", branch, base, query.Encode())
+		fmt.Fprintf(&out, "\nTo create a merge request for %s, visit:\n  %s\n", branch, s.urls.NewMergeRequest(p.FullPath, branch))
 	}
 	out.WriteString("\n")
 	return out.String(), nil

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // Deps are what the service is built on.
@@ -29,7 +30,7 @@ type Deps struct {
 	Jobs     job.Enqueuer
 	Log      *slog.Logger
 	Now      func() time.Time
-	BaseURL  string // without a trailing slash; stands in commit messages
+	URLs     *weburl.Site // stands in commit messages
 }
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.
@@ -44,7 +45,7 @@ type Service struct {
 	settings *setting.Store
 	log      *slog.Logger
 	now      func() time.Time
-	baseURL  string
+	urls     *weburl.Site
 	columns  string // of MergeRequest, under the alias m
 	jobs     job.Enqueuer
 
@@ -56,7 +57,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos,
-		labels: d.Labels, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, baseURL: d.BaseURL,
+		labels: d.Labels, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	for i := range s.lanes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // world is a project with a repository, and people of every role.
@@ -55,16 +57,16 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, git.Close()) })
 	w.engine = git
 	settings := setting.New(d, w.Now)
-	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test"})
+	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, "")})
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
-		Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 	})
 	w.deps = mergerequest.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Repos: w.repos,
 		Labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
-		BaseURL: "http://tenon.test",
+		URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return w.jobs.Enqueue(ctx, args, options...)
 		}),

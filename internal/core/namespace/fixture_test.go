@@ -3,6 +3,7 @@ package namespace_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // fixture is the service on one database, with a clock that stands still.
@@ -37,7 +39,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f.policy, f.settings = authz.New(d, now), setting.New(d, now)
 		f.Service = namespace.New(namespace.Deps{DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
-			DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, Host: "example.com",
+			DB: d, Policy: f.policy, Bus: f.bus, Settings: f.settings, Places: f.Service, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})
 		f.admin = authz.System()
 		fn(t, f)

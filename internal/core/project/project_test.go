@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // fixture is the service on one database, with a clock that stands still.
@@ -54,7 +56,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 		f.settings = setting.New(d, now)
 		f.spaces = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Now: now})
 		f.accounts = account.New(account.Deps{
-			DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, Host: "example.com",
+			DB: d, Policy: policy, Bus: f.bus, Settings: f.settings, Places: f.spaces, Now: now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "example.com"}, ""),
 		})
 		f.Service = project.New(project.Deps{
 			DB: d, Policy: policy, Bus: f.bus, Namespaces: f.spaces, Settings: f.settings, Now: now,

@@ -224,8 +224,8 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 		return nil
 	}
 	return refuse(c.Ref, fmt.Sprintf("A default branch (e.g. %s) does not yet exist for %s\n"+
-		"Ask a project Owner or Maintainer to create a default branch:\n\n  %s/%s/-/project_members",
-		s.settings.Current().Branch(), p.FullPath, s.baseURL, p.FullPath))
+		"Ask a project Owner or Maintainer to create a default branch:\n\n  %s",
+		s.settings.Current().Branch(), p.FullPath, s.urls.ProjectMembers(p.FullPath)))
 }
 
 func (j *judge) tag(ctx context.Context, c RefChange) error {

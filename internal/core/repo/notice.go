@@ -13,7 +13,7 @@ import (
 func (s *Service) CreatedNotice(p *project.Project, remote string) []string {
 	return []string{
 		"", "The private project " + p.FullPath + " was successfully created.", "", "To configure the remote, run:",
-		"  git remote add origin " + remote, "", "To view the project, visit:", "  " + s.baseURL + "/" + p.FullPath, "",
+		"  git remote add origin " + remote, "", "To view the project, visit:", "  " + s.urls.Project(p.FullPath), "",
 	}
 }
 

@@ -34,6 +34,7 @@ import (
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // Deps are what the service is built on.
@@ -59,9 +60,9 @@ type Deps struct {
 	MaxImport int64             // bytes that one import may bring, and its large files as much again
 	Imports   ImportLimits
 
-	Log     *slog.Logger
-	Now     func() time.Time
-	BaseURL string // without a trailing slash
+	Log  *slog.Logger
+	Now  func() time.Time
+	URLs *weburl.Site
 
 	ArchiveLarge int64 // bytes of large objects that any archive may hold, however small the project; 0 is 1 GiB
 }
@@ -85,7 +86,7 @@ type Service struct {
 	streams  *gate
 	log      *slog.Logger
 	now      func() time.Time
-	baseURL  string
+	urls     *weburl.Site
 
 	archiveLarge int64
 
@@ -158,7 +159,7 @@ func New(d Deps) *Service {
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, quota: d.Quota, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
-		log: d.Log, now: d.Now, baseURL: d.BaseURL, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
+		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"testing"
 
 	"tenon/internal/base/blob"
@@ -25,6 +26,7 @@ import (
 	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // world is a private project with a repository and people of every role.
@@ -71,7 +73,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	settings := setting.New(d, w.Now)
 	w.settings = settings
 	accounts := account.New(account.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
 	objects, err := blob.Open(t.TempDir())
 	check(t, err)
@@ -85,7 +87,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.deps = repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large, Quota: limits,
-		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		ArchiveLarge: archiveLarge,
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return w.enqueue(ctx, args, options...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/weburl"
 )
 
 // world is a project with a repository beside which there is a work tree, and people.
@@ -60,11 +62,11 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	t.Cleanup(func() { check(t, archives.Close()) })
 	settings := setting.New(d, w.Now)
 	accounts := account.New(account.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, Host: "tenon.test", BaseURL: "http://tenon.test",
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
 	repos := repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
-		Archives: archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, BaseURL: "http://tenon.test",
+		Archives: archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
 	w.ssh = sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	w.pgp = gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})

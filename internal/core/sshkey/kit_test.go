@@ -10,6 +10,7 @@ import (
 	"crypto/rsa"
 	"errors"
 	"math/big"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/weburl"
 )
 
 // house is a service over a fresh database with an administrator.
@@ -49,7 +51,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
-		Host:   "tenon.example", BaseURL: "https://tenon.example",
+		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
 	const token = "a-token-for-root-of-tests"
 	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: token}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/weburl"
 )
 
 // RequestCreated tells whom a new merge request was made for.
@@ -122,8 +123,8 @@ func Commits(e mergerequest.NewVersion) string {
 	}
 	out.WriteString("</ul>")
 	if e.VersionID != 0 {
-		fmt.Fprintf(&out, "\n\n[Compare with previous version](/%s/-/merge_requests/%d/diffs?diff_id=%d&start_sha=%s)",
-			e.ProjectPath, e.IID, e.VersionID, e.OldSHA)
+		fmt.Fprintf(&out, "\n\n[Compare with previous version](%s)",
+			(&weburl.Site{}).MergeRequestDiff(e.ProjectPath, int64(e.IID), int64(e.VersionID), e.OldSHA))
 	}
 	return out.String()
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tenon/internal/core/weburl"
 )
 
 // MediaKind says how a text shows a file.
@@ -50,7 +52,7 @@ func (u *Upload) Markdown() string {
 }
 
 // URL is the file's address within its place.
-func (u *Upload) URL() string { return "/uploads/" + u.Secret + "/" + u.Name }
+func (u *Upload) URL() string { return weburl.Upload(u.Secret, u.Name) }
 
 // shown are the types of content that a browser may show in its place. All of them are
 // told by the content itself, and none can hold a script.

@@ -23,8 +23,7 @@ import (
 // Deps are what the handler is built on.
 type Deps struct {
 	*core.Services
-	Log     *slog.Logger
-	BaseURL string // without a trailing slash
+	Log *slog.Logger
 }
 
 // Handler answers requests that Match accepts.
@@ -88,7 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Pragma", "no-cache")
 	w.Header().Set("Expires", "Fri, 01 Jan 1980 00:00:00 GMT")
 	if t.bare {
-		h.redirect(w, r, "/"+t.project+".git/"+t.service)
+		h.redirect(w, r, h.URLs.Service(t.project, t.service))
 		return
 	}
 	service, ok := wanted(w, r, t)
@@ -143,7 +142,7 @@ func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor
 }
 
 // remote is where a project is reached over HTTP.
-func (h *Handler) remote(p *project.Project) string { return h.BaseURL + "/" + p.FullPath + ".git" }
+func (h *Handler) remote(p *project.Project) string { return h.URLs.HTTPRepository(p.FullPath) }
 
 // wanted gives the service that a request is about and refuses what is not git's smart
 // protocol.
@@ -228,8 +227,8 @@ func (h *Handler) challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="GitLab"`)
 	plain(w, http.StatusUnauthorized, "HTTP Basic: Access denied. If a password was provided for Git authentication, "+
 		"the password was incorrect or you're required to use a token instead of a password. If a token was provided, "+
-		"it was either incorrect, expired, or improperly scoped. See "+h.BaseURL+
-		"/help/topics/git/troubleshooting_git.md#error-on-git-fetch-http-basic-access-denied")
+		"it was either incorrect, expired, or improperly scoped. See "+
+		h.URLs.Help("topics/git/troubleshooting_git.md#error-on-git-fetch-http-basic-access-denied"))
 }
 
 // refuseProject answers for a project that the caller does not find: nobody signed in is
@@ -238,7 +237,7 @@ func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target
 	moved, was := errors.AsType[*project.Moved](err)
 	switch {
 	case was:
-		h.redirect(w, r, "/"+moved.Path+".git/"+t.service)
+		h.redirect(w, r, h.URLs.Service(moved.Path, t.service))
 	case errs.Is(err, errs.Forbidden):
 		h.refuse(w, r, as, err)
 	case !errs.Is(err, errs.NotFound):
@@ -250,8 +249,7 @@ func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target
 	}
 }
 
-func (h *Handler) redirect(w http.ResponseWriter, r *http.Request, path string) {
-	to := h.BaseURL + path
+func (h *Handler) redirect(w http.ResponseWriter, r *http.Request, to string) {
 	if r.URL.RawQuery != "" {
 		to += "?" + r.URL.RawQuery
 	}

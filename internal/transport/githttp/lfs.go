@@ -346,5 +346,5 @@ func lfsNames(users map[authz.UserID]*account.User, id authz.UserID) *lfsOwner {
 
 // href is the address of something of the project.
 func (x *lfsExchange) href(format string, args ...any) string {
-	return x.BaseURL + "/" + x.p.FullPath + ".git/" + fmt.Sprintf(format, args...)
+	return x.URLs.Service(x.p.FullPath, fmt.Sprintf(format, args...))
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/weburl"
 )
 
 // world is a server that greets, with people who have keys.
@@ -42,7 +44,7 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: time.Now,
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: time.Now}),
-		Host:   "tenon.example", BaseURL: "https://tenon.example",
+		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
 	deps := Deps{
 		Services: &core.Services{

@@ -124,7 +124,7 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 	if p, err = x.Projects.FindByID(ctx, as, moved.ID); err != nil {
 		return nil, err //nolint:wrapcheck // the sentence stands
 	}
-	x.tell(repo.MovedNotice(at, p, repo.SSHURL(x.Address, p.FullPath))...)
+	x.tell(repo.MovedNotice(at, p, x.URLs.SSHRepository(p.FullPath))...)
 	return p, nil
 }
 
@@ -140,7 +140,7 @@ func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*pr
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the sentence stands
 	}
-	x.tell(x.Repos.CreatedNotice(p, repo.SSHURL(x.Address, p.FullPath))...)
+	x.tell(x.Repos.CreatedNotice(p, x.URLs.SSHRepository(p.FullPath))...)
 	return p, nil
 }
 

@@ -22,11 +22,9 @@ import (
 // Deps are what the server is built on.
 type Deps struct {
 	*core.Services
-	Log     *slog.Logger
-	BaseURL string // of HTTP, where large objects are; without a trailing slash
+	Log *slog.Logger
 
 	HostKeys string               // folder of the host keys, which are made where they are missing
-	Address  string               // host:port as clients see it
 	Busy     func() (done func()) // told of every command; may be nil
 
 	Connections int // at a time in all; 0 is 1024

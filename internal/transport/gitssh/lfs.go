@@ -37,7 +37,7 @@ func (x *exchange) lfs(ctx context.Context, as authz.Actor, path string, op lfs.
 		Href      string            `json:"href"`
 		Header    map[string]string `json:"header"`
 		ExpiresIn int               `json:"expires_in"`
-	}{x.BaseURL + "/" + p.FullPath + ".git/info/lfs", map[string]string{"Authorization": "Bearer " + token}, int(lfs.TokenLife / time.Second)}
+	}{x.URLs.Service(p.FullPath, "info/lfs"), map[string]string{"Authorization": "Bearer " + token}, int(lfs.TokenLife / time.Second)}
 	if err := json.NewEncoder(x.channel).Encode(answer); err != nil {
 		return failed
 	}

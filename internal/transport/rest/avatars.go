@@ -2,19 +2,16 @@ package rest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -115,8 +112,7 @@ func (s *Server) gravatar(email string, size int) *string {
 	if email == "" || !s.Settings.Current().GravatarEnabled {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
-	address := "https://www.gravatar.com/avatar/" + hex.EncodeToString(sum[:]) + "?s=" + strconv.Itoa(size) + "&d=identicon"
+	address := weburl.Gravatar(email, size)
 	return &address
 }
 

@@ -128,9 +128,9 @@ func (s *Server) seats(ctx context.Context, as authz.Actor, p billableMemberPara
 	}
 	items := make([]seatEntity, len(list.Items))
 	for i, seat := range list.Items {
-		url := s.BaseURL + "/" + seat.FullPath + "/-/project_members"
+		url := s.URLs.ProjectMembers(seat.FullPath)
 		if seat.Group {
-			url = s.BaseURL + "/groups/" + seat.FullPath + "/-/group_members"
+			url = s.URLs.GroupMembers(seat.FullPath)
 		}
 		items[i] = seatEntity{
 			ID: seat.ID, SourceID: seat.SourceID, SourceName: seat.FullName, MembersURL: url, CreatedAt: api.Time(seat.CreatedAt.Time),

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -40,7 +39,7 @@ func (s *Server) branchEntity(p *project.Project, b *repo.Branch) branchEntity {
 	return branchEntity{
 		Name: b.Name, Commit: s.commitEntity(p, b.Tip), Merged: b.Merged, Protected: b.Protected,
 		DevelopersCanPush: b.DevelopersCanPush, DevelopersCanMerge: b.DevelopersCanMerge, CanPush: b.CanPush,
-		Default: b.Default, WebURL: s.BaseURL + "/" + p.FullPath + "/-/tree/" + (&url.URL{Path: b.Name}).EscapedPath(),
+		Default: b.Default, WebURL: s.URLs.Tree(p.FullPath, b.Name),
 	}
 }
 

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"fmt"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -39,7 +38,7 @@ func (s *Server) pipeline(p *project.Project, of *ci.Pipeline) *pipelineEntity {
 	return &pipelineEntity{
 		ID: of.ID, IID: of.IID, ProjectID: of.ProjectID, SHA: of.SHA, Ref: of.Ref, Status: of.State, Source: of.Source,
 		CreatedAt: api.Time(of.CreatedAt.Time), UpdatedAt: api.Time(of.UpdatedAt.Time),
-		WebURL: fmt.Sprintf("%s/%s/-/pipelines/%d", s.BaseURL, p.FullPath, of.ID),
+		WebURL: s.URLs.Pipeline(p.FullPath, int64(of.ID)),
 	}
 }
 

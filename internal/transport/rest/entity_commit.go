@@ -53,7 +53,7 @@ func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity
 		AuthorName: c.Author.Name, AuthorEmail: c.Author.Email, AuthoredDate: api.CommitTime(c.Author.When),
 		CommitterName: c.Committer.Name, CommitterEmail: c.Committer.Email, CommittedDate: api.CommitTime(c.Committer.When),
 		Trailers: map[string]string{}, ExtendedTrailers: map[string][]string{},
-		WebURL: s.BaseURL + "/" + p.FullPath + "/-/commit/" + c.ID.String(),
+		WebURL: s.URLs.Commit(p.FullPath, c.ID.String()),
 	}
 	for i, id := range c.Parents {
 		e.ParentIDs[i] = id.String()

@@ -136,7 +136,7 @@ type groupView struct {
 func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribute) groupEntity {
 	set := g.Settings()
 	e := groupEntity{
-		ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, Path: g.Path, Description: g.Description,
+		ID: g.ID, WebURL: s.URLs.Group(g.FullPath), Name: g.Name, Path: g.Path, Description: g.Description,
 		Visibility: g.Visibility.String(), ShareWithGroupLock: g.ShareWithGroupLock, RequireTwoFactor: g.RequireTwoFactor,
 		TwoFactorGracePeriod: g.TwoFactorGracePeriod, ProjectCreationLevel: g.ProjectCreationLevel,
 		AutoDevopsEnabled: g.AutoDevopsEnabled, SubgroupCreationLevel: g.SubgroupCreationLevel, EmailsDisabled: !g.EmailsEnabled,

@@ -159,9 +159,10 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 	if i.Description != nil {
 		e.tasks(*i.Description)
 	}
-	at := s.BaseURL + api.Prefix + "/projects/" + strconv.FormatInt(int64(p.ID), 10)
-	self := at + "/issues/" + strconv.FormatInt(int64(i.IID), 10)
-	e.Links = issueLinks{Self: self, Notes: self + "/notes", AwardEmoji: self + "/award_emoji", Project: at}
+	link := func(parts ...string) string {
+		return s.URLs.ProjectAPI(int64(p.ID), append([]string{"issues", strconv.FormatInt(int64(i.IID), 10)}, parts...)...)
+	}
+	e.Links = issueLinks{Self: link(), Notes: link("notes"), AwardEmoji: link("award_emoji"), Project: s.URLs.ProjectAPI(int64(p.ID))}
 	return e
 }
 
@@ -185,11 +186,10 @@ func (e *issueEntity) tasks(description string) {
 
 // issueURL is the page of an issue; tasks have pages of their own.
 func (s *Server) issueURL(p *project.Project, i *issue.Issue) string {
-	kind := "/-/issues/"
 	if i.Type == issue.Task {
-		kind = "/-/work_items/"
+		return s.URLs.WorkItem(p.FullPath, int64(i.IID))
 	}
-	return s.BaseURL + "/" + p.FullPath + kind + strconv.FormatInt(int64(i.IID), 10)
+	return s.URLs.Issue(p.FullPath, int64(i.IID))
 }
 
 // references gives the forms of a reference such as "#1": short, as seen from the

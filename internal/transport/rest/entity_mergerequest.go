@@ -179,7 +179,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), SHA: present(m.HeadSHA),
 		MergeCommitSHA: m.MergeCommitSHA, SquashCommitSHA: m.SquashCommitSHA, DiscussionLocked: m.DiscussionLocked,
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),
-		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: s.requestURL(p, m),
+		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		Squash: m.Squash, SquashOnMerge: m.SquashOnMerge(p), HasConflicts: m.Status == mergerequest.CannotBeMerged,
 		DiscussionsResolved: true, ApprovalsBeforeMerge: m.ApprovalsBeforeMerge,
 	}
@@ -224,7 +224,7 @@ func (s *Server) simpleRequests(v requestView, list []*mergerequest.MergeRequest
 		if p := v.projects[m.ProjectID]; p != nil {
 			out = append(out, simpleMergeRequest{
 				ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
-				CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time), WebURL: s.requestURL(p, m),
+				CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 			})
 		}
 	}
@@ -269,10 +269,6 @@ func filesCount(n int64) string {
 		return strconv.Itoa(mergerequest.MaxChanges) + "+"
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-func (s *Server) requestURL(p *project.Project, m *mergerequest.MergeRequest) string {
-	return s.BaseURL + "/" + p.FullPath + "/-/merge_requests/" + strconv.FormatInt(int64(m.IID), 10)
 }
 
 // present gives a text, nil where it is empty.

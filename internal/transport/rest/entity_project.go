@@ -1,18 +1,13 @@
 package rest
 
 import (
-	"cmp"
 	"context"
-	"net/url"
-	"strconv"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/avatar"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -247,8 +242,8 @@ func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Pr
 	e := &projectBasic{
 		ID: p.ID, Description: p.Description, Name: p.Name, NameWithNamespace: p.FullName, Path: p.Path,
 		PathWithNamespace: p.FullPath, CreatedAt: api.Time(p.CreatedAt.Time), DefaultBranch: s.defaultBranch(p),
-		TagList: topics, Topics: topics, SSHURL: s.sshURL(p.FullPath), HTTPURL: s.BaseURL + "/" + p.FullPath + ".git",
-		WebURL: s.BaseURL + "/" + p.FullPath, AvatarURL: s.upload("project", int64(p.ID), p.Avatar), StarCount: p.StarCount,
+		TagList: topics, Topics: topics, SSHURL: s.URLs.SSHRepository(p.FullPath), HTTPURL: s.URLs.HTTPRepository(p.FullPath),
+		WebURL: s.URLs.Project(p.FullPath), AvatarURL: s.upload("project", int64(p.ID), p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: api.Time(p.LastActivityAt.Time), Visibility: p.Visibility.String(),
 	}
 	if parent != nil {
@@ -295,9 +290,9 @@ func (s *Server) projectNamespace(n *namespace.Namespace, owners map[authz.UserI
 
 func (s *Server) namespaceURL(n *namespace.Namespace) string {
 	if n.Kind == namespace.GroupKind {
-		return s.BaseURL + "/groups/" + n.FullPath
+		return s.URLs.Group(n.FullPath)
 	}
-	return s.BaseURL + "/" + n.FullPath
+	return s.URLs.Project(n.FullPath)
 }
 
 // blobURL is the page of a file of the default branch, nil where there is no file.
@@ -305,7 +300,7 @@ func (s *Server) blobURL(p *project.Project, path string) *string {
 	if path == "" || p.DefaultBranch == nil {
 		return nil
 	}
-	address := s.BaseURL + "/" + p.FullPath + "/-/blob/" + (&url.URL{Path: *p.DefaultBranch + "/" + path}).EscapedPath()
+	address := s.URLs.Blob(p.FullPath, *p.DefaultBranch, path)
 	return &address
 }
 
@@ -314,7 +309,7 @@ func (s *Server) upload(kind string, id int64, stored string) *string {
 	if stored == "" {
 		return nil
 	}
-	address := s.BaseURL + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(avatar.FileName(stored))
+	address := s.URLs.Avatar(kind, id, stored)
 	return &address
 }
 
@@ -329,18 +324,4 @@ func (s *Server) defaultBranch(p *project.Project) *string {
 		name = s.Settings.Current().Branch()
 	}
 	return &name
-}
-
-// sshURL is the address for git over SSH, also where that is off.
-func (s *Server) sshURL(path string) string {
-	return repo.SSHURL(cmp.Or(s.SSH, s.host()), path)
-}
-
-// host is the host name of the external URL.
-func (s *Server) host() string {
-	u, err := url.Parse(s.BaseURL)
-	if err != nil {
-		return "localhost"
-	}
-	return u.Hostname()
 }

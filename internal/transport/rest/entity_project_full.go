@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"tenon/internal/base/license"
 	"tenon/internal/base/markdown"
@@ -186,7 +184,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	on := func(f authz.Feature) bool { return p.Features.Of(f) != authz.FeatureDisabled }
 	e := &projectEntity{
 		projectBasic: *s.projectBasic(ctx, as, p, parent, owners),
-		ImagePrefix:  s.host() + "/" + strings.ToLower(p.FullPath), Links: s.projectLinks(p),
+		ImagePrefix:  s.URLs.Image(p.FullPath), Links: s.projectLinks(p),
 		MarkedForDeletionAt: p.MarkedForDeletionOn, MarkedForDeletionOn: p.MarkedForDeletionOn,
 		PackagesEnabled: set.PackagesEnabled, EmptyRepo: p.DefaultBranch == nil, Archived: p.Archived,
 		ResolveOutdatedDiffDiscussions: set.ResolveOutdatedDiffDiscussions,
@@ -259,7 +257,7 @@ func (e *projectEntity) accessLevels(access func(feature string) string) {
 }
 
 func (s *Server) projectLinks(p *project.Project) projectLinks {
-	self := s.BaseURL + api.Prefix + fmt.Sprintf("/projects/%d", p.ID)
+	self := s.URLs.ProjectAPI(int64(p.ID))
 	l := projectLinks{
 		Self: self, Branches: self + "/repository/branches", Labels: self + "/labels", Events: self + "/events",
 		Members: self + "/members", ClusterAgents: self + "/cluster_agents",

@@ -129,7 +129,7 @@ func (s *Server) user(u *account.User) *userBasic {
 func (s *Server) basic(u *account.User) userBasic {
 	return userBasic{
 		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State,
-		AvatarURL: s.avatar(u), WebURL: s.BaseURL + "/" + u.Username,
+		AvatarURL: s.avatar(u), WebURL: s.URLs.User(u.Username),
 	}
 }
 

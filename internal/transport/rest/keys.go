@@ -59,7 +59,7 @@ type deployKeyGrantEntry struct {
 
 func (s *Server) key(k *sshkey.Key) keyEntity {
 	e := keyEntity{
-		ID: k.ID, Title: k.Title, CreatedAt: api.Time(k.CreatedAt.Time), Key: k.Line(s.Accounts.Host), UsageType: k.Usage,
+		ID: k.ID, Title: k.Title, CreatedAt: api.Time(k.CreatedAt.Time), Key: k.Line(s.URLs.Host()), UsageType: k.Usage,
 	}
 	if k.ExpiresAt != nil {
 		e.ExpiresAt = api.TimePtr(&k.ExpiresAt.Time)

@@ -52,11 +52,11 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Repos = repo.New(repo.Deps{
 		PushRules: p.PushRules, Jobs: discard,
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
-		Archives: archives, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
+		Archives: archives, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos,
-		Labels: p.Labels, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, BaseURL: p.BaseURL,
+		Labels: p.Labels, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{

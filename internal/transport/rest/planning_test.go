@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -51,15 +53,15 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	p.Server = &Server{Services: &core.Services{
 		Accounts: account.New(account.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewHasher(), Now: w.Now, Places: places,
-			Host: "tenon.example", BaseURL: "https://tenon.example",
+			URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		}),
 		Namespaces: places, Projects: w.Projects, Labels: labels, Issues: issues, Awards: awards,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
 		}),
-		Policy: w.Policy, Settings: settings,
-	}, Now: w.Now, BaseURL: "https://tenon.example"}
+		Policy: w.Policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+	}, Now: w.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
 		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {

@@ -173,7 +173,7 @@ func (s *Server) compare(ctx context.Context, as authz.Actor, in compareParams) 
 	out := compareEntity{
 		Commits: s.commitEntities(p, c.Commits), Diffs: unified(diffEntities(c.Diff), in.Unidiff), CompareTimeout: c.Diff.Overflow,
 		CompareSameRef: c.SameRef,
-		WebURL:         s.BaseURL + "/" + p.FullPath + "/-/compare/" + c.From.String() + dots + c.To.String(),
+		WebURL:         s.URLs.Compare(p.FullPath, c.From.String(), dots, c.To.String()),
 	}
 	if n := len(out.Commits); n > 0 {
 		out.Commit = &out.Commits[n-1]

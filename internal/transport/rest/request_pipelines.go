@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pi
 	out := &pipelineFull{
 		pipelineEntity: *s.pipeline(p, of), BeforeSHA: strings.Repeat("0", len(of.SHA)), StartedAt: api.TimePtr(course.StartedAt),
 		FinishedAt:     api.TimePtr(course.FinishedAt),
-		DetailedStatus: newDetailedStatus(of.State, "/"+p.FullPath+"/-/pipelines/"+strconv.FormatInt(int64(of.ID), 10)),
+		DetailedStatus: newDetailedStatus(of.State, (&weburl.Site{}).Pipeline(p.FullPath, int64(of.ID))),
 	}
 	if course.StartedAt != nil {
 		queued := int64(course.StartedAt.Sub(of.CreatedAt.Time).Seconds())

@@ -22,8 +22,6 @@ type Server struct {
 	*core.Services
 	Now func() time.Time
 
-	BaseURL  string // external URL without a trailing slash
-	SSH      string // host:port of git over SSH as clients see it, "" where it is off
 	Revision string // of the build, for /metadata
 }
 

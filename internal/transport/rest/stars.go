@@ -140,7 +140,7 @@ func (s *Server) briefs(list page.Page[namespace.Group], err error) (api.List[gr
 		return api.List[groupBrief]{}, err
 	}
 	return api.ListOf(list, func(g *namespace.Group) groupBrief {
-		return groupBrief{g.ID, s.BaseURL + "/groups/" + g.FullPath, g.Name, s.upload("group", int64(g.ID), g.Avatar), g.FullName, g.FullPath}
+		return groupBrief{g.ID, s.URLs.Group(g.FullPath), g.Name, s.upload("group", int64(g.ID), g.Avatar), g.FullName, g.FullPath}
 	}), nil
 }
 

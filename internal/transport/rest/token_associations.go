@@ -69,7 +69,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	for i := range groups.Items {
 		g := &groups.Items[i]
 		out.Groups = append(out.Groups, associatedGroup{
-			ID: g.ID, WebURL: s.BaseURL + "/groups/" + g.FullPath, Name: g.Name, ParentID: g.ParentID, OrganizationID: 1, Level: g.Level,
+			ID: g.ID, WebURL: s.URLs.Group(g.FullPath), Name: g.Name, ParentID: g.ParentID, OrganizationID: 1, Level: g.Level,
 			Visibility: g.Visibility.String(),
 		})
 	}
@@ -93,7 +93,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 		e := associatedProject{
 			ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
 			PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Visibility: found.Visibility.String(),
-			WebURL: s.BaseURL + "/" + found.FullPath, Levels: associatedLevels{levelOrNil(direct[found.NamespaceID]), levelOrNil(above[found.NamespaceID])},
+			WebURL: s.URLs.Project(found.FullPath), Levels: associatedLevels{levelOrNil(direct[found.NamespaceID]), levelOrNil(above[found.NamespaceID])},
 		}
 		if parent := parents[found.ParentID]; parent != nil {
 			e.Namespace = s.projectNamespace(parent, owners)

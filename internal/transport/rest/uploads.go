@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -11,6 +10,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/upload"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -88,7 +88,7 @@ func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams
 	if m.group {
 		kind = "group"
 	}
-	return uploadedEntity{u.ID, u.Alt(), u.URL(), fmt.Sprintf("/-/%s/%d%s", kind, at.ID, u.URL()), u.Markdown()}, nil
+	return uploadedEntity{u.ID, u.Alt(), u.URL(), weburl.UploadOf(kind, int64(at.ID), u.Secret, u.Name), u.Markdown()}, nil
 }
 
 type listUploadsParams struct {

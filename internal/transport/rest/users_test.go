@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -50,7 +51,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
 		Places: places,
-		Host:   "tenon.example", BaseURL: "https://tenon.example",
+		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
@@ -60,7 +61,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		t.Fatal(err)
 	}
 	p.Server = &Server{
-		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings}, Now: clock, BaseURL: "https://tenon.example",
+		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}, Now: clock,
 	}
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})

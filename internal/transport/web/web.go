@@ -27,7 +27,6 @@ type Deps struct {
 	// good credential.
 	Authenticate func(r *http.Request) authz.Actor
 	Log          *slog.Logger
-	BaseURL      string // without a trailing slash
 }
 
 // Handler answers pages.
@@ -104,7 +103,7 @@ func (h *Handler) render(w http.ResponseWriter, status int, p page) {
 func (h *Handler) find(ctx context.Context, as authz.Actor, path string) (page, error) {
 	if path == "" {
 		return page{
-			Kind: "Tenon", Title: "Tenon", API: h.api("openapi.json"),
+			Kind: "Tenon", Title: "Tenon", API: h.URLs.API("openapi.json"),
 			Lines: []string{"This server speaks GitLab's REST interface, version 4, and git over HTTP."},
 		}, nil
 	}
@@ -123,12 +122,8 @@ func (h *Handler) find(ctx context.Context, as authz.Actor, path string) (page, 
 		return page{}, err
 	}
 	out, err := h.inside(ctx, as, p, rest)
-	out.Up = &link{Title: p.FullName, URL: h.BaseURL + "/" + p.FullPath}
+	out.Up = &link{Title: p.FullName, URL: h.URLs.Project(p.FullPath)}
 	return out, err
-}
-
-func (h *Handler) api(parts ...string) string {
-	return h.BaseURL + "/api/v4/" + strings.Join(parts, "/")
 }
 
 // place is the page of a project, a group or a user.
@@ -137,11 +132,11 @@ func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (page,
 	if strings.Contains(path, "/") && !group {
 		p, err := h.Projects.Find(ctx, as, path)
 		if err == nil {
-			out := page{Kind: "Project", Title: p.FullName, API: h.api("projects", strconv.FormatInt(int64(p.ID), 10))}
+			out := page{Kind: "Project", Title: p.FullName, API: h.URLs.API("projects", strconv.FormatInt(int64(p.ID), 10))}
 			if p.Description != nil && *p.Description != "" {
 				out.Lines = append(out.Lines, *p.Description)
 			}
-			out.Lines = append(out.Lines, "git clone "+h.BaseURL+"/"+p.FullPath+".git")
+			out.Lines = append(out.Lines, "git clone "+h.URLs.HTTPRepository(p.FullPath))
 			return out, nil
 		}
 		if !errs.Is(err, errs.NotFound) {
@@ -150,7 +145,7 @@ func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (page,
 	}
 	g, err := h.Namespaces.Find(ctx, as, path)
 	if err == nil {
-		return page{Kind: "Group", Title: g.FullName, API: h.api("groups", strconv.FormatInt(int64(g.ID), 10))}, nil
+		return page{Kind: "Group", Title: g.FullName, API: h.URLs.API("groups", strconv.FormatInt(int64(g.ID), 10))}, nil
 	}
 	if group || !errs.Is(err, errs.NotFound) {
 		return page{}, err
@@ -161,14 +156,14 @@ func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (page,
 	}
 	return page{
 		Kind: "User", Title: u.Name, Lines: []string{"@" + u.Username},
-		API: h.api("users", strconv.FormatInt(int64(u.ID), 10)),
+		API: h.URLs.API("users", strconv.FormatInt(int64(u.ID), 10)),
 	}, nil
 }
 
 // inside is the page of something in a project.
 func (h *Handler) inside(ctx context.Context, as authz.Actor, p *project.Project, path string) (page, error) {
 	kind, name, _ := strings.Cut(path, "/")
-	base := h.api("projects", strconv.FormatInt(int64(p.ID), 10))
+	base := h.URLs.API("projects", strconv.FormatInt(int64(p.ID), 10))
 	switch kind {
 	case "issues", "work_items":
 		iid, err := strconv.ParseInt(name, 10, 64)

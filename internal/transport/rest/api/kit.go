@@ -20,10 +20,11 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/weburl"
 )
 
 // Prefix is where the API lives below the server's root.
-const Prefix = "/api/v4"
+const Prefix = weburl.APIPath
 
 // Config is what the kit needs from outside. Authenticate, FindUser and Log must be set.
 type Config struct {

@@ -1,0 +1,163 @@
+// Package weburl makes every URL of the instance: of web pages, of the REST API, of git
+// repositories and of files. Paths of projects and groups are full paths.
+package weburl
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// APIPath is where the REST API begins.
+const APIPath = "/api/v4"
+
+// Site makes URLs. The zero value makes them relative to the root of the instance.
+type Site struct {
+	base string // without a trailing slash
+	host string // without a port
+	ssh  string // host and perhaps port of git over SSH
+}
+
+// New makes the URLs of an instance that is reached at base. ssh is where clients reach git
+// over SSH, a host and perhaps a port; "" is the host of base.
+func New(base *url.URL, ssh string) *Site {
+	return &Site{base: strings.TrimRight(base.String(), "/"), host: base.Hostname(), ssh: cmp.Or(ssh, base.Hostname())}
+}
+
+// Root is the URL of the instance, without a trailing slash.
+func (s *Site) Root() string { return s.base }
+
+// Host is the host name of the instance, without a port.
+func (s *Site) Host() string { return s.host }
+
+// Confirmation is the page that sends the confirmation of an email address once more.
+func (s *Site) Confirmation() string { return s.base + "/users/confirmation/new" }
+
+// Help is a page of the documentation.
+func (s *Site) Help(page string) string { return s.base + "/help/" + page }
+
+// User is the profile of a user.
+func (s *Site) User(username string) string { return s.base + "/" + username }
+
+// Group is the page of a group.
+func (s *Site) Group(path string) string { return s.base + "/groups/" + path }
+
+// GroupMembers lists the members of a group.
+func (s *Site) GroupMembers(path string) string { return s.Group(path) + "/-/group_members" }
+
+// Project is the page of a project.
+func (s *Site) Project(path string) string { return s.base + "/" + path }
+
+// ProjectMembers lists the members of a project.
+func (s *Site) ProjectMembers(path string) string { return s.inside(path, "project_members") }
+
+// Issue is the page of an issue that is no task.
+func (s *Site) Issue(path string, iid int64) string { return s.numbered(path, "issues", iid) }
+
+// WorkItem is the page of a task.
+func (s *Site) WorkItem(path string, iid int64) string { return s.numbered(path, "work_items", iid) }
+
+// MergeRequest is the page of a merge request.
+func (s *Site) MergeRequest(path string, iid int64) string {
+	return s.numbered(path, "merge_requests", iid)
+}
+
+// NewMergeRequest is the form for a merge request of a branch.
+func (s *Site) NewMergeRequest(path, branch string) string {
+	query := url.Values{"merge_request[source_branch]": {branch}}
+	return s.inside(path, "merge_requests/new?"+query.Encode())
+}
+
+// MergeRequestDiff compares a version of a merge request with an older commit.
+func (s *Site) MergeRequestDiff(path string, iid, version int64, since string) string {
+	return s.MergeRequest(path, iid) + "/diffs?diff_id=" + strconv.FormatInt(version, 10) + "&start_sha=" + since
+}
+
+// Pipeline is the page of a pipeline.
+func (s *Site) Pipeline(path string, id int64) string { return s.numbered(path, "pipelines", id) }
+
+// Commit is the page of a commit.
+func (s *Site) Commit(path, sha string) string { return s.inside(path, "commit/"+sha) }
+
+// Compare is the comparison of two commits; dots is ".." where they are compared themselves,
+// "..." where the second one is compared with their merge base.
+func (s *Site) Compare(path, from, dots, to string) string {
+	return s.inside(path, "compare/"+from+dots+to)
+}
+
+// Tree is the page of a folder: the root of a branch or tag.
+func (s *Site) Tree(path, ref string) string { return s.inside(path, "tree/"+escaped(ref)) }
+
+// Blob is the page of a file at a branch, tag or commit.
+func (s *Site) Blob(path, ref, file string) string {
+	return s.inside(path, "blob/"+escaped(ref+"/"+file))
+}
+
+// HTTPRepository is where git reaches a repository over HTTP.
+func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
+
+// SSHRepository is where git reaches a repository over SSH, in the short form on the usual
+// port.
+func (s *Site) SSHRepository(path string) string {
+	host, port, err := net.SplitHostPort(s.ssh)
+	if err != nil { // it has no port
+		host, port = strings.Trim(s.ssh, "[]"), "22"
+	}
+	if port != "22" {
+		return "ssh://git@" + net.JoinHostPort(host, port) + "/" + path + ".git"
+	}
+	if strings.Contains(host, ":") { // of IPv6
+		host = "[" + host + "]"
+	}
+	return "git@" + host + ":" + path + ".git"
+}
+
+// Service is a service of a repository over HTTP, such as "info/lfs".
+func (s *Site) Service(path, service string) string { return s.HTTPRepository(path) + "/" + service }
+
+// Image is the prefix of the container images of a project.
+func (s *Site) Image(path string) string { return s.host + "/" + strings.ToLower(path) }
+
+// Avatar is the picture of a user, group, project or topic (kind): stored is the name it is
+// stored by, which ends in a slash and the name of the file.
+func (s *Site) Avatar(kind string, id int64, stored string) string {
+	_, file, _ := strings.Cut(stored, "/")
+	return s.base + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(file)
+}
+
+// Gravatar is the picture that gravatar.com has for an email address, size pixels wide.
+func Gravatar(email string, size int) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
+	return "https://www.gravatar.com/avatar/" + hex.EncodeToString(sum[:]) + "?s=" + strconv.Itoa(size) + "&d=identicon"
+}
+
+// Upload is the path of an uploaded file below its project or group, as texts name it.
+func Upload(secret, name string) string { return "/uploads/" + secret + "/" + name }
+
+// UploadOf is the path of an uploaded file below the root of the instance; kind is
+// "project" or "group".
+func UploadOf(kind string, id int64, secret, name string) string {
+	return "/-/" + kind + "/" + strconv.FormatInt(id, 10) + Upload(secret, name)
+}
+
+// API is a URL of the REST API.
+func (s *Site) API(parts ...string) string {
+	return s.base + APIPath + "/" + strings.Join(parts, "/")
+}
+
+// ProjectAPI is a URL of the REST API below a project.
+func (s *Site) ProjectAPI(id int64, parts ...string) string {
+	return strings.Join(append([]string{s.API("projects", strconv.FormatInt(id, 10))}, parts...), "/")
+}
+
+func (s *Site) inside(path, page string) string { return s.base + "/" + path + "/-/" + page }
+
+func (s *Site) numbered(path, kind string, id int64) string {
+	return s.inside(path, kind+"/"+strconv.FormatInt(id, 10))
+}
+
+func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
