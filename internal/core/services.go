@@ -146,7 +146,7 @@ func (s *Services) people(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now,
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Jobs: d.Jobs,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
 		Hasher: secret.NewHasher(), Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
@@ -50,7 +51,8 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
 	h.Service = account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
-		Places: h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
+		Places:     h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
 	if made, err := h.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: rootToken}); err != nil || !made {
 		t.Fatalf("EnsureRoot: got %v, %v, want true", made, err)

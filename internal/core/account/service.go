@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
@@ -32,14 +33,15 @@ type Places interface {
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Settings *setting.Store
-	Places   Places
-	Hasher   *secret.Hasher
-	Now      func() time.Time
-	Log      *slog.Logger // nil discards
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Settings   *setting.Store
+	Places     Places
+	Attributes *attribute.Service
+	Hasher     *secret.Hasher
+	Now        func() time.Time
+	Log        *slog.Logger // nil discards
 
 	URLs *weburl.Site // private addresses end in users.noreply.<its host>
 

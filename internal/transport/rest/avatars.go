@@ -11,7 +11,6 @@ import (
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
-	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -101,19 +100,9 @@ func (s *Server) avatarOf(ctx context.Context, as authz.Actor, p avatarOfParams)
 		return avatarEntity{}, err
 	}
 	if u != nil && u.Avatar != "" {
-		return avatarEntity{s.avatar(u)}, nil
+		return avatarEntity{s.Accounts.AvatarURL(u)}, nil
 	}
-	return avatarEntity{s.gravatar(p.Email, p.Size)}, nil
-}
-
-// gravatar is the address that Gravatar has for an e-mail address, nil where the settings
-// do not want it.
-func (s *Server) gravatar(email string, size int) *string {
-	if email == "" || !s.Settings.Current().GravatarEnabled {
-		return nil
-	}
-	address := weburl.Gravatar(email, size)
-	return &address
+	return avatarEntity{s.Accounts.Gravatar(p.Email, p.Size)}, nil
 }
 
 type ownAvatarParams struct {
@@ -129,7 +118,7 @@ func (s *Server) setOwnAvatar(ctx context.Context, as authz.Actor, p ownAvatarPa
 	if err != nil {
 		return avatarEntity{}, err
 	}
-	return avatarEntity{s.avatar(u)}, nil
+	return avatarEntity{s.Accounts.AvatarURL(u)}, nil
 }
 
 func (s *Server) groupAvatar(ctx context.Context, as authz.Actor, p groupPath) (api.Content, error) {

@@ -70,13 +70,7 @@ func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billable
 		}
 		e := billableEntity{
 			userBasic: s.basic(u), LastActivityOn: b.LastActivityOn, MembershipType: b.Means, Removable: b.Removable(),
-			CreatedAt: api.Time(b.CreatedAt.Time), LastOwner: b.LastOwner,
-		}
-		switch {
-		case as.Admin:
-			e.Email = &u.Email
-		case u.PublicEmail != "":
-			e.Email = &u.PublicEmail
+			CreatedAt: api.Time(b.CreatedAt.Time), LastOwner: b.LastOwner, Email: u.EmailFor(as),
 		}
 		if b.LastSignInAt != nil {
 			e.LastLoginAt = api.TimePtr(&b.LastSignInAt.Time)

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/transport/rest/api"
@@ -48,7 +47,7 @@ func (s *Server) members(ctx context.Context, list []namespace.Member, seats boo
 			e.CreatedBy = s.user(users[*m.CreatedByID])
 		}
 		if seats {
-			using := u.Person() && u.State == account.Active
+			using := u.UsesSeat()
 			e.IsUsingSeat = &using
 		}
 		out = append(out, e)

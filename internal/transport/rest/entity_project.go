@@ -282,7 +282,7 @@ func (s *Server) projectNamespace(n *namespace.Namespace, owners map[authz.UserI
 	if n.Kind == namespace.UserKind {
 		e.AvatarURL = nil
 		if n.OwnerID != nil && owners[*n.OwnerID] != nil {
-			e.AvatarURL = s.avatar(owners[*n.OwnerID])
+			e.AvatarURL = s.Accounts.AvatarURL(owners[*n.OwnerID])
 		}
 	}
 	return e

@@ -2,10 +2,8 @@ package rest
 
 import (
 	"context"
-	"time"
 
 	"tenon/internal/core/account"
-	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
 )
@@ -30,26 +28,6 @@ type userEntity struct {
 	*userAdmin
 	*userDetails
 	CustomAttributes *[]attributeEntity `json:"custom_attributes,omitempty"`
-}
-
-// remarkUsers adds the custom attributes that only administrators see.
-func (s *Server) remarkUsers(ctx context.Context, as authz.Actor, users []userEntity) error {
-	if !as.Admin {
-		return nil
-	}
-	ids := make([]int64, len(users))
-	for i := range users {
-		ids[i] = int64(users[i].ID)
-	}
-	all, err := s.Attributes.ByOwners(ctx, attribute.User, ids)
-	if err != nil {
-		return err
-	}
-	for i := range users {
-		list := attributeEntities(all[ids[i]])
-		users[i].CustomAttributes = &list
-	}
-	return nil
 }
 
 type userProfile struct {
@@ -127,116 +105,84 @@ func (s *Server) user(u *account.User) *userBasic {
 }
 
 func (s *Server) basic(u *account.User) userBasic {
-	return userBasic{
-		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State,
-		AvatarURL: s.avatar(u), WebURL: s.URLs.User(u.Username),
-	}
+	return newUserBasic(s.Accounts.Summary(u))
 }
 
-// avatar gives the address of a user's picture: the one uploaded, the one that Gravatar
-// has for the primary address, or none where the settings say so.
-func (s *Server) avatar(u *account.User) *string {
-	if u.Avatar == "" {
-		return s.gravatar(u.Email, 80)
-	}
-	return s.upload("user", int64(u.ID), u.Avatar)
+func newUserBasic(u *account.Summary) userBasic {
+	return userBasic{ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, AvatarURL: u.AvatarURL, WebURL: u.WebURL}
 }
 
-// profileOf gives what the signed-in see of a user.
-func (s *Server) profileOf(as authz.Actor, u *account.User, follows account.Follows) userEntity {
-	p := &userProfile{
-		Bio: u.Bio, Location: u.Location, Skype: u.Skype, LinkedIn: u.LinkedIn, Twitter: u.Twitter, Discord: u.Discord,
-		WebsiteURL: u.WebsiteURL, JobTitle: u.JobTitle, Pronouns: u.Pronouns, Organization: u.Organization,
-		Bot: !u.Person(), LocalTime: s.localTime(u),
-	}
-	if u.PublicEmail != "" {
-		p.PublicEmail = &u.PublicEmail
-	}
-	if work := u.WorkInformation(); work != "" {
-		p.WorkInformation = &work
-	}
-	if u.OpenTo(as) {
-		p.CreatedAt, p.Followers, p.Following = api.TimePtr(&u.CreatedAt.Time), &follows.Followers, &follows.Following
-		if as.SignedIn() {
-			p.IsFollowed = &follows.Followed
-		}
-	}
-	return userEntity{userBasic: s.basic(u), userProfile: p}
-}
-
-// localTime is the time of day where the user is, nil where that is not known.
-func (s *Server) localTime(u *account.User) *string {
-	if u.TimeZone == "" {
-		return nil
-	}
-	zone, err := time.LoadLocation(u.TimeZone)
-	if err != nil {
-		return nil
-	}
-	at := s.Now().In(zone).Format("3:04 PM")
-	return &at
-}
-
-// ownForm gives what users see of themselves.
-func (s *Server) ownForm(as authz.Actor, u *account.User, identities []account.Identity, follows account.Follows) userEntity {
-	own := &userOwn{
-		LastSignInAt: api.TimePtr(u.LastSignInAt.Ptr()), ConfirmedAt: api.TimePtr(u.ConfirmedAt.Ptr()), Email: u.Email, ThemeID: u.ThemeID,
-		ColorSchemeID: u.ColorSchemeID, ProjectsLimit: u.ProjectsLimit, CurrentSignInAt: api.TimePtr(u.CurrentSignInAt.Ptr()),
-		CanCreateGroup: u.CanCreateGroup, CanCreateProject: u.CanCreateProject(), External: u.External,
-		PrivateProfile: u.PrivateProfile, CommitEmail: u.CommitAddress(s.Accounts.CommitHost()),
-		RunnerMinutes: u.RunnerMinutes, ExtraMinutes: u.ExtraMinutes, Identities: make([]identityEntity, len(identities)),
-	}
-	for i, id := range identities {
-		own.Identities[i] = identityEntity{Provider: id.Provider, ExternUID: id.ExternUID}
-	}
-	if u.LastActivityOn != nil {
-		own.LastActivityOn = api.Date(*u.LastActivityOn)
-	}
-	e := s.profileOf(as, u, follows)
-	e.userOwn = own
-	return e
-}
-
-// adminForms gives what administrators see of some users, with three statements however
-// many there are.
-func (s *Server) adminForms(ctx context.Context, as authz.Actor, users ...*account.User) ([]userEntity, error) {
-	ids, makers := make([]authz.UserID, len(users)), make([]authz.UserID, 0, len(users))
-	for i, u := range users {
-		ids[i] = u.ID
-		if u.CreatedByID != nil {
-			makers = append(makers, *u.CreatedByID)
-		}
-	}
-	identities, err := s.Accounts.Identities(ctx, ids)
+// shownUsers renders users as the caller may see them.
+func (s *Server) shownUsers(ctx context.Context, as authz.Actor, users []*account.User, want account.ViewOptions) ([]userEntity, error) {
+	views, err := s.Accounts.Views(ctx, as, users, want)
 	if err != nil {
 		return nil, err
 	}
-	creators, err := s.Accounts.ByIDs(ctx, makers)
-	if err != nil {
-		return nil, err
-	}
-	follows, err := s.Accounts.CountFollows(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]userEntity, len(users))
-	for i, u := range users {
-		out[i] = s.ownForm(as, u, identities[u.ID], follows[u.ID])
-		out[i].userAdmin = &userAdmin{
-			IsAdmin: u.Admin, Note: u.Note, NamespaceID: u.NamespaceID, IsAuditor: u.Auditor,
-			UsingLicenseSeat: u.Person() && u.State == account.Active,
-		}
-		if u.CreatedByID != nil {
-			out[i].CreatedBy = s.user(creators[*u.CreatedByID])
-		}
+	out := make([]userEntity, len(views))
+	for i := range views {
+		out[i] = newUserEntity(&views[i])
 	}
 	return out, nil
 }
 
-func (s *Server) adminForm(ctx context.Context, as authz.Actor, u *account.User) (userEntity, error) {
-	list, err := s.adminForms(ctx, as, u)
+func (s *Server) shownUser(ctx context.Context, as authz.Actor, u *account.User, want account.ViewOptions) (userEntity, error) {
+	list, err := s.shownUsers(ctx, as, []*account.User{u}, want)
 	if err != nil {
 		return userEntity{}, err
 	}
 	return list[0], nil
+}
+
+func newUserEntity(v *account.View) userEntity {
+	e := userEntity{userBasic: newUserBasic(&v.Summary)}
+	if p := v.Profile; p != nil {
+		e.userProfile = newUserProfile(p)
+	}
+	if p := v.Private; p != nil {
+		e.userOwn = newUserOwn(p)
+	}
+	if p := v.Admin; p != nil {
+		e.userAdmin = &userAdmin{
+			IsAdmin: p.Admin, Note: p.Note, NamespaceID: p.NamespaceID, IsAuditor: p.Auditor, UsingLicenseSeat: p.UsesSeat,
+		}
+		if p.CreatedBy != nil {
+			by := newUserBasic(p.CreatedBy)
+			e.CreatedBy = &by
+		}
+	}
+	if v.CustomAttributes != nil {
+		list := attributeEntities(v.CustomAttributes)
+		e.CustomAttributes = &list
+	}
+	return e
+}
+
+func newUserProfile(p *account.ProfileView) *userProfile {
+	e := &userProfile{
+		Bio: p.Bio, Location: p.Location, PublicEmail: present(p.PublicEmail), Skype: p.Skype, LinkedIn: p.LinkedIn, Twitter: p.Twitter,
+		Discord: p.Discord, WebsiteURL: p.WebsiteURL, JobTitle: p.JobTitle, Pronouns: p.Pronouns, Organization: p.Organization,
+		Bot: p.Bot, WorkInformation: present(p.WorkInformation),
+	}
+	if p.LocalTime != nil {
+		at := p.LocalTime.Format("3:04 PM")
+		e.LocalTime = &at
+	}
+	if o := p.Open; o != nil {
+		e.CreatedAt, e.Followers, e.Following, e.IsFollowed = api.TimePtr(&o.CreatedAt), &o.Followers, &o.Following, o.Followed
+	}
+	return e
+}
+
+func newUserOwn(p *account.PrivateView) *userOwn {
+	e := &userOwn{
+		LastSignInAt: api.TimePtr(p.LastSignInAt), ConfirmedAt: api.TimePtr(p.ConfirmedAt), LastActivityOn: api.Date(p.LastActivityOn),
+		Email: p.Email, ThemeID: p.ThemeID, ColorSchemeID: p.ColorSchemeID, ProjectsLimit: p.ProjectsLimit,
+		CurrentSignInAt: api.TimePtr(p.CurrentSignInAt), CanCreateGroup: p.CanCreateGroup, CanCreateProject: p.CanCreateProject,
+		External: p.External, PrivateProfile: p.PrivateProfile, CommitEmail: p.CommitEmail, RunnerMinutes: p.RunnerMinutes,
+		ExtraMinutes: p.ExtraMinutes, Identities: make([]identityEntity, len(p.Identities)),
+	}
+	for i, id := range p.Identities {
+		e.Identities[i] = identityEntity{Provider: id.Provider, ExternUID: id.ExternUID}
+	}
+	return e
 }

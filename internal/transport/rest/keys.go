@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -216,7 +217,7 @@ func (s *Server) keyWithUser(ctx context.Context, as authz.Actor, k *sshkey.Key)
 	if err != nil {
 		return keyEntity{}, err
 	}
-	user, err := s.adminForm(ctx, as, u)
+	user, err := s.shownUser(ctx, as, u, account.ViewOptions{})
 	e.User = &user
 	return e, err
 }

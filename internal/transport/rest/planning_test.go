@@ -16,6 +16,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core"
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/coretest"
@@ -53,7 +54,8 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	p.Server = &Server{Services: &core.Services{
 		Accounts: account.New(account.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewHasher(), Now: w.Now, Places: places,
-			URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+			Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
+			URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		}),
 		Namespaces: places, Projects: w.Projects, Labels: labels, Issues: issues, Awards: awards,
 		Notes: note.New(note.Deps{

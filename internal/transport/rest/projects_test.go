@@ -21,7 +21,6 @@ import (
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/accesstoken"
-	"tenon/internal/core/attribute"
 	"tenon/internal/core/badge"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
@@ -51,7 +50,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	})
 	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now})
 	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
-	p.Attributes = attribute.New(attribute.Deps{DB: d, Policy: p.Policy, Now: p.Now})
+	p.Attributes = p.Accounts.Attributes
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})

@@ -71,7 +71,7 @@ func (s *Server) updateUser(ctx context.Context, as authz.Actor, p updateUserPar
 	if err := s.portrayed(ctx, as, u, sent); err != nil {
 		return userEntity{}, err
 	}
-	return s.adminForm(ctx, as, u)
+	return s.shownUser(ctx, as, u, account.ViewOptions{})
 }
 
 type deleteUserParams struct {

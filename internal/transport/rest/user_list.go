@@ -59,21 +59,6 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 	if err != nil {
 		return api.List[userEntity]{}, err
 	}
-	items, err := s.listForms(ctx, as, page.Items)
-	if err == nil && p.Custom {
-		err = s.remarkUsers(ctx, as, items)
-	}
+	items, err := s.shownUsers(ctx, as, page.Items, account.ViewOptions{CustomAttributes: p.Custom})
 	return api.Listed(page, items), err
-}
-
-// listForms gives users as lists show them.
-func (s *Server) listForms(ctx context.Context, as authz.Actor, users []*account.User) ([]userEntity, error) {
-	if as.Admin {
-		return s.adminForms(ctx, as, users...)
-	}
-	items := make([]userEntity, len(users))
-	for i, u := range users {
-		items[i] = userEntity{userBasic: s.basic(u)}
-	}
-	return items, nil
 }

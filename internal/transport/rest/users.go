@@ -45,15 +45,7 @@ func (s *Server) currentUser(ctx context.Context, as authz.Actor, _ struct{}) (u
 	if err != nil {
 		return userEntity{}, err
 	}
-	if as.Admin {
-		return s.adminForm(ctx, as, u)
-	}
-	identities, err := s.Accounts.Identities(ctx, []authz.UserID{u.ID})
-	if err != nil {
-		return userEntity{}, err
-	}
-	follows, err := s.Accounts.CountFollows(ctx, as, []authz.UserID{u.ID})
-	return s.ownForm(as, u, identities[u.ID], follows[u.ID]), err
+	return s.shownUser(ctx, as, u, account.ViewOptions{Own: true})
 }
 
 type userCountsEntity struct {
@@ -87,18 +79,15 @@ func (s *Server) getUser(ctx context.Context, as authz.Actor, p getUserParams) (
 	if err != nil {
 		return userEntity{}, err
 	}
-	if !as.Admin {
-		follows, err := s.Accounts.CountFollows(ctx, as, []authz.UserID{u.ID})
-		return s.profileOf(as, u, follows[u.ID]), err
+	views, err := s.Accounts.Views(ctx, as, []*account.User{u}, account.ViewOptions{CustomAttributes: p.Custom})
+	if err != nil {
+		return userEntity{}, err
 	}
-	e, err := s.adminForm(ctx, as, u)
-	e.userDetails = &userDetails{CurrentSignInIP: u.CurrentSignInIP, LastSignInIP: u.LastSignInIP, SignInCount: u.SignInCount}
-	if err != nil || !p.Custom {
-		return e, err
+	e := newUserEntity(&views[0])
+	if a := views[0].Admin; a != nil {
+		e.userDetails = &userDetails{CurrentSignInIP: a.CurrentSignInIP, LastSignInIP: a.LastSignInIP, SignInCount: a.SignInCount}
 	}
-	one := []userEntity{e}
-	err = s.remarkUsers(ctx, as, one)
-	return one[0], err
+	return e, nil
 }
 
 // userTexts are the parameters of a user's profile.
@@ -171,7 +160,7 @@ func (s *Server) createUser(ctx context.Context, as authz.Actor, p createUserPar
 	if err := s.portrayed(ctx, as, u, sent); err != nil {
 		return userEntity{}, err
 	}
-	return s.adminForm(ctx, as, u)
+	return s.shownUser(ctx, as, u, account.ViewOptions{})
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core"
 	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/namespace"
@@ -50,8 +51,8 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
-		Places: places,
-		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+		Places: places, Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock}),
+		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
