@@ -16,6 +16,7 @@ need unzip unzip
 need bzip2 bzip2
 need curl curl ca-certificates
 need ssh openssh-client
+need npm nodejs npm
 need gcc gcc libc6-dev
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)

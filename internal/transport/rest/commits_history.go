@@ -89,10 +89,10 @@ type commitRequestsParams struct {
 	api.Page
 }
 
-func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRequestsParams) (api.List[any], error) {
+func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRequestsParams) (api.List[requestForm], error) {
 	p, c, err := s.findCommit(ctx, as, in.commitParams)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	f := mergerequest.Filter{Range: in.Range()}
 	if in.State != "all" {
@@ -100,7 +100,7 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 	}
 	page, err := s.Requests.OfCommit(ctx, as, p, c, f)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	return s.requestPage(ctx, requestFilterParams{}, p.FullPath, page)
 }
@@ -116,19 +116,35 @@ type cherryPickParams struct {
 	Message string `param:"message" doc:"Custom commit message"`
 }
 
-func (s *Server) cherryPick(ctx context.Context, as authz.Actor, in cherryPickParams) (api.Reply[any], error) {
+func (s *Server) cherryPick(ctx context.Context, as authz.Actor, in cherryPickParams) (api.Reply[pickForm], error) {
 	return s.pick(ctx, as, in.pickParams, in.Message, s.Repos.CherryPick)
 }
 
-func (s *Server) revert(ctx context.Context, as authz.Actor, in pickParams) (api.Reply[any], error) {
+func (s *Server) revert(ctx context.Context, as authz.Actor, in pickParams) (api.Reply[pickForm], error) {
 	return s.pick(ctx, as, in, "", s.Repos.Revert)
 }
+
+// pickForm is what came of a cherry-pick or revert: the commit, or that it would succeed.
+type pickForm interface {
+	OneOf(made commitEntity, dry dryRun)
+}
+
+// dryRun is the answer to a cherry-pick or revert that was only tried.
+type dryRun struct {
+	Outcome string `json:"dry_run"`
+}
+
+// OneOf names the outcomes of a cherry-pick or revert.
+func (commitEntity) OneOf(commitEntity, dryRun) {}
+
+// OneOf names the outcomes of a cherry-pick or revert.
+func (dryRun) OneOf(commitEntity, dryRun) {}
 
 type picker func(context.Context, authz.Actor, *project.Project, string, repo.PickInput) (*gitcmd.Commit, error)
 
 // pick cherry-picks or reverts and says what came of it.
-func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, message string, how picker) (api.Reply[any], error) {
-	var out api.Reply[any]
+func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, message string, how picker) (api.Reply[pickForm], error) {
+	var out api.Reply[pickForm]
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return out, err
@@ -145,7 +161,7 @@ func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, messag
 	case err != nil:
 		return out, err
 	case in.DryRun:
-		out.Status, out.Body = http.StatusOK, map[string]string{"dry_run": "success"}
+		out.Status, out.Body = http.StatusOK, dryRun{"success"}
 		return out, nil
 	}
 	out.Body = s.commitEntity(p, c)

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// commitEntity is a commit as lists show it (facts-1 §6.4).
+// commitEntity is a commit as lists show it .
 type commitEntity struct {
 	ID               string              `json:"id"`
 	ShortID          string              `json:"short_id"`

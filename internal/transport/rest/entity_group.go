@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/attribute"
@@ -36,7 +35,7 @@ type groupEntity struct {
 	LockMathLimits           bool               `json:"lock_math_rendering_limits_enabled"`
 	DefaultBranch            *string            `json:"default_branch"`
 	DefaultBranchProtection  int64              `json:"default_branch_protection"`
-	DefaultBranchProtections json.RawMessage    `json:"default_branch_protection_defaults"`
+	DefaultBranchProtections protectionDefaults `json:"default_branch_protection_defaults"`
 	AvatarURL                *string            `json:"avatar_url"`
 	RequestAccessEnabled     bool               `json:"request_access_enabled"`
 	FullName                 string             `json:"full_name"`
@@ -94,18 +93,18 @@ func (e *groupEntity) statistics(s namespace.Sizes) {
 // groupDetails is the answer for one group.
 type groupDetails struct {
 	groupEntity
-	SharedWithGroups    []sharedGroup `json:"shared_with_groups"`
-	*groupOwned                       // for owners
-	PreventSharing      bool          `json:"prevent_sharing_groups_outside_hierarchy"`
-	Projects            *[]any        `json:"projects,omitempty"`
-	SharedProjects      *[]any        `json:"shared_projects,omitempty"`
-	RunnersMinutes      *int64        `json:"shared_runners_minutes_limit"`
-	ExtraRunnersMinutes *int64        `json:"extra_shared_runners_minutes_limit"`
-	PreventForking      *bool         `json:"prevent_forking_outside_group"`
-	MembershipLock      bool          `json:"membership_lock"`
-	IPRanges            *string       `json:"ip_restriction_ranges"`
-	EmailDomains        *string       `json:"allowed_email_domains_list"`
-	SizeLimit           *int64        `json:"repository_size_limit,omitempty"` // bytes, where it is the group's own; for administrators
+	SharedWithGroups    []sharedGroup  `json:"shared_with_groups"`
+	*groupOwned                        // for owners
+	PreventSharing      bool           `json:"prevent_sharing_groups_outside_hierarchy"`
+	Projects            *[]projectForm `json:"projects,omitempty"`
+	SharedProjects      *[]projectForm `json:"shared_projects,omitempty"`
+	RunnersMinutes      *int64         `json:"shared_runners_minutes_limit"`
+	ExtraRunnersMinutes *int64         `json:"extra_shared_runners_minutes_limit"`
+	PreventForking      *bool          `json:"prevent_forking_outside_group"`
+	MembershipLock      bool           `json:"membership_lock"`
+	IPRanges            *string        `json:"ip_restriction_ranges"`
+	EmailDomains        *string        `json:"allowed_email_domains_list"`
+	SizeLimit           *int64         `json:"repository_size_limit,omitempty"` // bytes, where it is the group's own; for administrators
 
 	OnlyIfPipelineSucceeds    bool `json:"only_allow_merge_if_pipeline_succeeds"`
 	AllowOnSkippedPipeline    bool `json:"allow_merge_on_skipped_pipeline"`
@@ -144,7 +143,7 @@ func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribu
 		MentionsDisabled: g.MentionsDisabled, LFSEnabled: g.LFSEnabled, Archived: g.Archived,
 		MathLimits:     set.MathRenderingLimitsEnabled == nil || *set.MathRenderingLimitsEnabled,
 		LockMathLimits: set.LockMathRenderingLimitsEnabled, DefaultBranch: g.DefaultBranch,
-		DefaultBranchProtection: int64(s.Settings.Current().DefaultBranchProtection), DefaultBranchProtections: set.DefaultBranchProtectionDefaults,
+		DefaultBranchProtection: int64(s.Settings.Current().DefaultBranchProtection), DefaultBranchProtections: protectionDefaults(set.DefaultBranchProtectionDefaults),
 		AvatarURL: s.upload("group", int64(g.ID), g.Avatar), RequestAccessEnabled: g.RequestAccessEnabled, FullName: g.FullName,
 		FullPath: g.FullPath, CreatedAt: api.Time(g.CreatedAt.Time), ParentID: g.ParentID, OrganizationID: 1,
 		SharedRunnersSetting: g.SharedRunnersSetting, MaxArtifactsSize: set.MaxArtifactsSize,
@@ -154,10 +153,10 @@ func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribu
 		e.DefaultBranchProtection = *g.DefaultBranchProtection
 	}
 	if e.DefaultBranchProtections == nil {
-		e.DefaultBranchProtections = json.RawMessage(protections[e.DefaultBranchProtection])
+		e.DefaultBranchProtections = protectionDefaults(protections[e.DefaultBranchProtection])
 	}
 	if e.DefaultBranchProtections == nil || string(e.DefaultBranchProtections) == "" {
-		e.DefaultBranchProtections = json.RawMessage("{}")
+		e.DefaultBranchProtections = protectionDefaults("{}")
 	}
 	if e.WikiAccessLevel == "" {
 		e.WikiAccessLevel = "enabled"
@@ -213,7 +212,7 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 	}
 	some := page.Range{Limit: groupProjects, Uncounted: true}
 	for _, part := range []struct {
-		into   **[]any
+		into   **[]projectForm
 		filter project.Filter
 	}{
 		{&e.Projects, project.Filter{Parent: &g.ID, Range: some}},

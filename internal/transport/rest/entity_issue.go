@@ -29,7 +29,7 @@ type issueEntity struct {
 	UpdatedAt            api.Time        `json:"updated_at"`
 	ClosedAt             *api.Time       `json:"closed_at"`
 	ClosedBy             *userBasic      `json:"closed_by"`
-	Labels               any             `json:"labels"` // titles, or labels where that was asked for
+	Labels               labelForm       `json:"labels"` // titles, or labels where that was asked for
 	Milestone            *struct{}       `json:"milestone" later:"milestones"`
 	Assignees            []userBasic     `json:"assignees"`
 	Author               *userBasic      `json:"author"`

@@ -53,12 +53,28 @@ func newLabelEntity(at label.Place, l *label.Label) labelEntity {
 	return e
 }
 
+// labelForm is the labels of something: titles, or labels where with_labels_details asks for them.
+type labelForm interface {
+	OneOf(titles labelTitles, details labelDetails)
+}
+
+type (
+	labelTitles  []string
+	labelDetails []labelBasic
+)
+
+// OneOf names the forms of labels.
+func (labelTitles) OneOf(labelTitles, labelDetails) {}
+
+// OneOf names the forms of labels.
+func (labelDetails) OneOf(labelTitles, labelDetails) {}
+
 // labelList gives the titles of labels, or the labels themselves.
-func labelList(labels []label.Label, details bool) any {
+func labelList(labels []label.Label, details bool) labelForm {
 	if !details {
-		return label.Titles(labels)
+		return labelTitles(label.Titles(labels))
 	}
-	out := make([]labelBasic, len(labels))
+	out := make(labelDetails, len(labels))
 	for i := range labels {
 		out[i] = newLabelBasic(&labels[i])
 	}

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// mergeRequestEntity is a merge request as lists show it, in the order of facts-1 section 5.2.
+// mergeRequestEntity is a merge request as lists show it,.
 type mergeRequestEntity struct {
 	ID                    mergerequest.ID          `json:"id"`
 	IID                   mergerequest.IID         `json:"iid"`
@@ -40,7 +40,7 @@ type mergeRequestEntity struct {
 	Reviewers             []userBasic              `json:"reviewers"`
 	SourceProjectID       *project.ID              `json:"source_project_id"`
 	TargetProjectID       project.ID               `json:"target_project_id"`
-	Labels                any                      `json:"labels"` // titles, or labels where that was asked for
+	Labels                labelForm                `json:"labels"` // titles, or labels where that was asked for
 	Draft                 bool                     `json:"draft"`
 	Imported              bool                     `json:"imported" later:"import"`
 	ImportedFrom          string                   `json:"imported_from" later:"import"`

@@ -38,6 +38,14 @@ type projectBasic struct {
 	CustomAttributes  *[]attributeEntity `json:"custom_attributes,omitempty"`
 }
 
+// projectForm is a project, as much of it as the caller sees or asks for.
+type projectForm interface {
+	OneOf(basic *projectBasic, full *projectEntity)
+}
+
+// OneOf names the forms of a project.
+func (*projectBasic) OneOf(*projectBasic, *projectEntity) {}
+
 type projectCode struct {
 	ReadmeURL  *string `json:"readme_url"`
 	ForksCount int64   `json:"forks_count"`
@@ -120,7 +128,7 @@ type projectView struct {
 
 // projects gives the entities of some projects in as many statements for many as for
 // one. Callers who are not signed in get the basic form.
-func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, view projectView) ([]any, error) {
+func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, view projectView) ([]projectForm, error) {
 	ids, places, twins := make([]project.ID, len(list)), make([]namespace.ID, len(list)), make([]namespace.ID, len(list))
 	for i, p := range list {
 		ids[i], places[i], twins[i] = p.ID, p.ParentID, p.NamespaceID
@@ -140,7 +148,7 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 	if err != nil {
 		return nil, err
 	}
-	out := make([]any, len(list))
+	out := make([]projectForm, len(list))
 	if !full {
 		for i, p := range list {
 			out[i] = s.projectBasic(ctx, as, p, parents[p.ParentID], owners)
@@ -205,7 +213,7 @@ func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.P
 	return out, nil
 }
 
-func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project, view projectView) (any, error) {
+func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project, view projectView) (projectForm, error) {
 	list, err := s.projects(ctx, as, []*project.Project{p}, view)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type forkParams struct {
 	DefaultTargetSelf *bool         `param:"mr_default_target_self" doc:"Target the fork itself by default in merge requests"`
 }
 
-func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) (any, error) {
+func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) (projectForm, error) {
 	in := project.ForkInput{
 		Namespace: p.Namespace, Name: p.Name, Path: p.Path, Description: p.Description, Visibility: visibilityOf(p.Visibility),
 		Branch: p.Branches, DefaultTargetSelf: p.DefaultTargetSelf,
@@ -61,7 +61,7 @@ type makeForkParams struct {
 	Source string `param:"forked_from_id" doc:"ID or URL-encoded path of the source project"`
 }
 
-func (s *Server) makeFork(ctx context.Context, as authz.Actor, p makeForkParams) (any, error) {
+func (s *Server) makeFork(ctx context.Context, as authz.Actor, p makeForkParams) (projectForm, error) {
 	fork, err := s.Projects.MakeFork(ctx, as, p.ID, p.Source)
 	if err != nil {
 		return nil, err
@@ -74,10 +74,10 @@ type listForksParams struct {
 	listProjectsParams
 }
 
-func (s *Server) listForks(ctx context.Context, as authz.Actor, p listForksParams) (api.List[any], error) {
+func (s *Server) listForks(ctx context.Context, as authz.Actor, p listForksParams) (api.List[projectForm], error) {
 	source, err := s.Projects.Find(ctx, as, p.ID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.ForkedFrom = source.ID

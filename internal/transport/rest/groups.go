@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -175,6 +176,15 @@ type branchProtection struct {
 	First *bool             `param:"developer_can_initial_push" json:"developer_can_initial_push,omitempty" doc:"Allow Developers to push the initial commit"`
 }
 
+// protectionDefaults is the JSON of a branchProtection.
+type protectionDefaults json.RawMessage
+
+// MarshalJSON gives the JSON as it is.
+func (d protectionDefaults) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() } //nolint:wrapcheck // never fails
+
+// Shape says what the JSON holds.
+func (protectionDefaults) Shape() reflect.Type { return reflect.TypeFor[branchProtection]() }
+
 type protectionLevel struct {
 	Level int64 `param:"access_level" values:"0,30,40,60" json:"access_level" doc:"Access level"`
 }
@@ -338,10 +348,10 @@ type listGroupProjectsParams struct {
 	SecurityReports  bool `param:"with_security_reports" default:"false" doc:"Return only projects with security reports; no project has any"`
 }
 
-func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGroupProjectsParams) (api.List[any], error) {
+func (s *Server) listGroupProjects(ctx context.Context, as authz.Actor, p listGroupProjectsParams) (api.List[projectForm], error) {
 	g, err := s.Namespaces.Find(ctx, as, p.ID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.Parent, f.Shared, f.Subgroups, f.Ancestors = &g.ID, p.WithShared, p.IncludeSubgroups, p.IncludeAncestors

@@ -157,7 +157,18 @@ type memberOutcome struct {
 	Message map[string]string `json:"message,omitempty"`
 }
 
-func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams) (any, error) {
+// addedForm is the member that was added, or what came of adding several.
+type addedForm interface {
+	OneOf(one memberEntity, several memberOutcome)
+}
+
+// OneOf names the answers to an addition.
+func (memberEntity) OneOf(memberEntity, memberOutcome) {}
+
+// OneOf names the answers to an addition.
+func (memberOutcome) OneOf(memberEntity, memberOutcome) {}
+
+func (m memberSource) add(ctx context.Context, as authz.Actor, p addMemberParams) (addedForm, error) {
 	at, err := m.place(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -212,7 +223,7 @@ func memberID(text string) authz.UserID {
 }
 
 // addMany adds each user on its own and reports those it could not add.
-func (m memberSource) addMany(ctx context.Context, as authz.Actor, at namespace.Place, in namespace.MemberInput, many []string) (any, error) {
+func (m memberSource) addMany(ctx context.Context, as authz.Actor, at namespace.Place, in namespace.MemberInput, many []string) (addedForm, error) {
 	out := memberOutcome{Status: "success"}
 	for _, item := range many {
 		item = strings.TrimSpace(item)

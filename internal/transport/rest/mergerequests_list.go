@@ -169,16 +169,16 @@ type listAllRequestsParams struct {
 	NonArchived bool   `param:"non_archived" doc:"Return only issues of projects that are not archived"`
 }
 
-func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAllRequestsParams) (api.List[any], error) {
+func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAllRequestsParams) (api.List[requestForm], error) {
 	f, err := in.filter()
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, as, in.Scope)
 	page, err := s.Requests.ListAll(ctx, as, f)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	return s.requestPage(ctx, in.requestFilterParams, "", page)
 }
@@ -190,20 +190,20 @@ type listGroupRequestsParams struct {
 	NonArchived bool   `param:"non_archived" default:"true" doc:"Return only issues of projects that are not archived"`
 }
 
-func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listGroupRequestsParams) (api.List[any], error) {
+func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listGroupRequestsParams) (api.List[requestForm], error) {
 	g, err := s.Namespaces.Find(ctx, as, in.ID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	f, err := in.filter()
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, as, in.Scope)
 	page, err := s.Requests.ListInGroup(ctx, as, g.Subject(), f)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	return s.requestPage(ctx, in.requestFilterParams, g.FullPath, page)
 }
@@ -215,14 +215,14 @@ type listRequestsParams struct {
 	Scope string   `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"created_by_me, assigned_to_me or all"`
 }
 
-func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listRequestsParams) (api.List[any], error) {
+func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listRequestsParams) (api.List[requestForm], error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	f, err := in.filter()
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	for _, iid := range in.IIDs {
 		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
@@ -230,29 +230,41 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 	applyScope(&f, as, in.Scope)
 	page, err := s.Requests.List(ctx, as, p, f)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	return s.requestPage(ctx, in.requestFilterParams, p.FullPath, page)
 }
 
+// requestForm is a merge request in a list, in the form that view asks for.
+type requestForm interface {
+	OneOf(full *mergeRequestEntity, simple *simpleMergeRequest)
+}
+
+// OneOf names the forms of a merge request.
+func (*mergeRequestEntity) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
+
+// OneOf names the forms of a merge request.
+func (*simpleMergeRequest) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
+
 // requestPage renders a page of a list, seen from the project or group at path from.
-func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from string, page *mergerequest.Page) (api.List[any], error) {
+func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from string, page *mergerequest.Page) (api.List[requestForm], error) {
 	if in.Recheck {
 		if err := s.Requests.Recheck(ctx, page); err != nil {
-			return api.List[any]{}, err
+			return api.List[requestForm]{}, err
 		}
 	}
 	v := requestView{projects: page.Projects, from: from, details: in.WithDetails}
-	items := make([]any, 0, len(page.Items))
+	items := make([]requestForm, 0, len(page.Items))
 	if in.View == "simple" {
-		for _, e := range s.simpleRequests(v, page.Items) {
-			items = append(items, e)
+		list := s.simpleRequests(v, page.Items)
+		for i := range list {
+			items = append(items, &list[i])
 		}
 		return api.Listed(page.Page, items), nil
 	}
 	list, err := s.requestEntities(ctx, v, page.Items)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[requestForm]{}, err
 	}
 	for i := range list {
 		items = append(items, &list[i])

@@ -112,7 +112,18 @@ type createNoteParams struct {
 	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"SHA of the HEAD of the merge request; required for the /merge quick action"`
 }
 
-func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (any, error) {
+// createdForm is a note, or the award emoji that its text was.
+type createdForm interface {
+	OneOf(made noteEntity, award awardEntity)
+}
+
+// OneOf names the answers to a note.
+func (noteEntity) OneOf(noteEntity, awardEntity) {}
+
+// OneOf names the answers to a note.
+func (awardEntity) OneOf(noteEntity, awardEntity) {}
+
+func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (createdForm, error) {
 	on, err := h.on(ctx, as, in.noteablePath)
 	if err != nil {
 		return nil, err

@@ -99,13 +99,13 @@ func (p *projectFilter) view() projectView {
 	return projectView{simple: p.Simple, permissions: true, statistics: p.Statistics, custom: p.Custom}
 }
 
-func (s *Server) listProjects(ctx context.Context, as authz.Actor, p listProjectsParams) (api.List[any], error) {
+func (s *Server) listProjects(ctx context.Context, as authz.Actor, p listProjectsParams) (api.List[projectForm], error) {
 	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, p.filter())
 }
 
 // pageOfProjects answers every list of projects, by offset or by id.
-func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Page, p *projectFilter, f project.Filter) (api.List[any], error) {
-	none := api.List[any]{}
+func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Page, p *projectFilter, f project.Filter) (api.List[projectForm], error) {
+	none := api.List[projectForm]{}
 	if err := page.CheckOffset("Project"); err != nil {
 		return none, err
 	}
@@ -135,10 +135,10 @@ type listUserProjectsParams struct {
 	projectFilter
 }
 
-func (s *Server) listUserProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+func (s *Server) listUserProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[projectForm], error) {
 	place, err := s.Namespaces.Personal(ctx, as, p.UserID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.Parent = &place
@@ -152,7 +152,7 @@ type getProjectParams struct {
 	Custom     bool `param:"with_custom_attributes" doc:"Include custom attributes (administrators only)"`
 }
 
-func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectParams) (any, error) {
+func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectParams) (projectForm, error) {
 	found, err := s.Projects.Find(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (p *newProject) input(c project.Changes) project.Input {
 	}
 }
 
-func (s *Server) createProject(ctx context.Context, as authz.Actor, p createProjectParams) (any, error) {
+func (s *Server) createProject(ctx context.Context, as authz.Actor, p createProjectParams) (projectForm, error) {
 	in := p.input(p.changes())
 	in.NamespaceID = p.NamespaceID
 	return s.makeProject(ctx, as, in, p.avatarParam)
@@ -197,7 +197,7 @@ type createProjectForParams struct {
 	NamespaceID *namespace.ID `param:"namespace_id" doc:"ID of the namespace; defaults to that of the user"`
 }
 
-func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createProjectForParams) (any, error) {
+func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createProjectForParams) (projectForm, error) {
 	owner, err := userNumber(p.UserID)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (s *Server) createProjectFor(ctx context.Context, as authz.Actor, p createP
 	return s.makeProject(ctx, as, in, p.avatarParam)
 }
 
-func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Input, avatar avatarParam) (any, error) {
+func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Input, avatar avatarParam) (projectForm, error) {
 	sent, err := s.picture(avatar)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ type changedProject struct {
 	_         struct{} `atleastone:"*"`
 }
 
-func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (any, error) {
+func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProjectParams) (projectForm, error) {
 	sent, err := s.picture(p.avatarParam)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (s *Server) deleteProject(ctx context.Context, as authz.Actor, p deleteProj
 	return accepted{"202 Accepted"}, s.Projects.Mark(ctx, as, p.ID)
 }
 
-func (s *Server) restoreProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+func (s *Server) restoreProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
 	back, err := s.Projects.Restore(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (s *Server) restoreProject(ctx context.Context, as authz.Actor, p projectPa
 	return s.project(ctx, as, back, projectView{})
 }
 
-func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
 	archived, err := s.Projects.Archive(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPa
 	return s.project(ctx, as, archived, projectView{})
 }
 
-func (s *Server) unarchiveProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+func (s *Server) unarchiveProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
 	back, err := s.Projects.Unarchive(ctx, as, p.ID)
 	if err != nil {
 		return nil, err

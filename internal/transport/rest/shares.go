@@ -153,10 +153,10 @@ type listSharedProjectsParams struct {
 	projectFilter
 }
 
-func (s *Server) listSharedProjects(ctx context.Context, as authz.Actor, p listSharedProjectsParams) (api.List[any], error) {
+func (s *Server) listSharedProjects(ctx context.Context, as authz.Actor, p listSharedProjectsParams) (api.List[projectForm], error) {
 	g, err := s.Namespaces.Find(ctx, as, p.ID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.Parent, f.OnlyShared = &g.ID, true

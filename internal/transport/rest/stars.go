@@ -23,7 +23,7 @@ func (s *Server) starRoutes() []*api.Route {
 	)
 }
 
-func (s *Server) starProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+func (s *Server) starProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
 	starred, err := s.Projects.Star(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Server) starProject(ctx context.Context, as authz.Actor, p projectPath)
 	return s.project(ctx, as, starred, projectView{})
 }
 
-func (s *Server) unstarProject(ctx context.Context, as authz.Actor, p projectPath) (any, error) {
+func (s *Server) unstarProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
 	bare, err := s.Projects.Unstar(ctx, as, p.ID)
 	if err != nil {
 		return nil, err
@@ -74,20 +74,20 @@ func (s *Server) listStarrers(ctx context.Context, as authz.Actor, p listStarrer
 	return api.Listed(list, items), nil
 }
 
-func (s *Server) listStarredProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+func (s *Server) listStarredProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[projectForm], error) {
 	user, err := s.Namespaces.User(ctx, as, p.UserID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.StarredBy = user
 	return s.pageOfProjects(ctx, as, p.Page, &p.projectFilter, f)
 }
 
-func (s *Server) listContributedProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[any], error) {
+func (s *Server) listContributedProjects(ctx context.Context, as authz.Actor, p listUserProjectsParams) (api.List[projectForm], error) {
 	user, err := s.Namespaces.User(ctx, as, p.UserID)
 	if err != nil {
-		return api.List[any]{}, err
+		return api.List[projectForm]{}, err
 	}
 	f := p.filter()
 	f.ContributedBy = user

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"strconv"
 
 	"tenon/internal/core/authz"
@@ -22,6 +23,9 @@ func (s *Server) statisticsRoutes() []*api.Route {
 
 // languageShares is an object with the language of the greatest share first.
 type languageShares []project.LanguageShare
+
+// Shape says that the object has a number for each language.
+func (languageShares) Shape() reflect.Type { return reflect.TypeFor[map[string]float64]() }
 
 // MarshalJSON keeps the order.
 func (l languageShares) MarshalJSON() ([]byte, error) {

@@ -164,7 +164,18 @@ type projectTemplateParams struct {
 	FullName string      `param:"fullname" doc:"Full name of the copyright holder for the license"`
 }
 
-func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p projectTemplateParams) (any, error) {
+// templateForm is a template: a text, or a license with more about it.
+type templateForm interface {
+	OneOf(text templateText, full licenseTemplate)
+}
+
+// OneOf names the forms of a template.
+func (templateText) OneOf(templateText, licenseTemplate) {}
+
+// OneOf names the forms of a template.
+func (licenseTemplate) OneOf(templateText, licenseTemplate) {}
+
+func (s *Server) getProjectTemplate(ctx context.Context, as authz.Actor, p projectTemplateParams) (templateForm, error) {
 	found, err := s.Projects.Find(ctx, as, p.ID)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type transferProjectParams struct {
 	Namespace string `param:"namespace,required" doc:"ID or path of the namespace"`
 }
 
-func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transferProjectParams) (any, error) {
+func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transferProjectParams) (projectForm, error) {
 	moved, err := s.Projects.Transfer(ctx, as, p.ID, p.Namespace)
 	if err != nil {
 		return nil, err

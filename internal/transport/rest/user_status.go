@@ -18,7 +18,7 @@ func (s *Server) userStatusRoutes() []*api.Route {
 		api.Get("/user/status", s.ownStatus).Doc("Get the status of the current user").Needs(authz.ReadOwnUser),
 		api.Get("/users/:id/status", s.userStatus).Doc("Get the status of a user").Needs(authz.ReadUserStatus).Public().Rate(limit.UserStatus),
 		api.Put("/user/status", s.putStatus).Timed().Doc("Set the status of the current user").Needs(authz.UpdateOwnUser),
-		api.Patch("/user/status", s.patchStatus).Timed().Doc("Update the status of the current user").Needs(authz.UpdateOwnUser),
+		api.Patch("/user/status", s.patchStatus).Timed().Gives("application/json", statusEntity{}).Doc("Update the status of the current user").Needs(authz.UpdateOwnUser),
 	)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,7 +89,7 @@ func New(c Config, routes []*Route) *Kit {
 	k.pool.New = func() any { return &exchange{kit: k} }
 	k.routes = append(k.routes, Get("/openapi.json", func(context.Context, authz.Actor, struct{}) (Raw, error) {
 		return Raw{Type: "application/json", Bytes: k.document, Tagged: true}, nil
-	}).Doc("Describe this API as an OpenAPI 3.1 document").Public().AnyScope())
+	}).Doc("Describe this API as an OpenAPI 3.1 document").Public().AnyScope().Gives("application/json", map[string]json.RawMessage{}))
 	var problems []string
 	for _, r := range k.routes {
 		problems = append(problems, r.problems()...)

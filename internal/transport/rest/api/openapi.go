@@ -3,10 +3,12 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // document makes the OpenAPI 3.1 document of the routes. The same routes always
@@ -20,7 +22,7 @@ func document(c Config, routes []*Route) []byte {
 				if paths[template] == nil {
 					paths[template] = dict{}
 				}
-				paths[template][strings.ToLower(r.method)] = operation(s, r, captures, i > 0)
+				paths[template][strings.ToLower(r.method)] = operation(s, r, template, captures, i > 0)
 			}
 		}
 	}
@@ -30,7 +32,9 @@ func document(c Config, routes []*Route) []byte {
 		"servers": []any{dict{"url": Prefix}},
 		"paths":   paths,
 		"components": dict{
-			"schemas": s.named,
+			"headers":   headers(),
+			"responses": dict{"Error": errorResponse()},
+			"schemas":   s.named,
 			"securitySchemes": dict{
 				"PrivateToken": dict{"type": "apiKey", "in": "header", "name": "PRIVATE-TOKEN"},
 				"Bearer":       dict{"type": "http", "scheme": "bearer"},
@@ -73,8 +77,11 @@ func templates(path string) map[string][]string {
 	return out
 }
 
-func operation(s *schemas, r *Route, captures []string, alias bool) dict {
-	op := dict{"summary": r.doc, "responses": responses(s, r)}
+func operation(s *schemas, r *Route, template string, captures []string, alias bool) dict {
+	op := dict{"operationId": operationID(r.method, template), "summary": r.doc, "responses": responses(s, r)}
+	if r.tag != "" {
+		op["tags"] = []string{r.tag}
+	}
 	if r.deprecated || alias {
 		op["deprecated"] = true
 	}
@@ -123,17 +130,41 @@ func operation(s *schemas, r *Route, captures []string, alias bool) dict {
 	case r.plan.rawBody:
 		op["requestBody"] = dict{"content": dict{"application/octet-stream": dict{}}}
 	case len(body) > 0:
-		schema := dict{"type": "object", "properties": body}
-		if len(required) > 0 {
-			schema["required"] = required
+		schema := objectOf(body, required)
+		content := dict{}
+		texts := maps.Clone(body)
+		for i := range r.plan.fields {
+			if f := &r.plan.fields[i]; takesFile(f.typ) { // a file fits no JSON
+				delete(texts, f.name)
+				required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return name == f.name })
+				content["multipart/form-data"] = dict{"schema": schema}
+			}
 		}
-		kind := "application/json"
-		if slices.ContainsFunc(r.plan.fields, func(f field) bool { return takesFile(f.typ) }) {
-			kind = "multipart/form-data"
+		if len(texts) > 0 {
+			content["application/json"] = dict{"schema": objectOf(texts, required)}
 		}
-		op["requestBody"] = dict{"required": len(required) > 0, "content": dict{kind: dict{"schema": schema}}}
+		op["requestBody"] = dict{"required": schema["required"] != nil, "content": content}
 	}
 	return op
+}
+
+// objectOf is the schema of an object; required may be empty.
+func objectOf(properties dict, required []string) dict {
+	schema := dict{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// operationID names an operation by its method and path, such as getApiV4ProjectsIdIssues.
+func operationID(method, template string) string {
+	var b strings.Builder
+	b.WriteString(strings.ToLower(method))
+	for word := range strings.FieldsFuncSeq(Prefix+template, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 // takesFile reports whether a parameter is a file, below Opt and pointers.
@@ -234,23 +265,28 @@ func nestedSchema(s *schemas, p *plan) dict {
 			required = append(required, f.name)
 		}
 	}
-	out := dict{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		out["required"] = required
-	}
-	return out
+	return objectOf(properties, required)
 }
 
 func responses(s *schemas, r *Route) dict {
 	success := dict{"description": "Success"}
-	body, _ := resultOf(r.result)
+	body, isList := resultOf(r.result)
+	if isList && r.plan.find("per_page") != nil {
+		success["headers"] = pagingHeaders()
+	}
 	switch {
+	case r.gives != "":
+		media := dict{}
+		if r.like != nil {
+			media["schema"] = s.of(r.like)
+		}
+		success["content"] = dict{r.gives: media}
 	case body != nil:
 		success["content"] = dict{"application/json": dict{"schema": s.of(body)}}
-	case r.result == reflect.TypeFor[Raw]():
+	case r.result == reflect.TypeFor[Raw](), r.result == reflect.TypeFor[RawOrContent](), r.result == reflect.TypeFor[Content]():
 		success["content"] = dict{"application/octet-stream": dict{}}
 	case r.result == reflect.TypeFor[Text]():
 		success["content"] = dict{"text/plain": dict{}}
 	}
-	return dict{strconv.Itoa(r.status): success}
+	return dict{strconv.Itoa(r.status): success, "default": dict{"$ref": "#/components/responses/Error"}}
 }

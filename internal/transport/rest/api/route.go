@@ -35,6 +35,10 @@ type Route struct {
 	namesJSON  bool         // says "Invalid json" of a body that is none
 	timed      bool         // honours If-Unmodified-Since
 
+	tag   string       // groups the endpoint in the OpenAPI document
+	gives string       // media type of a result that is Raw; "" for any
+	like  reflect.Type // encoded as that result is; nil where it is no JSON
+
 	plan   *plan
 	result reflect.Type
 	run    func(x *exchange) error
@@ -147,6 +151,13 @@ func (r *Route) Deprecated() *Route { r.deprecated = true; return r }
 // If-Unmodified-Since becomes a condition that core checks with [authz.Actor.Unmodified].
 func (r *Route) Timed() *Route { r.timed = true; return r }
 
+// Gives says what an endpoint answers whose result is Raw: the media type, and a value that is
+// encoded alike where it is JSON (nil elsewhere).
+func (r *Route) Gives(mediaType string, like any) *Route {
+	r.gives, r.like = mediaType, reflect.TypeOf(like)
+	return r
+}
+
 // MaxBody allows bodies up to this many bytes to signed-in callers, DefaultMaxBody otherwise.
 func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
 
@@ -163,6 +174,14 @@ func Scoped(extra []authz.Scope, routes ...*Route) []*Route {
 		if !r.scoped {
 			r.Scope(extra...)
 		}
+	}
+	return routes
+}
+
+// Tagged groups routes in the OpenAPI document under the name of their subject.
+func Tagged(tag string, routes []*Route) []*Route {
+	for _, r := range routes {
+		r.tag = tag
 	}
 	return routes
 }

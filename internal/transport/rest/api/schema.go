@@ -91,6 +91,12 @@ func (s *schemas) of(t reflect.Type) any {
 	if t.Kind() == reflect.Pointer {
 		return nullable(s.of(t.Elem()))
 	}
+	if t.Implements(shaper) {
+		return s.of(reflect.Zero(t).Interface().(Shaper).Shape())
+	}
+	if forms := formsOf(t); forms != nil {
+		return s.oneOf(forms)
+	}
 	if t.Implements(marshaler) {
 		return dict{}
 	}
@@ -112,6 +118,37 @@ func (s *schemas) of(t reflect.Type) any {
 		return s.structure(t)
 	}
 	return dict{}
+}
+
+// Shaper is a type that encodes itself as JSON: Shape gives a type that is encoded alike.
+type Shaper interface{ Shape() reflect.Type }
+
+var shaper = reflect.TypeFor[Shaper]()
+
+// formsOf gives the types of a value that takes one of several forms: an interface whose one
+// method OneOf has them as its parameters. It is nil for all other types.
+func formsOf(t reflect.Type) []reflect.Type {
+	if t.Kind() != reflect.Interface || t.NumMethod() != 1 || t.Method(0).Name != "OneOf" {
+		return nil
+	}
+	method := t.Method(0).Type
+	forms := make([]reflect.Type, method.NumIn())
+	for i := range forms {
+		forms[i] = method.In(i)
+		if forms[i].Kind() == reflect.Pointer {
+			forms[i] = forms[i].Elem()
+		}
+	}
+	return forms
+}
+
+// oneOf says anyOf: a form with more fields than another is valid as both.
+func (s *schemas) oneOf(forms []reflect.Type) dict {
+	schemas := make([]any, len(forms))
+	for i, form := range forms {
+		schemas[i] = s.of(form)
+	}
+	return dict{"anyOf": schemas}
 }
 
 func nullable(schema any) any {
@@ -182,7 +219,8 @@ func entityName(t reflect.Type) string {
 // resultOf gives the JSON type behind the result of an endpoint, and whether it is
 // a list; nil for answers that are no JSON.
 func resultOf(t reflect.Type) (body reflect.Type, isList bool) {
-	if t == reflect.TypeFor[None]() || t == reflect.TypeFor[Raw]() || t == reflect.TypeFor[Text]() {
+	switch t {
+	case reflect.TypeFor[None](), reflect.TypeFor[Raw](), reflect.TypeFor[RawOrContent](), reflect.TypeFor[Content](), reflect.TypeFor[Text]():
 		return nil, false
 	}
 	if t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[None]().PkgPath() {
