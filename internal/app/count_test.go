@@ -26,7 +26,7 @@ func TestStatements(t *testing.T) {
 	w.decorate(path, 1)
 	lists := w.lists()
 	few := w.count(t, lists, 1) // a full page, which has to be counted as well
-	w.fill(path, many)
+	w.fill(path, "many", many)
 	full := w.count(t, lists, many)
 	for _, title := range sorted(full) {
 		before, after := few[title], full[title]
@@ -158,14 +158,14 @@ func (w *world) decorate(path string, n int) {
 	}
 }
 
-// fill makes n rows of everything that is listed.
-func (w *world) fill(path string, n int) {
+// fill makes n rows of everything that is listed, named with a prefix.
+func (w *world) fill(path, prefix string, n int) {
 	w.decorate(path, n)
 	p := w.projects[0].values
 	group := "/groups/" + p["groups/:id"]
 	var actions []obj
 	for i := range n {
-		name := fmt.Sprintf("many-%d", i)
+		name := fmt.Sprintf("%s-%d", prefix, i)
 		id := w.user(name, func(in *account.Input) { in.ProjectsLimit = nil })
 		w.do("admin", "POST", path+"/members", obj{"user_id": id, "access_level": authz.Reporter})
 		w.do("admin", "POST", group+"/members", obj{"user_id": id, "access_level": authz.Guest})

@@ -22,7 +22,7 @@ func TestLists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		path := "/projects/" + w.projects[0].values["projects/:id"]
-		w.fill(path, few)
+		w.fill(path, "many", few)
 		refused := map[string][]string{}
 		several, walked := 0, 0
 		for _, r := range w.lists() {
@@ -72,6 +72,94 @@ func TestLists(t *testing.T) {
 		slices.Sort(lines)
 		compareGolden(t, "testdata/keyset.txt", "# Orders of lists that have no cursors.\n"+strings.Join(lines, ""))
 	})
+}
+
+// TestLists_stable reads the first page of every list by cursor, then adds rows to the lists
+// and deletes others, and reads the lists to their ends: what was there before and is there
+// afterwards comes exactly once.
+func TestLists_stable(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		path := "/projects/" + w.projects[0].values["projects/:id"]
+		w.fill(path, "many", few)
+		type reading struct {
+			title         string
+			q             request
+			before, first []string
+			next          string
+		}
+		var readings []reading
+		for _, r := range w.lists() {
+			q, _ := r.request()
+			q.as = "owner"
+			if w.send(t.Context(), q).Code == http.StatusForbidden {
+				q.as = "admin"
+			}
+			if strings.HasSuffix(q.path, "/issues") || strings.HasSuffix(q.path, "/merge_requests") {
+				q.path = withQuery(q.path, "scope=all")
+			}
+			q.path = withQuery(q.path, "pagination=keyset")
+			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
+				q.path = withQuery(q.path, "order_by=id")
+			}
+			before := w.walk(t, q)
+			if len(before) < 3 {
+				continue
+			}
+			first, next := w.part(t, withQuery(q.path, "per_page=2"), q)
+			readings = append(readings, reading{r.title(), q, before, first, next})
+		}
+		if len(readings) < 30 {
+			t.Errorf("only %d lists have a second page", len(readings))
+		}
+		w.fill(path, "more", 3)
+		group := "/groups/" + w.projects[0].values["groups/:id"]
+		for _, gone := range []string{
+			path + "/repository/tags/many-1", path + "/repository/branches/branch-5-2", group + "/labels/many-0", path + "/issues/3",
+			group + "/members/" + w.userID(t, "many-0"), path + "/members/" + w.userID(t, "many-1"),
+		} {
+			if a := w.send(t.Context(), request{as: "owner", method: "DELETE", path: gone}); a.Code != http.StatusNoContent {
+				t.Errorf("DELETE %s: got %d %s", gone, a.Code, a.Body)
+			}
+		}
+		changed := 0
+		for _, r := range readings {
+			after := w.walk(t, r.q)
+			if !slices.Equal(r.before, after) {
+				changed++
+			}
+			got := r.first
+			for next := r.next; next != ""; {
+				var rows []string
+				rows, next = w.part(t, next, r.q)
+				got = append(got, rows...)
+			}
+			times := map[string]int{}
+			for _, row := range got {
+				times[row]++
+			}
+			for _, row := range r.before {
+				if slices.Contains(after, row) && times[row] != 1 {
+					t.Errorf("%s: %q comes %d times\nbefore %q\n   got %q\n after %q", r.title, row, times[row], r.before, got, after)
+				}
+			}
+		}
+		if changed < 20 {
+			t.Errorf("only %d lists have changed meanwhile", changed)
+		}
+	})
+}
+
+// userID finds a user by name.
+func (w *world) userID(t *testing.T, name string) string {
+	t.Helper()
+	a := w.send(t.Context(), request{as: "admin", method: "GET", path: "/users?username=" + name})
+	var list []struct{ ID int64 }
+	if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil || len(list) != 1 {
+		t.Fatalf("users named %s: got %d %s", name, a.Code, a.Body)
+	}
+	return fmt.Sprint(list[0].ID)
 }
 
 // orders gives the queries for the orders in which the list can be read.
@@ -128,36 +216,50 @@ func withQuery(path, query string) string {
 // walk follows the links to the next page, two rows each, and says which rows it met.
 func (w *world) walk(t *testing.T, q request) []string {
 	t.Helper()
-	keyset := strings.Contains(q.path, "pagination=keyset")
 	q.path = withQuery(q.path, "per_page=2")
 	var out []string
 	for range 300 {
-		a := w.send(t.Context(), q)
-		var rows []map[string]any
-		if err := json.Unmarshal(a.Body.Bytes(), &rows); err != nil || a.Code != http.StatusOK || len(rows) > 2 {
-			t.Errorf("%s: got %d %.200s", q.path, a.Code, a.Body)
-			return out
-		}
+		rows, next := w.part(t, q.path, q)
 		for _, row := range rows {
-			var id []string
-			for _, name := range []string{"id", "path", "new_path", "name", "key", "username", "email", "source_id", "source_type", "user", "type"} {
-				if v, ok := row[name]; ok {
-					id = append(id, fmt.Sprint(v))
-				}
+			if slices.Contains(out, row) {
+				t.Errorf("%s: %q comes twice", q.path, row)
 			}
-			out = append(out, strings.Join(id, " "))
 		}
-		next, others := links(a)
-		if keyset && (a.Header().Get("X-Total") != "" || a.Header().Get("X-Page") != "" || others) {
-			t.Errorf("%s: a keyset page has the headers of an offset: %v", q.path, a.Header())
-		}
+		out = append(out, rows...)
 		if next == "" {
 			return out
 		}
-		q.path = strings.TrimPrefix(next, w.baseURL+"/api/v4")
+		q.path = next
 	}
 	t.Errorf("%s: there is no end", q.path)
 	return out
+}
+
+// part reads one page of at most two rows, and says what leads to the next one.
+func (w *world) part(t *testing.T, path string, q request) (out []string, next string) {
+	t.Helper()
+	q.path = path
+	a := w.send(t.Context(), q)
+	var rows []map[string]any
+	if err := json.Unmarshal(a.Body.Bytes(), &rows); err != nil || a.Code != http.StatusOK || len(rows) > 2 {
+		t.Errorf("%s: got %d %.200s", q.path, a.Code, a.Body)
+		return nil, ""
+	}
+	for _, row := range rows {
+		var id []string
+		for _, name := range []string{"id", "path", "new_path", "name", "key", "username", "email", "source_id", "source_type", "user", "type"} {
+			if v, ok := row[name]; ok {
+				id = append(id, fmt.Sprint(v))
+			}
+		}
+		out = append(out, strings.Join(id, " "))
+	}
+	next, others := links(a)
+	keyset := strings.Contains(q.path, "pagination=keyset")
+	if keyset && (a.Header().Get("X-Total") != "" || a.Header().Get("X-Page") != "" || others) {
+		t.Errorf("%s: a keyset page has the headers of an offset: %v", q.path, a.Header())
+	}
+	return out, strings.TrimPrefix(next, w.baseURL+"/api/v4")
 }
 
 // links gives the link to the next page, and whether there are others.
