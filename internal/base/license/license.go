@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/licensecheck"
 
+	"tenon/internal/base/page"
 	"tenon/internal/base/pattern"
 )
 
@@ -187,8 +188,18 @@ var names = map[string]string{
 	"EPL-1.0": "Eclipse Public License 1.0", "PostgreSQL": "PostgreSQL License", "Vim": "Vim License",
 }
 
-// List gives the licenses that are offered, by key.
-func List() []License { return slices.Clone(known) }
+// All gives the licenses that are offered, by key.
+func All() []License { return slices.Clone(known) }
+
+// List gives a page of the licenses that are offered: all where popular is nil, else those
+// that are popular or those that are not.
+func List(popular *bool, r page.Range) (page.Page[License], error) {
+	list := All()
+	if popular != nil {
+		list = slices.DeleteFunc(list, func(l License) bool { return l.Popular != *popular })
+	}
+	return page.Snapshot(list, "licenses", r)
+}
 
 // Find gives a license by its key, in any case; ok is false for one that is neither
 // offered nor recognised.

@@ -9,7 +9,7 @@ import (
 
 func TestLicenses_are_recognised_in_their_own_texts(t *testing.T) {
 	t.Parallel()
-	for _, l := range license.List() {
+	for _, l := range license.All() {
 		text := l.Text(license.Filling{Year: 2026, FullName: "Ann Example", Project: "Shop"})
 		got, err := license.Detect([]byte(text))
 		if err != nil || got != l.Key {
@@ -45,7 +45,7 @@ func TestLicense_Text(t *testing.T) {
 	if !ok || vim.Name != "Vim License" || vim.Text(license.Filling{}) != "" {
 		t.Errorf("one that is recognised only: %+v, %t", vim, ok)
 	}
-	if n := len(license.List()); n < 25 {
+	if n := len(license.All()); n < 25 {
 		t.Errorf("%d licenses are offered, want 25 or more", n)
 	}
 	if _, ok := license.Find("nothing"); ok {

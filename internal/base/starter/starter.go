@@ -6,6 +6,8 @@ import (
 	"embed"
 	"slices"
 	"strings"
+
+	"tenon/internal/base/page"
 )
 
 // Kind is a kind of text, named like its folder.
@@ -23,6 +25,11 @@ var texts embed.FS
 
 // Names lists the texts of a kind in order.
 func Names(kind Kind) []string { return list(texts, string(kind), ".txt") }
+
+// List gives a page of the names of a kind.
+func List(kind Kind, r page.Range) (page.Page[string], error) {
+	return page.Snapshot(Names(kind), string(kind), r)
+}
 
 // Find gives a text by its name, whose case must match; ok is false where there is none.
 func Find(kind Kind, name string) (text string, ok bool) {

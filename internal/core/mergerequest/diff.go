@@ -50,6 +50,15 @@ func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, 
 	return d, nil
 }
 
+// Diffs lists the changed files of the newest version. Cursors name the version.
+func (s *Service) Diffs(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, part page.Range) (page.Page[gitcmd.FileDiff], error) {
+	d, err := s.Diff(ctx, as, p, m, nil)
+	if err != nil {
+		return page.Page[gitcmd.FileDiff]{}, err
+	}
+	return page.Snapshot(d.Files, m.BaseSHA+".."+m.HeadSHA, part) //nolint:wrapcheck // it says what of the page is wrong
+}
+
 // Commits lists the commits of a version, newest first, or of the newest version where v is
 // nil.
 func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part page.Range) (page.Page[*gitcmd.Commit], error) {

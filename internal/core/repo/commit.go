@@ -162,6 +162,15 @@ func (s *Service) CommitDiff(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.diff(ctx, r, from, c.ID)
 }
 
+// CommitDiffs lists the changed files of CommitDiff. Cursors name the commit.
+func (s *Service) CommitDiffs(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, part page.Range) (page.Page[gitcmd.FileDiff], error) {
+	d, err := s.CommitDiff(ctx, as, p, c)
+	if err != nil {
+		return page.Page[gitcmd.FileDiff]{}, err
+	}
+	return page.Snapshot(d.Files, c.ID.String(), part) //nolint:wrapcheck // it says what of the page is wrong
+}
+
 // diff compares two commits or trees within the instance's limits.
 func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitcmd.ObjectID) (*gitcmd.Diff, error) {
 	d, err := r.Diff(ctx, from, to, s.diffOptions())

@@ -8,7 +8,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -132,12 +131,8 @@ func (s *Server) commitDiff(ctx context.Context, as authz.Actor, in commitDiffPa
 	if err != nil {
 		return none, err
 	}
-	d, err := s.Repos.CommitDiff(ctx, as, p, c)
-	if err != nil {
-		return none, err
-	}
-	list, err := page.Snapshot(diffEntities(d), c.ID.String(), in.Range())
-	return api.Listed(list, unified(list.Items, in.Unidiff)), err
+	list, err := s.Repos.CommitDiffs(ctx, as, p, c, in.Range())
+	return api.Listed(list, unified(diffEntities(list.Items), in.Unidiff)), err
 }
 
 // commitAction is one action of a commit. Its rules are checked by hand, because their

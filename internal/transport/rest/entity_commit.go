@@ -121,10 +121,10 @@ func newDiffEntity(f *gitcmd.FileDiff) diffEntity {
 	return e
 }
 
-func diffEntities(d *gitcmd.Diff) []diffEntity {
-	out := make([]diffEntity, len(d.Files))
-	for i := range d.Files {
-		out[i] = newDiffEntity(&d.Files[i])
+func diffEntities(files []gitcmd.FileDiff) []diffEntity {
+	out := make([]diffEntity, len(files))
+	for i := range files {
+		out[i] = newDiffEntity(&files[i])
 	}
 	return out
 }

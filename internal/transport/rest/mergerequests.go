@@ -190,7 +190,7 @@ func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesP
 		return mergeRequestFull{}, err
 	}
 	out, err := s.requestFull(ctx, as, p, m)
-	changes := diffEntities(d)
+	changes := diffEntities(d.Files)
 	out.Changes, out.Overflow = &changes, &d.Overflow
 	return out, err
 }
@@ -207,12 +207,8 @@ func (s *Server) requestDiffs(ctx context.Context, as authz.Actor, in requestDif
 	if err != nil {
 		return none, err
 	}
-	d, err := s.Requests.Diff(ctx, as, p, m, nil)
-	if err != nil {
-		return none, err
-	}
-	list, err := page.Snapshot(diffEntities(d), m.BaseSHA+".."+m.HeadSHA, in.Range())
-	return api.Listed(list, unified(list.Items, in.Unidiff)), err
+	list, err := s.Requests.Diffs(ctx, as, p, m, in.Range())
+	return api.Listed(list, unified(diffEntities(list.Items), in.Unidiff)), err
 }
 
 type versionOfRequest struct {
@@ -278,5 +274,5 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if d, err = s.Requests.Diff(ctx, as, p, m, v); err != nil {
 		return versionWithChanges{}, err
 	}
-	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: diffEntities(d)}, nil
+	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: diffEntities(d.Files)}, nil
 }

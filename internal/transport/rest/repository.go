@@ -171,7 +171,7 @@ func (s *Server) compare(ctx context.Context, as authz.Actor, in compareParams) 
 		dots = ".."
 	}
 	out := compareEntity{
-		Commits: s.commitEntities(p, c.Commits), Diffs: unified(diffEntities(c.Diff), in.Unidiff), CompareTimeout: c.Diff.Overflow,
+		Commits: s.commitEntities(p, c.Commits), Diffs: unified(diffEntities(c.Diff.Files), in.Unidiff), CompareTimeout: c.Diff.Overflow,
 		CompareSameRef: c.SameRef,
 		WebURL:         s.URLs.Compare(p.FullPath, c.From.String(), dots, c.To.String()),
 	}

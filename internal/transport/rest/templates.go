@@ -5,7 +5,6 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/license"
-	"tenon/internal/base/page"
 	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -59,19 +58,8 @@ type listLicensesParams struct {
 }
 
 func (s *Server) listLicenses(_ context.Context, _ authz.Actor, p listLicensesParams) (api.List[licenseTemplate], error) {
-	var all []licenseTemplate
-	for _, l := range license.List() {
-		if p.Popular == nil || *p.Popular == l.Popular {
-			all = append(all, s.licenseTemplate(l, license.Filling{}))
-		}
-	}
-	return builtIn(p.Page, all)
-}
-
-// builtIn answers with a page of the texts that the program brings along.
-func builtIn[T any](p api.Page, all []T) (api.List[T], error) {
-	list, err := page.Snapshot(all, "built-in", p.Range())
-	return api.Listed(list, list.Items), err
+	list, err := license.List(p.Popular, p.Range())
+	return api.ListOf(list, func(l *license.License) licenseTemplate { return s.licenseTemplate(*l, license.Filling{}) }), err
 }
 
 type getLicenseParams struct {
@@ -103,7 +91,8 @@ type templateText struct {
 type listTemplatesParams struct{ api.Page }
 
 func (h templateHandlers) list(_ context.Context, _ authz.Actor, p listTemplatesParams) (api.List[templateName], error) {
-	return builtIn(p.Page, templateNames(starter.Names(h.kind)))
+	names, err := starter.List(h.kind, p.Range())
+	return api.Listed(names, templateNames(names.Items)), err
 }
 
 func templateNames(names []string) []templateName {
@@ -147,13 +136,11 @@ func (s *Server) listProjectTemplates(ctx context.Context, as authz.Actor, p pro
 		names, err := s.Repos.Templates(ctx, as, found, kind, p.Range())
 		return api.Listed(names, templateNames(names.Items)), err
 	case p.Type == "licenses":
-		var all []templateName
-		for _, l := range license.List() {
-			all = append(all, templateName{l.Key, l.Name})
-		}
-		return builtIn(p.Page, all)
+		list, err := license.List(nil, p.Range())
+		return api.ListOf(list, func(l *license.License) templateName { return templateName{l.Key, l.Name} }), err
 	}
-	return builtIn(p.Page, templateNames(starter.Names(starter.Kind(p.Type))))
+	names, err := starter.List(starter.Kind(p.Type), p.Range())
+	return api.Listed(names, templateNames(names.Items)), err
 }
 
 type projectTemplateParams struct {

@@ -122,7 +122,7 @@ func (s *toy) list(_ context.Context, _ authz.Actor, p thingPage) (api.List[thin
 		total = 45
 	}
 	var items []thingEntity
-	for i := p.Offset(); i < total && i < p.Offset()+p.PerPage && len(items) < 2; i++ {
+	for i := p.Range().Offset; i < total && i < p.Range().Offset+p.PerPage && len(items) < 2; i++ {
 		items = append(items, thing(int64(i+1), "t"))
 	}
 	if p.ID == "uncounted" {

@@ -37,9 +37,9 @@ func (p *Page) settle() {
 	}
 }
 
-// Offset is how many rows to pass over. Absurd page numbers give the largest
+// offset is how many rows to pass over. Absurd page numbers give the largest
 // offset, not a small or negative one.
-func (p Page) Offset() int {
+func (p Page) offset() int {
 	if p.Number-1 > math.MaxInt32/p.PerPage {
 		return math.MaxInt32
 	}
@@ -52,7 +52,7 @@ func (p Page) Keyset() bool { return p.Mode == "keyset" }
 // CheckOffset refuses pages too far back, on the lists of projects, groups and
 // users that grow without bound; thing is "Project" and so on.
 func (p Page) CheckOffset(thing string) error {
-	if p.Keyset() || p.Offset()+p.PerPage <= maxOffset {
+	if p.Keyset() || p.offset()+p.PerPage <= maxOffset {
 		return nil
 	}
 	return &Refusal{
@@ -84,7 +84,7 @@ func refusal(err error) error {
 
 // Range is the part of a list of the core that the client asks for.
 func (p Page) Range() page.Range {
-	return page.Range{Limit: p.PerPage, Offset: p.Offset(), Keyset: p.Keyset(), Cursor: p.Cursor}
+	return page.Range{Limit: p.PerPage, Offset: p.offset(), Keyset: p.Keyset(), Cursor: p.Cursor}
 }
 
 // List is one page of a list with its headers. Make it with Listed.

@@ -163,7 +163,7 @@ func TestPage_offset(t *testing.T) {
 	for _, tt := range []struct{ number, per, want int }{
 		{1, 20, 0}, {3, 20, 40}, {math.MaxInt, 100, math.MaxInt32}, {math.MaxInt32, 1, math.MaxInt32 - 1},
 	} {
-		if got := (api.Page{Number: tt.number, PerPage: tt.per}).Offset(); got != tt.want {
+		if got := (api.Page{Number: tt.number, PerPage: tt.per}).Range().Offset; got != tt.want {
 			t.Errorf("page %d of %d starts at %d, want %d", tt.number, tt.per, got, tt.want)
 		}
 	}
