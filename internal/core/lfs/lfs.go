@@ -194,8 +194,8 @@ func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // Place is Store for what an import brings. It asks for no permission.
-func (s *Service) Place(ctx context.Context, p *project.Project, o Pointer, from io.Reader) error {
-	return s.place(ctx, authz.Actor{}, p, o, from)
+func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
+	return s.place(ctx, as, p, o, from)
 }
 
 // Room returns nil where the project may get these objects now, else what Store would

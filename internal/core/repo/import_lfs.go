@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/lfsclient"
 	"tenon/internal/base/safehttp"
@@ -34,7 +36,11 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	if err != nil || len(wanted) == 0 {
 		return "", err
 	}
-	if err := s.lfs.Room(ctx, authz.Actor{}, p, wanted); err != nil {
+	as, err := s.creator(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	if err := s.lfs.Room(ctx, as, p, wanted); err != nil {
 		return "", err //nolint:wrapcheck // its text is shown
 	}
 	client := s.outbound.Client(lfsExchange)
@@ -57,11 +63,11 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 			return fmt.Sprintf("%d large files of Git LFS were not brought: %s", len(wanted), lfsFailure(err)), nil
 		}
 		for i, o := range batch {
-			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, p, o, content) })
+			err := from.Fetch(ctx, offers[o.OID], objects[i], func(content io.Reader) error { return s.lfs.Place(ctx, as, p, o, content) })
 			switch {
 			case ctx.Err() != nil:
 				return "", context.Cause(ctx)
-			case errors.Is(err, safehttp.ErrTooMuch), errors.Is(err, safehttp.ErrTooSlow):
+			case errors.Is(err, safehttp.ErrTooMuch), errors.Is(err, safehttp.ErrTooSlow), errs.Is(err, errs.TooLarge):
 				return "", err
 			case err != nil:
 				lost++
@@ -73,6 +79,22 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 		return fmt.Sprintf("%d of %d large files of Git LFS were not brought.", lost, len(wanted)), nil
 	}
 	return "", nil
+}
+
+// creator gives the user whose limits the objects of an import count against, nobody if
+// the user is gone.
+func (s *Service) creator(ctx context.Context, p *project.Project) (authz.Actor, error) {
+	if p.CreatorID == nil {
+		return authz.Actor{}, nil
+	}
+	as, err := s.accounts.ActorFor(ctx, strconv.FormatInt(int64(*p.CreatorID), 10))
+	if errs.Is(err, errs.NotFound) {
+		return authz.Actor{}, nil
+	}
+	if err != nil {
+		return authz.Actor{}, fmt.Errorf("creator of project: %w", err)
+	}
+	return as, nil
 }
 
 // missingObjects lists what the pointers in the repository name and the project has not.
