@@ -54,17 +54,23 @@ var ErrBusy = errors.New("too many passwords are waiting to be verified")
 // sign-ins cannot take all memory and both cores; beyond a short queue verification is
 // refused at once. It is safe for concurrent use.
 type Hasher struct {
+	cost    cost
 	slots   *semaphore.Weighted
 	waiting atomic.Int64
 	dummy   string
 }
 
 // NewHasher makes a hasher.
-func NewHasher() *Hasher {
-	salt := make([]byte, saltSize)
+func NewHasher() *Hasher { return newHasher(current) }
+
+// NewWeakHasher makes a hasher for tests that make many users: its hashes cost next to
+// nothing, also for who wants to guess a password.
+func NewWeakHasher() *Hasher { return newHasher(cost{memory: 8, time: 1, threads: 1}) }
+
+func newHasher(c cost) *Hasher {
 	// The dummy's hash is never matched, so it need not come from argon2 itself.
-	dummy := format(current, salt, make([]byte, hashSize))
-	return &Hasher{slots: semaphore.NewWeighted(2), dummy: dummy}
+	dummy := format(c, make([]byte, saltSize), make([]byte, hashSize))
+	return &Hasher{cost: c, slots: semaphore.NewWeighted(2), dummy: dummy}
 }
 
 // Hash gives the argon2id hash of a password in PHC format. It waits for its turn and
@@ -79,8 +85,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 		return "", fmt.Errorf("wait to hash a password: %w", err)
 	}
 	defer h.slots.Release(1)
-	sum := argon2.IDKey([]byte(password), salt, current.time, current.memory, current.threads, hashSize)
-	return format(current, salt, sum), nil
+	sum := argon2.IDKey([]byte(password), salt, h.cost.time, h.cost.memory, h.cost.threads, hashSize)
+	return format(h.cost, salt, sum), nil
 }
 
 // Verify reports whether a password fits a stored hash: argon2id in PHC format, or bcrypt
@@ -144,10 +150,10 @@ func verifyBcrypt(hash, password string) (bool, error) {
 }
 
 // NeedsRehash reports whether a hash that has just been verified should be replaced by a
-// new one: bcrypt, or argon2id at another cost than today's.
-func NeedsRehash(hash string) bool {
+// new one: bcrypt, or argon2id at another cost than the hasher's.
+func (h *Hasher) NeedsRehash(hash string) bool {
 	c, salt, sum, err := parse(hash)
-	return err != nil || c != current || len(salt) < saltSize || len(sum) != hashSize
+	return err != nil || c != h.cost || len(salt) < saltSize || len(sum) != hashSize
 }
 
 func format(c cost, salt, sum []byte) string {

@@ -275,7 +275,7 @@ func TestHasher(t *testing.T) {
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash = %q", hash)
 	}
-	if NeedsRehash(hash) {
+	if h.NeedsRehash(hash) {
 		t.Errorf("a new hash needs a new hash: %q", hash)
 	}
 	old, err := bcrypt.GenerateFromPassword([]byte("correct horse"), bcrypt.MinCost)
@@ -302,7 +302,7 @@ func TestHasher(t *testing.T) {
 			if err != nil || got != tt.want {
 				t.Errorf("Verify = %v, %v, want %v", got, err, tt.want)
 			}
-			if got := NeedsRehash(tt.hash); got != tt.rehash {
+			if got := NewHasher().NeedsRehash(tt.hash); got != tt.rehash {
 				t.Errorf("NeedsRehash = %v, want %v", got, tt.rehash)
 			}
 		})

@@ -50,7 +50,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	settings := setting.New(d, h.clock)
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
 	h.Service = account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
+		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
 		Places:     h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})

@@ -49,7 +49,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	event.On(bus, "test", func(_ context.Context, e sshkey.Added) error { h.record(e); return nil })
 	event.On(bus, "test", func(_ context.Context, e sshkey.Removed) error { h.record(e); return nil })
 	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: h.clock,
+		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
 		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})

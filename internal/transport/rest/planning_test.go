@@ -53,7 +53,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	p.Server = &Server{Services: &core.Services{
 		Accounts: account.New(account.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewHasher(), Now: w.Now, Places: places,
+			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 			Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
 			URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		}),

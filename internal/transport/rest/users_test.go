@@ -50,7 +50,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock)
 	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
 	accounts := account.New(account.Deps{
-		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewHasher(), Now: clock,
+		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
 		Places: places, Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock}),
 		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {

@@ -215,7 +215,7 @@ func postgresURL(tb testing.TB, s *schema) string {
 	name := "tenon_test_" + strings.ToLower(rand.Text()[:12])
 	ctx := context.WithoutCancel(tb.Context()) // cleaning up comes after its end
 	if err := asAdmin(ctx, server, func(conn *pgx.Conn) error {
-		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" TEMPLATE "+plate)
+		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" TEMPLATE "+plate+copyFiles(conn))
 	}); err != nil {
 		tb.Fatalf("create database: %v", err)
 	}
@@ -229,6 +229,15 @@ func postgresURL(tb testing.TB, s *schema) string {
 		}
 	})
 	return within(server, name)
+}
+
+// copyFiles has a new database copied as files, which takes a sixth of the processor time of
+// the default since PostgreSQL 15; before it was the only way.
+func copyFiles(conn *pgx.Conn) string {
+	if conn.PgConn().ParameterStatus("server_version") < "15" {
+		return ""
+	}
+	return " STRATEGY file_copy"
 }
 
 // template builds the database that tests copy, unless another process has done so.
