@@ -23,15 +23,6 @@ type reconcileArgs struct{}
 // Kind names the job.
 func (reconcileArgs) Kind() string { return "reconcile" }
 
-// touchProject brings the time of a project's last activity up to date. Comments come in
-// by the thousand; one update per poll of the queue is enough for all of a project's.
-type touchProject struct {
-	ProjectID project.ID `json:"project_id"`
-}
-
-// Kind names the job.
-func (touchProject) Kind() string { return "project_touch" }
-
 // reconcileEvery is how often that look is taken.
 const reconcileEvery = time.Hour
 
@@ -42,9 +33,7 @@ func (a *App) work() error {
 		return a.reconcile(ctx, a.now().Add(-10*time.Minute))
 	}, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(&r, reconcileEvery, reconcileArgs{})
-	job.Register(&r, func(ctx context.Context, args touchProject) error {
-		return a.core.Projects.RecordPush(ctx, args.ProjectID, "", a.now())
-	}, job.Unique(), job.Low())
+	job.Register(&r, a.core.Projects.Touch, job.Unique(), job.Low())
 	job.Register(&r, a.core.Accounts.Depart, job.Unique(), job.Timeout(time.Hour))
 	job.Register(&r, a.core.Projects.Purge)
 	job.Register(&r, a.core.Projects.PurgeGroup)

@@ -201,17 +201,17 @@ func (s *Services) code(c *check, d Deps) {
 // planning builds issues, merge requests and what is said about them.
 func (s *Services) planning(c *check, d Deps) {
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Now: d.Now}))
+	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Projects: s.Projects, Now: d.Now}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos,
-		Labels: s.Labels, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
+		Labels: s.Labels, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Notes = note.New(need(c, note.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Now: d.Now,
 		Things: map[noteable.Kind]note.Noteables{
 			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
@@ -13,6 +14,23 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
+
+// Subscribe registers all that is recorded.
+func (r *Recorder) Subscribe(b *event.Bus) {
+	const name = "activity"
+	event.On(b, name, r.ProjectCreated)
+	event.On(b, name, r.MemberAdded)
+	event.On(b, name, r.MemberRemoved)
+	event.On(b, name, r.Pushed)
+	event.On(b, name, r.IssueCreated)
+	event.On(b, name, r.IssueClosed)
+	event.On(b, name, r.IssueReopened)
+	event.On(b, name, r.NoteCreated)
+	event.On(b, name, r.RequestCreated)
+	event.On(b, name, r.RequestClosed)
+	event.On(b, name, r.RequestReopened)
+	event.On(b, name, r.RequestMerged)
+}
 
 // ProjectCreated records a new project.
 func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {

@@ -20,25 +20,27 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Bus    *event.Bus
-	Labels *label.Service
-	Now    func() time.Time
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Labels   *label.Service
+	Projects *project.Service
+	Now      func() time.Time
 }
 
 // Service reads and changes issues.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	labels *label.Service
-	now    func() time.Time
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	labels   *label.Service
+	projects *project.Service
+	now      func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, projects: d.Projects, now: d.Now}
 }
 
 // require asks for permission to look at a place's issues.

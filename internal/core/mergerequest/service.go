@@ -26,6 +26,7 @@ type Deps struct {
 	Projects *project.Service
 	Repos    *repo.Service
 	Labels   *label.Service
+	Issues   Issues
 	Settings *setting.Store
 	Jobs     job.Enqueuer
 	Log      *slog.Logger
@@ -42,6 +43,7 @@ type Service struct {
 	projects *project.Service
 	repos    *repo.Service
 	labels   *label.Service
+	issues   Issues
 	settings *setting.Store
 	log      *slog.Logger
 	now      func() time.Time
@@ -57,7 +59,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos,
-		labels: d.Labels, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, issues: d.Issues, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	for i := range s.lanes {

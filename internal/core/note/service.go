@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
@@ -24,6 +25,7 @@ type Deps struct {
 	Policy *authz.Policy
 	Bus    *event.Bus
 	Awards *award.Service
+	Jobs   job.Enqueuer
 	Now    func() time.Time
 	Things map[noteable.Kind]Noteables // what can be commented on
 }
@@ -34,13 +36,14 @@ type Service struct {
 	policy *authz.Policy
 	bus    *event.Bus
 	awards *award.Service
+	jobs   job.Enqueuer
 	now    func() time.Time
 	things map[noteable.Kind]Noteables
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, now: deps.Now, things: deps.Things}
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, now: deps.Now, things: deps.Things}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.

@@ -104,11 +104,3 @@ func (s *Service) CountIssues(ctx context.Context, id ID, all, public int64) err
 	}
 	return nil
 }
-
-// Touch notes that something happened in the project. It asks for no permission.
-func (s *Service) Touch(ctx context.Context, id ID, at time.Time) error {
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET last_activity_at = ? WHERE id = ?", db.At(at), id); err != nil {
-		return fmt.Errorf("touch project: %w", err)
-	}
-	return nil
-}

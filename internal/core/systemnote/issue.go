@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tenon/internal/base/event"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
@@ -34,6 +35,19 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{notes: d.Notes, users: d.Users, now: d.Now}
+}
+
+// Subscribe registers all that is told.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "system notes"
+	event.On(b, name, s.IssueCreated)
+	event.On(b, name, s.IssueUpdated)
+	event.On(b, name, s.RequestCreated)
+	event.On(b, name, s.RequestUpdated)
+	event.On(b, name, s.RequestPushed)
+	event.On(b, name, s.AutoMergeEnabled)
+	event.On(b, name, s.AutoMergeCanceled)
+	event.On(b, name, s.AutoMergeAborted)
 }
 
 // IssueCreated tells what a new issue was made with.

@@ -1,0 +1,54 @@
+package issue
+
+import (
+	"context"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Subscribe registers what follows from the events of issues in their projects.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "open issues of the project"
+	event.On(b, name, func(ctx context.Context, e Created) error { return s.count(ctx, e.Issue, 1) })
+	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, e.Issue, 1) })
+	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, e.Issue, -1) })
+	event.On(b, name, func(ctx context.Context, e Deleted) error {
+		if !e.Open {
+			return nil
+		}
+		return s.count(ctx, e.Issue, -1)
+	})
+	event.On(b, name, func(ctx context.Context, e Updated) error {
+		switch {
+		case !e.Open || !e.Diff.Confidential:
+			return nil
+		case e.Issue.Confidential:
+			return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
+		}
+		return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, 1)
+	})
+}
+
+// count notes in its project that an issue was opened (by 1) or is no longer open (by -1).
+func (s *Service) count(ctx context.Context, i Ref, by int64) error {
+	public := by
+	if i.Confidential {
+		public = 0
+	}
+	return s.projects.CountIssues(ctx, i.ProjectID, by, public)
+}
+
+// CloseAll closes the issues of a project with these numbers, but for those that are not
+// there or that the actor may not close.
+func (s *Service) CloseAll(ctx context.Context, as authz.Actor, p *project.Project, numbers []int64) error {
+	for _, n := range numbers {
+		_, err := s.Update(ctx, as, p, IID(n), Changes{StateEvent: "close"})
+		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package note
+
+import (
+	"context"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Subscribe registers what happens with notes when something else happens, and what
+// follows from a note.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "notes"
+	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
+		return s.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
+		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
+	})
+	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
+		if e.Note.ProjectID == nil {
+			return nil
+		}
+		return s.jobs.Enqueue(ctx, project.Touch{ProjectID: *e.Note.ProjectID})
+	})
+}
