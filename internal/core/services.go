@@ -143,7 +143,7 @@ func (s *Services) people(c *check, d Deps) {
 	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Now: d.Now,
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
@@ -165,7 +165,7 @@ func (s *Services) code(c *check, d Deps) {
 		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
 	}}
 	s.Projects = project.New(need(c, project.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Attributes: s.Attributes, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,
 	}))
 	s.DeployKeys = deploykey.New(need(c, deploykey.Deps{
@@ -228,7 +228,7 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
-	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos}))
+	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	// Projects go first, so that what stands in them needs no other end.
 	s.Accounts.Connect(

@@ -107,3 +107,11 @@ func openSQL(as Actor) string {
 	}
 	return ".visibility >= 10"
 }
+
+// Held gives the level, nil for NoAccess.
+func (l Level) Held() *Level {
+	if l == NoAccess {
+		return nil
+	}
+	return &l
+}

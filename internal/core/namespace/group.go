@@ -158,6 +158,8 @@ type GroupFilter struct {
 	Search      string
 	Visibility  *authz.Visibility
 	MemberOnly  bool // leave out what the actor sees without being a member of it or of something inside
+	Reachable   bool // MemberOnly, but for those who read everything
+	Owned       bool // those that the actor owns
 	MinLevel    authz.Level
 	TopLevel    bool
 	Skip        []ID
@@ -223,9 +225,12 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 	var w db.Where
 	seen, args := s.policy.VisibleGroupsSQL(as, "n")
 	w.And(seen, args...)
-	if f.MemberOnly && as.SignedIn() {
+	if (f.MemberOnly || f.Reachable && !as.Admin && !as.Auditor) && as.SignedIn() {
 		reach, args := s.policy.ReachSQL(as, authz.Minimal)
 		w.And("n.id IN (SELECT u.ancestor_id FROM namespace_ancestors u WHERE u.namespace_id IN ("+reach+"))", args...)
+	}
+	if f.Owned {
+		f.MinLevel = authz.Owner
 	}
 	if f.MinLevel > 0 {
 		reach, args := s.policy.ReachSQL(as, f.MinLevel)

@@ -22,9 +22,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 	if err := s.requireAdmin(ctx, as, old); err != nil {
 		return nil, err
 	}
-	if !as.Admin {
-		c.SizeLimit = nil
-	}
+	c.restrict(as)
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := s.updateGroup(ctx, old.ID, func(ctx context.Context, g *Group) error {
 			g.Level, g.LevelKnown = old.Level, true
@@ -67,6 +65,13 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 		return nil, errs.Wrap(err, "update group")
 	}
 	return s.FindByID(ctx, as, old.ID)
+}
+
+// restrict drops what only administrators change: others leave it alone.
+func (c *GroupChanges) restrict(as authz.Actor) {
+	if !as.Admin {
+		c.SizeLimit, c.Settings.SharedRunnersMinutesLimit, c.Settings.ExtraSharedRunnersMinutesLimit = nil, nil, nil
+	}
 }
 
 func (s *Service) requireAdmin(ctx context.Context, as authz.Actor, g *Group) error {

@@ -103,9 +103,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		return nil, err
 	}
 	g := s.newGroup(as, in)
-	if !as.Admin {
-		in.SizeLimit = nil
-	}
+	in.restrict(as)
 	in.apply(g)
 	if in.Visibility == nil && parent != nil {
 		g.Visibility = min(g.Visibility, parent.Visibility)

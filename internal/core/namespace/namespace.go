@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
 )
@@ -54,25 +55,27 @@ const namespaceTables = `namespaces n JOIN routes r ON r.namespace_id = n.id
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Settings *setting.Store
-	Now      func() time.Time
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Settings   *setting.Store
+	Attributes *attribute.Service
+	Now        func() time.Time
 }
 
 // Service reads and changes groups, personal namespaces and members.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	settings *setting.Store
-	now      func() time.Time
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	settings   *setting.Store
+	attributes *attribute.Service
+	now        func() time.Time
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, now: deps.Now}
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, now: deps.Now}
 }
 
 // ByIDs returns the namespaces with these ids in one statement. It asks for no permission.

@@ -36,6 +36,9 @@ func (s *Service) ImportOf(ctx context.Context, as authz.Actor, ref string) (*Pr
 	if err := s.policy.Require(ctx, as, authz.ReadImport, p.Subject()); err != nil {
 		return nil, err
 	}
+	if !p.administers(as) {
+		p.ImportError = nil
+	}
 	return p, nil
 }
 

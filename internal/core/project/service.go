@@ -11,6 +11,8 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
@@ -49,6 +51,8 @@ type Deps struct {
 	DB         *db.DB
 	Policy     *authz.Policy
 	Bus        *event.Bus
+	Accounts   *account.Service
+	Attributes *attribute.Service
 	Namespaces *namespace.Service
 	Settings   *setting.Store
 	Now        func() time.Time
@@ -63,6 +67,8 @@ type Service struct {
 	db         *db.DB
 	policy     *authz.Policy
 	bus        *event.Bus
+	accounts   *account.Service
+	attributes *attribute.Service
 	namespaces *namespace.Service
 	settings   *setting.Store
 	now        func() time.Time
@@ -78,6 +84,8 @@ type Service struct {
 type Above struct {
 	Repositories Repositories
 	Heads        Heads
+	LargeFiles   LargeFiles
+	Uploads      Uploads
 }
 
 // Connect gives the service what stands above it, once and before the first use.
@@ -86,7 +94,7 @@ func (s *Service) Connect(a Above) { s.above = a }
 // New builds the service. Call Connect before the first use.
 func New(deps Deps) *Service {
 	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, namespaces: deps.Namespaces, settings: deps.Settings,
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, attributes: deps.Attributes, namespaces: deps.Namespaces, settings: deps.Settings,
 		now: deps.Now, jobs: deps.Jobs, outbound: deps.Outbound, box: deps.Box,
 		imports: ImportCaps{Running: cmp.Or(deps.Imports.Running, 8), PerUser: cmp.Or(deps.Imports.PerUser, 2)},
 	}

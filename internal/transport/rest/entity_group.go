@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/base/page"
-	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -132,8 +131,8 @@ type groupView struct {
 	projects bool // with the projects of a single group
 }
 
-func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribute) groupEntity {
-	set := g.Settings()
+func (s *Server) group(g *namespace.GroupView) groupEntity {
+	set := g.Settings
 	e := groupEntity{
 		ID: g.ID, WebURL: s.URLs.Group(g.FullPath), Name: g.Name, Path: g.Path, Description: g.Description,
 		Visibility: g.Visibility.String(), ShareWithGroupLock: g.ShareWithGroupLock, RequireTwoFactor: g.RequireTwoFactor,
@@ -161,51 +160,36 @@ func (s *Server) group(g *namespace.Group, remarks map[int64][]attribute.Attribu
 	if e.WikiAccessLevel == "" {
 		e.WikiAccessLevel = "enabled"
 	}
-	if remarks != nil {
-		list := attributeEntities(remarks[int64(g.ID)])
+	if g.CustomAttributes != nil {
+		list := attributeEntities(g.CustomAttributes)
 		e.CustomAttributes = &list
 	}
+	if g.Sizes != nil {
+		e.statistics(*g.Sizes)
+	}
 	return e
-}
-
-// remarksOnGroups reads custom attributes for administrators who want them, nil otherwise.
-func (s *Server) remarksOnGroups(ctx context.Context, as authz.Actor, ids []namespace.ID, view groupView) (map[int64][]attribute.Attribute, error) {
-	if !view.custom || !as.Admin {
-		return nil, nil
-	}
-	owners := make([]int64, len(ids))
-	for i, id := range ids {
-		owners[i] = int64(id)
-	}
-	return s.Attributes.ByOwners(ctx, attribute.Group, owners)
 }
 
 // groupProjects is how many projects stand in the answer for one group.
 const groupProjects = 100
 
 func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.Group, view groupView) (*groupDetails, error) {
-	shares, err := s.Namespaces.Shares(ctx, as, []namespace.ID{g.ID})
+	views, err := s.Namespaces.Views(ctx, as, []namespace.Group{*g}, namespace.GroupViewOptions{Shares: true, CustomAttributes: view.custom})
 	if err != nil {
 		return nil, err
 	}
-	remarks, err := s.remarksOnGroups(ctx, as, []namespace.ID{g.ID}, view)
-	if err != nil {
-		return nil, err
-	}
-	set := g.Settings()
+	shown := &views[0]
+	set := shown.Settings
 	e := &groupDetails{
-		groupEntity: s.group(g, remarks), SharedWithGroups: sharedGroups(shares[g.ID]),
+		groupEntity: s.group(shown), SharedWithGroups: sharedGroups(shown.Shares), SizeLimit: shown.SizeLimit,
 		PreventSharing: set.PreventSharingGroupsOutsideHierarchy, RunnersMinutes: set.SharedRunnersMinutesLimit,
 		ExtraRunnersMinutes: set.ExtraSharedRunnersMinutesLimit, PreventForking: set.PreventForkingOutsideGroup,
 		MembershipLock: set.MembershipLock, IPRanges: set.IPRestrictionRanges, EmailDomains: set.AllowedEmailDomainsList,
 		OnlyIfPipelineSucceeds: g.OnlyMergeIfPipelineSucceeds, AllowOnSkippedPipeline: g.AllowMergeOnSkippedPipeline,
 		OnlyIfDiscussionsResolved: g.OnlyMergeIfDiscussionsResolved,
 	}
-	if as.Admin {
-		e.SizeLimit = g.RepositorySizeLimit
-	}
-	if g.Level >= authz.Owner || as.Admin {
-		e.groupOwned = &groupOwned{GitProtocol: set.EnabledGitAccessProtocol}
+	if shown.Owned != nil {
+		e.groupOwned = &groupOwned{GitProtocol: shown.Owned.EnabledGitAccessProtocol}
 	}
 	if !view.projects {
 		return e, nil
@@ -222,7 +206,7 @@ func (s *Server) groupDetails(ctx context.Context, as authz.Actor, g *namespace.
 		if err != nil {
 			return nil, err
 		}
-		items, err := s.projects(ctx, as, list.Items, projectView{})
+		items, err := s.projects(ctx, as, list.Items, project.ViewOptions{})
 		if err != nil {
 			return nil, err
 		}

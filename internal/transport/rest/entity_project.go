@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/core/account"
-	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -117,115 +116,37 @@ type projectStatistics struct {
 	ContainerRegistrySize int64 `json:"container_registry_size" later:"container registry"`
 }
 
-// projectView says which form of a project a caller gets.
-type projectView struct {
-	simple      bool // the basic form
-	permissions bool
-	statistics  bool
-	custom      bool // custom attributes, for administrators
-	license     bool
-}
-
-// projects gives the entities of some projects in as many statements for many as for
-// one. Callers who are not signed in get the basic form.
-func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, view projectView) ([]projectForm, error) {
-	ids, places, twins := make([]project.ID, len(list)), make([]namespace.ID, len(list)), make([]namespace.ID, len(list))
-	for i, p := range list {
-		ids[i], places[i], twins[i] = p.ID, p.ParentID, p.NamespaceID
-	}
-	full := !view.simple && (as.SignedIn() || as.Admin)
-	var sources map[project.ID]*project.Project
-	if full {
-		var err error
-		if sources, err = s.Projects.Sources(ctx, as, list); err != nil {
-			return nil, err
-		}
-		for _, p := range sources {
-			places = append(places, p.ParentID)
-		}
-	}
-	parents, owners, err := s.homes(ctx, places)
+// projects renders projects as the caller may see them: callers who are not signed in get the
+// basic form.
+func (s *Server) projects(ctx context.Context, as authz.Actor, list []*project.Project, want project.ViewOptions) ([]projectForm, error) {
+	views, err := s.Projects.Views(ctx, as, list, want)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]projectForm, len(list))
-	if !full {
-		for i, p := range list {
-			out[i] = s.projectBasic(ctx, as, p, parents[p.ParentID], owners)
+	out := make([]projectForm, len(views))
+	for i := range views {
+		if v := &views[i]; v.Full == nil {
+			out[i] = s.projectBasic(v)
+		} else {
+			out[i] = s.projectFull(v)
 		}
-		return out, nil
-	}
-	shares, err := s.Namespaces.Shares(ctx, as, twins)
-	if err != nil {
-		return nil, err
-	}
-	var direct, above map[namespace.ID]authz.Level
-	if view.permissions {
-		if direct, above, err = s.Namespaces.Direct(ctx, as, twins); err != nil {
-			return nil, err
-		}
-	}
-	var remarks map[int64][]attribute.Attribute
-	if view.custom && as.Admin {
-		owners := make([]int64, len(list))
-		for i, p := range list {
-			owners[i] = int64(p.ID)
-		}
-		if remarks, err = s.Attributes.ByOwners(ctx, attribute.Project, owners); err != nil {
-			return nil, err
-		}
-	}
-	var large map[project.ID]int64
-	var uploaded map[namespace.ID]int64
-	if view.statistics {
-		if large, err = s.LFS.Sizes(ctx, ids); err != nil {
-			return nil, err
-		}
-		if uploaded, err = s.Uploads.Sizes(ctx, twins); err != nil {
-			return nil, err
-		}
-	}
-	for i, p := range list {
-		e := s.projectFull(ctx, as, p, parents[p.ParentID], owners)
-		e.SharedWithGroups = sharedGroups(shares[p.NamespaceID])
-		if p.ForkedFromID != nil && sources[*p.ForkedFromID] != nil {
-			from := sources[*p.ForkedFromID]
-			e.ForkedFrom = s.projectBasic(ctx, as, from, parents[from.ParentID], owners)
-		}
-		if view.permissions {
-			e.Permissions = &projectPermissions{access(direct[p.NamespaceID]), access(above[p.NamespaceID])}
-		}
-		if view.statistics && (p.Level >= authz.Reporter || as.Admin) {
-			e.Statistics = &projectStatistics{
-				CommitCount: p.CommitCount, RepositorySize: p.RepositorySize, LFSObjectsSize: large[p.ID], UploadsSize: uploaded[p.NamespaceID],
-			}
-			e.Statistics.StorageSize = p.RepositorySize + large[p.ID] + uploaded[p.NamespaceID]
-		}
-		if view.custom && as.Admin {
-			list := attributeEntities(remarks[int64(p.ID)])
-			e.CustomAttributes = &list
-		}
-		if view.license {
-			e.projectLicense = s.projectLicense(ctx, as, p)
-		}
-		out[i] = e
 	}
 	return out, nil
 }
 
-func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project, view projectView) (projectForm, error) {
-	list, err := s.projects(ctx, as, []*project.Project{p}, view)
+func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project, want project.ViewOptions) (projectForm, error) {
+	list, err := s.projects(ctx, as, []*project.Project{p}, want)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func access(level authz.Level) *projectAccess {
-	if level == authz.NoAccess {
+func access(level *authz.Level) *projectAccess {
+	if level == nil {
 		return nil
 	}
-	return &projectAccess{Level: level, Notification: 3}
+	return &projectAccess{Level: *level, Notification: 3}
 }
 
 func sharedGroups(shares []namespace.Share) []sharedGroup {
@@ -236,61 +157,36 @@ func sharedGroups(shares []namespace.Share) []sharedGroup {
 	return out
 }
 
-// can asks for a permission whose level was read with the project, so that it costs no
-// statement.
-func (s *Server) can(ctx context.Context, as authz.Actor, ability authz.Ability, p *project.Project) bool {
-	ok, err := s.Policy.Can(ctx, as, ability, p.Subject())
-	return ok && err == nil
-}
-
-func (s *Server) projectBasic(ctx context.Context, as authz.Actor, p *project.Project, parent *namespace.Namespace,
-	owners map[authz.UserID]*account.User,
-) *projectBasic {
+func (s *Server) projectBasic(p *project.View) *projectBasic {
 	topics := p.Topics()
 	e := &projectBasic{
 		ID: p.ID, Description: p.Description, Name: p.Name, NameWithNamespace: p.FullName, Path: p.Path,
-		PathWithNamespace: p.FullPath, CreatedAt: api.Time(p.CreatedAt.Time), DefaultBranch: s.defaultBranch(p),
+		PathWithNamespace: p.FullPath, CreatedAt: api.Time(p.CreatedAt.Time), DefaultBranch: &p.Branch,
 		TagList: topics, Topics: topics, SSHURL: s.URLs.SSHRepository(p.FullPath), HTTPURL: s.URLs.HTTPRepository(p.FullPath),
 		WebURL: s.URLs.Project(p.FullPath), AvatarURL: s.upload("project", int64(p.ID), p.Avatar), StarCount: p.StarCount,
 		LastActivityAt: api.Time(p.LastActivityAt.Time), Visibility: p.Visibility.String(),
 	}
-	if parent != nil {
-		e.Namespace = s.projectNamespace(parent, owners)
+	if p.Parent != nil {
+		e.Namespace = s.projectNamespace(p.Parent, p.Person)
 	}
-	if s.can(ctx, as, authz.ReadCode, p) {
-		e.projectCode = &projectCode{ReadmeURL: s.blobURL(p, p.ReadmePath), ForksCount: p.ForksCount}
+	if c := p.Code; c != nil {
+		e.projectCode = &projectCode{ReadmeURL: s.blobURL(p, c.ReadmePath), ForksCount: c.ForksCount}
 	}
-	if as.Admin {
-		e.RepositoryStorage, e.SizeLimit = p.Storage, p.RepositorySizeLimit
+	if p.Storage != nil {
+		e.RepositoryStorage, e.SizeLimit = p.Storage.Name, p.Storage.SizeLimit
 	}
 	return e
 }
 
-// homes gives namespaces by their ids, with the people whom personal ones belong to.
-func (s *Server) homes(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.User, error) {
-	found, err := s.Namespaces.ByIDs(ctx, places)
-	if err != nil {
-		return nil, nil, err
-	}
-	var people []authz.UserID
-	for _, n := range found {
-		if n.OwnerID != nil {
-			people = append(people, *n.OwnerID)
-		}
-	}
-	owners, err := s.Accounts.ByIDs(ctx, people)
-	return found, owners, err
-}
-
-func (s *Server) projectNamespace(n *namespace.Namespace, owners map[authz.UserID]*account.User) projectNamespace {
+func (s *Server) projectNamespace(n *namespace.Namespace, owner *account.User) projectNamespace {
 	e := projectNamespace{
 		ID: n.ID, Name: n.Name, Path: n.Path, Kind: n.Kind, FullPath: n.FullPath, ParentID: n.ParentID,
 		AvatarURL: s.upload("group", int64(n.ID), n.Avatar), WebURL: s.namespaceURL(n),
 	}
 	if n.Kind == namespace.UserKind {
 		e.AvatarURL = nil
-		if n.OwnerID != nil && owners[*n.OwnerID] != nil {
-			e.AvatarURL = s.Accounts.AvatarURL(owners[*n.OwnerID])
+		if owner != nil {
+			e.AvatarURL = s.Accounts.AvatarURL(owner)
 		}
 	}
 	return e
@@ -304,7 +200,7 @@ func (s *Server) namespaceURL(n *namespace.Namespace) string {
 }
 
 // blobURL is the page of a file of the default branch, nil where there is no file.
-func (s *Server) blobURL(p *project.Project, path string) *string {
+func (s *Server) blobURL(p *project.View, path string) *string {
 	if path == "" || p.DefaultBranch == nil {
 		return nil
 	}
@@ -319,17 +215,4 @@ func (s *Server) upload(kind string, id int64, stored string) *string {
 	}
 	address := s.URLs.Avatar(kind, id, stored)
 	return &address
-}
-
-// defaultBranch is the branch of the repository's HEAD; before the first push, the name
-// that the first branch is expected to have.
-func (s *Server) defaultBranch(p *project.Project) *string {
-	if p.DefaultBranch != nil {
-		return p.DefaultBranch
-	}
-	name := p.InitialBranch()
-	if name == "" {
-		name = s.Settings.Current().Branch()
-	}
-	return &name
 }

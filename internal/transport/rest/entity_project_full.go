@@ -1,13 +1,11 @@
 package rest
 
 import (
-	"context"
+	"time"
 
 	"tenon/internal/base/license"
 	"tenon/internal/base/markdown"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -130,16 +128,17 @@ type licenseEntity struct {
 	SourceURL *string `json:"source_url"`
 }
 
-// projectLicense gives the license of a project's code to those who may read it.
-func (s *Server) projectLicense(ctx context.Context, as authz.Actor, p *project.Project) *projectLicense {
-	if p.LicensePath == "" || !s.can(ctx, as, authz.ReadCode, p) {
+// projectLicense renders the license of a project, an empty one where none may be shown.
+func (s *Server) projectLicense(p *project.View) *projectLicense {
+	shown := p.Full.License
+	if shown.Path == "" {
 		return &projectLicense{}
 	}
-	l, ok := license.Find(p.LicenseKey)
+	l, ok := license.Find(shown.Key)
 	if !ok {
-		return &projectLicense{s.blobURL(p, p.LicensePath), &licenseEntity{Key: license.Other, Name: "Other"}}
+		return &projectLicense{s.blobURL(p, shown.Path), &licenseEntity{Key: license.Other, Name: "Other"}}
 	}
-	return &projectLicense{s.blobURL(p, p.LicensePath), aboutLicense(l)}
+	return &projectLicense{s.blobURL(p, shown.Path), aboutLicense(l)}
 }
 
 func aboutLicense(l license.License) *licenseEntity {
@@ -177,24 +176,23 @@ type projectAdmin struct {
 	RunnersToken           *string  `json:"runners_token" later:"runners"`
 }
 
-func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Project, parent *namespace.Namespace,
-	owners map[authz.UserID]*account.User,
-) *projectEntity {
-	set, access := p.Settings(), p.Accesses()
+func (s *Server) projectFull(p *project.View) *projectEntity {
+	full, features := p.Full, p.Accesses()
+	set := full.Settings
 	on := func(f authz.Feature) bool { return p.Features.Of(f) != authz.FeatureDisabled }
 	e := &projectEntity{
-		projectBasic: *s.projectBasic(ctx, as, p, parent, owners),
+		projectBasic: *s.projectBasic(p),
 		ImagePrefix:  s.URLs.Image(p.FullPath), Links: s.projectLinks(p),
 		MarkedForDeletionAt: p.MarkedForDeletionOn, MarkedForDeletionOn: p.MarkedForDeletionOn,
 		PackagesEnabled: set.PackagesEnabled, EmptyRepo: p.DefaultBranch == nil, Archived: p.Archived,
 		ResolveOutdatedDiffDiscussions: set.ResolveOutdatedDiffDiscussions,
-		ExpirationPolicy:               s.policyEntity(p, set.ContainerExpirationPolicy),
+		ExpirationPolicy:               policyEntity(set.ContainerExpirationPolicy, full.NextExpiration),
 		ObjectFormat:                   set.ObjectFormat, IssuesEnabled: on(authz.Issues), MergeRequestsEnabled: on(authz.MergeRequests),
 		WikiEnabled: on(authz.Wiki), JobsEnabled: on(authz.Builds), SnippetsEnabled: on(authz.Snippets),
-		ContainerRegistryEnabled: access("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
-		CanCreateMergeRequestIn: s.can(ctx, as, authz.CreateMergeRequestIn, p), EmailsDisabled: !p.EmailsEnabled,
+		ContainerRegistryEnabled: features("container_registry") != "disabled", ServiceDeskEnabled: set.ServiceDeskEnabled,
+		CanCreateMergeRequestIn: full.CanCreateMergeRequestIn, EmailsDisabled: !p.EmailsEnabled,
 		EmailsEnabled: p.EmailsEnabled, ShowDiffPreviewInEmail: set.ShowDiffPreviewInEmail, SharedRunnersEnabled: set.RunnersEnabled,
-		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: importStatus(p), UpdatedAt: api.Time(p.UpdatedAt.Time),
+		LFSEnabled: p.LFSEnabled, CreatorID: p.CreatorID, ImportStatus: importStatus(&p.Project), UpdatedAt: api.Time(p.UpdatedAt.Time),
 		CIConfigPath: set.CIConfigPath, PublicJobs: set.PublicJobs, OnlyIfPipelineSucceeds: p.OnlyMergeIfPipelineSucceeds,
 		AllowOnSkippedPipeline: p.AllowMergeOnSkippedPipeline, RequestAccessEnabled: p.RequestAccessEnabled,
 		OnlyIfDiscussionsResolved: p.OnlyMergeIfDiscussionsResolved, RemoveSourceBranch: p.RemoveSourceBranchAfterMerge,
@@ -205,7 +203,7 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 		SquashCommitTemplate: p.SquashCommitTemplate, IssueBranchTemplate: p.IssueBranchTemplate,
 		WarnAboutCharacters: set.WarnAboutUnwantedCharacters, AutocloseIssues: p.AutocloseReferencedIssues,
 		MaxArtifactsSize: set.MaxArtifactsSize, ApprovalsBeforeMerge: p.ApprovalsBeforeMerge, ExternalLabel: set.ExternalAuthorizationLabel,
-		RequirementsEnabled: access("requirements") != "disabled", SecurityEnabled: access("security_and_compliance") != "disabled",
+		RequirementsEnabled: features("requirements") != "disabled", SecurityEnabled: features("security_and_compliance") != "disabled",
 		ComplianceFrameworks: []string{}, IssuesTemplate: set.IssuesTemplate, MergeRequestsTemplate: set.MergeRequestsTemplate,
 		TitleTemplate: set.MRDefaultTitleTemplate, CoverageRegex: set.BuildCoverageRegex,
 		MergePipelinesEnabled: set.MergePipelinesEnabled, MergeTrainsEnabled: set.MergeTrainsEnabled,
@@ -215,24 +213,35 @@ func (s *Server) projectFull(ctx context.Context, as authz.Actor, p *project.Pro
 	if p.Description != nil {
 		e.DescriptionHTML = markdown.Description(*p.Description)
 	}
-	e.accessLevels(access)
-	e.ImportType = importType(p)
-	if parent != nil && parent.OwnerID != nil {
-		e.Owner = s.user(owners[*parent.OwnerID])
+	e.accessLevels(features)
+	if full.Imported {
+		e.ImportType = new("git")
 	}
-	if s.can(ctx, as, authz.ReadIssue, p) {
-		open := p.OpenIssues(as)
-		e.OpenIssuesCount = &open
-	}
+	e.Owner = s.user(p.Person)
 	if p.ForkedFromID != nil {
 		e.MRDefaultTargetSelf = &set.MRDefaultTargetSelf
 	}
-	if p.Level >= authz.Maintainer || as.Admin {
-		e.projectAdmin = adminEntity(set)
-		e.ImportError = p.ImportError
-		if set.ImportURL != "" {
-			e.ImportURL = &set.ImportURL
+	e.OpenIssuesCount, e.SharedWithGroups = full.OpenIssues, sharedGroups(full.Shares)
+	if full.Source != nil {
+		e.ForkedFrom = s.projectBasic(full.Source)
+	}
+	if held := full.Permissions; held != nil {
+		e.Permissions = &projectPermissions{access(held.Project), access(held.Group)}
+	}
+	if n := full.Statistics; n != nil {
+		e.Statistics = &projectStatistics{
+			CommitCount: n.Commits, StorageSize: n.Total(), RepositorySize: n.Repository, LFSObjectsSize: n.LFS, UploadsSize: n.Uploads,
 		}
+	}
+	if full.CustomAttributes != nil {
+		list := attributeEntities(full.CustomAttributes)
+		e.CustomAttributes = &list
+	}
+	if full.License != nil {
+		e.projectLicense = s.projectLicense(p)
+	}
+	if a := full.Admin; a != nil {
+		e.projectAdmin, e.ImportError, e.ImportURL = adminEntity(a.Settings), a.ImportError, present(a.Settings.ImportURL)
 	}
 	return e
 }
@@ -256,7 +265,7 @@ func (e *projectEntity) accessLevels(access func(feature string) string) {
 	e.PackageRegistryAccess, e.RequirementsAccess = access("package_registry"), access("requirements")
 }
 
-func (s *Server) projectLinks(p *project.Project) projectLinks {
+func (s *Server) projectLinks(p *project.View) projectLinks {
 	self := s.URLs.ProjectAPI(int64(p.ID))
 	l := projectLinks{
 		Self: self, Branches: self + "/repository/branches", Labels: self + "/labels", Events: self + "/events",
@@ -271,10 +280,10 @@ func (s *Server) projectLinks(p *project.Project) projectLinks {
 	return l
 }
 
-func (s *Server) policyEntity(p *project.Project, e project.ExpirationPolicy) expirationPolicy {
+func policyEntity(e project.ExpirationPolicy, next *time.Time) expirationPolicy {
 	return expirationPolicy{
 		Cadence: e.Cadence, Enabled: e.Enabled, KeepN: e.KeepN, OlderThan: e.OlderThan,
-		NameRegex: e.NameRegex, NameRegexKeep: e.NameRegexKeep, NextRunAt: api.TimePtr(p.NextRun(e, s.Now())),
+		NameRegex: e.NameRegex, NameRegexKeep: e.NameRegexKeep, NextRunAt: api.TimePtr(next),
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *Server) forkProject(ctx context.Context, as authz.Actor, p forkParams) 
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, fork, projectView{})
+	return s.project(ctx, as, fork, project.ViewOptions{})
 }
 
 func (s *Server) unforkProject(ctx context.Context, as authz.Actor, p projectPath) (api.None, error) {
@@ -66,7 +66,7 @@ func (s *Server) makeFork(ctx context.Context, as authz.Actor, p makeForkParams)
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, fork, projectView{})
+	return s.project(ctx, as, fork, project.ViewOptions{})
 }
 
 type listForksParams struct {

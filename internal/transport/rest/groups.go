@@ -53,17 +53,14 @@ type groupFilter struct {
 func (p *groupFilter) filter(page api.Page) namespace.GroupFilter {
 	f := namespace.GroupFilter{
 		Search: p.Search, Visibility: visibilityOf(p.Visibility), Archived: p.Archived, Active: p.Active, MarkedOn: string(p.MarkedOn),
-		Attributes: p.Attributes,
-		OrderBy:    p.OrderBy, Desc: p.Sort == "desc", Range: page.Range(),
+		Attributes: p.Attributes, Owned: p.Owned,
+		OrderBy: p.OrderBy, Desc: p.Sort == "desc", Range: page.Range(),
 	}
 	for _, id := range p.SkipGroups {
 		f.Skip = append(f.Skip, namespace.ID(id))
 	}
 	if p.MinAccessLevel != nil {
 		f.MinLevel = authz.Level(*p.MinAccessLevel)
-	}
-	if p.Owned {
-		f.MinLevel = authz.Owner
 	}
 	return f
 }
@@ -77,10 +74,8 @@ type listGroupsParams struct {
 func (s *Server) listGroups(ctx context.Context, as authz.Actor, p listGroupsParams) (api.List[groupEntity], error) {
 	f := p.filter(p.Page)
 	f.TopLevel = p.TopLevelOnly
-	f.MemberOnly = !as.Admin && !as.Auditor
-	if p.AllAvailable != nil {
-		f.MemberOnly = !*p.AllAvailable
-	}
+	f.Reachable = p.AllAvailable == nil
+	f.MemberOnly = p.AllAvailable != nil && !*p.AllAvailable
 	return s.pageOfGroups(ctx, as, p.Page, &p.groupFilter, f)
 }
 
@@ -93,26 +88,13 @@ func (s *Server) pageOfGroups(ctx context.Context, as authz.Actor, page api.Page
 	if err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	items := make([]groupEntity, len(list.Items))
-	ids := make([]namespace.ID, len(list.Items))
-	for i := range list.Items {
-		ids[i] = list.Items[i].ID
-	}
-	var sizes map[namespace.ID]namespace.Sizes
-	if p.Statistics && as.Admin { // they count projects that not everybody sees
-		if sizes, err = s.Namespaces.Sizes(ctx, ids); err != nil {
-			return api.List[groupEntity]{}, err
-		}
-	}
-	remarks, err := s.remarksOnGroups(ctx, as, ids, groupView{custom: p.Custom})
+	views, err := s.Namespaces.Views(ctx, as, list.Items, namespace.GroupViewOptions{Sizes: p.Statistics, CustomAttributes: p.Custom})
 	if err != nil {
 		return api.List[groupEntity]{}, err
 	}
-	for i := range list.Items {
-		items[i] = s.group(&list.Items[i], remarks)
-		if size, ok := sizes[list.Items[i].ID]; ok {
-			items[i].statistics(size)
-		}
+	items := make([]groupEntity, len(views))
+	for i := range views {
+		items[i] = s.group(&views[i])
 	}
 	return api.Listed(list, items), nil
 }
@@ -189,11 +171,12 @@ type protectionLevel struct {
 	Level int64 `param:"access_level" values:"0,30,40,60" json:"access_level" doc:"Access level"`
 }
 
-func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
+func (p *groupParams) changes() (namespace.GroupChanges, error) {
 	c := namespace.GroupChanges{
 		GroupAttributes: p.GroupAttributes, Visibility: visibilityOf(p.Visibility), SizeLimit: sizeLimit(p.SizeLimit),
 		Settings: namespace.GroupSettingsChanges{
 			PreventSharingGroupsOutsideHierarchy: p.PreventSharing, PreventForkingOutsideGroup: p.PreventForking,
+			SharedRunnersMinutesLimit: p.RunnersMinutes, ExtraSharedRunnersMinutesLimit: p.ExtraRunnersMinutes,
 			MembershipLock: p.MembershipLock, MaxArtifactsSize: p.MaxArtifactsSize, FileTemplateProjectID: p.FileTemplateProject.OrZero(),
 			WikiAccessLevel: p.WikiAccessLevel, IPRestrictionRanges: p.IPRanges, AllowedEmailDomainsList: p.EmailDomains,
 			EnabledGitAccessProtocol: p.GitProtocol, ShowDiffPreviewInEmail: p.ShowDiffPreview,
@@ -203,9 +186,6 @@ func (p *groupParams) changes(admin bool) (namespace.GroupChanges, error) {
 	if c.EmailsEnabled == nil && p.EmailsDisabled != nil {
 		on := !*p.EmailsDisabled
 		c.EmailsEnabled = &on
-	}
-	if admin {
-		c.Settings.SharedRunnersMinutesLimit, c.Settings.ExtraSharedRunnersMinutesLimit = p.RunnersMinutes, p.ExtraRunnersMinutes
 	}
 	if p.DefaultBranchProtection != nil {
 		c.Settings.DefaultBranchProtectionDefaults = json.RawMessage(protections[*p.DefaultBranchProtection])
@@ -245,7 +225,7 @@ func (s *Server) createGroup(ctx context.Context, as authz.Actor, p createGroupP
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.changes(as.Admin)
+	c, err := p.changes()
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +266,7 @@ func (s *Server) updateGroup(ctx context.Context, as authz.Actor, p updateGroupP
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.changes(as.Admin)
+	c, err := p.changes()
 	if err != nil {
 		return nil, err
 	}

@@ -29,15 +29,11 @@ func (s *Server) getImport(ctx context.Context, as authz.Actor, p projectPath) (
 	if err != nil {
 		return importEntity{}, err
 	}
-	e := importEntity{
+	return importEntity{
 		ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
 		PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Status: importStatus(found),
-		Type: importType(found), FailedRelations: []struct{}{},
-	}
-	if found.Level >= authz.Maintainer || as.Admin {
-		e.Error = found.ImportError
-	}
-	return e, nil
+		Type: importType(found), FailedRelations: []struct{}{}, Error: found.ImportError,
+	}, nil
 }
 
 // importType says what a project was imported from, nil for nothing.

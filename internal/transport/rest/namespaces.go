@@ -104,7 +104,7 @@ func (s *Server) namespaces(ctx context.Context, as authz.Actor, list []namespac
 	}
 	out := make([]namespaceEntity, len(list))
 	for i := range list {
-		out[i].projectNamespace = s.projectNamespace(&list[i], owners)
+		out[i].projectNamespace = s.projectNamespace(&list[i], ownerOf(&list[i], owners))
 		if c, ok := counts[list[i].ID]; ok {
 			out[i].namespaceOwned = &namespaceOwned{Members: c.Members, RootRepositorySize: c.Size, Projects: c.Projects}
 		}

@@ -95,8 +95,8 @@ func (p *projectFilter) filter() project.Filter {
 	return f
 }
 
-func (p *projectFilter) view() projectView {
-	return projectView{simple: p.Simple, permissions: true, statistics: p.Statistics, custom: p.Custom}
+func (p *projectFilter) view() project.ViewOptions {
+	return project.ViewOptions{Basic: p.Simple, Permissions: true, Statistics: p.Statistics, CustomAttributes: p.Custom}
 }
 
 func (s *Server) listProjects(ctx context.Context, as authz.Actor, p listProjectsParams) (api.List[projectForm], error) {
@@ -157,7 +157,7 @@ func (s *Server) getProject(ctx context.Context, as authz.Actor, p getProjectPar
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, found, projectView{permissions: true, statistics: p.Statistics, custom: p.Custom, license: p.License})
+	return s.project(ctx, as, found, project.ViewOptions{Permissions: true, Statistics: p.Statistics, CustomAttributes: p.Custom, License: p.License})
 }
 
 type createProjectParams struct {
@@ -227,7 +227,7 @@ func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Inp
 	if err := s.projectPortrayed(ctx, authz.System(), made, sent); err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, made, projectView{})
+	return s.project(ctx, as, made, project.ViewOptions{})
 }
 
 type updateProjectParams struct {
@@ -255,7 +255,7 @@ func (s *Server) updateProject(ctx context.Context, as authz.Actor, p updateProj
 	if err := s.projectPortrayed(ctx, as, changed, sent); err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, changed, projectView{})
+	return s.project(ctx, as, changed, project.ViewOptions{})
 }
 
 // accepted is the answer for what goes on in the background.
@@ -281,7 +281,7 @@ func (s *Server) restoreProject(ctx context.Context, as authz.Actor, p projectPa
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, back, projectView{})
+	return s.project(ctx, as, back, project.ViewOptions{})
 }
 
 func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
@@ -289,7 +289,7 @@ func (s *Server) archiveProject(ctx context.Context, as authz.Actor, p projectPa
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, archived, projectView{})
+	return s.project(ctx, as, archived, project.ViewOptions{})
 }
 
 func (s *Server) unarchiveProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
@@ -297,5 +297,5 @@ func (s *Server) unarchiveProject(ctx context.Context, as authz.Actor, p project
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, back, projectView{})
+	return s.project(ctx, as, back, project.ViewOptions{})
 }

@@ -35,14 +35,15 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	t.Helper()
 	p := newPeople(t, d)
 	bus := &event.Bus{}
-	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Now: p.Now})
+	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Attributes: p.Accounts.Attributes, Now: p.Now})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Projects = project.New(project.Deps{
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
-		DB: d, Policy: p.Policy, Bus: bus, Namespaces: p.Namespaces, Settings: p.Settings, Now: p.Now,
+		DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Attributes: p.Accounts.Attributes, Namespaces: p.Namespaces,
+		Settings: p.Settings, Now: p.Now,
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
@@ -53,6 +54,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.Attributes = p.Accounts.Attributes
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
+	p.Projects.Connect(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads})
 	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,

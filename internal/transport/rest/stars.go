@@ -6,6 +6,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -28,7 +29,7 @@ func (s *Server) starProject(ctx context.Context, as authz.Actor, p projectPath)
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, starred, projectView{})
+	return s.project(ctx, as, starred, project.ViewOptions{})
 }
 
 func (s *Server) unstarProject(ctx context.Context, as authz.Actor, p projectPath) (projectForm, error) {
@@ -36,7 +37,7 @@ func (s *Server) unstarProject(ctx context.Context, as authz.Actor, p projectPat
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, bare, projectView{})
+	return s.project(ctx, as, bare, project.ViewOptions{})
 }
 
 // starrerEntity is a user who starred a project.

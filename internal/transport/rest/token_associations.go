@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
@@ -93,19 +94,36 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 		e := associatedProject{
 			ID: found.ID, Description: found.Description, Name: found.Name, NameWithNamespace: found.FullName, Path: found.Path,
 			PathWithNamespace: found.FullPath, CreatedAt: api.Time(found.CreatedAt.Time), Visibility: found.Visibility.String(),
-			WebURL: s.URLs.Project(found.FullPath), Levels: associatedLevels{levelOrNil(direct[found.NamespaceID]), levelOrNil(above[found.NamespaceID])},
+			WebURL: s.URLs.Project(found.FullPath), Levels: associatedLevels{direct[found.NamespaceID].Held(), above[found.NamespaceID].Held()},
 		}
 		if parent := parents[found.ParentID]; parent != nil {
-			e.Namespace = s.projectNamespace(parent, owners)
+			e.Namespace = s.projectNamespace(parent, ownerOf(parent, owners))
 		}
 		out.Projects = append(out.Projects, e)
 	}
 	return out, nil
 }
 
-func levelOrNil(level authz.Level) *authz.Level {
-	if level == authz.NoAccess {
+// homes gives namespaces by their ids, with the people whom personal ones belong to.
+func (s *Server) homes(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.User, error) {
+	found, err := s.Namespaces.ByIDs(ctx, places)
+	if err != nil {
+		return nil, nil, err
+	}
+	var people []authz.UserID
+	for _, n := range found {
+		if n.OwnerID != nil {
+			people = append(people, *n.OwnerID)
+		}
+	}
+	owners, err := s.Accounts.ByIDs(ctx, people)
+	return found, owners, err
+}
+
+// ownerOf gives the user whom a personal namespace belongs to, nil for groups.
+func ownerOf(n *namespace.Namespace, users map[authz.UserID]*account.User) *account.User {
+	if n.OwnerID == nil {
 		return nil
 	}
-	return &level
+	return users[*n.OwnerID]
 }

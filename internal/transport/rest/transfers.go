@@ -5,6 +5,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) transferProject(ctx context.Context, as authz.Actor, p transfer
 	if err != nil {
 		return nil, err
 	}
-	return s.project(ctx, as, moved, projectView{})
+	return s.project(ctx, as, moved, project.ViewOptions{})
 }
 
 type transferHereParams struct {

@@ -48,10 +48,11 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p := &people{t: t, d: d, now: time.Date(2026, 5, 4, 15, 38, 0, 0, time.UTC)}
 	clock := func() time.Time { return p.now }
 	bus, policy, settings := &event.Bus{}, authz.New(d, clock), setting.New(d, clock)
-	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: clock})
+	attributes := attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock})
+	places := namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Attributes: attributes, Now: clock})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
-		Places: places, Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: clock}),
+		Places: places, Attributes: attributes,
 		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)

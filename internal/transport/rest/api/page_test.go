@@ -121,15 +121,21 @@ func TestKit_keyset(t *testing.T) {
 		return "<https://git.example.com/api/v4/things/" + path + "?" + params + `>; rel="next"`
 	}
 	tests := []struct{ name, path, body, link, next, prev string }{
-		{"start", "1/keys?pagination=keyset&per_page=2", "[1,2]",
-			link("1/keys", "cursor="+url.QueryEscape(next)+"&id=1&page=1&pagination=keyset&per_page=2&sort=desc"), next, ""},
-		{"middle", "1/keys?pagination=keyset&per_page=2&sort=asc&cursor=" + next, "[3,4]",
+		{
+			"start", "1/keys?pagination=keyset&per_page=2", "[1,2]",
+			link("1/keys", "cursor="+url.QueryEscape(next)+"&id=1&page=1&pagination=keyset&per_page=2&sort=desc"), next, "",
+		},
+		{
+			"middle", "1/keys?pagination=keyset&per_page=2&sort=asc&cursor=" + next, "[3,4]",
 			link("1/keys", "cursor="+url.QueryEscape(order.Cursor(int64(4)))+"&id=1&page=1&pagination=keyset&per_page=2&sort=asc"),
-			order.Cursor(int64(4)), "eyJpZCI6IjMiLCJfa2QiOiJwIn0="},
+			order.Cursor(int64(4)), "eyJpZCI6IjMiLCJfa2QiOiJwIn0=",
+		},
 		{"end", "1/keys?pagination=keyset&per_page=5", "[1,2,3,4,5]", "", "", ""},
 		{"nothing", "last/keys?pagination=keyset", "[]", "", "", ""},
-		{"led by a parameter of its own", "led/keys?pagination=keyset&per_page=2&cursor=", "[1,2]",
-			link("led/keys", "cursor=&id=led&id_after=2&page=1&pagination=keyset&per_page=2&sort=desc"), "", ""},
+		{
+			"led by a parameter of its own", "led/keys?pagination=keyset&per_page=2&cursor=", "[1,2]",
+			link("led/keys", "cursor=&id=led&id_after=2&page=1&pagination=keyset&per_page=2&sort=desc"), "", "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
