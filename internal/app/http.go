@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/authz"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
 	"tenon/internal/transport/web"
@@ -25,19 +25,20 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Services: a.core, Revision: a.build.Revision, Now: a.now,
 	}
+	observe := func(o httpkit.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) }
+	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Limits: a.core.Limits}
 	kit := api.New(api.Config{
-		ExternalURL: a.baseURL, Authenticate: server.Authenticate, FindUser: server.FindUser, Gone: server.Gone, Limits: a.core.Limits,
-		Observe: func(o api.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) },
-		Log:     a.log, Title: "Tenon", Version: rest.Level,
+		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
+		Observe: observe, Log: a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
-	git := githttp.New(githttp.Deps{Services: a.core, Log: a.log})
+	git := githttp.New(githttp.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	if err := a.overSSH(); err != nil {
 		return err
 	}
-	pages := web.New(web.Deps{Services: a.core, Authenticate: a.signIn, Log: a.log})
+	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
 		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
-		// A body may take long as long as it flows (see patiently); headers may not.
+		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -76,15 +77,15 @@ type router struct {
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
-	forwarded(r, h.proxies)
+	httpkit.Forwarded(r, h.proxies)
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
-		h.api.ServeHTTP(patiently(w, r, patience), r)
+		h.api.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case githttp.Match(path):
-		h.git.ServeHTTP(patiently(w, r, gitPatience), r)
+		h.git.ServeHTTP(httpkit.Patiently(w, r, httpkit.GitPatience), r)
 	case web.MatchFile(path):
-		h.pages.ServeFile(patiently(w, r, patience), r)
+		h.pages.ServeFile(httpkit.Patiently(w, r, httpkit.Patience), r)
 	case strings.HasPrefix(path, "/-/"):
 		h.service.ServeHTTP(w, r)
 	default:
@@ -128,21 +129,6 @@ func (a *App) service() http.Handler {
 	})
 	mux.Handle("GET /-/metrics", a.nearby(a.metrics.Handler()))
 	return mux
-}
-
-// signIn reads the token of a request for a page; nobody where there is none that is
-// good and may read the API, since a page shows what the API does.
-func (a *App) signIn(r *http.Request) authz.Actor {
-	nobody := authz.Actor{Address: host(r.RemoteAddr)}
-	key := r.Header.Get("Private-Token")
-	if key == "" {
-		return nobody
-	}
-	as, _, err := a.core.Accounts.Authenticate(r.Context(), key)
-	if err != nil || !as.Scopes.Has(authz.ScopeAPI, authz.ScopeReadAPI) {
-		return nobody
-	}
-	return as
 }
 
 // sshAddress is where git over SSH is reached, as clients see it: "" where it is off.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,12 +17,15 @@ import (
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/transport/httpkit"
 )
 
 // Deps are what the handler is built on.
 type Deps struct {
 	*core.Services
-	Log *slog.Logger
+	Gate   *httpkit.Gate
+	SignOn *httpkit.SignOn
+	Log    *slog.Logger
 }
 
 // Handler answers requests that Match accepts.
@@ -72,6 +74,12 @@ func parse(path string) (target, bool) {
 
 // ServeHTTP answers one request of a git client.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Gate.Serve(w, r, h.serve, func(w http.ResponseWriter, _ *http.Request) {
+		plain(w, http.StatusInternalServerError, "Internal Server Error")
+	})
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if t, ok := parseLFS(r.URL.Path); ok {
 		h.serveLFS(w, r, t)
 		return
@@ -81,6 +89,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	httpkit.Of(r.Context()).Route = "git/" + t.service
 	body := joinBody(w, r)
 	defer body.join() // before the server reads the next request
 	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
@@ -171,12 +180,12 @@ func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 // signIn reads HTTP Basic. Without credentials the caller is anonymous; wrong ones are
 // answered here.
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, account.GitAccess, bool) {
-	as, access, err := authz.Actor{Address: address(r)}, account.GitAccess{Read: true}, error(nil)
+	as, access, err := authz.Actor{Address: httpkit.Address(r)}, account.GitAccess{Read: true}, error(nil)
 	if user, password, given := r.BasicAuth(); given {
 		as, access, err = h.authenticate(r, user, password)
 	}
-	if exceeded := h.Limits.Throttle(limit.GitHTTP, as); exceeded != nil {
-		exceeded.Answer(w)
+	httpkit.Of(r.Context()).As = as
+	if h.SignOn.Throttled(w, limit.GitHTTP, as) {
 		return authz.Actor{}, account.GitAccess{}, false
 	}
 	switch {
@@ -197,7 +206,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 // authenticate judges the user and password of HTTP Basic. Who failed too often gets no
 // password looked at any more. The actor has the address also where there is an error.
 func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Actor, account.GitAccess, error) {
-	from, judge := address(r), h.Accounts.AuthenticateGit
+	from, judge := httpkit.Address(r), h.Accounts.AuthenticateGit
 	banned := h.Limits.GitBanned(from)
 	if banned {
 		judge = h.Accounts.AuthenticateGitToken
@@ -211,15 +220,6 @@ func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Ac
 		h.Limits.GitFailed(from)
 	}
 	return as, access, err //nolint:wrapcheck // the sentence stands
-}
-
-// address is where a request comes from, without the port.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // challenge asks for credentials, with the text of facts-3 §30.2.
@@ -279,7 +279,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the client went away
 	}
-	h.Log.Error("git request failed", "path", r.URL.Path, "error", err)
+	h.Log.Error("git request failed", "request_id", httpkit.Of(r.Context()).ID, "path", r.URL.Path, "error", err)
 	if errors.Is(err, errs.ErrAway) {
 		unavailable(w, int(errs.RetryAfter.Seconds()), textAway)
 		return

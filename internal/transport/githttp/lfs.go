@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
+	"tenon/internal/transport/httpkit"
 )
 
 // mediaLFS is the media type of the LFS interface.
@@ -92,9 +93,22 @@ func (t lfsTarget) routes() []lfsRoute {
 	return lfsRoutes[strings.Join(t.parts, "/")]
 }
 
+// subject is what the path is about, without names: objects, locks and the like.
+func (t lfsTarget) subject() string {
+	if t.content || len(t.parts) == 0 {
+		return "content"
+	}
+	switch t.parts[0] {
+	case "objects", "locks":
+		return t.parts[0]
+	}
+	return "other"
+}
+
 // serveLFS answers one request of an LFS client.
 func (h *Handler) serveLFS(w http.ResponseWriter, r *http.Request, t lfsTarget) {
 	w.Header().Set("Cache-Control", "no-store")
+	httpkit.Of(r.Context()).Route = "git-lfs/" + t.subject()
 	routes := t.routes()
 	if routes == nil {
 		lfsRefuse(w, http.StatusNotFound, "Not found.")
@@ -128,14 +142,14 @@ func (x *lfsExchange) signOn() bool {
 			return false
 		}
 		x.as, x.grant, x.write = g.Actor, &g, g.Operation == lfs.Upload
-		x.as.Address = address(x.r)
+		x.as.Address = httpkit.Address(x.r)
 		return !x.throttled()
 	}
 	if x.Settings.Current().EnabledGitAccessProtocol == "ssh" {
 		lfsRefuse(x.w, http.StatusForbidden, "Git access over HTTP is not allowed")
 		return false
 	}
-	x.as.Address = address(x.r)
+	x.as.Address = httpkit.Address(x.r)
 	user, password, ok := x.r.BasicAuth()
 	if !ok {
 		return !x.throttled()
@@ -160,11 +174,8 @@ func (x *lfsExchange) signOn() bool {
 
 // throttled answers a caller who asks too often.
 func (x *lfsExchange) throttled() bool {
-	exceeded := x.Limits.Throttle(limit.GitLFS, x.as)
-	if exceeded != nil {
-		exceeded.Answer(x.w)
-	}
-	return exceeded != nil
+	httpkit.Of(x.r.Context()).As = x.as
+	return x.SignOn.Throttled(x.w, limit.GitLFS, x.as)
 }
 
 // find finds the project, also where a path leads to that it had earlier. Nobody who is
@@ -274,7 +285,7 @@ func (x *lfsExchange) fault(err error) {
 		lfsRefuse(x.w, http.StatusUnprocessableEntity, err.Error())
 	case x.r.Context().Err() != nil: // the client went away
 	default:
-		x.Log.Error("LFS request failed", "path", x.r.URL.Path, "error", err)
+		x.Log.Error("LFS request failed", "request_id", httpkit.Of(x.r.Context()).ID, "path", x.r.URL.Path, "error", err)
 		if errors.Is(err, errs.ErrAway) {
 			x.w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 			lfsRefuse(x.w, http.StatusServiceUnavailable, textAway)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -21,7 +22,7 @@ func TestReads_have_bounds(t *testing.T) {
 	t.Parallel()
 	kit := api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Authenticate: func(context.Context, api.Credential) (authz.Actor, error) {
+		Authenticate: func(context.Context, httpkit.Credential) (authz.Actor, error) {
 			return authz.Actor{UserID: 1, Admin: true, Scopes: authz.Scopes{authz.ScopeAPI}}, nil
 		},
 	}, (&Server{}).Routes())

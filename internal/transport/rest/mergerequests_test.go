@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -65,8 +66,8 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-		FindUser: p.FindUser,
-		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
+		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {
 				return as, errs.New(errs.Unauthorized, "")

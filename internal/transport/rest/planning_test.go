@@ -28,6 +28,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -65,8 +66,8 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Policy: w.Policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser,
-		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {
 				return as, errs.New(errs.Unauthorized, "")

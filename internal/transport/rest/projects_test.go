@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/upload"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -57,7 +58,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	p.Projects.Connect(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads})
 	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
+		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.billableRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
 		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.templateRoutes(), p.badgeRoutes(), p.attributeRoutes()))

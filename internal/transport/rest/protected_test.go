@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/signature"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -30,8 +31,8 @@ func newCode(t *testing.T, d *db.DB) *planning {
 func (p *planning) routes(more ...*api.Route) {
 	p.Signatures = signature.New(signature.Deps{Accounts: p.Accounts, Repos: p.Repos, Now: p.Server.Now})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: p.FindUser, Limits: p.Limits,
-		Authenticate: func(_ context.Context, c api.Credential) (authz.Actor, error) {
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser, Limits: p.Limits,
+		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {
 				return as, errs.New(errs.Unauthorized, "")

@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/weburl"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -69,7 +70,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Authenticate: p.Authenticate, FindUser: p.FindUser,
+		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.settingRoutes(), p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
 	return p

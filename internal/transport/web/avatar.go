@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/avatar"
+	"tenon/internal/transport/httpkit"
 )
 
 // avatarPath is the address of the picture of a user, a group, a project or a topic.
@@ -28,7 +29,7 @@ func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.A
 		http.NotFound(w, r)
 		return
 	case err != nil:
-		h.Log.Error("avatar failed", "path", r.URL.Path, "error", err)
+		h.Log.Error("avatar failed", "request_id", httpkit.Of(r.Context()).ID, "path", r.URL.Path, "error", err)
 		status := failure(w, err)
 		http.Error(w, http.StatusText(status), status)
 		return

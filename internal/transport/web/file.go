@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/upload"
+	"tenon/internal/transport/httpkit"
 )
 
 // The addresses of files: of an upload in a place that is named by number or by path.
@@ -51,13 +52,20 @@ func (a fileAddress) names(p *project.Project) bool {
 
 // ServeFile answers with a file that somebody uploaded.
 func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
+	h.Gate.Serve(w, r, h.serveFile, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+	})
+}
+
+func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
+	httpkit.Of(r.Context()).Route = "file"
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	as := h.Authenticate(r)
-	if h.throttled(w, as) {
+	as, ok := h.actor(w, r)
+	if !ok {
 		return
 	}
 	if m := avatarPath().FindStringSubmatch(r.URL.Path); m != nil {
@@ -75,7 +83,7 @@ func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // hidden and absent look alike
 		return
 	case err != nil:
-		h.Log.Error("file failed", "path", r.URL.Path, "error", err)
+		h.Log.Error("file failed", "request_id", httpkit.Of(r.Context()).ID, "path", r.URL.Path, "error", err)
 		status := failure(w, err)
 		http.Error(w, http.StatusText(status), status)
 		return

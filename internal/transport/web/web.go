@@ -18,15 +18,15 @@ import (
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
+	"tenon/internal/transport/httpkit"
 )
 
 // Deps are what the pages are made from.
 type Deps struct {
 	*core.Services
-	// Authenticate gives the actor of a request, the anonymous one where there is no
-	// good credential.
-	Authenticate func(r *http.Request) authz.Actor
-	Log          *slog.Logger
+	Gate   *httpkit.Gate
+	SignOn *httpkit.SignOn
+	Log    *slog.Logger
 }
 
 // Handler answers pages.
@@ -37,6 +37,23 @@ func New(d Deps) *Handler { return &Handler{Deps: d} }
 
 // ServeHTTP answers one page.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Gate.Serve(w, r, h.servePage, func(w http.ResponseWriter, _ *http.Request) {
+		h.render(w, http.StatusInternalServerError, page{Kind: "Error", Title: titleFailed})
+	})
+}
+
+// titleFailed is the title of a page that could not be made.
+const titleFailed = "Something went wrong"
+
+// actor gives who asks; its throttle may have answered already.
+func (h *Handler) actor(w http.ResponseWriter, r *http.Request) (as authz.Actor, ok bool) {
+	as = h.SignOn.Reader(r)
+	httpkit.Of(r.Context()).As = as
+	return as, !h.SignOn.Throttled(w, limit.Web, as)
+}
+
+func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
+	httpkit.Of(r.Context()).Route = "page"
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -48,8 +65,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.render(w, http.StatusMethodNotAllowed, page{Kind: "Error", Title: "Method not allowed"})
 		return
 	}
-	as := h.Authenticate(r)
-	if h.throttled(w, as) {
+	as, ok := h.actor(w, r)
+	if !ok {
 		return
 	}
 	out, err := h.find(r.Context(), as, strings.Trim(r.URL.Path, "/"))
@@ -63,8 +80,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Lines: []string{"There is nothing here, or nothing that you may see."},
 		})
 	default:
-		h.Log.Error("page failed", "path", r.URL.Path, "error", err)
-		title := "Something went wrong"
+		h.Log.Error("page failed", "request_id", httpkit.Of(r.Context()).ID, "path", r.URL.Path, "error", err)
+		title := titleFailed
 		if errors.Is(err, errs.ErrAway) {
 			title = "The server is not available at the moment"
 		}
@@ -80,16 +97,6 @@ func failure(w http.ResponseWriter, err error) int {
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	return http.StatusServiceUnavailable
-}
-
-// throttled answers a caller who asks too often.
-func (h *Handler) throttled(w http.ResponseWriter, as authz.Actor) bool {
-	exceeded := h.Limits.Throttle(limit.Web, as)
-	if exceeded == nil {
-		return false
-	}
-	exceeded.Answer(w)
-	return true
 }
 
 func (h *Handler) render(w http.ResponseWriter, status int, p page) {

@@ -59,8 +59,8 @@ type statusNoter struct {
 
 // WriteHeader notes and sends the status.
 func (w *statusNoter) WriteHeader(status int) {
-	if w.x.status == 0 {
-		w.x.status = status
+	if w.x.Status == 0 {
+		w.x.Status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -12,6 +12,8 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/ratelimit"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/httpkit"
 )
 
 // Refusal is an answer of the layer above the product: parameters, formats,
@@ -75,15 +77,15 @@ var errPanicked = errors.New("panic")
 
 // fail answers with an error. Failures of ours are logged here, once.
 func (x *exchange) fail(err error) {
-	if x.status != 0 {
+	if x.Status != 0 {
 		x.broken(err)
 		return
 	}
 	var (
 		refused   *Refusal
 		known     *errs.Error
-		token     TokenError
-		scope     *scopeError
+		token     httpkit.TokenError
+		scope     *authz.ScopeError
 		moved     *Moved
 		throttled *ratelimit.Exceeded
 		answer    *Answer
@@ -106,8 +108,8 @@ func (x *exchange) fail(err error) {
 		x.object(http.StatusUnauthorized, "error", `"invalid_token"`, "error_description", quoted(string(token)))
 	case errors.As(err, &scope):
 		x.object(http.StatusForbidden, "error", `"insufficient_scope"`, "error_description",
-			`"The request requires higher privileges than provided by the access token."`, "scope", quoted(scope.scopes))
-	case errors.Is(err, errTwoTokens):
+			`"The request requires higher privileges than provided by the access token."`, "scope", quoted(scope.Scopes.String()))
+	case errors.Is(err, httpkit.ErrTwoTokens):
 		x.object(http.StatusBadRequest, "error", `"invalid_request"`, "error_description",
 			`"Both Authorization header and payload includes access token."`)
 	case errors.As(err, &moved):
@@ -124,14 +126,14 @@ func (x *exchange) fail(err error) {
 	case x.r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		x.object(statusClientGone, "message", `"499 Client Closed Request"`)
 	case errors.Is(err, errs.ErrAway):
-		x.kit.config.Log.ErrorContext(x.r.Context(), "database not available", "request_id", x.id, "error", err.Error())
+		x.kit.config.Log.ErrorContext(x.r.Context(), "database not available", "request_id", x.ID, "error", err.Error())
 		x.known(err, errs.New(errs.Unavailable, ""))
 	case errors.Is(err, syscall.ENOSPC):
-		x.kit.config.Log.ErrorContext(x.r.Context(), "disk full", "request_id", x.id, "error", err.Error())
+		x.kit.config.Log.ErrorContext(x.r.Context(), "disk full", "request_id", x.ID, "error", err.Error())
 		x.object(http.StatusInsufficientStorage, "message", `"507 Insufficient Storage - the server's disk is full"`)
 	default:
 		if gone := x.gone(); gone != nil {
-			x.kit.config.Log.InfoContext(x.r.Context(), "request outlived what it is about", "request_id", x.id, "error", err.Error())
+			x.kit.config.Log.InfoContext(x.r.Context(), "request outlived what it is about", "request_id", x.ID, "error", err.Error())
 			x.known(err, gone)
 			return
 		}
@@ -150,7 +152,7 @@ func (x *exchange) gone() *errs.Error {
 	if !ok {
 		return nil
 	}
-	gone, ok := errors.AsType[*errs.Error](x.kit.config.Gone(x.r.Context(), x.as, x.route.path, id))
+	gone, ok := errors.AsType[*errs.Error](x.kit.config.Gone(x.r.Context(), x.As, x.route.path, id))
 	if !ok || gone.Kind != errs.NotFound {
 		return nil
 	}
@@ -254,7 +256,7 @@ func (x *exchange) text(status int, body string) {
 
 func (x *exchange) internal(err error) {
 	if !errors.Is(err, errPanicked) {
-		x.kit.config.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "error", err.Error())
+		x.kit.config.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.ID, "error", err.Error())
 	}
 	x.object(http.StatusInternalServerError, "message", quoted(frames[errs.Internal].plain))
 }
@@ -263,7 +265,7 @@ func (x *exchange) internal(err error) {
 // whoever reads on must not take what it has for the whole.
 func (x *exchange) broken(err error) {
 	if x.r.Context().Err() == nil {
-		x.kit.config.Log.WarnContext(x.r.Context(), "answer broken off", "request_id", x.id, "error", err.Error())
+		x.kit.config.Log.WarnContext(x.r.Context(), "answer broken off", "request_id", x.ID, "error", err.Error())
 	}
 	panic(http.ErrAbortHandler)
 }

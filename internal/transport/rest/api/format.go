@@ -60,7 +60,7 @@ func (m match) sound() bool {
 func (x *exchange) runShort(m match) error {
 	if m.leaf.route != x.route {
 		x.route, x.captured, x.counted = m.leaf.route, m.leaf.captures, false
-		if !x.as.SignedIn() && !x.route.public {
+		if !x.As.SignedIn() && !x.route.public {
 			return errs.New(errs.Unauthorized, "")
 		}
 		if err := x.scoped(); err != nil {

@@ -20,8 +20,8 @@ func (x *exchange) headers() {
 	h["X-Frame-Options"] = []string{"SAMEORIGIN"}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["Vary"] = []string{"Origin"}
-	h["X-Request-Id"] = []string{x.id}
-	h["X-Gitlab-Meta"] = []string{`{"correlation_id":"` + x.id + `","version":"1"}`}
+	h["X-Request-Id"] = []string{x.ID}
+	h["X-Gitlab-Meta"] = []string{`{"correlation_id":"` + x.ID + `","version":"1"}`}
 	if x.r.Header.Get("Origin") == "" {
 		return
 	}

@@ -3,15 +3,11 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +18,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/weburl"
+	"tenon/internal/transport/httpkit"
 )
 
 // Prefix is where the API lives below the server's root.
@@ -46,11 +43,8 @@ type Config struct {
 	// the route names went away while the request was under way; it answers NotFound then.
 	Gone func(ctx context.Context, as authz.Actor, route, id string) error
 
-	// Address gives the client's address; the peer's where it is nil.
-	Address func(r *http.Request) string
-
 	// Observe, where set, is told each request when it is answered.
-	Observe func(Observation)
+	Observe func(httpkit.Observation)
 
 	// Log gets one line per request, and one per failure of ours.
 	Log *slog.Logger
@@ -59,18 +53,10 @@ type Config struct {
 	Title, Version string
 }
 
-// Observation is one answered request, for metrics. Route is the pattern, never
-// the path, so that it can be a label; it is "" where no route matched.
-type Observation struct {
-	Method   string
-	Route    string
-	Status   int
-	Duration time.Duration
-}
-
 // Kit serves routes. It is an http.Handler for everything below /api.
 type Kit struct {
 	config   Config
+	gate     httpkit.Gate
 	tree     node
 	routes   []*Route
 	document []byte
@@ -82,10 +68,7 @@ type Kit struct {
 // with a list of everything that is wrong with their declarations.
 func New(c Config, routes []*Route) *Kit {
 	c.ExternalURL = strings.TrimRight(c.ExternalURL, "/")
-	if c.Address == nil {
-		c.Address = remoteAddress
-	}
-	k := &Kit{config: c, routes: slices.Clone(routes), memory: newMemory()}
+	k := &Kit{config: c, gate: httpkit.Gate{Log: c.Log, Observe: c.Observe}, routes: slices.Clone(routes), memory: newMemory()}
 	k.pool.New = func() any { return &exchange{kit: k} }
 	k.routes = append(k.routes, Get("/openapi.json", func(context.Context, authz.Actor, struct{}) (Raw, error) {
 		return Raw{Type: "application/json", Bytes: k.document, Tagged: true}, nil
@@ -120,34 +103,28 @@ func (k *Kit) Document() []byte { return bytes.Clone(k.document) }
 
 // exchange is one request on its way through the kit.
 type exchange struct {
+	httpkit.Exchange
+
 	kit       *Kit
 	w         http.ResponseWriter
 	r         *http.Request
 	route     *Route
-	as        authz.Actor
-	sudoer    string
 	params    object
 	captured  []capture
-	address   string
-	id        string
-	started   time.Time
 	received  int64     // bytes of the body, where nobody announced how many
 	weighed   bool      // the body was counted as a large one
 	counted   bool      // the call was counted in the class of the route
 	kept      int64     // bytes of the body that went into memory
 	until     time.Time // when a large body has to be here; zero for all others
 	free      func()    // gives back the room of a large body; nil for all others
-	status    int       // of the answer, 0 until it is begun
 	temporary []string  // files to remove
 }
 
 // ServeHTTP answers one request.
 func (k *Kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := k.pool.Get().(*exchange)
-	x.w, x.r, x.started = w, r, time.Now()
-	x.id = requestID(r.Header.Get("X-Request-Id"))
-	x.address = k.config.Address(r)
-	x.as.Address = x.address
+	x.w, x.r = w, r
+	k.gate.Begin(&x.Exchange, r)
 	defer x.finish()
 	x.headers()
 	if !x.preflight() {
@@ -191,10 +168,10 @@ func (x *exchange) serve() error {
 		return err
 	}
 	if since, ok := ParseTime(x.r.Header.Get(unmodifiedSince)); ok && x.route.timed {
-		x.as.UnmodifiedSince = since
+		x.As.UnmodifiedSince = since
 	}
 	err := x.run(m)
-	if short.leaf == nil || x.status != 0 || !missing(err) {
+	if short.leaf == nil || x.Status != 0 || !missing(err) {
 		return err
 	}
 	return x.runShort(short)
@@ -238,31 +215,23 @@ func (x *exchange) unmatched(allowed methods) error {
 // finish recovers from a panic, tells log and metrics, and gives the exchange back.
 func (x *exchange) finish() {
 	if p := recover(); p != nil {
-		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			x.log()
-			x.release()
+		if x.kit.gate.Recovered(&x.Exchange, x.r, p) {
+			x.end()
 			panic(p)
 		}
-		x.panicked(p)
-	}
-	x.log()
-	if observe := x.kit.config.Observe; observe != nil {
-		o := Observation{Method: x.r.Method, Status: x.status, Duration: time.Since(x.started)}
-		if x.route != nil {
-			o.Route = x.route.path
+		if x.Status == 0 { // or it is too late to say anything else
+			x.fail(errPanicked)
 		}
-		observe(o)
 	}
-	x.release()
+	x.end()
 }
 
-func (x *exchange) panicked(p any) {
-	x.kit.config.Log.ErrorContext(x.r.Context(), "panic",
-		"request_id", x.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	if x.status != 0 { // too late to say anything else
-		return
+func (x *exchange) end() {
+	if x.route != nil {
+		x.Route = x.route.path
 	}
-	x.fail(errPanicked)
+	x.kit.gate.End(&x.Exchange, x.r, x.loggable)
+	x.release()
 }
 
 func (x *exchange) release() {
@@ -281,19 +250,7 @@ func (x *exchange) release() {
 	k.pool.Put(x)
 }
 
-// requestID takes over the id a proxy gave, where it is one, and makes one otherwise.
-func requestID(given string) string {
-	if given != "" && len(given) <= 128 && strings.Trim(given, idAlphabet) == "" {
-		return given
-	}
-	var b [13]byte
-	rand.Read(b[:]) // never fails
-	return strings.ToUpper(hex.EncodeToString(b[:]))
-}
-
-const idAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-
 // runtime gives the seconds since the request came, as the header X-Runtime has them.
 func (x *exchange) runtime() string {
-	return strconv.FormatFloat(time.Since(x.started).Seconds(), 'f', 6, 64)
+	return strconv.FormatFloat(time.Since(x.Started).Seconds(), 'f', 6, 64)
 }

@@ -17,13 +17,14 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
 // toy is a small product behind the kit.
 type toy struct {
 	log    *bytes.Buffer
-	seen   []api.Observation
+	seen   []httpkit.Observation
 	limits *limit.Service
 	asked  []string // the things that were looked for
 }
@@ -58,9 +59,9 @@ func show[P any](_ context.Context, as authz.Actor, p P) (api.Text, error) {
 	return api.Text(fmt.Sprintf("%s %+v", as.Username, p)), nil
 }
 
-func (s *toy) authenticate(_ context.Context, c api.Credential) (authz.Actor, error) {
+func (s *toy) authenticate(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 	actor := authz.Actor{UserID: 2, Username: "ann", TokenID: 7, Scopes: authz.Scopes{authz.ScopeAPI}}
-	if c.How == api.JobToken || c.How == api.DeployToken {
+	if c.How == httpkit.JobToken || c.How == httpkit.DeployToken {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
 	switch c.Secret {
@@ -78,11 +79,11 @@ func (s *toy) authenticate(_ context.Context, c api.Credential) (authz.Actor, er
 	case "git":
 		actor.Scopes = authz.Scopes{authz.ScopeReadRepository}
 	case "expired":
-		return actor, fmt.Errorf("check token: %w", api.TokenExpired)
+		return actor, fmt.Errorf("check token: %w", httpkit.TokenExpired)
 	case "revoked":
-		return actor, api.TokenRevoked
+		return actor, httpkit.TokenRevoked
 	case "impersonation":
-		return actor, api.ImpersonationOff
+		return actor, httpkit.ImpersonationOff
 	case "blocked":
 		return actor, errs.Denied("Your account has been blocked.")
 	default:
@@ -253,7 +254,7 @@ func (s *toy) kit() *api.Kit {
 		Authenticate: s.authenticate,
 		FindUser:     s.findUser,
 		Log:          slog.New(slog.NewJSONHandler(s.log, nil)),
-		Observe:      func(o api.Observation) { s.seen = append(s.seen, o) },
+		Observe:      func(o httpkit.Observation) { s.seen = append(s.seen, o) },
 		Limits:       s.limits,
 		Title:        "Toy", Version: "1",
 	}, s.routes())

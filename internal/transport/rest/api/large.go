@@ -121,7 +121,7 @@ func (k kept) Read(p []byte) (int, error) {
 			size = k.sure
 		}
 		var err error
-		if x.free, err = x.kit.memory.reserve(x.r.Context(), x.as.UserID, size); err != nil {
+		if x.free, err = x.kit.memory.reserve(x.r.Context(), x.As.UserID, size); err != nil {
 			x.w.Header().Set("Retry-After", "10")
 			return 0, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/transport/httpkit"
 )
 
 type longText struct {
@@ -24,7 +25,7 @@ type longText struct {
 // textKit has one route for long texts, whose callers are named by their number.
 func textKit(h Handler[longText, Text]) *Kit {
 	return New(Config{
-		Authenticate: func(_ context.Context, c Credential) (authz.Actor, error) {
+		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			id, err := strconv.ParseInt(c.Secret, 10, 64)
 			return authz.Actor{UserID: authz.UserID(id), Scopes: authz.Scopes{authz.ScopeAPI}}, err
 		},

@@ -47,17 +47,17 @@ func (x *exchange) limit() error {
 		return nil
 	}
 	x.counted = true
-	return x.kit.config.Limits.Check(r.class, x.as)
+	return x.kit.config.Limits.Check(r.class, x.As)
 }
 
 // weigh counts the call once where its body is a large one, of a caller who is known.
 func (x *exchange) weigh(bytes int64) error {
 	r := x.route.rate
-	if r.large == 0 || bytes <= r.large || x.weighed || !x.as.SignedIn() {
+	if r.large == 0 || bytes <= r.large || x.weighed || !x.As.SignedIn() {
 		return nil
 	}
 	x.weighed = true
-	return x.kit.config.Limits.Check(r.class, x.as)
+	return x.kit.config.Limits.Check(r.class, x.As)
 }
 
 // filesPrefix is what the endpoints of files of repositories have in common.
@@ -69,7 +69,7 @@ func (x *exchange) throttle() error {
 	if x.route != nil && strings.HasPrefix(x.route.path, filesPrefix) {
 		traffic = limit.FilesAPI
 	}
-	if exceeded := x.kit.config.Limits.Throttle(traffic, x.as); exceeded != nil {
+	if exceeded := x.kit.config.Limits.Throttle(traffic, x.As); exceeded != nil {
 		return exceeded
 	}
 	return nil

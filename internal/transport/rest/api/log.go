@@ -3,7 +3,6 @@ package api
 import (
 	"log/slog"
 	"strings"
-	"time"
 )
 
 // maxLogged is how much of a parameter's value the log keeps.
@@ -14,41 +13,6 @@ const maxLogged = 100
 var hidden = []string{
 	"token", "password", "secret", "key", "credential", "authorization", "certificate", "signature", "private", "cursor",
 	"sudo", "content", "body", "note", "title", "description", "message", "text", "value", "email", "search", "url",
-}
-
-// log writes the line of the request.
-func (x *exchange) log() {
-	l := x.kit.config.Log
-	ctx := x.r.Context()
-	if !l.Enabled(ctx, slog.LevelInfo) {
-		return
-	}
-	route := ""
-	if x.route != nil {
-		route = x.route.path
-	}
-	attrs := []slog.Attr{
-		slog.String("request_id", x.id),
-		slog.String("method", x.r.Method),
-		slog.String("path", x.r.URL.EscapedPath()),
-		slog.String("route", route),
-		slog.Int("status", x.status),
-		slog.Float64("seconds", time.Since(x.started).Seconds()),
-		slog.String("address", x.address),
-	}
-	if x.as.SignedIn() {
-		attrs = append(attrs, slog.Int64("user_id", int64(x.as.UserID)), slog.String("user", x.as.Username))
-	}
-	if x.as.TokenID != 0 {
-		attrs = append(attrs, slog.Int64("token_id", x.as.TokenID))
-	}
-	if x.sudoer != "" {
-		attrs = append(attrs, slog.String("sudo_by", x.sudoer))
-	}
-	if params := x.loggable(); len(params) > 0 {
-		attrs = append(attrs, slog.Attr{Key: "params", Value: slog.GroupValue(params...)})
-	}
-	l.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 }
 
 // loggable gives the parameters as the log may have them. Of nested ones only the

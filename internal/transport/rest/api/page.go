@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/page"
+	"tenon/internal/transport/httpkit"
 )
 
 const (
@@ -219,9 +220,6 @@ func (p *LegacyPage) settle() { (*Page)(p).settle() }
 // Range is the part of a list of the core that the client asks for.
 func (p LegacyPage) Range() page.Range { return Page(p).Range() }
 
-// secretParams never go into a link: the client that follows it signs in again.
-var secretParams = []string{"private_token", "access_token", "bearer_token", "job_token"}
-
 // linker makes the links of one answer.
 type linker struct {
 	base  string
@@ -237,7 +235,7 @@ func (x *exchange) linker(without map[string]string) linker {
 		pairs: make([]string, 0, len(x.params.keys)+4),
 	}
 	for i, key := range x.params.keys {
-		if _, ok := without[key]; !ok && !slices.Contains(secretParams, key) {
+		if _, ok := without[key]; !ok && !slices.Contains(httpkit.SecretParams, key) {
 			l.pairs = appendQuery(l.pairs, key, x.params.vals[i])
 		}
 	}

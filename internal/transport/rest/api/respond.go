@@ -159,7 +159,7 @@ func (x *exchange) begin(status int) {
 		h.Set("Cache-Control", "no-cache")
 	}
 	h.Set("X-Runtime", x.runtime())
-	x.status = status
+	x.Status = status
 	x.w.WriteHeader(status)
 }
 

@@ -94,7 +94,7 @@ func newRoute[P, R any](method, path string, status int, h Handler[P, R]) *Route
 		if err := x.limit(); err != nil {
 			return err
 		}
-		out, err := h(x.r.Context(), x.as, p)
+		out, err := h(x.r.Context(), x.As, p)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package app
+package httpkit
 
 import (
 	"errors"
@@ -10,18 +10,18 @@ import (
 // How long a client may keep silent in the middle of a body. A git client compresses for
 // minutes before the pack follows its commands; nobody else has a reason to pause.
 const (
-	patience    = 30 * time.Second
-	gitPatience = 15 * time.Minute
+	Patience    = 30 * time.Second
+	GitPatience = 15 * time.Minute
 )
 
 // sendPatience is how long a client may take for the next piece of an answer: a few
 // dozen kilobytes.
 const sendPatience = 5 * time.Minute
 
-// patiently ends the request when its body falls silent for longer than the limit, or
+// Patiently ends the request when its body falls silent for longer than the limit, or
 // when nobody takes the answer, so that a client that vanishes or dawdles does not hold
 // a connection and a git process for ever. The answer is to be written to the result.
-func patiently(w http.ResponseWriter, r *http.Request, limit time.Duration) http.ResponseWriter {
+func Patiently(w http.ResponseWriter, r *http.Request, limit time.Duration) http.ResponseWriter {
 	control := http.NewResponseController(w)
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &patientBody{ReadCloser: r.Body, control: control, limit: limit}
@@ -43,14 +43,14 @@ func (a *patientAnswer) WriteHeader(status int) {
 // Write sends a piece within the limit.
 func (a *patientAnswer) Write(p []byte) (int, error) {
 	a.extend()
-	return a.ResponseWriter.Write(p) //nolint:wrapcheck // it is the same writer
+	return a.ResponseWriter.Write(p)
 }
 
 // ReadFrom sends from a file, one piece within the limit; the writer below knows how to
 // without copying.
 func (a *patientAnswer) ReadFrom(from io.Reader) (int64, error) {
 	a.extend()
-	return io.Copy(a.ResponseWriter, from) //nolint:wrapcheck // it is the same writer
+	return io.Copy(a.ResponseWriter, from)
 }
 
 func (a *patientAnswer) extend() {
@@ -76,5 +76,5 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
-	return n, err //nolint:wrapcheck // an io.Reader gives io.EOF as it is
+	return n, err
 }

@@ -1,9 +1,11 @@
-package app
+package httpkit_test
 
 import (
 	"net/http"
 	"net/netip"
 	"testing"
+
+	"tenon/internal/transport/httpkit"
 )
 
 // The attack: write an address of one's own choice into the header, and be somebody else
@@ -35,7 +37,7 @@ func TestForwarded(t *testing.T) {
 		{"no peer", near, "@", []string{"192.0.2.1"}, "@"},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": c.header}}
-		if forwarded(r, c.proxies); r.RemoteAddr != c.want {
+		if httpkit.Forwarded(r, c.proxies); r.RemoteAddr != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, r.RemoteAddr, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package httpkit
 
 import (
 	"net"
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// forwarded puts the address of the client in the place of the peer's where the peer is a
+// Forwarded puts the address of the client in the place of the peer's where the peer is a
 // proxy that is believed: the last one in X-Forwarded-For that is not such a proxy itself.
 // What stands before it anybody may have written.
-func forwarded(r *http.Request, proxies []netip.Prefix) {
+func Forwarded(r *http.Request, proxies []netip.Prefix) {
 	if len(proxies) == 0 {
 		return
 	}
@@ -35,6 +35,9 @@ func forwarded(r *http.Request, proxies []netip.Prefix) {
 		r.RemoteAddr = netip.AddrPortFrom(from, 0).String()
 	}
 }
+
+// Address is where a request comes from, without the port.
+func Address(r *http.Request) string { return host(r.RemoteAddr) }
 
 // host is an address without its port, where it has one.
 func host(address string) string {

@@ -1,0 +1,115 @@
+package httpkit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
+)
+
+// TokenError is a refusal of a token that is known but no longer good.
+type TokenError string
+
+// The three token errors.
+const (
+	TokenExpired     TokenError = "Token is expired. You can either do re-authorization or token refresh."
+	TokenRevoked     TokenError = "Token was revoked. You have to re-authorize from the user."
+	ImpersonationOff TokenError = "Token is an impersonation token but impersonation was disabled."
+)
+
+// Error gives the sentence that the client reads.
+func (e TokenError) Error() string { return string(e) }
+
+// SignOn turns credentials into actors.
+type SignOn struct {
+	Accounts *account.Service
+	Limits   *limit.Service
+}
+
+// Authenticate gives the actor of a credential. It answers Unauthorized for one that is
+// unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
+// with the reason for a user who may not sign in. A revoked token that somebody rotates ends
+// the tokens that came of it.
+func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
+	if c.How != PrivateToken && c.How != Bearer {
+		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+	}
+	as, _, err := s.Accounts.Authenticate(ctx, c.Secret)
+	switch {
+	case errors.Is(err, account.ErrTokenExpired):
+		return authz.Actor{}, TokenExpired
+	case errors.Is(err, account.ErrTokenImpersonation):
+		return authz.Actor{}, ImpersonationOff
+	case errors.Is(err, account.ErrTokenRevoked):
+		if strings.HasSuffix(c.Route, "/rotate") {
+			if err := s.Accounts.RevokeReused(ctx, c.Secret); err != nil {
+				return authz.Actor{}, err
+			}
+		}
+		return authz.Actor{}, TokenRevoked
+	}
+	return as, err
+}
+
+// FindUser finds whom an administrator wants to act for, by number or username.
+func (s *SignOn) FindUser(ctx context.Context, idOrName string) (authz.Actor, error) {
+	return s.Accounts.StandIn(ctx, idOrName)
+}
+
+// Reader gives the actor of a request for something that is shown as the API shows it, such as
+// a page or a file: the anonymous one where there is no credential that is good and reads the
+// API. The actor has the address in any case.
+func (s *SignOn) Reader(r *http.Request) authz.Actor {
+	anonymous := authz.Actor{Address: Address(r)}
+	var query map[string][]string
+	c, ok, err := Find(r.Header, func(name string) string {
+		if query == nil {
+			query = r.URL.Query()
+		}
+		if values := query[name]; len(values) > 0 {
+			return values[len(values)-1]
+		}
+		return ""
+	})
+	if err != nil || !ok {
+		return anonymous
+	}
+	as, err := s.Authenticate(r.Context(), c)
+	if err != nil || !as.Scopes.Permit(nil, true) {
+		return anonymous
+	}
+	as.Address = anonymous.Address
+	return as
+}
+
+// Throttled answers a caller who asks too often, and says so. Call it when it is known who
+// asks; who failed to sign on is counted by the address.
+func (s *SignOn) Throttled(w http.ResponseWriter, traffic limit.Traffic, as authz.Actor) bool {
+	exceeded := s.Limits.Throttle(traffic, as)
+	if exceeded != nil {
+		exceeded.Answer(w)
+	}
+	return exceeded != nil
+}
+
+// Sudo gives the actor for an administrator who acts as somebody else, named by number or
+// username in the parameter or header of that name. find finds users.
+func Sudo(ctx context.Context, as authz.Actor, who string, find func(ctx context.Context, idOrName string) (authz.Actor, error)) (authz.Actor, error) {
+	if err := as.MaySudo(); err != nil {
+		return as, err
+	}
+	other, err := find(ctx, who)
+	if errs.Is(err, errs.NotFound) {
+		return as, &errs.Error{Kind: errs.NotFound, Bare: true, Message: "404 User with ID or username '" + who + "' Not Found"}
+	}
+	if err != nil {
+		return as, err
+	}
+	other.TokenID, other.Scopes, other.Address = as.TokenID, as.Scopes, as.Address
+	return other, nil
+}
