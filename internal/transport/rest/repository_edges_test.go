@@ -92,6 +92,8 @@ func TestRepository_tokens(t *testing.T) {
 		}
 		p.rows(appPath+"/repository", []codeRow{
 			{"dev", "GET", "/tags?pagination=keyset&page_token=gone", "", 400, `{"message":"page_token is invalid"}`},
+			{"dev", "GET", "/tree?pagination=keyset&page_token=gone", "", 400, `{"message":"400 Bad request - page_token is invalid"}`},
+			{"dev", "GET", "/tree?pagination=keyset&page_token=" + strings.Repeat("0", 40), "", 400, `{"message":"400 Bad request - page_token is invalid"}`},
 			{"dev", "GET", "/branches?pagination=keyset&page_token=gone&sort=updated_asc", "", 400, `{"message":"page_token is invalid"}`},
 		})
 		if got := p.pick("dev", appPath+"/repository/branches?pagination=keyset&page_token=gone", "name"); got != "main v1.10 v1.9 z/1" {
