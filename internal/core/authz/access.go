@@ -100,6 +100,16 @@ func (p *Policy) VisibleGroupsSQL(as Actor, alias string) (cond string, args []a
 		" WHERE u.namespace_id IN (" + reached + ")))", args
 }
 
+// VisiblePlacesSQL gives a condition on a row of namespaces (alias) that holds for the
+// projects and groups that the actor may see, but for projects that are being deleted.
+func (p *Policy) VisiblePlacesSQL(as Actor, alias string) (cond string, args []any) {
+	projects, args := p.VisibleProjectsSQL(as, alias)
+	groups, more := p.VisibleGroupsSQL(as, alias)
+	return "(" + alias + ".kind = 'group' AND " + groups + " OR " + alias + ".kind = 'project' AND " + projects +
+			" AND NOT EXISTS (SELECT 1 FROM projects gone WHERE gone.namespace_id = " + alias + ".id AND gone.pending_delete))",
+		append(more, args...)
+}
+
 // openSQL is the tail of a condition for what a signed-in stranger may see.
 func openSQL(as Actor) string {
 	if as.External {

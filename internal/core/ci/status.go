@@ -102,11 +102,12 @@ type StatusReported struct {
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Bus    *event.Bus
-	Repos  *repo.Service
-	Now    func() time.Time
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Projects *project.Service
+	Repos    *repo.Service
+	Now      func() time.Time
 }
 
 // Service reads and writes statuses.

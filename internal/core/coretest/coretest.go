@@ -212,7 +212,7 @@ func (w *World) Find(as authz.Actor, id project.ID) *project.Project {
 // Subject gives a project as permissions are asked about, with nobody's level in it.
 func (w *World) Subject(id int64) authz.Subject {
 	w.T.Helper()
-	all, err := w.Projects.ByIDs(context.Background(), []project.ID{project.ID(id)})
+	all, err := w.Projects.Load(context.Background(), []project.ID{project.ID(id)})
 	if err != nil || all[project.ID(id)] == nil {
 		w.T.Fatalf("project %d: %v", id, err)
 	}

@@ -48,6 +48,28 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	return labels, nil
 }
 
+// ByIDs returns those of the labels with these ids whose project or group the actor may
+// read, in one statement.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Label, error) {
+	out := make(map[ID]*Label, len(ids))
+	may, err := s.policy.Can(ctx, as, authz.ReadLabel, authz.Subject{})
+	if err != nil || !may || len(ids) == 0 {
+		return out, err
+	}
+	var w db.Where
+	w.In("l.id", ids)
+	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	w.And(place, args...)
+	labels, err := db.Select[Label](ctx, s.db, "SELECT "+columns+" FROM labels l JOIN namespaces n ON n.id = l.namespace_id"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("labels by id: %w", err)
+	}
+	for i := range labels {
+		out[labels[i].ID] = &labels[i]
+	}
+	return out, nil
+}
+
 // Find returns the label that ref names by id or title, in the place or above it.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string) (*Label, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {

@@ -337,7 +337,7 @@ func (s *Service) departPlans(ctx context.Context, id authz.UserID, limit int) (
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	projects, err := s.projects.ByIDs(ctx, projectsOf(rows))
+	projects, err := s.projects.Load(ctx, projectsOf(rows))
 	if err != nil {
 		return false, err
 	}

@@ -31,7 +31,7 @@ func eachChecked(t *testing.T, fn func(t *testing.T, w *checked)) {
 	t.Helper()
 	each(t, func(t *testing.T, w *world) {
 		c := &checked{world: w}
-		c.checks = ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Repos: w.repos, Now: w.Now})
+		c.checks = ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
 		event.On(w.Bus, "automatic merges", func(ctx context.Context, e ci.StatusReported) error {
 			return w.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})
@@ -453,7 +453,7 @@ func TestService_Settle_automaticMerge(t *testing.T) {
 func TestService_Merge_whenPipelineSucceeds_fork(t *testing.T) {
 	t.Parallel()
 	eachFork(t, func(t *testing.T, f *forked) {
-		checks := ci.New(ci.Deps{DB: f.DB, Policy: f.Policy, Bus: f.Bus, Repos: f.repos, Now: f.Now})
+		checks := ci.New(ci.Deps{DB: f.DB, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Repos: f.repos, Now: f.Now})
 		event.On(f.Bus, "automatic merges", func(ctx context.Context, e ci.StatusReported) error {
 			return f.requests.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 		})

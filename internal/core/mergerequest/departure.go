@@ -53,7 +53,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 		if err != nil {
 			return false, err
 		}
-		projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
+		projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
 		if err != nil {
 			return false, fmt.Errorf("project of merge request: %w", err)
 		}

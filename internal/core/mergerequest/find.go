@@ -64,25 +64,6 @@ func (s *Service) requireOn(ctx context.Context, as authz.Actor, ability authz.A
 	return s.policy.Require(ctx, as, ability, m.Subject(as, p))
 }
 
-// ByIDs returns the requests with these ids, without what hangs on them. It asks for no
-// permission: callers show only what they may.
-func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*MergeRequest, error) {
-	out := make(map[ID]*MergeRequest, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	var w db.Where
-	w.In("m.id", ids)
-	rows, err := s.rows(ctx, w.SQL(), w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("merge requests by id: %w", err)
-	}
-	for _, m := range rows {
-		out[m.ID] = m
-	}
-	return out, nil
-}
-
 // rows reads bare rows of merge_requests (m); rest is what follows the table's name.
 func (s *Service) rows(ctx context.Context, rest string, args ...any) ([]*MergeRequest, error) {
 	rows, err := db.Select[MergeRequest](ctx, s.db, "SELECT "+s.columns+" FROM merge_requests m"+rest, args...)
@@ -118,7 +99,7 @@ func (s *Service) still(ctx context.Context, id ID) (*project.Project, *MergeReq
 	if err != nil {
 		return nil, nil, err
 	}
-	projects, err := s.projects.ByIDs(ctx, []project.ID{m.ProjectID})
+	projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
 	if err != nil || projects[m.ProjectID] == nil {
 		return nil, nil, err
 	}

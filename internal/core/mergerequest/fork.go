@@ -51,7 +51,7 @@ func (s *Service) Collaborations(ctx context.Context, as authz.Actor, source *pr
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	targets, err := s.projects.ByIDs(ctx, projectsOf(rows))
+	targets, err := s.projects.Load(ctx, projectsOf(rows))
 	if err != nil {
 		return nil, err
 	}

@@ -288,7 +288,7 @@ func (s *Service) pinRecent(ctx context.Context) error {
 	for _, m := range rows {
 		ids = append(ids, m.ProjectID)
 	}
-	projects, err := s.projects.ByIDs(ctx, ids)
+	projects, err := s.projects.Load(ctx, ids)
 	if err != nil {
 		return err
 	}

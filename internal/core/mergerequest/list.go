@@ -144,7 +144,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f 
 			ids = append(ids, m.ProjectID)
 		}
 	}
-	if list.Projects, err = s.projects.ByIDs(ctx, ids); err != nil {
+	if list.Projects, err = s.projects.Load(ctx, ids); err != nil {
 		return nil, err
 	}
 	return list, s.readStatus(ctx, list.Items, list.Projects)

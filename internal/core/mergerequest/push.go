@@ -163,7 +163,7 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open merge requests: %w", err)
 	}
-	projects, err := s.projects.ByIDs(ctx, projectsOf(rows))
+	projects, err := s.projects.Load(ctx, projectsOf(rows))
 	return rows, projects, err
 }
 

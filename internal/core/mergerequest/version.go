@@ -54,7 +54,7 @@ func (s *Service) source(ctx context.Context, p *project.Project, m *MergeReques
 	case *m.SourceProjectID == p.ID:
 		return p, nil
 	}
-	found, err := s.projects.ByIDs(ctx, []project.ID{*m.SourceProjectID})
+	found, err := s.projects.Load(ctx, []project.ID{*m.SourceProjectID})
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,28 @@ func (c *Commits) Locate(ctx context.Context, as authz.Actor, p *project.Project
 	}, nil
 }
 
+// Subjects gives the projects of those of the commits whose code the actor may read, in one
+// statement.
+func (c *Commits) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
+	ids := make([]project.ID, len(refs))
+	for i, ref := range refs {
+		ids[i] = project.ID(ref.Project)
+	}
+	projects, err := c.Repos.CodeByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[noteable.Ref]authz.Subject, len(refs))
+	for _, ref := range refs {
+		if p := projects[project.ID(ref.Project)]; p != nil {
+			subject := p.Subject()
+			subject.Feature = authz.Repository
+			out[ref] = subject
+		}
+	}
+	return out, nil
+}
+
 // CountNotes gives the number that there will be.
 func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, _ time.Time) (int64, error) {
 	w := where(on)

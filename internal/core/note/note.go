@@ -58,6 +58,9 @@ type On struct {
 type Noteables interface {
 	// Locate finds a thing that the actor may see.
 	Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error)
+	// Subjects gives the permission subjects of those of the things, all of the kind, that
+	// the actor may see, in as many statements for one as for many.
+	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
 	// change and gives the new number of comments. It comes before the note is written.
 	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error)

@@ -35,6 +35,15 @@ type Ref struct {
 	Commit  string // hash in hex, of commits only
 }
 
+// IDs gives the ids of things of one kind.
+func IDs(refs []Ref) []int64 {
+	out := make([]int64, len(refs))
+	for i, ref := range refs {
+		out[i] = ref.ID
+	}
+	return out
+}
+
 // Key names a thing in its project the way clients do.
 type Key struct {
 	Number int64  // iid of issues and merge requests, id of snippets

@@ -85,24 +85,56 @@ func (s *Service) missing(ctx context.Context, as authz.Actor, ref string, byID 
 	return err
 }
 
-// ByIDs returns the projects with these ids, those that are being deleted left out. It
-// asks for no permission: callers show only what they may.
-func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Project, error) {
-	out := make(map[ID]*Project, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
-	var w db.Where
-	w.In("p.id", ids)
-	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+w.SQL()+" AND NOT p.pending_delete", w.Args()...)
+// ByIDs returns those of the projects with these ids that the actor may read, with its
+// level there, in one statement. Projects that are being deleted are left out.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Project, error) {
+	level, args := s.policy.LevelSQL(as, "p.namespace_id")
+	rows, err := s.withIDs(ctx, ids, level, args)
 	if err != nil {
-		return nil, fmt.Errorf("projects by id: %w", err)
+		return nil, err
 	}
+	out := make(map[ID]*Project, len(rows))
+	for i := range rows {
+		p := rows[i].project()
+		may, err := s.policy.Can(ctx, as, authz.ReadProject, p.Subject())
+		if err != nil {
+			return nil, fmt.Errorf("projects by id: %w", err)
+		}
+		if may {
+			out[p.ID] = p
+		}
+	}
+	return out, nil
+}
+
+// Load returns the projects with these ids, those that are being deleted left out. It
+// asks for no permission: callers show only what they may.
+func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Project, error) {
+	rows, err := s.withIDs(ctx, ids, "0", nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[ID]*Project, len(rows))
 	for i := range rows {
 		p := rows[i].bare()
 		out[p.ID] = p
 	}
 	return out, nil
+}
+
+// withIDs reads projects with an expression for the actor's level.
+func (s *Service) withIDs(ctx context.Context, ids []ID, level string, args []any) ([]row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("p.id", ids)
+	w.Raw("NOT p.pending_delete")
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("projects by id: %w", err)
+	}
+	return rows, nil
 }
 
 // parseID reads a ref that is a number; numbers that no project can have give 0.

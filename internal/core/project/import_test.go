@@ -78,7 +78,7 @@ func TestService_imports_turns(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants("one that runs is deleted", anns[4])
-		gone, err := f.ByIDs(ctx, []project.ID{c1.ID, anns[3].ID})
+		gone, err := f.Load(ctx, []project.ID{c1.ID, anns[3].ID})
 		if err != nil {
 			t.Fatal(err)
 		}

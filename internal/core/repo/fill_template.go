@@ -18,7 +18,7 @@ import (
 // failure is the end: from then on people may push.
 func (s *Service) FillTemplate(ctx context.Context, args project.FillTemplate) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
-	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
+	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch stri
 // later where the source is being filled itself, or another fork makes the pool.
 func (s *Service) FillFork(ctx context.Context, args CopyFork) error {
 	defer s.locks.lock(fillLock(args.ProjectID))()
-	both, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID, args.SourceID})
+	both, err := s.projects.Load(ctx, []project.ID{args.ProjectID, args.SourceID})
 	if err != nil {
 		return err
 	}

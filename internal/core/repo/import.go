@@ -98,7 +98,7 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 	if err != nil || !wanted {
 		return err
 	}
-	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
+	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}

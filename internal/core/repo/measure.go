@@ -33,7 +33,7 @@ const (
 // Measure looks at the repository of a project and records what it finds. It asks for no
 // permission.
 func (s *Service) Measure(ctx context.Context, args Measuring) error {
-	all, err := s.projects.ByIDs(ctx, []project.ID{args.ProjectID})
+	all, err := s.projects.Load(ctx, []project.ID{args.ProjectID})
 	if err != nil {
 		return err
 	}

@@ -241,7 +241,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 	if err != nil {
 		return nil, fmt.Errorf("find project of upload: %w", err)
 	}
-	all, err := s.Projects.ByIDs(ctx, []project.ID{id})
+	all, err := s.Projects.Load(ctx, []project.ID{id})
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 // at gives a project as a place of nobody in particular.
 func (w *world) at(id project.ID) namespace.Place {
 	w.T.Helper()
-	all, err := w.World.Projects.ByIDs(w.T.Context(), []project.ID{id})
+	all, err := w.World.Projects.Load(w.T.Context(), []project.ID{id})
 	if err != nil || all[id] == nil {
 		w.T.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (s *Server) adminDeployKeys(ctx context.Context, keys ...*sshkey.Key) ([]ad
 			used = append(used, g.ProjectID)
 		}
 	}
-	projects, err := s.Projects.ByIDs(ctx, used)
+	projects, err := s.Projects.Load(ctx, used)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (s *Server) issueProjects(ctx context.Context, known *project.Project, issu
 	for i := range issues {
 		ids[i] = issues[i].ProjectID
 	}
-	return s.Projects.ByIDs(ctx, ids)
+	return s.Projects.Load(ctx, ids)
 }
 
 type allIssuesParams struct {

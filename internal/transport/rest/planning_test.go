@@ -50,7 +50,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	settings := setting.New(d, w.Now)
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Now: w.Now})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	p.Server = &Server{Services: &core.Services{
 		Accounts: account.New(account.Deps{

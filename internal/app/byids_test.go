@@ -1,0 +1,426 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/page"
+	"tenon/internal/core"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// held is a row of a subject, with what it takes to find it alone.
+type held struct {
+	ID      int64  `db:"id"`
+	IID     int64  `db:"iid"`
+	Project int64  `db:"project_id"`
+	Place   int64  `db:"place"`
+	Kind    string `db:"kind"`
+	Text    string `db:"text"`
+}
+
+// batch is a subject that is read by many ids at once.
+type batch struct {
+	rows       string // query for all of held
+	statements int    // that reading any number of them takes at most
+	many       func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error)
+	one        func(ctx context.Context, s *core.Services, as authz.Actor, row held) error
+}
+
+// found gives the ids that a batch found, and its error.
+func found[K ~int64, V any](all map[K]V, err error) (map[int64]bool, error) {
+	out := make(map[int64]bool, len(all))
+	for id := range all {
+		out[int64(id)] = true
+	}
+	return out, err
+}
+
+// ids gives the ids of rows.
+func ids[K ~int64](rows []held) []K {
+	out := make([]K, len(rows))
+	for i, r := range rows {
+		out[i] = K(r.ID)
+	}
+	return out
+}
+
+// within calls fn with the project of a row as the actor sees it.
+func within(ctx context.Context, s *core.Services, as authz.Actor, row held, fn func(p *project.Project) error) error {
+	p, err := s.Projects.FindByID(ctx, as, project.ID(row.Project))
+	if err != nil {
+		return err
+	}
+	return fn(p)
+}
+
+func commitOf(row held) repo.CommitID {
+	id, err := gitcmd.ParseObjectID(row.Text)
+	if err != nil {
+		panic(err)
+	}
+	return repo.CommitID{Project: project.ID(row.Project), ID: id}
+}
+
+// batches are the subjects by name.
+func batches() map[string]batch {
+	return map[string]batch{
+		"projects": {
+			"SELECT id, 0 AS iid, id AS project_id, 0 AS place, '' AS kind, '' AS text FROM projects ORDER BY id", 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Projects.ByIDs(ctx, as, ids[project.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(*project.Project) error { return nil })
+			},
+		},
+		"issues": {
+			"SELECT id, iid, project_id, 0 AS place, '' AS kind, '' AS text FROM issues ORDER BY id", 4,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Issues.ByIDs(ctx, as, ids[issue.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					alone, err := s.Issues.Find(ctx, as, p, issue.IID(row.IID))
+					if err != nil {
+						return err
+					}
+					many, err := s.Issues.ByIDs(ctx, as, []issue.ID{alone.ID})
+					if got := many[alone.ID]; err == nil && !reflect.DeepEqual(got, alone) {
+						return fmt.Errorf("issue %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
+					}
+					return err
+				})
+			},
+		},
+		"merge requests": {
+			"SELECT id, iid, target_project_id AS project_id, 0 AS place, '' AS kind, '' AS text FROM merge_requests ORDER BY id", 5,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				list, projects, err := s.Requests.ByIDs(ctx, as, ids[mergerequest.ID](rows))
+				for _, m := range list {
+					if p := projects[m.ProjectID]; p == nil || !p.LevelKnown {
+						return nil, fmt.Errorf("the level in the project of merge request %d is not known", m.ID)
+					}
+				}
+				return found(list, err)
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					alone, err := s.Requests.Find(ctx, as, p, mergerequest.IID(row.IID))
+					if err != nil {
+						return err
+					}
+					many, _, err := s.Requests.ByIDs(ctx, as, []mergerequest.ID{alone.ID})
+					if got := many[alone.ID]; err == nil && (got.VisibleNotes != alone.VisibleNotes || len(got.Labels) != len(alone.Labels) ||
+						len(got.Assignees) != len(alone.Assignees) || got.Status != alone.Status) {
+						return fmt.Errorf("merge request %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
+					}
+					return err
+				})
+			},
+		},
+		"pipelines": {
+			"SELECT id, iid, project_id, 0 AS place, ref AS kind, sha AS text FROM pipelines ORDER BY id", 2,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Checks.ByIDs(ctx, as, ids[ci.PipelineID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					last, err := s.Checks.Last(ctx, as, p, commitOf(row).ID)
+					if err == nil && last == nil {
+						err = errs.Missing("Pipeline")
+					}
+					return err
+				})
+			},
+		},
+		"notes": {
+			`SELECT n.id, COALESCE(i.iid, m.iid, 0) AS iid, n.project_id, 0 AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
+				FROM notes n LEFT JOIN issues i ON n.noteable_type = 'Issue' AND i.id = n.noteable_id
+				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id ORDER BY n.id`, 6,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Notes.ByIDs(ctx, as, ids[note.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					on := note.On{Project: p, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID, Commit: row.Text}}
+					_, _, err := s.Notes.Find(ctx, as, on, note.ID(row.ID))
+					return err
+				})
+			},
+		},
+		"labels": {
+			`SELECT l.id, 0 AS iid, COALESCE(p.id, 0) AS project_id, l.namespace_id AS place, '' AS kind, '' AS text
+				FROM labels l LEFT JOIN projects p ON p.namespace_id = l.namespace_id ORDER BY l.id`, 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Labels.ByIDs(ctx, as, ids[label.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				if row.Project != 0 {
+					return within(ctx, s, as, row, func(p *project.Project) error {
+						_, err := s.Labels.Find(ctx, as, label.In(p), fmt.Sprint(row.ID))
+						return err
+					})
+				}
+				g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				_, err = s.Labels.Find(ctx, as, label.Place{Namespace: g.ID, Subject: g.Subject()}, fmt.Sprint(row.ID))
+				return err
+			},
+		},
+		"members": {
+			`SELECT m.id, m.user_id AS iid, COALESCE(p.id, 0) AS project_id, m.namespace_id AS place, '' AS kind, '' AS text
+				FROM members m JOIN namespaces n ON n.id = m.namespace_id LEFT JOIN projects p ON p.namespace_id = m.namespace_id
+				WHERE n.kind <> 'user' ORDER BY m.id`, 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Namespaces.MembersByIDs(ctx, as, ids[int64](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				user := authz.UserID(row.IID)
+				if row.Project != 0 {
+					return within(ctx, s, as, row, func(p *project.Project) error {
+						_, err := s.Namespaces.Member(ctx, as, p.Place(), user, namespace.MemberFilter{})
+						return err
+					})
+				}
+				g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				_, err = s.Namespaces.Member(ctx, as, g.Place(), user, namespace.MemberFilter{})
+				return err
+			},
+		},
+		"commits": {
+			`SELECT MIN(id) AS id, 0 AS iid, project_id, 0 AS place, '' AS kind, sha AS text FROM pipelines GROUP BY project_id, sha ORDER BY 1`, 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				wanted := make([]repo.CommitID, len(rows))
+				for i, r := range rows {
+					wanted[i] = commitOf(r)
+				}
+				all, err := s.Repos.CommitsByIDs(ctx, as, wanted)
+				out := map[int64]bool{}
+				for _, r := range rows {
+					if all[commitOf(r)] != nil {
+						out[r.ID] = true
+					}
+				}
+				return out, err
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					_, err := s.Repos.FindCommit(ctx, as, p, row.Text)
+					return err
+				})
+			},
+		},
+	}
+}
+
+// actors are people of every role, and those who read without one.
+func (w *world) actors() map[string]authz.Actor {
+	out := map[string]authz.Actor{
+		"anonymous": {}, "admin": {UserID: 1, Admin: true},
+		"auditor":      {UserID: w.ids["auditor"], Auditor: true},
+		"external":     {UserID: w.ids["external"], External: true},
+		"stranger":     {UserID: w.ids["stranger"]},
+		"deploy token": {Deploy: authz.Deploy{TokenID: 1, Place: authz.NamespaceID(1)}},
+	}
+	for name := range levels() {
+		out[name] = authz.Actor{UserID: w.ids[name]}
+	}
+	return out
+}
+
+// TestByIDs reads every row of each subject by its id, all at once, for people of every role:
+// what the actor finds alone comes, and nothing else, in as many statements for all rows as
+// for one of each kind.
+func TestByIDs(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		w.decorate("/projects/"+w.projects[2].values["projects/:id"], 3)
+		for _, p := range w.projects {
+			if p.name == "archived" || p.name == "off" {
+				continue
+			}
+			path, sha := "/projects/"+p.values["projects/:id"], p.values[":sha"]
+			w.do("owner", "POST", path+"/statuses/"+sha, obj{"state": "success", "name": p.name})
+			w.do("owner", "POST", path+"/repository/commits/"+sha+"/comments", obj{"note": "Word"})
+		}
+		for name, b := range batches() {
+			rows, err := db.Select[held](t.Context(), w.db, b.rows)
+			if err != nil || len(rows) < 3 {
+				t.Fatalf("%s: got %d rows, %v", name, len(rows), err)
+			}
+			seen, hidden := 0, 0
+			for who, as := range w.actors() {
+				got, err := b.many(t.Context(), w.core, as, rows)
+				if err != nil {
+					t.Errorf("%s of %s: %v", name, who, err)
+				}
+				for _, row := range rows {
+					err := b.one(t.Context(), w.core, as, row)
+					switch {
+					case err == nil:
+						seen++
+					case errs.Is(err, errs.NotFound) || errs.Is(err, errs.Forbidden) || errs.Is(err, errs.Unauthorized):
+						hidden++
+					default:
+						t.Errorf("%s of %s: %v", name, who, err)
+					}
+					if got[row.ID] != (err == nil) {
+						t.Errorf("%s of %s: %+v comes %t, alone it gives %v", name, who, row, got[row.ID], err)
+					}
+				}
+			}
+			if seen < 10 || hidden < 10 {
+				t.Errorf("%s: %d were seen and %d hidden: what was to be compared?", name, seen, hidden)
+			}
+			kinds := map[string]held{}
+			for _, row := range rows {
+				kinds[row.Kind] = row
+			}
+			if strings.HasPrefix(name, "pipe") {
+				clear(kinds)
+				kinds[""] = rows[0]
+			}
+			owner := w.actors()["owner"]
+			few := w.spent(t, func() error {
+				_, err := b.many(t.Context(), w.core, owner, slices.Collect(maps.Values(kinds)))
+				return err
+			})
+			all := w.spent(t, func() error { _, err := b.many(t.Context(), w.core, owner, rows); return err })
+			if all > few || all > b.statements {
+				t.Errorf("%s: %d statements for %d rows, %d for %d, want %d at most", name, all, len(rows), few, len(kinds), b.statements)
+			}
+		}
+	})
+}
+
+// spent counts the statements of a call.
+func (w *world) spent(t *testing.T, call func() error) int {
+	t.Helper()
+	least := int(^uint(0) >> 1)
+	for range 3 { // what else runs may add some
+		before := w.db.Statements()
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, int(w.db.Statements()-before))
+	}
+	return least
+}
+
+// TestListOn compares the notes on many things, and the members of many places, with the
+// lists of each of them.
+func TestListOn(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWorld(s)
+		const limit = 2
+		part := page.Range{Limit: limit, Uncounted: true}
+		for _, p := range w.projects[:3] {
+			path, sha := "/projects/"+p.values["projects/:id"], p.values[":sha"]
+			for i := range 3 {
+				w.do("owner", "POST", path+"/repository/commits/"+sha+"/comments", obj{"note": fmt.Sprint("Word ", i)})
+				w.do("owner", "POST", path+"/issues/"+p.values["issues/:noteable_id"]+"/notes", obj{"body": fmt.Sprint("Word ", i)})
+			}
+		}
+		notes, err := db.Select[held](t.Context(), w.db, batches()["notes"].rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places, err := db.Select[held](t.Context(), w.db, `SELECT n.id, 0 AS iid, COALESCE(p.id, 0) AS project_id, n.id AS place, '' AS kind, '' AS text
+			FROM namespaces n LEFT JOIN projects p ON p.namespace_id = n.id WHERE n.kind <> 'user' ORDER BY n.id`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for who, as := range w.actors() {
+			things := map[noteable.Ref][]note.Note{}
+			for _, row := range notes {
+				err := within(t.Context(), w.core, as, row, func(p *project.Project) error {
+					on := note.On{Project: p, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID, Commit: row.Text}}
+					list, target, err := w.core.Notes.List(t.Context(), as, on, note.Filter{Asc: true, Range: part})
+					if err == nil {
+						things[target.Ref] = list.Items
+					}
+					return nil
+				})
+				if err != nil && !errs.Is(err, errs.NotFound) {
+					t.Fatal(err)
+				}
+			}
+			everything := slices.Collect(maps.Keys(things))
+			if who == "owner" && len(everything) < 9 {
+				t.Errorf("only %d things have notes: what was to be compared?", len(everything))
+			}
+			got, err := w.core.Notes.ListOn(t.Context(), as, everything, limit)
+			if err != nil {
+				t.Errorf("notes of %s: %v", who, err)
+			}
+			for ref, want := range things {
+				if len(want)+len(got[ref]) > 0 && !reflect.DeepEqual(got[ref], want) {
+					t.Errorf("notes on %+v of %s\n got %+v\nwant %+v", ref, who, got[ref], want)
+				}
+			}
+			w.sameMembers(t, who, as, places, limit)
+		}
+	})
+}
+
+// sameMembers compares the members of many places with those of each.
+func (w *world) sameMembers(t *testing.T, who string, as authz.Actor, places []held, limit int) {
+	t.Helper()
+	many, err := w.core.Namespaces.MembersOf(t.Context(), as, ids[namespace.ID](places), limit)
+	if err != nil {
+		t.Errorf("members of %s: %v", who, err)
+	}
+	for _, row := range places {
+		var at namespace.Place
+		if row.Project != 0 {
+			err = within(t.Context(), w.core, as, row, func(p *project.Project) error { at = p.Place(); return nil })
+		} else {
+			var g *namespace.Group
+			if g, err = w.core.Namespaces.FindByID(t.Context(), as, namespace.ID(row.Place)); err == nil {
+				at = g.Place()
+			}
+		}
+		var want, got []string
+		if err == nil {
+			at.Personal = false // members of the user's namespace are another place's
+			list, err := w.core.Namespaces.Members(t.Context(), as, at, namespace.MemberFilter{Range: page.Range{Limit: limit, Uncounted: true}})
+			if err != nil && !errs.Is(err, errs.Forbidden) {
+				t.Fatal(err)
+			}
+			for _, m := range list.Items {
+				want = append(want, fmt.Sprint(m.UserID, m.Level, m.Bot))
+			}
+		}
+		for _, m := range many[namespace.ID(row.Place)] {
+			got = append(got, fmt.Sprint(m.UserID, m.Level, m.Bot))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("members of place %d for %s: got %v, want %v", row.Place, who, got, want)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// ByIDs returns those of the merge requests with these ids that the actor may read, and the
+// projects that they are in with the actor's level there, so that further permissions take
+// no statement. It takes as many statements for one as for many.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*MergeRequest, map[project.ID]*project.Project, error) {
+	out := make(map[ID]*MergeRequest, len(ids))
+	if len(ids) == 0 {
+		return out, nil, nil
+	}
+	var w db.Where
+	w.In("m.id", ids)
+	rows, err := s.rows(ctx, w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("merge requests by id: %w", err)
+	}
+	projects, err := s.readableIn(ctx, as, projectsOf(rows))
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []*MergeRequest
+	for _, m := range rows {
+		p := projects[m.ProjectID]
+		if p == nil {
+			continue
+		}
+		if err := s.countNotes(ctx, as, p, []*MergeRequest{m}); err != nil {
+			return nil, nil, err
+		}
+		out[m.ID], found = m, append(found, m)
+	}
+	if err := s.attach(ctx, found); err != nil {
+		return nil, nil, err
+	}
+	return out, projects, s.readStatus(ctx, found, projects)
+}
+
+// readableIn gives those of the projects whose merge requests the actor may read, in one
+// statement.
+func (s *Service) readableIn(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error) {
+	projects, err := s.projects.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, p := range projects {
+		may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
+		if err != nil {
+			return nil, fmt.Errorf("projects of merge requests: %w", err)
+		}
+		if !may {
+			delete(projects, id)
+		}
+	}
+	return projects, nil
+}
+
+// Subjects gives the permission subjects of those of the merge requests that the actor may
+// read, in two statements.
+func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("m.id", noteable.IDs(refs))
+	type row struct {
+		ID        int64        `db:"id"`
+		ProjectID project.ID   `db:"target_project_id"`
+		AuthorID  authz.UserID `db:"author_id"`
+		Assigned  bool         `db:"assigned"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, m.target_project_id, m.author_id,
+			EXISTS (SELECT 1 FROM merge_request_assignees a WHERE a.merge_request_id = m.id AND a.user_id = ?) AS assigned
+		FROM merge_requests m`+w.SQL(), append([]any{as.UserID}, w.Args()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("subjects of merge requests: %w", err)
+	}
+	of := make([]project.ID, len(rows))
+	for i, r := range rows {
+		of[i] = r.ProjectID
+	}
+	projects, err := s.readableIn(ctx, as, of)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[noteable.Ref]authz.Subject, len(rows))
+	for _, r := range rows {
+		p := projects[r.ProjectID]
+		if p == nil {
+			continue
+		}
+		subject := p.Subject()
+		subject.Feature = authz.MergeRequests
+		subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+		out[noteable.Ref{Kind: noteable.MergeRequest, ID: r.ID}] = subject
+	}
+	return out, nil
+}

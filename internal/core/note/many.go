@@ -1,0 +1,123 @@
+package note
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// ByIDs returns those of the notes with these ids that the actor may read, whatever they are
+// on. It takes one statement for the notes and as many for their targets as there are kinds
+// of those, twice at most.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Note, error) {
+	out := make(map[ID]*Note, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("n.id", ids)
+	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("notes by id: %w", err)
+	}
+	refs := make([]noteable.Ref, len(notes))
+	for i := range notes {
+		refs[i] = notes[i].on()
+	}
+	internal, err := s.readableOn(ctx, as, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range notes {
+		n := &notes[i]
+		if all, ok := internal[n.on()]; ok && (all || !n.Internal) {
+			out[n.ID] = n
+		}
+	}
+	return out, nil
+}
+
+// ListOn returns the first notes on each of many things by id, at most limit on each. Things
+// that the actor may not see have none.
+func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.Ref, limit int) (map[noteable.Ref][]Note, error) {
+	out := make(map[noteable.Ref][]Note, len(things))
+	internal, err := s.readableOn(ctx, as, things)
+	if err != nil || len(internal) == 0 {
+		return out, err
+	}
+	type kind struct {
+		kind noteable.Kind
+		all  bool
+	}
+	ids := map[kind][]int64{}
+	var alternatives []string
+	var args []any
+	for on, all := range internal {
+		if on.Kind != noteable.Commit {
+			ids[kind{on.Kind, all}] = append(ids[kind{on.Kind, all}], on.ID)
+			continue
+		}
+		alternatives = append(alternatives, "n.noteable_type = ? AND n.project_id = ? AND n.commit_id = ?"+shown(all))
+		args = append(args, on.Kind, on.Project, on.Commit)
+	}
+	for k, list := range ids {
+		marks, more := db.Marks(list)
+		alternatives = append(alternatives, "n.noteable_type = ? AND n.noteable_id IN ("+marks+")"+shown(k.all))
+		args = append(append(args, k.kind), more...)
+	}
+	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+` FROM (
+		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id, n.commit_id ORDER BY n.id) AS place
+		FROM notes n WHERE `+strings.Join(alternatives, " OR ")+`) n WHERE n.place <= ? ORDER BY n.id`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("notes on many things: %w", err)
+	}
+	for _, n := range notes {
+		out[n.on()] = append(out[n.on()], n)
+	}
+	return out, nil
+}
+
+// shown is the condition on notes of things whose internal notes the actor reads, or not.
+func shown(all bool) string {
+	if all {
+		return ""
+	}
+	return " AND NOT n.internal"
+}
+
+// readableOn gives those of the things whose notes the actor may read, and whether internal
+// ones are among these.
+func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
+	kinds := map[noteable.Kind][]noteable.Ref{}
+	for _, ref := range refs {
+		if list := kinds[ref.Kind]; !slices.Contains(list, ref) {
+			kinds[ref.Kind] = append(list, ref)
+		}
+	}
+	out := make(map[noteable.Ref]bool, len(refs))
+	for kind, list := range kinds {
+		things, ok := s.things[kind]
+		if !ok || !as.SignedIn() && !as.Admin && !kind.Public() {
+			continue
+		}
+		subjects, err := things.Subjects(ctx, as, list)
+		if err != nil {
+			return nil, err
+		}
+		for ref, subject := range subjects {
+			may, err := s.policy.Can(ctx, as, authz.ReadNote, subject)
+			if err == nil && (may || kind.Public()) {
+				out[ref], err = s.policy.Can(ctx, as, authz.InternalNote, subject)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("notes on many things: %w", err)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,71 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// CommitID names a commit among all projects.
+type CommitID struct {
+	Project project.ID
+	ID      gitcmd.ObjectID
+}
+
+// CommitsByIDs returns those of the commits that there are and whose code the actor may
+// read. It takes one statement, for the projects with the actor's levels.
+func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []CommitID) (map[CommitID]*gitcmd.Commit, error) {
+	out := make(map[CommitID]*gitcmd.Commit, len(ids))
+	wanted := map[project.ID][]gitcmd.ObjectID{}
+	var of []project.ID
+	for _, id := range ids {
+		if wanted[id.Project] == nil {
+			of = append(of, id.Project)
+		}
+		wanted[id.Project] = append(wanted[id.Project], id.ID)
+	}
+	projects, err := s.CodeByIDs(ctx, as, of)
+	if err != nil {
+		return nil, err
+	}
+	for id, p := range projects {
+		r, err := s.Open(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, commit := range wanted[id] {
+			c, err := r.Commit(ctx, commit)
+			if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("commits by id: %w", err)
+			}
+			out[CommitID{id, commit}] = c
+		}
+	}
+	return out, nil
+}
+
+// CodeByIDs returns those of the projects with these ids whose code the actor may read, with
+// its level there, in one statement.
+func (s *Service) CodeByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error) {
+	projects, err := s.projects.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, p := range projects {
+		may, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
+		if err != nil {
+			return nil, fmt.Errorf("projects by id: %w", err)
+		}
+		if !may {
+			delete(projects, id)
+		}
+	}
+	return projects, nil
+}
