@@ -221,7 +221,7 @@ func (s *Services) planning(c *check, d Deps) {
 
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
-	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, Now: d.Now}))
+	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts}))
 	s.Activity = activity.New(need(c, activity.Deps{DB: d.DB, Settings: s.Settings, Now: d.Now}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
 }

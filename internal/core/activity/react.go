@@ -60,26 +60,27 @@ func (r *Recorder) member(ctx context.Context, at namespace.Place, user authz.Us
 	return r.Record(ctx, e)
 }
 
-func (r *Recorder) issue(ctx context.Context, i issue.Ref, by authz.Actor, action string) error {
+func (r *Recorder) issue(ctx context.Context, f issue.Fact, action string) error {
+	i := &f.Issue
 	return r.Record(ctx, Entry{
-		ProjectID: i.ProjectID, AuthorID: by.UserID, Action: action, TargetType: "Issue",
+		ProjectID: i.ProjectID, AuthorID: f.By.UserID, Action: action, TargetType: "Issue",
 		TargetID: int64(i.ID), TargetIID: int64(i.IID), TargetTitle: i.Title,
 	})
 }
 
 // IssueCreated records a new issue.
 func (r *Recorder) IssueCreated(ctx context.Context, e issue.Created) error {
-	return r.issue(ctx, e.Issue, e.By, Created)
+	return r.issue(ctx, e.Fact, Created)
 }
 
 // IssueClosed records that an issue was closed.
 func (r *Recorder) IssueClosed(ctx context.Context, e issue.Closed) error {
-	return r.issue(ctx, e.Issue, e.By, Closed)
+	return r.issue(ctx, e.Fact, Closed)
 }
 
 // IssueReopened records that an issue was opened again.
 func (r *Recorder) IssueReopened(ctx context.Context, e issue.Reopened) error {
-	return r.issue(ctx, e.Issue, e.By, Reopened)
+	return r.issue(ctx, e.Fact, Reopened)
 }
 
 // maxShown is how much of a comment stands in the feed, in bytes.
@@ -102,8 +103,8 @@ func (r *Recorder) NoteCreated(ctx context.Context, e note.Created) error {
 
 func (r *Recorder) request(ctx context.Context, f mergerequest.Fact, action string) error {
 	return r.Record(ctx, Entry{
-		ProjectID: f.ProjectID, AuthorID: f.By.UserID, Action: action, TargetType: "MergeRequest",
-		TargetID: int64(f.ID), TargetIID: int64(f.IID), TargetTitle: f.Title,
+		ProjectID: f.Project.ID, AuthorID: f.By.UserID, Action: action, TargetType: "MergeRequest",
+		TargetID: int64(f.MergeRequest.ID), TargetIID: int64(f.MergeRequest.IID), TargetTitle: f.MergeRequest.Title,
 	})
 }
 

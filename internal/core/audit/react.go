@@ -252,7 +252,7 @@ func (r *Recorder) ProjectDeleted(ctx context.Context, e project.Deleted) error 
 
 // RequestMerged records a merge.
 func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) error {
-	out := aboutProject(e.By, e.ProjectID, e.Title, e.ProjectPath, "merge_request_merged", "Merge request merged")
-	out.TargetType, out.TargetID = "MergeRequest", int64(e.ID)
+	out := aboutProject(e.By, e.Project.ID, e.MergeRequest.Title, e.Project.FullPath, "merge_request_merged", "Merge request merged")
+	out.TargetType, out.TargetID = "MergeRequest", int64(e.MergeRequest.ID)
 	return r.Record(ctx, out)
 }

@@ -177,9 +177,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{
-			Issue: i.ref(p), By: as, At: now, Labels: i.Labels, Assignees: i.Assignees, DueDate: i.DueDate,
-		})
+		return s.bus.Publish(ctx, Created{Fact{Issue: *i, Project: p, By: as, At: now}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")
@@ -209,15 +207,15 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
 			return err
 		}
-		now, err := db.Get[Issue](ctx, s.db, "SELECT state, confidential FROM issues WHERE id = ?"+s.db.Dialect().ForUpdate(), i.ID)
+		now, err := db.ForUpdate[Issue](ctx, s.db, s.row(as, p, i.ID))
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
 		if err != nil {
 			return err
 		}
-		i.Confidential = now.Confidential
-		if err := s.bus.Publish(ctx, Deleted{Issue: i.ref(p), By: as, At: s.now(), Open: now.State == StateOpened}); err != nil {
+		now.Labels, now.Assignees = i.Labels, i.Assignees
+		if err := s.bus.Publish(ctx, Deleted{Fact{Issue: now, Project: p, By: as, At: s.now()}}); err != nil {
 			return err
 		}
 		if err := s.labels.Detach(ctx, i.noteable()); err != nil {

@@ -12,18 +12,18 @@ import (
 // Subscribe registers what follows from the events of issues in their projects.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "open issues of the project"
-	event.On(b, name, func(ctx context.Context, e Created) error { return s.count(ctx, e.Issue, 1) })
-	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, e.Issue, 1) })
-	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, e.Issue, -1) })
+	event.On(b, name, func(ctx context.Context, e Created) error { return s.count(ctx, &e.Issue, 1) })
+	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, &e.Issue, 1) })
+	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, &e.Issue, -1) })
 	event.On(b, name, func(ctx context.Context, e Deleted) error {
-		if !e.Open {
+		if e.Issue.State != StateOpened {
 			return nil
 		}
-		return s.count(ctx, e.Issue, -1)
+		return s.count(ctx, &e.Issue, -1)
 	})
 	event.On(b, name, func(ctx context.Context, e Updated) error {
 		switch {
-		case !e.Open || !e.Diff.Confidential:
+		case e.Before.State != StateOpened || !e.Diff.Confidential:
 			return nil
 		case e.Issue.Confidential:
 			return s.projects.CountIssues(ctx, e.Issue.ProjectID, 0, -1)
@@ -33,7 +33,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 }
 
 // count notes in its project that an issue was opened (by 1) or is no longer open (by -1).
-func (s *Service) count(ctx context.Context, i Ref, by int64) error {
+func (s *Service) count(ctx context.Context, i *Issue, by int64) error {
 	public := by
 	if i.Confidential {
 		public = 0

@@ -68,9 +68,15 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 
 // change applies permitted changes to the row as it is now.
 func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
-	row := db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + s.within(as, Place{Project: p}, Filter{}).notes + " AS user_notes_count"}
 	var diff Diff
-	out, err := db.Update(ctx, s.db, row, func(ctx context.Context, i *Issue) error {
+	var before Issue // with labels and assignees
+	out, err := db.Update(ctx, s.db, s.row(as, p, id), func(ctx context.Context, i *Issue) error {
+		one := []Issue{*i}
+		if err := s.fill(ctx, one); err != nil {
+			return err
+		}
+		before, *i = one[0], one[0]
+		i.Labels, i.Assignees = slices.Clone(i.Labels), slices.Clone(i.Assignees)
 		var err error
 		diff, err = s.apply(ctx, as, p, i, c)
 		return err
@@ -81,17 +87,17 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	i := &out.After
-	return i, s.publish(ctx, as, p, i, diff, out.Before.State)
+	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, By: as, At: s.now()}, diff)
 }
 
-// apply makes an issue what the changes ask for, with its labels and assignees.
+// row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.
+func (s *Service) row(as authz.Actor, p *project.Project, id ID) db.Row {
+	notes := s.within(as, Place{Project: p}, Filter{}).notes
+	return db.Row{Table: "issues", ID: id, Alias: "i", From: "issues i", Columns: columns + ", " + notes + " AS user_notes_count"}
+}
+
+// apply makes an issue, with its labels and assignees, what the changes ask for.
 func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, c Changes) (Diff, error) {
-	one := []Issue{*i}
-	if err := s.fill(ctx, one); err != nil {
-		return Diff{}, err
-	}
-	*i = one[0]
 	now := s.now()
 	before := i.State
 	diff := c.apply(i, as, now)
@@ -107,7 +113,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 		i.Assignees = slices.Sorted(slices.Values(wanted))
 	}
 	var err error
-	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), c.Labels)
+	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), i.Labels, c.Labels)
 	if err != nil {
 		return diff, err
 	}
@@ -126,20 +132,19 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // publish says what happened.
-func (s *Service) publish(ctx context.Context, as authz.Actor, p *project.Project, i *Issue, diff Diff, before State) error {
-	now := s.now()
+func (s *Service) publish(ctx context.Context, f Fact, diff Diff) error {
 	if !diff.empty() {
-		if err := s.bus.Publish(ctx, Updated{Issue: i.ref(p), By: as, At: now, Diff: diff, Open: before == StateOpened}); err != nil {
+		if err := s.bus.Publish(ctx, Updated{f, diff}); err != nil {
 			return err
 		}
 	}
 	switch {
-	case i.State == before:
+	case f.Issue.State == f.Before.State:
 		return nil
-	case i.State == StateClosed:
-		return s.bus.Publish(ctx, Closed{Issue: i.ref(p), By: as, At: now})
+	case f.Issue.State == StateClosed:
+		return s.bus.Publish(ctx, Closed{f})
 	default:
-		return s.bus.Publish(ctx, Reopened{Issue: i.ref(p), By: as, At: now})
+		return s.bus.Publish(ctx, Reopened{f})
 	}
 }
 

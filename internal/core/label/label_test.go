@@ -285,6 +285,7 @@ func TestService_Apply(t *testing.T) {
 		f := setUp(t, d)
 		on := noteable.Ref{Kind: noteable.MergeRequest, ID: 5}
 		at := f.in(f.planner)
+		var present []label.Label
 		for i, tt := range []struct {
 			a                    label.Assignment
 			want, added, removed string
@@ -295,7 +296,7 @@ func TestService_Apply(t *testing.T) {
 			{label.Assignment{Set: &[]string{"d"}, Add: []string{"e"}, Remove: []string{"d"}}, "e", "e", "a c"},
 			{label.Assignment{Set: &[]string{}}, "", "", "e"},
 		} {
-			added, removed, err := f.labels.Apply(ctx, f.planner, at, on, tt.a)
+			added, removed, err := f.labels.Apply(ctx, f.planner, at, on, present, tt.a)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,6 +304,7 @@ func TestService_Apply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			present = now[on.ID]
 			for what, pair := range map[string][2]string{
 				"labels":  {strings.Join(label.Titles(now[on.ID]), " "), tt.want},
 				"added":   {strings.Join(label.Titles(added), " "), tt.added},
@@ -313,7 +315,7 @@ func TestService_Apply(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := f.labels.Apply(ctx, f.planner, at, on, label.Assignment{Add: []string{"x"}}); err != nil {
+		if _, _, err := f.labels.Apply(ctx, f.planner, at, on, nil, label.Assignment{Add: []string{"x"}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.labels.Detach(ctx, on); err != nil {

@@ -82,7 +82,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 
 // linked are the columns of labels on things: without times and folded texts, which
 // nobody shows there.
-const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.priority"
+const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.priority, l.created_at, l.updated_at"
 
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
 // Their times are left out.
@@ -128,18 +128,13 @@ func (s *Service) Attach(ctx context.Context, to noteable.Ref, labels []Label) e
 	return nil
 }
 
-// Apply gives a thing of the place the labels that a asks for and says what changed.
-// Unknown titles are made or left out as EnsureByNames does. Call it in the transaction
-// that changes the thing; the caller has asked for the permission.
-func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteable.Ref, a Assignment) (added, removed []Label, err error) {
+// Apply gives a thing of the place, which has the labels present, those that a asks for and
+// says what changed. Unknown titles are made or left out as EnsureByNames does. Call it in
+// the transaction that changes the thing; the caller has asked for the permission.
+func (s *Service) Apply(ctx context.Context, as authz.Actor, at Place, to noteable.Ref, present []Label, a Assignment) (added, removed []Label, err error) {
 	if a.Empty() {
 		return nil, nil, nil
 	}
-	byTarget, err := s.ForTargets(ctx, to.Kind, []int64{to.ID})
-	if err != nil {
-		return nil, nil, err
-	}
-	present := byTarget[to.ID]
 	wanted := present
 	if a.Set != nil {
 		if wanted, err = s.EnsureByNames(ctx, as, at, *a.Set, true); err != nil {

@@ -61,7 +61,11 @@ func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Proje
 			return err
 		}
 		if !out.Before.MergeWhenPipelineSucceeds {
-			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: fact(as, p, m), SHA: m.HeadSHA}); err != nil {
+			f, err := s.fact(ctx, as, p, out)
+			if err != nil {
+				return err
+			}
+			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA}); err != nil {
 				return err
 			}
 		}
@@ -112,11 +116,15 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 	}
 	waited := false
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		var err error
-		if waited, err = s.unplan(ctx, m.ID); err != nil || !waited {
+		out, err := s.unplan(ctx, m.ID)
+		if waited = out.Any(); err != nil || !waited {
 			return err
 		}
-		return s.bus.Publish(ctx, AutoMergeCanceled{fact(as, p, m)})
+		f, err := s.fact(ctx, as, p, out)
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, AutoMergeCanceled{f})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cancel automatic merge: %w", err)
@@ -145,9 +153,9 @@ func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.
 	return err
 }
 
-// unplan makes the row of a request say that it waits for nothing, and reports whether it
-// did. One that is being merged at this moment is left alone.
-func (s *Service) unplan(ctx context.Context, id ID) (bool, error) {
+// unplan makes the row of a request say that it waits for nothing; where it did not wait,
+// nothing changes. One that is being merged at this moment is left alone.
+func (s *Service) unplan(ctx context.Context, id ID) (db.Change[MergeRequest], error) {
 	out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
 		if !m.MergeWhenPipelineSucceeds || m.State != StateOpened && m.State != StateClosed {
 			return nil
@@ -157,21 +165,25 @@ func (s *Service) unplan(ctx context.Context, id ID) (bool, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return false, fmt.Errorf("take back automatic merge: %w", err)
+		return out, fmt.Errorf("take back automatic merge: %w", err)
 	}
-	return out.Any(), nil
+	return out, nil
 }
 
 // abort takes the wish back because of something else that happened, in the row and in m,
 // and publishes why. A request without the wish is left alone.
 func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, reason string) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		waited, err := s.unplan(ctx, m.ID)
-		if err != nil || !waited {
+		out, err := s.unplan(ctx, m.ID)
+		if err != nil || !out.Any() {
 			return err
 		}
 		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
-		return s.bus.Publish(ctx, AutoMergeAborted{Fact: fact(by, p, m), Reason: reason})
+		f, err := s.fact(ctx, by, p, out)
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, AutoMergeAborted{Fact: f, Reason: reason})
 	})
 }
 

@@ -261,7 +261,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: id}, labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact: fact(as, p, m), Assigned: m.Assignees, Reviewers: reviewerIDs(m)})
+		made := *m
+		made.Labels = sorted(labels)
+		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, By: as, At: s.now()}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
@@ -272,7 +274,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return fmt.Errorf("create merge request: %w", err)
 	}
-	m.Labels = slices.SortedFunc(slices.Values(labels), func(a, b label.Label) int { return strings.Compare(a.Title, b.Title) })
+	m.Labels = sorted(labels)
 	return nil
 }
 
@@ -312,7 +314,17 @@ func (s *Service) addPeople(ctx context.Context, m *MergeRequest) error {
 	return nil
 }
 
-// fact is what events say about m.
-func fact(as authz.Actor, p *project.Project, m *MergeRequest) Fact {
-	return Fact{By: as, ProjectID: p.ID, ProjectPath: p.FullPath, ID: m.ID, IID: m.IID, Title: m.Title, AuthorID: m.AuthorID}
+func sorted(labels []label.Label) []label.Label {
+	return slices.SortedFunc(slices.Values(labels), func(a, b label.Label) int { return strings.Compare(a.Title, b.Title) })
+}
+
+// fact is what an event says of a change of a request whose labels and people stay. It
+// reads those, in the transaction of ctx.
+func (s *Service) fact(ctx context.Context, as authz.Actor, p *project.Project, c db.Change[MergeRequest]) (Fact, error) {
+	now, before := c.After, c.Before
+	if err := s.attach(ctx, []*MergeRequest{&now}); err != nil {
+		return Fact{}, err
+	}
+	before.Assignees, before.Reviewers, before.Labels = now.Assignees, now.Reviewers, now.Labels
+	return Fact{MergeRequest: now, Before: &before, Project: p, By: as, At: s.now()}, nil
 }

@@ -1,27 +1,23 @@
 package mergerequest
 
 import (
+	"time"
+
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
-// Fact is what every event of this package says about the request it happened to.
+// Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
-	By          authz.Actor
-	ProjectID   project.ID // the target project
-	ProjectPath string
-	ID          ID
-	IID         IID
-	Title       string
-	AuthorID    authz.UserID
+	MergeRequest MergeRequest     // as it is now, or was at its deletion, with labels, assignees and reviewers
+	Before       *MergeRequest    // the same before the change; nil where it was made or deleted
+	Project      *project.Project // the target project
+	By           authz.Actor
+	At           time.Time
 }
 
 // Created is published when a merge request was opened.
-type Created struct {
-	Fact
-	Assigned  []authz.UserID
-	Reviewers []authz.UserID
-}
+type Created struct{ Fact }
 
 // Updated is published when fields of a merge request changed. Fields names them as the
 // API does; Diff says what of them people read about.

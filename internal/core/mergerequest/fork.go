@@ -113,7 +113,11 @@ func (s *Service) OnUnforked(ctx context.Context, e project.Unforked) error {
 		if err != nil {
 			return fmt.Errorf("close requests between forks: %w", err)
 		}
-		if err := s.bus.Publish(ctx, Closed{fact(e.By, p, m)}); err != nil {
+		f, err := s.fact(ctx, e.By, p, out)
+		if err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, Closed{f}); err != nil {
 			return err
 		}
 		if err := s.abort(ctx, e.By, p, m, abortClosed); err != nil {

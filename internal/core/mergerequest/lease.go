@@ -151,7 +151,11 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil || !out.Any() {
 		return err
 	}
-	e := Merged{Fact: fact(as, p, m), TargetBranch: m.TargetBranch, ClosesIssues: l.closes}
+	f, err := s.fact(ctx, as, p, out)
+	if err != nil {
+		return err
+	}
+	e := Merged{Fact: f, TargetBranch: m.TargetBranch, ClosesIssues: l.closes}
 	if l.MergeCommitSHA != nil {
 		e.MergeCommitSHA = *l.MergeCommitSHA
 	}

@@ -38,7 +38,7 @@ func (s *Service) closeIssues(ctx context.Context, e Merged) error {
 	if len(e.ClosesIssues) == 0 {
 		return nil
 	}
-	p, err := s.projects.FindByID(ctx, e.By, e.ProjectID)
+	p, err := s.projects.FindByID(ctx, e.By, e.Project.ID)
 	if errs.Is(err, errs.NotFound) {
 		return nil // gone or hidden since: that must not keep the merge from being recorded
 	}

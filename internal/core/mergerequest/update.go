@@ -1,6 +1,7 @@
 package mergerequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,8 +152,13 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		var diff Diff
 		var fields []string
 		var state Event
+		var before MergeRequest // with labels and people
 		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
 			diff = Diff{}
+			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+				return err
+			}
+			before = *m
 			changed, err := s.assign(ctx, as, p, m, c, &diff)
 			if err != nil {
 				return err
@@ -174,12 +180,13 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		now := &out.After
+		f := Fact{MergeRequest: *now, Before: &before, Project: p, By: as, At: s.now()}
 		if len(fields) > 0 {
-			if err := s.bus.Publish(ctx, Updated{Fact: fact(as, p, now), Fields: fields, Diff: diff}); err != nil {
+			if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields, Diff: diff}); err != nil {
 				return err
 			}
 		}
-		if err := s.publishState(ctx, fact(as, p, now), state); err != nil {
+		if err := s.publishState(ctx, f, state); err != nil {
 			return err
 		}
 		if reason := stops(now, out.Before.Draft, &diff, state); reason != "" {
@@ -264,11 +271,6 @@ func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) 
 
 // assign applies people and labels, names what changed and notes in diff how.
 func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, diff *Diff) (fields []string, err error) {
-	if c.Assignees != nil || c.Reviewers != nil {
-		if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
-			return nil, err
-		}
-	}
 	if c.Assignees != nil && !slices.Equal(*c.Assignees, m.Assignees) {
 		fields = append(fields, "assignees")
 		if err := s.dropPeople(ctx, "merge_request_assignees", m.ID, *c.Assignees); err != nil {
@@ -282,24 +284,29 @@ func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.dropPeople(ctx, "merge_request_reviewers", m.ID, *c.Reviewers); err != nil {
 			return nil, err
 		}
-		before := reviewerIDs(m)
+		before := m.ReviewerIDs()
 		diff.Asked, diff.Released = without(*c.Reviewers, before), without(before, *c.Reviewers)
-		m.Reviewers = nil
-		for _, id := range *c.Reviewers {
+		m.Reviewers = slices.DeleteFunc(slices.Clone(m.Reviewers), func(r Reviewer) bool { return slices.Contains(diff.Released, r.UserID) })
+		for _, id := range diff.Asked {
 			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
 		}
+		slices.SortFunc(m.Reviewers, func(a, b Reviewer) int { return cmp.Compare(a.UserID, b.UserID) })
 	}
 	if len(fields) > 0 {
 		if err := s.addPeople(ctx, m); err != nil {
 			return nil, err
 		}
 	}
-	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, c.Labels)
+	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
 	if err != nil {
 		return nil, err
 	}
 	if len(added)+len(removed) > 0 {
 		fields = append(fields, "labels")
+		kept := slices.DeleteFunc(slices.Clone(m.Labels), func(l label.Label) bool {
+			return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
+		})
+		m.Labels = sorted(append(kept, added...))
 	}
 	return fields, nil
 }
@@ -337,7 +344,8 @@ func without(list, others []authz.UserID) []authz.UserID {
 	return slices.DeleteFunc(slices.Clone(list), func(id authz.UserID) bool { return slices.Contains(others, id) })
 }
 
-func reviewerIDs(m *MergeRequest) []authz.UserID {
+// ReviewerIDs lists who was asked for a review, in the order of Reviewers.
+func (m *MergeRequest) ReviewerIDs() []authz.UserID {
 	ids := make([]authz.UserID, len(m.Reviewers))
 	for i, r := range m.Reviewers {
 		ids[i] = r.UserID
@@ -374,17 +382,21 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
 			return err
 		}
-		n, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ? AND state <> 'locked'", m.ID)
+		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID))
+		if errors.Is(err, db.ErrNotFound) || err == nil && now.State == StateLocked {
+			return errs.New(errs.Conflict, "409 Conflict: Resource lock")
+		}
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errs.New(errs.Conflict, "409 Conflict: Resource lock")
+		now.Assignees, now.Reviewers, now.Labels = m.Assignees, m.Reviewers, m.Labels
+		if _, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ?", m.ID); err != nil {
+			return err
 		}
 		if err := s.labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{fact(as, p, m)})
+		return s.bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, By: as, At: s.now()}})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {

@@ -249,7 +249,10 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 		if err := s.leave(ctx, by, p, &next); err != nil {
 			return err
 		}
-		news.Fact, news.OldSHA, news.NewSHA = fact(by, p, m), old, next.HeadSHA
+		if news.Fact, err = s.fact(ctx, by, p, out); err != nil {
+			return err
+		}
+		news.OldSHA, news.NewSHA = old, next.HeadSHA
 		if next.VersionID != nil {
 			news.VersionID = *next.VersionID
 		}

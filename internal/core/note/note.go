@@ -104,29 +104,24 @@ type Filter struct {
 	page.Range
 }
 
-// Created is published when a comment was made.
-type Created struct {
-	Note   Note
-	Target noteable.Target
-	By     authz.Actor
-	At     time.Time
+// Fact is what every event of this package says. Handlers do not change what it points to.
+type Fact struct {
+	Note    Note             // as it is now, or was at its deletion
+	Before  *Note            // the same before the change; nil where it was made or deleted
+	Target  noteable.Target  // what was commented on
+	Project *project.Project // where that is; nil for what belongs to a group
+	By      authz.Actor
+	At      time.Time
 }
+
+// Created is published when a comment was made.
+type Created struct{ Fact }
 
 // Updated is published when the text of a comment was changed.
-type Updated struct {
-	Note   Note
-	Target noteable.Target
-	By     authz.Actor
-	At     time.Time
-}
+type Updated struct{ Fact }
 
 // Deleted is published when a comment was deleted.
-type Deleted struct {
-	Note   Note
-	Target noteable.Target
-	By     authz.Actor
-	At     time.Time
-}
+type Deleted struct{ Fact }
 
 // Resolvable reports whether the note is part of a thread that can be resolved.
 func (n *Note) Resolvable() bool {

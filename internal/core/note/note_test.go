@@ -404,7 +404,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f := setUp(t, d)
-		history := systemnote.New(systemnote.Deps{Notes: f.notes, Users: names{f.guest.UserID: "guest", f.owner.UserID: "owner"}, Now: f.Now})
+		history := systemnote.New(systemnote.Deps{Notes: f.notes, Users: names{f.guest.UserID: "guest", f.owner.UserID: "owner"}})
 		event.On(f.Bus, "system notes", history.IssueCreated)
 		event.On(f.Bus, "system notes", history.IssueUpdated)
 		event.On(f.Bus, "notes", func(ctx context.Context, e issue.Deleted) error {

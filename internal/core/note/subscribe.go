@@ -18,7 +18,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
-		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.ID)})
+		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})
 	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
 		if e.Note.ProjectID == nil {

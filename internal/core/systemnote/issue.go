@@ -3,7 +3,6 @@ package systemnote
 import (
 	"context"
 	"slices"
-	"time"
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
@@ -22,19 +21,17 @@ type Names interface {
 type Deps struct {
 	Notes *note.Service
 	Users Names
-	Now   func() time.Time
 }
 
 // Service reacts to events.
 type Service struct {
 	notes *note.Service
 	users Names
-	now   func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{notes: d.Notes, users: d.Users, now: d.Now}
+	return &Service{notes: d.Notes, users: d.Users}
 }
 
 // Subscribe registers all that is told.
@@ -53,17 +50,17 @@ func (s *Service) Subscribe(b *event.Bus) {
 // IssueCreated tells what a new issue was made with.
 func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
 	var lines []string
-	if len(e.Assignees) > 0 {
-		line, err := s.assigned(ctx, e.Assignees, nil)
+	if len(e.Issue.Assignees) > 0 {
+		line, err := s.assigned(ctx, e.Issue.Assignees, nil)
 		if err != nil {
 			return err
 		}
 		lines = append(lines, line)
 	}
-	if e.DueDate != nil {
-		lines = append(lines, DueDate(nil, e.DueDate))
+	if e.Issue.DueDate != nil {
+		lines = append(lines, DueDate(nil, e.Issue.DueDate))
 	}
-	return s.record(ctx, e.Issue, e.By, e.At, lines)
+	return s.record(ctx, e.Fact, lines)
 }
 
 // IssueUpdated tells what changed on an issue.
@@ -95,12 +92,12 @@ func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 	if d.DueDate {
 		lines = append(lines, DueDate(d.OldDue, d.NewDue))
 	}
-	return s.record(ctx, e.Issue, e.By, e.At, lines)
+	return s.record(ctx, e.Fact, lines)
 }
 
-func (s *Service) record(ctx context.Context, i issue.Ref, by authz.Actor, at time.Time, lines []string) error {
+func (s *Service) record(ctx context.Context, f issue.Fact, lines []string) error {
 	return s.notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, ProjectID: i.ProjectID, AuthorID: by.UserID, At: at,
+		On: noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, ProjectID: f.Issue.ProjectID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // RequestCreated tells whom a new merge request was made for.
 func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) error {
-	lines, err := s.people(ctx, mergerequest.Diff{Assigned: e.Assigned, Asked: e.Reviewers})
+	lines, err := s.people(ctx, mergerequest.Diff{Assigned: e.MergeRequest.Assignees, Asked: e.MergeRequest.ReviewerIDs()})
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) er
 	d := e.Diff
 	var lines []string
 	if d.OldTitle != nil {
-		lines = append(lines, RequestTitle(*d.OldTitle, e.Title))
+		lines = append(lines, RequestTitle(*d.OldTitle, e.MergeRequest.Title))
 	}
 	if d.Description {
 		lines = append(lines, Description(d.OldText, d.NewText)...)
@@ -52,7 +52,7 @@ func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) 
 		return nil
 	}
 	if !e.By.SignedIn() {
-		e.By.UserID = e.AuthorID // found by looking at the branch rather than told by a push
+		e.By.UserID = e.MergeRequest.AuthorID // found by looking at the branch rather than told by a push
 	}
 	return s.recordRequest(ctx, e.Fact, []string{Commits(e)})
 }
@@ -70,14 +70,14 @@ func (s *Service) AutoMergeCanceled(ctx context.Context, e mergerequest.AutoMerg
 // AutoMergeAborted tells why a merge request will not be merged by itself any more.
 func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMergeAborted) error {
 	if !e.By.SignedIn() {
-		e.By.UserID = e.AuthorID // as for RequestPushed
+		e.By.UserID = e.MergeRequest.AuthorID // as for RequestPushed
 	}
 	return s.recordRequest(ctx, e.Fact, []string{"aborted the automatic merge because " + e.Reason})
 }
 
 func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {
 	return s.notes.Record(ctx, note.System{
-		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.ID)}, ProjectID: f.ProjectID, AuthorID: f.By.UserID, At: s.now(),
+		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)
 }
 
@@ -124,7 +124,7 @@ func Commits(e mergerequest.NewVersion) string {
 	out.WriteString("</ul>")
 	if e.VersionID != 0 {
 		fmt.Fprintf(&out, "\n\n[Compare with previous version](%s)",
-			(&weburl.Site{}).MergeRequestDiff(e.ProjectPath, int64(e.IID), int64(e.VersionID), e.OldSHA))
+			(&weburl.Site{}).MergeRequestDiff(e.Project.FullPath, int64(e.MergeRequest.IID), int64(e.VersionID), e.OldSHA))
 	}
 	return out.String()
 }

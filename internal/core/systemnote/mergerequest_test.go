@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
 )
 
 func TestRequestTitle(t *testing.T) {
@@ -21,7 +22,7 @@ func TestRequestTitle(t *testing.T) {
 
 func TestCommits(t *testing.T) {
 	e := mergerequest.NewVersion{
-		Fact:   mergerequest.Fact{ProjectPath: "group/shop", IID: 3},
+		Fact:   mergerequest.Fact{Project: &project.Project{FullPath: "group/shop"}, MergeRequest: mergerequest.MergeRequest{IID: 3}},
 		OldSHA: "aaaa", VersionID: 9, CommitsCount: 2,
 		Commits: []mergerequest.CommitLine{{SHA: "22222222", Title: "Fix <b>"}, {SHA: "11111111", Title: "Begin"}},
 	}
