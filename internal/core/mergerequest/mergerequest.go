@@ -116,8 +116,13 @@ func (m *MergeRequest) Text() string {
 func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject {
 	s := p.Subject()
 	s.Feature = authz.MergeRequests
-	s.Own = as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
+	s.Own = m.Subscribed(as)
 	return s
+}
+
+// Subscribed reports whether the actor hears of what happens on the merge request.
+func (m *MergeRequest) Subscribed(as authz.Actor) bool {
+	return as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
 }
 
 // Reviewer is somebody asked to review.

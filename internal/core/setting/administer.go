@@ -43,6 +43,11 @@ func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
 	return s.Store.Current(), nil
 }
 
+// RequireVersion is nil where the actor may learn the version of the instance.
+func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
+	return s.Policy.Require(ctx, as, authz.ReadVersion, authz.Subject{})
+}
+
 // ErrNothing is the error of a change that names no setting.
 var ErrNothing = errors.New("no setting is named")
 

@@ -13,18 +13,15 @@ func (s *Server) attributeRoutes() []*api.Route {
 	for _, place := range []struct {
 		path, thing string
 		look        authz.Ability
+		scopes      []authz.Scope
 		owner       func(ctx context.Context, as authz.Actor, ref string) (attribute.Owner, error)
 	}{
-		{"/users/:id/custom_attributes", "user", authz.ReadUser, s.attributesOfUser},
-		{"/groups/:id/custom_attributes", "group", authz.ReadGroup, s.attributesOfGroup},
-		{"/projects/:id/custom_attributes", "project", authz.ReadProject, s.attributesOfProject},
+		{"/users/:id/custom_attributes", "user", authz.ReadUser, []authz.Scope{authz.ScopeReadUser}, s.attributesOfUser},
+		{"/groups/:id/custom_attributes", "group", authz.ReadGroup, nil, s.attributesOfGroup},
+		{"/projects/:id/custom_attributes", "project", authz.ReadProject, nil, s.attributesOfProject},
 	} {
 		h := attributeHandlers{s, place.owner}
-		var scopes []authz.Scope
-		if place.look == authz.ReadUser {
-			scopes = []authz.Scope{authz.ScopeReadUser}
-		}
-		routes = append(routes, api.Scoped(scopes,
+		routes = append(routes, api.Scoped(place.scopes,
 			api.Get(place.path, h.list).Doc("List the custom attributes of a "+place.thing).Needs(authz.ReadAttributes, place.look),
 			api.Get(place.path+"/:key", h.get).Doc("Get a custom attribute of a "+place.thing).Needs(authz.ReadAttributes, place.look),
 			api.Put(place.path+"/:key", h.set).Timed().Doc("Set a custom attribute of a "+place.thing).Needs(authz.AdminAttributes, place.look),

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -123,7 +122,7 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 		if p := v.projects[issues[i].ProjectID]; p != nil {
 			e := s.issueEntity(&issues[i], p, v, people, votes[ids[i]])
 			if v.single {
-				subscribed := as.SignedIn() && (issues[i].AuthorID == as.UserID || slices.Contains(issues[i].Assignees, as.UserID))
+				subscribed := issues[i].Subscribed(as)
 				e.Subscribed = &subscribed
 			}
 			out = append(out, e)

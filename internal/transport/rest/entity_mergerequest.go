@@ -243,7 +243,7 @@ func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Pro
 		return mergeRequestFull{}, err
 	}
 	out := mergeRequestFull{
-		mergeRequestEntity: list[0], Subscribed: m.Subject(as, p).Own, MergeError: m.MergeError, User: requestUser{CanMerge: may},
+		mergeRequestEntity: list[0], Subscribed: m.Subscribed(as), MergeError: m.MergeError, User: requestUser{CanMerge: may},
 	}
 	if m.BaseSHA != "" {
 		out.DiffRefs = &diffRefsEntity{BaseSHA: m.BaseSHA, HeadSHA: m.HeadSHA, StartSHA: m.StartSHA}

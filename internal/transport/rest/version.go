@@ -20,7 +20,7 @@ type versionEntity struct {
 }
 
 func (s *Server) version(ctx context.Context, as authz.Actor, _ struct{}) (versionEntity, error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadVersion, authz.Subject{}); err != nil {
+	if err := s.Instance.RequireVersion(ctx, as); err != nil {
 		return versionEntity{}, err
 	}
 	return versionEntity{Version: Level, Revision: s.Revision}, nil
