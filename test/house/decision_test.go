@@ -10,7 +10,7 @@ import (
 )
 
 // roles are the names of authz that stand for a level of membership.
-var roles = []string{"NoAccess", "Minimal", "Guest", "Planner", "Reporter", "SecurityManager", "Developer", "Maintainer", "Owner"}
+var roles = []string{"NoAccess", "Minimal", "Guest", "Planner", "Reporter", "Developer", "Maintainer", "Owner", "AdminLevel"}
 
 // TestTransports_decideNothing keeps the rule that core decides what a caller may see and do:
 // a transport that compared a role itself would answer other than the next one does.

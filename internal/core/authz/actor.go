@@ -43,9 +43,6 @@ type Deploy struct {
 // SignedIn reports whether the actor is a user at all.
 func (a Actor) SignedIn() bool { return a.UserID != 0 }
 
-// MaySudo reports whether the actor may act in the name of others.
-func (a Actor) MaySudo() bool { return a.Admin }
-
 // Deploys reports whether the actor is a deploy key or a deploy token.
 func (a Actor) Deploys() bool { return a.Deploy != Deploy{} }
 
