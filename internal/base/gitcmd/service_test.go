@@ -62,9 +62,11 @@ func serve(t *testing.T, r *gitcmd.Repo, judge gitcmd.Judge) string {
 }
 
 // try runs the git command and gives what it said and whether it worked.
-func try(dir string, args ...string) (string, error) {
+func try(dir string, args ...string) (string, error) { return tryIn(dir, "", args...) }
+
+func tryIn(dir, stdin string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0", "HOME=/nonexistent")
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -163,6 +163,7 @@ func refError(err error) error {
 		{"exists; cannot create", ErrRefConflict},
 		{"there is a non-empty directory", ErrRefConflict},
 		{"cannot process", ErrRefConflict},
+		{"couldn't set", ErrRefConflict}, // somebody made a reference below this one at the same moment
 		{"nonexistent object", ErrNotFound},
 		{"multiple updates for", ErrBadName},
 		{"non-commit object", ErrWrongKind},
