@@ -12,7 +12,7 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "access tokens"
 	event.On(b, name, func(ctx context.Context, e project.Deleted) error {
-		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.ProjectID)})
+		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.Project.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupDeleted) error {
 		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})

@@ -35,8 +35,8 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 // ProjectCreated records a new project.
 func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {
 	return r.Record(ctx, Entry{
-		ProjectID: e.ProjectID, AuthorID: e.By.UserID, Action: Created, TargetType: "Project",
-		TargetID: int64(e.ProjectID), TargetTitle: e.Name,
+		ProjectID: e.Project.ID, AuthorID: e.By.UserID, Action: Created, TargetType: "Project",
+		TargetID: int64(e.Project.ID), TargetTitle: e.Project.Name,
 	})
 }
 

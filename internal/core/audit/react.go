@@ -203,6 +203,11 @@ func (r *Recorder) GroupDeleted(ctx context.Context, e namespace.GroupDeleted) e
 	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_destroyed", "Group destroyed"))
 }
 
+// projectAt is about a project under a path that it had or has.
+func projectAt(f *project.Fact, path, event, message string) Entry {
+	return aboutProject(f.By, f.Project.ID, f.Project.Name, path, event, message)
+}
+
 func aboutProject(by authz.Actor, id project.ID, name, path, event, message string) Entry {
 	return Entry{
 		By: by, EntityType: Project, EntityID: int64(id), EntityPath: path, Event: event, Message: message,
@@ -212,13 +217,13 @@ func aboutProject(by authz.Actor, id project.ID, name, path, event, message stri
 
 // ProjectCreated records a new project.
 func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error {
-	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_created", "Added project"))
+	return r.Record(ctx, projectAt(&e.Fact, e.Project.FullPath, "project_created", "Added project"))
 }
 
 // ProjectUpdated records each attribute that changed.
 func (r *Recorder) ProjectUpdated(ctx context.Context, e project.Updated) error {
 	for _, name := range e.Changed {
-		out := aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_"+name+"_updated", "Changed "+name)
+		out := projectAt(&e.Fact, e.Before.FullPath, "project_"+name+"_updated", "Changed "+name)
 		out.Details = map[string]any{"change": name}
 		if err := r.Record(ctx, out); err != nil {
 			return err
@@ -233,21 +238,21 @@ func (r *Recorder) ProjectArchived(ctx context.Context, e project.Archived) erro
 	if e.Undone {
 		event, message = "project_unarchived", "Project unarchived"
 	}
-	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, event, message))
+	return r.Record(ctx, projectAt(&e.Fact, e.Project.FullPath, event, message))
 }
 
 // ProjectMarked records that a project will be deleted, or that it will not.
 func (r *Recorder) ProjectMarked(ctx context.Context, e project.Marked) error {
 	if e.Restored {
-		return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_restored", "Project restored"))
+		return r.Record(ctx, projectAt(&e.Fact, e.Before.FullPath, "project_restored", "Project restored"))
 	}
-	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_deletion_marked", "Project marked for deletion"))
+	return r.Record(ctx, aboutProject(e.By, e.Project.ID, e.Before.Name, e.Before.FullPath, "project_deletion_marked", "Project marked for deletion"))
 }
 
 // ProjectDeleted records that a project is gone.
 func (r *Recorder) ProjectDeleted(ctx context.Context, e project.Deleted) error {
-	return r.Record(ctx, aboutProject(e.By, e.ProjectID, e.Name, e.FullPath, "project_destroyed",
-		"Project '"+e.FullPath+"' was deleted"))
+	return r.Record(ctx, projectAt(&e.Fact, e.Project.FullPath, "project_destroyed",
+		"Project '"+e.Project.FullPath+"' was deleted"))
 }
 
 // RequestMerged records a merge.

@@ -9,8 +9,9 @@ import (
 
 // ProjectTransferred records that a project stands somewhere else now.
 func (r *Recorder) ProjectTransferred(ctx context.Context, e project.Transferred) error {
-	out := aboutProject(e.By, e.ProjectID, e.Name, e.To, "project_namespace_updated", "Changed namespace from "+e.From+" to "+e.To)
-	out.Details = map[string]any{"change": "namespace", "from": e.From, "to": e.To}
+	from, to := e.Before.FullPath, e.Project.FullPath
+	out := projectAt(&e.Fact, to, "project_namespace_updated", "Changed namespace from "+from+" to "+to)
+	out.Details = map[string]any{"change": "namespace", "from": from, "to": to}
 	return r.Record(ctx, out)
 }
 

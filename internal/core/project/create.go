@@ -25,16 +25,6 @@ type Input struct {
 	Changes
 }
 
-// Created says that a project is there.
-type Created struct {
-	ProjectID   ID
-	NamespaceID authz.NamespaceID
-	ParentID    authz.NamespaceID
-	Name        string
-	FullPath    string
-	By          authz.Actor
-}
-
 // Create makes a project and its repository. Where the actor may not create in the
 // namespace, or does not see it, that is an Invalid namespace; a full personal
 // namespace is Forbidden with a list of one sentence.
@@ -104,9 +94,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}
-		err = s.bus.Publish(ctx, Created{
-			ProjectID: p.ID, NamespaceID: ns, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as,
-		})
+		err = s.bus.Publish(ctx, Created{Fact{Project: *p, By: as, At: s.now()}})
 		if err != nil {
 			return err
 		}

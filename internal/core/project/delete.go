@@ -11,16 +11,6 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// Deleted says that a project is gone for everybody; its rows and its repository go in
-// the background.
-type Deleted struct {
-	ProjectID ID
-	ParentID  authz.NamespaceID
-	Name      string
-	FullPath  string
-	By        authz.Actor
-}
-
 // Purge is the job that removes what is left of a deleted project.
 type Purge struct {
 	ProjectID ID `json:"project_id"`
@@ -99,7 +89,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Deleted{ProjectID: p.ID, ParentID: p.ParentID, Name: p.Name, FullPath: p.FullPath, By: as}); err != nil {
+		if err := s.bus.Publish(ctx, Deleted{Fact{Project: *p, By: as, At: s.now()}}); err != nil {
 			return err
 		}
 		return s.jobs.Enqueue(ctx, Purge{ProjectID: p.ID})

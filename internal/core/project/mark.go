@@ -8,16 +8,6 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// Marked says that a project will be deleted when its grace period is over, or, where
-// Restored, that it will not.
-type Marked struct {
-	ProjectID ID
-	Name      string
-	FullPath  string // before the change
-	Restored  bool
-	By        authz.Actor
-}
-
 // Mark schedules a project for deletion: it is read-only under a path with a suffix
 // until the instance's grace period is over, and its old path is free. Unless the
 // instance lets projects wait, the project is deleted now.
@@ -54,7 +44,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) error {
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Marked{ProjectID: p.ID, Name: out.Before.Name, FullPath: out.Before.FullPath, By: as})
+		return s.bus.Publish(ctx, Marked{Fact: s.fact(as, &out)})
 	})
 	return errs.Wrap(err, "mark project")
 }
@@ -84,7 +74,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Pro
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Marked{ProjectID: p.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Restored: true, By: as})
+		return s.bus.Publish(ctx, Marked{s.fact(as, &out), true})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()

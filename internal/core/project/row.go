@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
 )
 
 // lock names the row of a project for db.Update and db.ForUpdate.
@@ -31,6 +32,11 @@ func (s *Service) update(ctx context.Context, id ID, change func(ctx context.Con
 		return out, errs.Missing("Project")
 	}
 	return out, err
+}
+
+// fact is what events say of a change.
+func (s *Service) fact(as authz.Actor, c *db.Change[Project]) Fact {
+	return Fact{Project: c.After, Before: &c.Before, By: as, At: s.now()}
 }
 
 // follow changes what hangs on a project's topics, name, path and visibility.

@@ -11,14 +11,6 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// Transferred says that a project stands somewhere else now.
-type Transferred struct {
-	ProjectID ID
-	Name      string
-	From, To  string // full paths
-	By        authz.Actor
-}
-
 func notTransferred(why string) error {
 	return errs.Plain(fmt.Sprintf("Failed to transfer project {:new_namespace=>[%q]}", why))
 }
@@ -75,7 +67,7 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref, target stri
 		if err := s.lowerForks(ctx, p.NamespaceID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Transferred{ProjectID: p.ID, Name: out.After.Name, From: out.Before.FullPath, To: out.After.FullPath, By: as})
+		return s.bus.Publish(ctx, Transferred{s.fact(as, &out)})
 	})
 	switch {
 	case errors.Is(err, namespace.ErrTaken), errors.Is(err, namespace.ErrNameTaken):

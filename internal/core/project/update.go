@@ -9,15 +9,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Updated says that a project has other attributes; the names are the API's.
-type Updated struct {
-	ProjectID ID
-	Name      string
-	FullPath  string // before the change
-	Changed   []string
-	By        authz.Actor
-}
-
 // Update changes a project, also in the archive: what clients keep of a project they
 // write in one call, before they take it out of there. Visibility asks for the owner; a
 // default branch must exist. Neither changes in the archive, and nothing changes of a
@@ -77,7 +68,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Chan
 		if len(changed) == 0 {
 			return nil
 		}
-		return s.bus.Publish(ctx, Updated{ProjectID: old.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Changed: changed, By: as})
+		return s.bus.Publish(ctx, Updated{s.fact(as, &out), changed})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -165,15 +156,6 @@ func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error
 	return nil
 }
 
-// Archived says that a project was made read-only, or, where Undone, writable again.
-type Archived struct {
-	ProjectID ID
-	Name      string
-	FullPath  string
-	Undone    bool
-	By        authz.Actor
-}
-
 // Archive makes a project read-only.
 func (s *Service) Archive(ctx context.Context, as authz.Actor, ref string) (*Project, error) {
 	return s.archive(ctx, as, ref, Archived{})
@@ -203,7 +185,7 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Arc
 		if err != nil || !out.Any() {
 			return err
 		}
-		e.ProjectID, e.Name, e.FullPath, e.By = p.ID, out.After.Name, out.After.FullPath, as
+		e.Fact = s.fact(as, &out)
 		return s.bus.Publish(ctx, e)
 	})
 	if err != nil {

@@ -46,6 +46,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if !slices.Contains(e.Changed, "default_branch") {
 			return nil
 		}
-		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.ProjectID})
+		return s.jobs.Enqueue(ctx, Measuring{ProjectID: e.Project.ID})
 	})
 }

@@ -1,0 +1,45 @@
+package project
+
+import (
+	"time"
+
+	"tenon/internal/core/authz"
+)
+
+// Fact is what events say of a project's row. Level is nobody's in it, and what groups above
+// decide is as it was before. Handlers do not change what it points to.
+type Fact struct {
+	Project Project  // as it is now, or was at its deletion
+	Before  *Project // the same before the change; nil where it was made or deleted
+	By      authz.Actor
+	At      time.Time
+}
+
+// Created is published when a project was made, whose repository is still empty.
+type Created struct{ Fact }
+
+// Updated is published when a project got other attributes.
+type Updated struct {
+	Fact
+	Changed []string // names of the API
+}
+
+// Archived is published when a project was made read-only, or, where Undone, writable again.
+type Archived struct {
+	Fact
+	Undone bool
+}
+
+// Marked is published when a project was marked for deletion after its grace period, or,
+// where Restored, when that was taken back.
+type Marked struct {
+	Fact
+	Restored bool
+}
+
+// Transferred is published when a project was moved to another namespace.
+type Transferred struct{ Fact }
+
+// Deleted is published when a project is gone for everybody; its rows and its repository go
+// in the background.
+type Deleted struct{ Fact }
