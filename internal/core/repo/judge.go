@@ -39,9 +39,9 @@ const (
 		"Only a project maintainer or owner can delete a protected tag."
 	textDeleteTagByGit = "You can only delete protected tags using the web interface."
 	textHiddenPrefix   = "You are not allowed to change references under "
-	textOtherRefs      = "Only branches, tags and notes (refs/notes/) are taken here, which %s is none of. " +
-		"A push with --mirror sends every reference: name those to push, such as refs/heads/* and refs/tags/*."
-	textOtherRef = "only branches, tags and notes are taken"
+	textOtherRefs      = "You can only push branches, tags and notes (refs/notes/), not %s. " +
+		"With --mirror git pushes every reference: name those to push instead, such as refs/heads/* and refs/tags/*."
+	textOtherRef = "only branches, tags and notes can be pushed"
 )
 
 // notesRefs are where git keeps the notes on commits, which clients fetch by name.
@@ -284,11 +284,11 @@ func (j *judge) other(ctx context.Context, c RefChange) error {
 			return refuse(c.Ref, textHiddenPrefix+prefix)
 		}
 	}
-	if !c.Ref.Valid() || strings.Count(string(c.Ref), "/") < 2 { // git itself takes nothing right below refs/
-		return refuse(c.Ref, textBranchName)
-	}
 	if !c.Deleted() && !taken(c.Ref) { // what an old repository has may go
 		return refuse(c.Ref, fmt.Sprintf(textOtherRefs, c.Ref))
+	}
+	if !c.Ref.Valid() || strings.Count(string(c.Ref), "/") < 2 { // git itself takes nothing right below refs/
+		return refuse(c.Ref, textBranchName)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func ref(t *testing.T, name string) gitcmd.RefName {
 
 // notTaken is what people read who push a reference to where none are taken.
 func notTaken(ref string) string {
-	return "Only branches, tags and notes (refs/notes/) are taken here, which " + ref + " is none of. " +
-		"A push with --mirror sends every reference: name those to push, such as refs/heads/* and refs/tags/*."
+	return "You can only push branches, tags and notes (refs/notes/), not " + ref + ". " +
+		"With --mirror git pushes every reference: name those to push instead, such as refs/heads/* and refs/tags/*."
 }
 
 // Every reference of a push is judged by itself, through whichever door it comes.
@@ -66,6 +66,7 @@ func TestService_Judge(t *testing.T) {
 			{"a bisection", w.owner, repo.ByPush, "refs/bisect/bad", zero, side, notTaken("refs/bisect/bad")},
 			{"what another clone saw", w.owner, repo.ByPush, "refs/remotes/origin/main", zero, side, notTaken("refs/remotes/origin/main")},
 			{"something else", w.owner, repo.ByPush, "refs/tmp/x", first, side, notTaken("refs/tmp/x")},
+			{"the stash", w.owner, repo.ByPush, "refs/stash", zero, side, notTaken("refs/stash")},
 			{"notes in name only", w.owner, repo.ByPush, "refs/notesx/y", zero, side, notTaken("refs/notesx/y")},
 			{"what an old repository has is deleted", w.developer, repo.ByPush, "refs/tmp/x", first, zero, ""},
 			{"what the server keeps is not", w.owner, repo.ByPush, "refs/keep-around/" + first.String(), first, zero, "You are not allowed to change references under refs/keep-around/"},

@@ -61,7 +61,8 @@ func TestPush_Check_nonsense(t *testing.T) {
 			"cannot be changed twice":  {{Ref: "refs/heads/x", New: tip}, {Ref: "refs/heads/y", New: tip}, {Ref: "refs/heads/x", Old: tip}},
 			"is not there":             {{Ref: "refs/heads/x"}},
 			"with an invalid name":     {{Ref: "refs/heads/../x", New: tip}},
-			"invalid name":             {{Ref: "refs/x", New: tip}},
+			"not refs/x.":              {{Ref: "refs/x", New: tip}},
+			"invalid name":             {{Ref: "refs/x", Old: tip}},
 			"create a branch with an ": {{Ref: "config", New: tip}},
 		} {
 			push, err := w.repos.BeginPush(t.Context(), w.developer, w.as(w.developer))
