@@ -1,6 +1,7 @@
 package gitcmd_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -263,5 +264,51 @@ func TestRepo_UpdateRefs_manyContended(t *testing.T) {
 	got := must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/"))
 	if len(got) != refs || slices.ContainsFunc(got, func(ref gitcmd.Ref) bool { return ref.ID != chain[steps] }) {
 		t.Errorf("%d references: %v, want %d at %s", len(got), got, refs, chain[steps])
+	}
+}
+
+// A push of thousands of references starts as few processes as one of twenty, whether it
+// makes, moves or deletes them.
+func TestRepo_ReceivePack_many(t *testing.T) {
+	t.Parallel()
+	g := newGit(t)
+	r := newRepo(t, g)
+	first := commit(t, r, 1700000000, map[string]string{"f": "1"})
+	second := commit(t, r, 1700000001, map[string]string{"f": "2"}, first)
+	point(t, r, "refs/heads/main", second)
+	empty := runGitIn(t, r.Path(), "", "pack-objects", "--stdout")
+	zero := strings.Repeat("0", 40)
+	push := func(n int, was, is, pack string) int64 {
+		t.Helper()
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("%s %s refs/heads/n%d/%d", was, is, n, i)
+		}
+		var out bytes.Buffer
+		started := starts(g, func() {
+			if err := r.ReceivePack(t.Context(), gitcmd.Receive{
+				Stateless: true, Judge: lenient(r), Stdin: bytes.NewReader(pushed([]byte(pack), lines...)), Stdout: &out,
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		refs := must[[]gitcmd.Ref](t)(r.Refs(t.Context(), fmt.Sprintf("refs/heads/n%d/", n)))
+		refs = slices.DeleteFunc(refs, func(f gitcmd.Ref) bool { return f.ID.String() != is })
+		if left := map[bool]int{true: 0, false: n}[is == zero]; len(refs) != left {
+			t.Errorf("%d references are there, want %d: %.300q", len(refs), left, out.String())
+		}
+		return started
+	}
+	for _, tt := range []struct{ name, was, is, pack string }{
+		{"made", zero, first.String(), empty},
+		{"moved", first.String(), second.String(), empty},
+		{"deleted", second.String(), zero, ""},
+	} {
+		few := push(20, tt.was, tt.is, tt.pack)
+		for _, n := range []int{1000, 10_000} {
+			if many := push(n, tt.was, tt.is, tt.pack); many > few || many > 2 {
+				t.Errorf("%d references %s: %d processes, want the %d of 20 references", n, tt.name, many, few)
+			}
+		}
 	}
 }
