@@ -171,30 +171,81 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// The Go template compiles, is formatted, and its tests pass, with no module but its own.
-func TestProject_gomicro(t *testing.T) {
-	t.Parallel()
-	p, _ := starter.Project("gomicro")
-	dir := t.TempDir()
+// unfold writes a template to a folder.
+func unfold(t *testing.T, name string) (dir string, run func(name string, args ...string) string) {
+	t.Helper()
+	p, _ := starter.Project(name)
+	dir = t.TempDir()
 	for _, f := range p.Files {
 		to := filepath.Join(dir, f.Path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, []byte(f.Content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run := func(name string, args ...string) string {
+	return dir, func(name string, args ...string) string {
+		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off",
+			"HUGO_CACHEDIR="+filepath.Join(dir, "cache"), "JEKYLL_NO_BUNDLER_REQUIRE=true")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s %v: %v\n%s", name, args, err, out)
 		}
 		return string(out)
 	}
+}
+
+// The Go template compiles, is formatted, and its tests pass, with no module but its own.
+func TestProject_gomicro(t *testing.T) {
+	t.Parallel()
+	dir, run := unfold(t, "gomicro")
 	run("go", "vet", "./...")
 	run("go", "test", "./...")
 	run("go", "build", "-o", filepath.Join(dir, "service"), ".")
 	if unformatted := run("gofmt", "-l", "."); unformatted != "" {
 		t.Errorf("gofmt: %s", unformatted)
+	}
+}
+
+// The start pages of the sites that Hugo and Jekyll make list the first post.
+func TestProject_sites(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"hugo", []string{"hugo", "--destination", "site"}},
+		{"jekyll", []string{"jekyll", "build", "--destination", "site", "--disable-disk-cache"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(tt.args[0]); err != nil {
+				t.Skip(tt.args[0] + " is not installed")
+			}
+			dir, run := unfold(t, tt.name)
+			said := run(tt.args[0], tt.args[1:]...)
+			page, err := os.ReadFile(filepath.Join(dir, "site", "index.html"))
+			if err != nil || !strings.Contains(string(page), "The first post") {
+				t.Errorf("%v: %v, %s\n%s", tt.args, err, page, said)
+			}
+		})
+	}
+}
+
+// Every Ruby file of a template can be parsed.
+func TestProject_ruby(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ruby"); err != nil {
+		t.Skip("ruby is not installed")
+	}
+	_, run := unfold(t, "rails")
+	p, _ := starter.Project("rails")
+	for _, f := range p.Files {
+		switch {
+		case path.Ext(f.Path) == ".rb", slices.Contains([]string{"Gemfile", "Rakefile", "config.ru", "bin/rails"}, f.Path):
+			run("ruby", "-c", f.Path)
+		case path.Ext(f.Path) == ".erb":
+			run("ruby", "-rerb", "-e", "RubyVM::InstructionSequence.compile(%(def view\n#{ERB.new(File.read(ARGV[0])).src}\nend))", f.Path)
+		}
 	}
 }
