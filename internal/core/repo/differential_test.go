@@ -325,7 +325,7 @@ func (w *world) sameBlame(t *testing.T) {
 
 func (w *world) sameContributors(t *testing.T) {
 	for _, ref := range oddRefs {
-		list, err := w.repos.Contributors(t.Context(), w.reporter, w.as(w.reporter), ref, "email", repo.Ascending, page.Range{})
+		list, err := w.repos.Contributors(t.Context(), w.reporter, w.as(w.reporter), repo.ContributorFilter{Ref: ref, By: "email"})
 		check(t, err)
 		var got strings.Builder
 		for _, c := range list.Items {

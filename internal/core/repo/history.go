@@ -24,23 +24,31 @@ type Contributor struct {
 // maxContributions is how many commits count.
 const maxContributions = 2000
 
+// ContributorFilter says which contributors are listed, and how they are sorted.
+type ContributorFilter struct {
+	Ref       string // "" is the default branch
+	By        string // name, email or commits
+	Direction Direction
+	page.Range
+}
+
 // Contributors counts the newest commits of a ref, merges left out, by the address of
-// their author, in the order in which they are met (facts-1 §6.6). By is name, email or
-// commits. A cursor goes on with the commits that its list counted.
-func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.Project, ref, by string, direction Direction, part page.Range) (page.Page[Contributor], error) {
+// their author, in the order in which they are met. A cursor goes on with the commits that
+// its list counted.
+func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.Project, f ContributorFilter) (page.Page[Contributor], error) {
 	none := page.Page[Contributor]{}
-	at, err := part.Place()
+	at, err := f.Place()
 	if err != nil {
 		return none, err //nolint:wrapcheck // it says what of the page is wrong
 	}
 	if at.Of != "" {
-		ref = at.Of
+		f.Ref = at.Of
 	}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return none, err
 	}
-	rev, err := resolve(ctx, r, p, ref, "")
+	rev, err := resolve(ctx, r, p, f.Ref, "")
 	if errs.Is(err, errs.NotFound) {
 		return none, &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
 	}
@@ -63,10 +71,10 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 		out[i].Commits++
 	}
 	slices.SortStableFunc(out, func(a, b Contributor) int {
-		if direction == Descending {
+		if f.Direction == Descending {
 			a, b = b, a
 		}
-		switch by {
+		switch f.By {
 		case "name":
 			return cmp.Compare(db.Fold(a.Name), db.Fold(b.Name))
 		case "email":
@@ -74,7 +82,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 		}
 		return a.Commits - b.Commits
 	})
-	return page.Snapshot(out, rev.Commit.String(), part) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Snapshot(out, rev.Commit.String(), f.Range) //nolint:wrapcheck // it says what of the page is wrong
 }
 
 // Direction is that of an order.

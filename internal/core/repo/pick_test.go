@@ -79,7 +79,7 @@ func TestService_Contributors(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		p := w.as(w.reporter)
-		_, err := w.repos.Contributors(ctx, w.reporter, p, "", "commits", repo.Ascending, page.Range{})
+		_, err := w.repos.Contributors(ctx, w.reporter, p, repo.ContributorFilter{By: "commits"})
 		wants(t, err, errs.NotFound, "")
 		for i, who := range []string{"zoe", "Adam", "zoe", "mia", "zoe", "mia"} {
 			content := itoa(int64(i))
@@ -100,7 +100,7 @@ func TestService_Contributors(t *testing.T) {
 			{"name", repo.Ascending, "Adam1 1, mia5 2, zoe4 3"},
 			{"email", repo.Descending, "zoe4 3, mia5 2, Adam1 1"},
 		} {
-			list, err := w.repos.Contributors(ctx, w.reporter, p, "", tt.by, tt.direction, page.Range{})
+			list, err := w.repos.Contributors(ctx, w.reporter, p, repo.ContributorFilter{By: tt.by, Direction: tt.direction})
 			check(t, err)
 			var got []string
 			for _, c := range list.Items {
@@ -110,7 +110,7 @@ func TestService_Contributors(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tt.by, got, tt.want)
 			}
 		}
-		_, err = w.repos.Contributors(ctx, w.guest, w.as(w.guest), "", "name", repo.Ascending, page.Range{})
+		_, err = w.repos.Contributors(ctx, w.guest, w.as(w.guest), repo.ContributorFilter{By: "name"})
 		wants(t, err, errs.Forbidden, "")
 	})
 }

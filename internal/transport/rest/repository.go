@@ -224,7 +224,7 @@ func (s *Server) contributors(ctx context.Context, as authz.Actor, in contributo
 	if in.Sort == "desc" {
 		direction = repo.Descending
 	}
-	list, err := s.Repos.Contributors(ctx, as, p, in.Ref, in.OrderBy, direction, in.Range())
+	list, err := s.Repos.Contributors(ctx, as, p, repo.ContributorFilter{Ref: in.Ref, By: in.OrderBy, Direction: direction, Range: in.Range()})
 	if err != nil {
 		return none, err
 	}
