@@ -1,14 +1,12 @@
 package issue
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/label"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -21,12 +19,12 @@ type Place struct {
 }
 
 // Wildcard chooses things by whether they have something at all.
-type Wildcard string
+type Wildcard = filter.Wildcard
 
 // The wildcards.
 const (
-	None Wildcard = "none"
-	Any  Wildcard = "any"
+	None = filter.None
+	Any  = filter.Any
 )
 
 // Filter selects issues; the zero value selects all that the actor may read.
@@ -102,12 +100,14 @@ func (f Filter) order() page.Order {
 	return orders.By(f.OrderBy).Desc()
 }
 
-const (
-	hasAnyLabel    = "EXISTS (SELECT 1 FROM label_links ll WHERE ll.target_type = 'Issue' AND ll.target_id = i.id)"
-	hasAssignee    = "EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?)"
-	hasAnyAssignee = "EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id)"
-	assigneesBy    = ` FROM issue_assignees ia JOIN users u ON u.id = ia.user_id WHERE ia.issue_id = i.id AND u.username_fold IN (`
-	byUsername     = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
+// rows are the issues of a list (i).
+var rows = filter.Rows{Alias: "i", Kind: noteable.Issue}
+
+// The parts that people have in issues.
+var (
+	authors   = rows.Column("author_id")
+	closers   = rows.Column("closed_by_id")
+	assignees = rows.Table("issue_assignees", "issue_id")
 )
 
 // where collects the conditions of the filter on a row of issues (i); the place and the
@@ -122,8 +122,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if len(f.Types) > 0 {
 		w.In("i.issue_type", f.Types)
 	}
-	label.HavingAll(w, noteable.Issue, "i.id", f.Labels)
-	wildcard(w, f.LabelWildcard, hasAnyLabel)
+	rows.Labels(w, f.Labels, f.LabelWildcard)
 	if f.Milestone != "" && f.Milestone != string(None) {
 		w.Raw("1 = 0")
 	}
@@ -131,126 +130,43 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.Raw("1 = 0")
 	}
 	f.people(w, as)
-	f.words(w)
-	f.times(w, now)
+	rows.Search(w, f.terms(), f.In)
+	rows.Times(w, filter.Times{
+		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
+	})
+	f.due(w, now)
 	if f.Weight != nil {
 		w.And("i.weight = ?", *f.Weight)
 	}
-	wildcard(w, f.WeightWildcard, "i.weight IS NOT NULL")
-	f.reaction(w, as)
+	f.WeightWildcard.Where(w, "i.weight IS NOT NULL")
+	rows.Reaction(w, as, f.Reaction)
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
 	}
 	f.Not.where(w)
 }
 
-// folded gives the names as columns named _fold have them, each once.
-func folded(names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = db.Fold(name)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// wildcard adds that a thing exists, or that it does not.
-func wildcard(w *db.Where, which Wildcard, exists string) {
-	switch which {
-	case Any:
-		w.Raw(exists)
-	case None:
-		w.Raw("NOT (" + exists + ")")
-	}
-}
-
-// reaction adds that the actor reacted with an emoji, with any or with none.
-func (f Filter) reaction(w *db.Where, as authz.Actor) {
-	const reacted = `EXISTS (SELECT 1 FROM award_emoji e WHERE e.awardable_type = 'Issue' AND e.awardable_id = i.id AND e.user_id = ?`
-	switch name := strings.ToLower(f.Reaction); {
-	case name == "" || !as.SignedIn():
-	case name == string(None):
-		w.And("NOT "+reacted+")", as.UserID)
-	case name == string(Any):
-		w.And(reacted+")", as.UserID)
-	default:
-		w.And(reacted+" AND e.name = ?)", as.UserID, f.Reaction)
-	}
-}
-
 // people adds the conditions on author, assignees and who closed it.
 func (f Filter) people(w *db.Where, as authz.Actor) {
 	if f.CreatedByMe {
-		w.And("i.author_id = ?", as.UserID)
+		authors.Is(w, filter.One(&as.UserID))
 	}
 	if f.AssignedToMe {
-		w.And(hasAssignee, as.UserID)
+		assignees.Is(w, filter.One(&as.UserID))
 	}
-	if f.AuthorID != nil {
-		w.And("i.author_id = ?", *f.AuthorID)
-	}
-	if f.AuthorUsername != "" {
-		w.And("i.author_id = "+byUsername, db.Fold(f.AuthorUsername))
-	}
-	if f.AssigneeID != nil {
-		w.And(hasAssignee, *f.AssigneeID)
-	}
-	wildcard(w, f.AssigneeWildcard, hasAnyAssignee)
-	if names := folded(f.AssigneeUsernames); len(names) > 0 {
-		marks, args := db.Marks(names)
-		w.And("(SELECT COUNT(*)"+assigneesBy+marks+")) = ?", append(args, len(names))...)
-	}
-	if f.ClosedByID != nil {
-		w.And("i.closed_by_id = ?", *f.ClosedByID)
-	}
+	authors.Is(w, filter.One(f.AuthorID))
+	authors.Is(w, filter.Person{Username: f.AuthorUsername})
+	assignees.Is(w, filter.One(f.AssigneeID))
+	assignees.Is(w, filter.Person{Any: f.AssigneeWildcard == Any, None: f.AssigneeWildcard == None})
+	assignees.HasAll(w, f.AssigneeUsernames)
+	closers.Is(w, filter.One(f.ClosedByID))
 }
 
-// words adds the search: every word in the same field.
-func (f Filter) words(w *db.Where) {
-	words := db.Terms(strings.Fields(db.Fold(f.Search)))
-	if len(words) == 0 {
-		return
-	}
-	columns := map[string]string{"title": "i.title_fold", "description": "i.description_fold"}
-	fields := slices.Compact(slices.Sorted(slices.Values(f.In)))
-	if len(fields) == 0 {
-		fields = []string{"title", "description"}
-	}
-	var alternatives []string
-	var args []any
-	for _, field := range fields {
-		column, ok := columns[field]
-		if !ok {
-			continue
-		}
-		var all []string
-		for _, word := range words {
-			all = append(all, column+` LIKE ? ESCAPE '\'`)
-			args = append(args, "%"+db.LikePattern(word)+"%")
-		}
-		alternatives = append(alternatives, "("+strings.Join(all, " AND ")+")")
-	}
-	if len(alternatives) == 0 {
-		alternatives = []string{"1 = 0"}
-	}
-	w.And("("+strings.Join(alternatives, " OR ")+")", args...)
-}
+// terms are the folded words of the search.
+func (f Filter) terms() []string { return filter.Terms(f.Search) }
 
-// times adds the bounds of time and the due date.
-func (f Filter) times(w *db.Where, now time.Time) {
-	for _, bound := range []struct {
-		cond string
-		at   *time.Time
-	}{
-		{"i.created_at >= ?", f.CreatedAfter},
-		{"i.created_at <= ?", f.CreatedBefore},
-		{"i.updated_at >= ?", f.UpdatedAfter},
-		{"i.updated_at <= ?", f.UpdatedBefore},
-	} {
-		if bound.at != nil {
-			w.And(bound.cond, *bound.at)
-		}
-	}
+// due adds the due date.
+func (f Filter) due(w *db.Where, now time.Time) {
 	day := func(t time.Time) string { return t.Format(time.DateOnly) }
 	today := now.UTC()
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
@@ -277,21 +193,12 @@ func (f Filter) times(w *db.Where, now time.Time) {
 
 // where adds what leaves out.
 func (n Exclusion) where(w *db.Where) {
-	label.HavingNone(w, noteable.Issue, "i.id", n.Labels)
+	rows.NotLabels(w, n.Labels)
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
 	}
-	if n.AuthorID != nil {
-		w.And("i.author_id <> ?", *n.AuthorID)
-	}
-	if n.AuthorUsername != "" {
-		w.And("i.author_id NOT IN "+byUsername, db.Fold(n.AuthorUsername))
-	}
-	if n.AssigneeID != nil {
-		w.And("NOT "+hasAssignee, *n.AssigneeID)
-	}
-	if names := folded(n.AssigneeUsernames); len(names) > 0 {
-		marks, args := db.Marks(names)
-		w.And("NOT EXISTS (SELECT 1"+assigneesBy+marks+"))", args...)
-	}
+	authors.IsNot(w, filter.One(n.AuthorID))
+	authors.IsNot(w, filter.Person{Username: n.AuthorUsername})
+	assignees.IsNot(w, filter.One(n.AssigneeID))
+	assignees.HasNone(w, n.AssigneeUsernames)
 }

@@ -29,6 +29,12 @@ func TestService_List_filters(t *testing.T) {
 		if _, err := f.issues.Update(ctx, f.planner, p, two.IID, issue.Changes{StateEvent: "close"}); err != nil {
 			t.Fatal(err)
 		}
+		for _, emoji := range []struct {
+			user authz.UserID
+			on   issue.ID
+		}{{f.planner.UserID, one.ID}, {f.guest.UserID, two.ID}} {
+			f.Insert("award_emoji", coretest.Row{"name": "tada", "user_id": emoji.user, "awardable_type": "Issue", "awardable_id": emoji.on})
+		}
 		for _, tt := range []struct {
 			name string
 			f    issue.Filter
@@ -68,6 +74,12 @@ func TestService_List_filters(t *testing.T) {
 			{"words within others", issue.Filter{Search: "log login lo LOGIN"}, []issue.IID{1}},
 			{"a field twice", issue.Filter{Search: "third", In: []string{"title", "title", "body"}}, []issue.IID{3}},
 			{"wildcard is a letter", issue.Filter{Search: "0%"}, []issue.IID{1}},
+			{"words of two fields", issue.Filter{Search: "login \u00e4pfel"}, nil},
+			{"a phrase", issue.Filter{Search: `"OUT is" slow`}, []issue.IID{2}},
+			{"no phrase", issue.Filter{Search: `"slow is"`}, nil},
+			{"reaction", issue.Filter{Reaction: "tada"}, []issue.IID{1}},
+			{"any reaction", issue.Filter{Reaction: "Any"}, []issue.IID{1}},
+			{"no reaction", issue.Filter{Reaction: "none"}, []issue.IID{3, 2}},
 			{"folded", issue.Filter{Search: "\u00e4PFEL"}, []issue.IID{1}},
 			{"in title", issue.Filter{Search: "\u00e4pfel", In: []string{"title"}}, nil},
 			{"in nothing", issue.Filter{Search: "x", In: []string{"body"}}, nil},

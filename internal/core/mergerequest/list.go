@@ -3,13 +3,13 @@ package mergerequest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
@@ -47,14 +47,8 @@ type Filter struct {
 	page.Range
 }
 
-// Person selects by somebody's part in a request. The zero value selects all.
-type Person struct {
-	ID       authz.UserID
-	Username string
-	Any      bool // somebody, whoever it is
-	None     bool // nobody
-	Nothing  bool // matches no request
-}
+// Person selects by a user's part in a merge request. The zero value selects all.
+type Person filter.Person
 
 // Exclusion leaves out what any of its fields matches.
 type Exclusion struct {
@@ -208,19 +202,4 @@ func (f Filter) order() page.Order {
 		return orders.By(f.OrderBy)
 	}
 	return orders.By(f.OrderBy).Desc()
-}
-
-// words cuts a search into its terms: quotes keep several words together.
-func words(search string) []string {
-	var out []string
-	for i, part := range strings.Split(search, `"`) {
-		if i%2 == 1 {
-			if part != "" {
-				out = append(out, part)
-			}
-			continue
-		}
-		out = append(out, strings.Fields(part)...)
-	}
-	return out
 }

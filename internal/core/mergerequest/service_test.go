@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
@@ -241,6 +242,9 @@ func TestService_List(t *testing.T) {
 		})
 		check(t, err)
 		yes, no := true, false
+		w.Insert("award_emoji", coretest.Row{"name": "tada", "user_id": w.reporter.UserID, "awardable_type": "MergeRequest", "awardable_id": two.ID})
+		w.Insert("award_emoji", coretest.Row{"name": "tada", "user_id": w.owner.UserID, "awardable_type": "MergeRequest", "awardable_id": one.ID})
+		w.Insert("award_emoji", coretest.Row{"name": "tada", "user_id": w.reporter.UserID, "awardable_type": "Issue", "awardable_id": three.ID})
 		for _, row := range []struct {
 			name string
 			f    mergerequest.Filter
@@ -277,6 +281,14 @@ func TestService_List(t *testing.T) {
 			{"drafts", mergerequest.Filter{Draft: &yes}, "2"},
 			{"no drafts", mergerequest.Filter{Draft: &no}, "3 1"},
 			{"words", mergerequest.Filter{Search: `quick "the q"`}, "2"},
+			{"words of two fields", mergerequest.Filter{Search: "two quick"}, ""},
+			{"words of one field", mergerequest.Filter{Search: "two draft"}, "2"},
+			{"a phrase", mergerequest.Filter{Search: `"quick the"`}, ""},
+			{"reaction", mergerequest.Filter{Reaction: "tada"}, "2"},
+			{"any reaction", mergerequest.Filter{Reaction: "Any"}, "2"},
+			{"no reaction", mergerequest.Filter{Reaction: "None"}, "3 1"},
+			{"another reaction", mergerequest.Filter{Reaction: "rocket"}, ""},
+			{"not that reaction", mergerequest.Filter{Not: mergerequest.Exclusion{Reaction: "tada"}}, "3 1"},
 			{"in titles", mergerequest.Filter{Search: "quick", SearchTitle: true}, ""},
 			{"escaped", mergerequest.Filter{Search: "%"}, ""},
 			{"time", mergerequest.Filter{CreatedAfter: &two.CreatedAt.Time}, "3 2"},

@@ -1,0 +1,162 @@
+// Package filter has the conditions that lists of issues, merge requests, epics and snippets
+// share: people, labels, times, the words of a search and reactions.
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
+)
+
+// Rows are the rows of a list in a statement.
+type Rows struct {
+	Alias string // of their table
+	Kind  noteable.Kind
+}
+
+// Wildcard chooses things by whether they have something at all; "" chooses all.
+type Wildcard string
+
+// The wildcards.
+const (
+	None Wildcard = "none"
+	Any  Wildcard = "any"
+)
+
+// Word reads a wildcard in any case; "" for everything else.
+func Word(s string) Wildcard {
+	switch w := Wildcard(strings.ToLower(s)); w {
+	case None, Any:
+		return w
+	}
+	return ""
+}
+
+// Where adds that a thing exists, or that it does not.
+func (x Wildcard) Where(w *db.Where, exists string, args ...any) {
+	switch x {
+	case Any:
+		w.And(exists, args...)
+	case None:
+		w.And("NOT ("+exists+")", args...)
+	}
+}
+
+// Labels adds that a row has all labels, or any or none at all.
+func (r Rows) Labels(w *db.Where, titles []string, which Wildcard) {
+	label.HavingAll(w, r.Kind, r.Alias+".id", titles)
+	which.Where(w, "EXISTS (SELECT 1 FROM label_links ll WHERE ll.target_type = ? AND ll.target_id = "+r.Alias+".id)", r.Kind)
+}
+
+// NotLabels adds that a row has none of the labels.
+func (r Rows) NotLabels(w *db.Where, titles []string) {
+	label.HavingNone(w, r.Kind, r.Alias+".id", titles)
+}
+
+// Times are inclusive bounds; nil leaves open.
+type Times struct{ CreatedAfter, CreatedBefore, UpdatedAfter, UpdatedBefore *time.Time }
+
+// Times adds the bounds.
+func (r Rows) Times(w *db.Where, t Times) {
+	for _, bound := range []struct {
+		cond string
+		at   *time.Time
+	}{
+		{".created_at >= ?", t.CreatedAfter},
+		{".created_at <= ?", t.CreatedBefore},
+		{".updated_at >= ?", t.UpdatedAfter},
+		{".updated_at <= ?", t.UpdatedBefore},
+	} {
+		if bound.at != nil {
+			w.And(r.Alias+bound.cond, *bound.at)
+		}
+	}
+}
+
+// Terms cuts a search into its folded terms: quotes keep several words together.
+func Terms(search string) []string {
+	var out []string
+	for i, part := range strings.Split(search, `"`) {
+		if i%2 == 0 {
+			out = append(out, strings.Fields(part)...)
+		} else if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return db.Terms(out)
+}
+
+// Search adds that all terms stand in the same field of a row: title or description, or
+// either where in is empty. Other fields hold nothing.
+func (r Rows) Search(w *db.Where, terms, in []string) {
+	if len(terms) == 0 {
+		return
+	}
+	if len(in) == 0 {
+		in = []string{"title", "description"}
+	}
+	var alternatives []string
+	var args []any
+	for _, field := range slices.Compact(slices.Sorted(slices.Values(in))) {
+		if field != "title" && field != "description" {
+			continue
+		}
+		var all []string
+		for _, term := range terms {
+			all = append(all, r.Alias+"."+field+`_fold LIKE ? ESCAPE '\'`)
+			args = append(args, "%"+db.LikePattern(term)+"%")
+		}
+		alternatives = append(alternatives, "("+strings.Join(all, " AND ")+")")
+	}
+	if len(alternatives) == 0 {
+		alternatives = []string{"1 = 0"}
+	}
+	w.And("("+strings.Join(alternatives, " OR ")+")", args...)
+}
+
+// Reaction adds that the actor reacted with an emoji, or with any or none at all. It is
+// ignored where the name is empty or nobody is signed in.
+func (r Rows) Reaction(w *db.Where, as authz.Actor, name string) {
+	if name == "" || !as.SignedIn() {
+		return
+	}
+	if which := Word(name); which != "" {
+		cond, args := r.reacted(as, "")
+		which.Where(w, cond, args...)
+		return
+	}
+	cond, args := r.reacted(as, name)
+	w.And(cond, args...)
+}
+
+// NotReaction adds that the actor did not react with the emoji, which is ignored as in
+// Reaction. Wildcards mean the opposite of what they mean there.
+func (r Rows) NotReaction(w *db.Where, as authz.Actor, name string) {
+	switch Word(name) {
+	case Any:
+		r.Reaction(w, as, string(None))
+		return
+	case None:
+		r.Reaction(w, as, string(Any))
+		return
+	}
+	if name == "" || !as.SignedIn() {
+		return
+	}
+	cond, args := r.reacted(as, name)
+	w.And("NOT "+cond, args...)
+}
+
+// reacted is the condition that the actor reacted with an emoji, with any where name is "".
+func (r Rows) reacted(as authz.Actor, name string) (string, []any) {
+	cond := "EXISTS (SELECT 1 FROM award_emoji e WHERE e.awardable_type = ? AND e.awardable_id = " + r.Alias + ".id AND e.user_id = ?"
+	if name == "" {
+		return cond + ")", []any{r.Kind, as.UserID}
+	}
+	return cond + " AND e.name = ?)", []any{r.Kind, as.UserID, name}
+}

@@ -1,0 +1,113 @@
+package filter
+
+import (
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// Person selects by who has a part in a thing. The zero value selects all.
+type Person struct {
+	ID       authz.UserID
+	Username string
+	Any      bool // any user at all
+	None     bool // no user
+	Nothing  bool // matches nothing
+}
+
+// One selects by a user's id: nil selects all, and an id that no user has nothing.
+func One(id *authz.UserID) Person {
+	if id == nil {
+		return Person{}
+	}
+	return Person{ID: *id, Nothing: *id == 0}
+}
+
+// Part is a part that users have in a row: its author, or its assignees.
+type Part struct {
+	column string // of the row; "" for a table of its own
+	from   string // EXISTS (SELECT 1 FROM table x WHERE ... , to be closed
+	count  string // the same as SELECT COUNT(*)
+}
+
+// Column is the part of the one user whom a column of the row names.
+func (r Rows) Column(name string) Part { return Part{column: r.Alias + "." + name} }
+
+// Table is the part of the users whom a table names in user_id; key is its column with the
+// id of the row.
+func (r Rows) Table(table, key string) Part {
+	from := " FROM " + table + " x WHERE x." + key + " = " + r.Alias + ".id"
+	return Part{from: "EXISTS (SELECT 1" + from, count: "(SELECT COUNT(*)" + from}
+}
+
+const byUsername = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
+
+// Is adds that the person has the part.
+func (p Part) Is(w *db.Where, who Person) {
+	switch {
+	case who.Nothing:
+		w.Raw("1 = 0")
+	case who.None && p.column != "":
+		w.Raw(p.column + " IS NULL")
+	case who.None:
+		w.Raw("NOT " + p.from + ")")
+	case who.Any && p.column != "":
+		w.Raw(p.column + " IS NOT NULL")
+	case who.Any:
+		w.Raw(p.from + ")")
+	case who.ID != 0 && p.column != "":
+		w.And(p.column+" = ?", who.ID)
+	case who.ID != 0:
+		w.And(p.from+" AND x.user_id = ?)", who.ID)
+	case who.Username != "" && p.column != "":
+		w.And(p.column+" = "+byUsername, db.Fold(who.Username))
+	case who.Username != "":
+		w.And(p.from+" AND x.user_id = "+byUsername+")", db.Fold(who.Username))
+	}
+}
+
+// IsNot adds that the person does not have the part. Nobody is left out by Nothing.
+func (p Part) IsNot(w *db.Where, who Person) {
+	switch {
+	case who.Nothing:
+	case who.None:
+		p.Is(w, Person{Any: true})
+	case who.Any:
+		p.Is(w, Person{None: true})
+	case who.ID != 0 && p.column != "":
+		w.And(p.column+" <> ?", who.ID)
+	case who.ID != 0:
+		w.And("NOT "+p.from+" AND x.user_id = ?)", who.ID)
+	case who.Username != "" && p.column != "":
+		w.And(p.column+" NOT IN "+byUsername, db.Fold(who.Username))
+	case who.Username != "":
+		w.And("NOT "+p.from+" AND x.user_id IN "+byUsername+")", db.Fold(who.Username))
+	}
+}
+
+// HasAll adds that all users of the names have the part, which is a table of its own.
+func (p Part) HasAll(w *db.Where, usernames []string) {
+	if names := folded(usernames); len(names) > 0 {
+		marks, args := db.Marks(names)
+		w.And(p.count+" AND x.user_id IN (SELECT u.id FROM users u WHERE u.username_fold IN ("+marks+"))) = ?", append(args, len(names))...)
+	}
+}
+
+// HasNone adds that no user of the names has the part, which is a table of its own.
+func (p Part) HasNone(w *db.Where, usernames []string) {
+	if names := folded(usernames); len(names) > 0 {
+		marks, args := db.Marks(names)
+		w.And("NOT "+p.from+" AND x.user_id IN (SELECT u.id FROM users u WHERE u.username_fold IN ("+marks+")))", args...)
+	}
+}
+
+// folded gives the names as columns named _fold have them, each once.
+func folded(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = db.Fold(name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
