@@ -88,7 +88,7 @@ func (m memberSource) upload(ctx context.Context, as authz.Actor, p uploadParams
 	if m.group {
 		kind = "group"
 	}
-	return uploadedEntity{u.ID, u.Alt(), u.URL(), weburl.UploadOf(kind, int64(at.ID), u.Secret, u.Name), u.Markdown()}, nil
+	return uploadedEntity{u.ID, u.Alt(), u.URL(), weburl.UploadOf(kind, at.ID, u.Secret, u.Name), u.Markdown()}, nil
 }
 
 type listUploadsParams struct {
