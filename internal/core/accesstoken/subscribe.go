@@ -15,6 +15,6 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.Project.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupDeleted) error {
-		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.GroupID), Group: true})
+		return s.Clear(ctx, e.By, namespace.Place{ID: int64(e.Group.ID), Group: true})
 	})
 }

@@ -155,9 +155,10 @@ func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) err
 // MemberChanged records another level or date of expiry.
 func (r *Recorder) MemberChanged(ctx context.Context, e namespace.MemberChanged) error {
 	out := at(e.Place)
-	out.By, out.Event, out.Message, out.TargetID = e.By, "member_updated", "Membership updated", int64(e.UserID)
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_updated", "Membership updated", int64(e.Member.UserID)
 	out.Details = map[string]any{
-		"change": "access_level", "from": e.Old.Name(), "to": e.New.Name(), "as": e.New.Name(), "expiry_to": e.Expiry,
+		"change": "access_level", "from": e.Before.Level.Name(), "to": e.Member.Level.Name(), "as": e.Member.Level.Name(),
+		"expiry_to": e.Member.ExpiresOn,
 	}
 	return r.Record(ctx, out)
 }
@@ -170,37 +171,40 @@ func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved)
 	return r.Record(ctx, out)
 }
 
-func group(by authz.Actor, id namespace.ID, name, path, event, message string) Entry {
+// group is about a group under the name and path that g has.
+func group(by authz.Actor, g *namespace.Group, event, message string) Entry {
 	return Entry{
-		By: by, EntityType: Group, EntityID: int64(id), EntityPath: path, Event: event, Message: message,
-		TargetType: Group, TargetID: int64(id), TargetDetails: name,
+		By: by, EntityType: Group, EntityID: int64(g.ID), EntityPath: g.FullPath, Event: event, Message: message,
+		TargetType: Group, TargetID: int64(g.ID), TargetDetails: g.Name,
 	}
 }
 
 // GroupCreated records a new group.
 func (r *Recorder) GroupCreated(ctx context.Context, e namespace.GroupCreated) error {
-	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_created", "Added group"))
+	return r.Record(ctx, group(e.By, &e.Group, "group_created", "Added group"))
 }
 
 // GroupMarked records that a group will be deleted, or that it will not.
 func (r *Recorder) GroupMarked(ctx context.Context, e namespace.GroupMarked) error {
 	if e.Restored {
-		return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_restored", "Group restored"))
+		out := group(e.By, &e.Group, "group_restored", "Group restored")
+		out.EntityPath = e.Before.FullPath
+		return r.Record(ctx, out)
 	}
-	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_deletion_marked", "Group marked for deletion"))
+	return r.Record(ctx, group(e.By, e.Before, "group_deletion_marked", "Group marked for deletion"))
 }
 
 // GroupArchived records that a group was made read-only, or writable again.
 func (r *Recorder) GroupArchived(ctx context.Context, e namespace.GroupArchived) error {
 	if e.Undone {
-		return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_unarchived", "Group unarchived"))
+		return r.Record(ctx, group(e.By, &e.Group, "group_unarchived", "Group unarchived"))
 	}
-	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_archived", "Group archived"))
+	return r.Record(ctx, group(e.By, &e.Group, "group_archived", "Group archived"))
 }
 
 // GroupDeleted records that a group is gone.
 func (r *Recorder) GroupDeleted(ctx context.Context, e namespace.GroupDeleted) error {
-	return r.Record(ctx, group(e.By, e.GroupID, e.Name, e.FullPath, "group_destroyed", "Group destroyed"))
+	return r.Record(ctx, group(e.By, &e.Group, "group_destroyed", "Group destroyed"))
 }
 
 // projectAt is about a project under a path that it had or has.

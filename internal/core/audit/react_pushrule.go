@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/pushrule"
 )
 
@@ -10,7 +11,7 @@ import (
 func aboutPushRule(e pushrule.Fact, event, message string) Entry {
 	out := aboutProject(e.By, e.Place.Project, e.Place.Name, e.Place.Path, event, message)
 	if e.Place.Group != 0 {
-		out = group(e.By, e.Place.Group, e.Place.Name, e.Place.Path, event, message)
+		out = group(e.By, &namespace.Group{ID: e.Place.Group, Name: e.Place.Name, FullPath: e.Place.Path}, event, message)
 	}
 	out.TargetType, out.TargetID = "PushRule", int64(e.Rule.ID)
 	t := e.Rule.Terms

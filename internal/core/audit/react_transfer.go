@@ -17,7 +17,8 @@ func (r *Recorder) ProjectTransferred(ctx context.Context, e project.Transferred
 
 // GroupTransferred records that a group stands somewhere else now.
 func (r *Recorder) GroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	out := group(e.By, e.GroupID, e.Name, e.To, "group_transferred", "Changed parent group: "+e.From+" is "+e.To)
-	out.Details = map[string]any{"change": "parent", "from": e.From, "to": e.To}
+	from, to := e.Before.FullPath, e.Group.FullPath
+	out := group(e.By, &e.Group, "group_transferred", "Changed parent group: "+from+" is "+to)
+	out.Details = map[string]any{"change": "parent", "from": from, "to": to}
 	return r.Record(ctx, out)
 }

@@ -9,16 +9,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// GroupArchived says that a group was made read-only with everything in it, or, where
-// Undone, writable again.
-type GroupArchived struct {
-	GroupID  ID
-	Name     string
-	FullPath string
-	Undone   bool
-	By       authz.Actor
-}
-
 // ArchivedAbove is the condition that a group is archived which the place stands in or
 // is; namespace is the SQL of the place's id.
 func ArchivedAbove(namespace string) string {
@@ -79,7 +69,7 @@ func (s *Service) archive(ctx context.Context, as authz.Actor, ref string, e Gro
 		if err != nil || !out.Any() {
 			return err
 		}
-		e.GroupID, e.Name, e.FullPath, e.By = g.ID, out.After.Name, out.After.FullPath, as
+		e.GroupFact = s.groupFact(as, &out)
 		return s.bus.Publish(ctx, e)
 	})
 	if err != nil {

@@ -13,25 +13,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// GroupMarked says that a group will be deleted when its grace period is over, or, where
-// Restored, that it will not.
-type GroupMarked struct {
-	GroupID  ID
-	Name     string
-	FullPath string // before the suffix of a marked group
-	Restored bool
-	By       authz.Actor
-}
-
-// GroupDeleted says that a group is gone.
-type GroupDeleted struct {
-	GroupID  ID
-	ParentID *ID
-	Name     string
-	FullPath string
-	By       authz.Actor
-}
-
 // Suffix is what name and path of something marked for deletion end in; id is that of
 // the group or project.
 func Suffix(id int64) string { return "-deletion_scheduled-" + strconv.FormatInt(id, 10) }
@@ -106,7 +87,7 @@ func (s *Service) Mark(ctx context.Context, as authz.Actor, ref string) (*Group,
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: out.Before.Name, FullPath: out.Before.FullPath, By: as})
+		return s.bus.Publish(ctx, GroupMarked{GroupFact: s.groupFact(as, &out)})
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "mark group")
@@ -138,7 +119,7 @@ func (s *Service) Restore(ctx context.Context, as authz.Actor, ref string) (*Gro
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupMarked{GroupID: g.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Restored: true, By: as})
+		return s.bus.Publish(ctx, GroupMarked{s.groupFact(as, &out), true})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()
@@ -209,7 +190,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 			if err := s.Uproot(ctx, g.ID); err != nil {
 				return err
 			}
-			if err := s.bus.Publish(ctx, GroupDeleted{GroupID: g.ID, ParentID: g.ParentID, Name: g.Name, FullPath: g.FullPath, By: as}); err != nil {
+			if err := s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, By: as, At: s.now()}}); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, ref string, c Grou
 		if len(changed) == 0 {
 			return nil
 		}
-		return s.bus.Publish(ctx, GroupUpdated{GroupID: old.ID, Name: out.After.Name, FullPath: out.Before.FullPath, Changed: changed, By: as})
+		return s.bus.Publish(ctx, GroupUpdated{s.groupFact(as, &out), changed})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, f.Err()

@@ -77,24 +77,6 @@ type GroupInput struct {
 	GroupChanges
 }
 
-// GroupCreated says that a group is there.
-type GroupCreated struct {
-	GroupID  ID
-	ParentID *ID
-	Name     string
-	FullPath string
-	By       authz.Actor
-}
-
-// GroupUpdated says that a group has other attributes; the names are the API's.
-type GroupUpdated struct {
-	GroupID  ID
-	Name     string
-	FullPath string
-	Changed  []string
-	By       authz.Actor
-}
-
 // Create makes a group with the actor as its owner. Whoever may not make one there
 // gets Forbidden; a parent that is hidden is a missing group.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*Group, error) {
@@ -133,11 +115,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 				return err
 			}
 		}
-		fullPath := g.Path
+		g.FullPath, g.FullName = g.Path, g.Name
 		if parent != nil {
-			fullPath = parent.FullPath + "/" + g.Path
+			g.FullPath, g.FullName = parent.FullPath+"/"+g.Path, parent.FullName+" / "+g.Name
 		}
-		return s.bus.Publish(ctx, GroupCreated{GroupID: id, ParentID: in.ParentID, Name: g.Name, FullPath: fullPath, By: as})
+		return s.bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, By: as, At: s.now()}})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, notSaved(f)

@@ -25,33 +25,6 @@ type MemberChanges struct {
 	ExpiresOn **string // nil leaves alone, a nil inside takes the date away
 }
 
-// MemberAdded says that somebody belongs to a place now.
-type MemberAdded struct {
-	Place  Place
-	UserID authz.UserID
-	Level  authz.Level
-	Expiry *string
-	By     authz.Actor
-}
-
-// MemberChanged says that a membership has another level or date of expiry.
-type MemberChanged struct {
-	Place    Place
-	UserID   authz.UserID
-	Old, New authz.Level
-	Expiry   *string
-	By       authz.Actor
-}
-
-// MemberRemoved says that somebody belongs to a place no more; By is the user where
-// they left by themselves.
-type MemberRemoved struct {
-	Place  Place
-	UserID authz.UserID
-	Level  authz.Level
-	By     authz.Actor
-}
-
 const messageNotListed = "is not included in the list"
 
 // TooHigh reports that the actor may not give the role. The contract wraps it in the
@@ -137,7 +110,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, By: as})
+		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, By: as, At: s.now()})
 	})
 	if err != nil {
 		return nil, err
@@ -183,9 +156,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberChanged{
-			Place: p, UserID: user, Old: out.Before.Level, New: out.After.Level, Expiry: out.After.ExpiresOn, By: as,
-		})
+		return s.bus.Publish(ctx, MemberChanged{Place: p, Member: out.After, Before: out.Before, By: as, At: s.now()})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -259,7 +230,7 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member,
 		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return fmt.Errorf("remove member: %w", err)
 		}
-		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, By: as})
+		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, By: as, At: s.now()})
 	})
 }
 
@@ -270,7 +241,7 @@ func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, user
 		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
 	}
-	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, By: as})
+	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, By: as, At: s.now()})
 }
 
 // Below says what becomes of a user's memberships inside a group they leave.

@@ -11,14 +11,6 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// GroupTransferred says that a group stands somewhere else now.
-type GroupTransferred struct {
-	GroupID  ID
-	Name     string
-	From, To string // full paths
-	By       authz.Actor
-}
-
 var errInside = errors.New("place would stand in itself")
 
 // Move puts a place, with everything below it, into another one, nil for the top level.
@@ -122,14 +114,14 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 		if err := s.Move(ctx, g.ID, into); err != nil {
 			return err
 		}
-		path, err := db.Get[string](ctx, s.db, "SELECT path FROM routes WHERE namespace_id = ?", g.ID)
+		now, err := db.Get[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+" WHERE n.id = ?", g.ID)
 		if err != nil {
-			return fmt.Errorf("new path: %w", err)
+			return fmt.Errorf("group after its transfer: %w", err)
 		}
 		if err := s.ensureOwner(ctx, as, g, into); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupTransferred{GroupID: g.ID, Name: g.Name, From: g.FullPath, To: path, By: as})
+		return s.bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, By: as, At: s.now()}})
 	})
 	switch {
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrNameTaken):

@@ -266,7 +266,7 @@ func (s *Service) holdNetwork(ctx context.Context, id ID) (map[ID]node, error) {
 // GroupTransferred lowers the forks of what a group holds that stands in a place now
 // which fewer people see.
 func (s *Service) GroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
-	return s.lowerForks(ctx, e.GroupID)
+	return s.lowerForks(ctx, e.Group.ID)
 }
 
 // lowerForks lowers what was forked from the projects in a place, directly or not, to

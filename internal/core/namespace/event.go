@@ -1,0 +1,81 @@
+package namespace
+
+import (
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// GroupFact is what events say of a group's row. Level is nobody's in it; UpdatedAt, instead
+// of which there is At, and what groups above decide are as they were before. Handlers do
+// not change what it points to.
+type GroupFact struct {
+	Group  Group  // as it is now, or was at its deletion
+	Before *Group // the same before the change; nil where it was made or deleted
+	By     authz.Actor
+	At     time.Time
+}
+
+// GroupCreated is published when a group was made.
+type GroupCreated struct{ GroupFact }
+
+// GroupUpdated is published when a group got other attributes.
+type GroupUpdated struct {
+	GroupFact
+	Changed []string // names of the API
+}
+
+// GroupMarked is published when a group was marked for deletion after its grace period, or,
+// where Restored, when that was taken back.
+type GroupMarked struct {
+	GroupFact
+	Restored bool
+}
+
+// GroupArchived is published when a group was made read-only with everything in it, or,
+// where Undone, writable again.
+type GroupArchived struct {
+	GroupFact
+	Undone bool
+}
+
+// GroupTransferred is published when a group was moved into another one or to the top level.
+type GroupTransferred struct{ GroupFact }
+
+// GroupDeleted is published when a group is gone.
+type GroupDeleted struct{ GroupFact }
+
+// MemberAdded is published when a user became a member of a place.
+type MemberAdded struct {
+	Place  Place
+	UserID authz.UserID
+	Level  authz.Level
+	Expiry *string // YYYY-MM-DD, nil for none
+	By     authz.Actor
+	At     time.Time
+}
+
+// MemberChanged is published when a membership got another level or date of expiry.
+type MemberChanged struct {
+	Place  Place
+	Member Member // as it is now
+	Before Member
+	By     authz.Actor
+	At     time.Time
+}
+
+// MemberRemoved is published when a membership ended; By is the user where they left by
+// themselves.
+type MemberRemoved struct {
+	Place  Place
+	UserID authz.UserID
+	Level  authz.Level
+	By     authz.Actor
+	At     time.Time
+}
+
+// groupFact is what events say of a change.
+func (s *Service) groupFact(as authz.Actor, c *db.Change[Group]) GroupFact {
+	return GroupFact{Group: c.After, Before: &c.Before, By: as, At: s.now()}
+}
