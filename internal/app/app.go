@@ -196,7 +196,7 @@ func (a *App) migrate(ctx context.Context) error {
 	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
-	return nil
+	return a.db.IndexTrigrams(ctx, core.Texts()) //nolint:wrapcheck // it says what failed
 }
 
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -26,6 +27,7 @@ type options struct {
 	length   time.Duration // of each measurement
 	rest     time.Duration // before idle memory is read
 	database string
+	data     string // a folder that a run with keep left behind, to measure again
 	repo     string // a repository to measure as well
 	quick    bool
 	scale    bool
@@ -48,6 +50,7 @@ func flags() (options, error) {
 	only := flag.String("only", "", "run the operations whose name matches this pattern")
 	seconds := flag.Float64("seconds", 5, "length of each measurement")
 	flag.StringVar(&o.database, "database", "", "postgres:// address of an empty database; SQLite if absent")
+	flag.StringVar(&o.data, "data", "", "with -scale, measure the folder that a run with -keep left behind (and its -database)")
 	flag.StringVar(&o.repo, "repo", "", "folder of a real repository to measure as well, such as a mirror of git's own")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
 	flag.BoolVar(&o.scale, "scale", false, "measure lists alone, on 100,000 projects and 1,000,000 issues")
@@ -86,7 +89,7 @@ func run() (err error) {
 	out := &report{to: os.Stdout}
 	out.machine(o)
 	if o.scale {
-		return measureScale(ctx, o, folder, out)
+		return measureScale(ctx, o, cmp.Or(o.data, folder), out)
 	}
 	s, err := measureStart(ctx, o, folder, out)
 	if err != nil {

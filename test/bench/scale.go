@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -27,6 +28,9 @@ func measureScale(ctx context.Context, o options, folder string, out *report) er
 	if o.quick {
 		w.crowdSize = quickCrowd
 	}
+	if o.data != "" {
+		return w.again(ctx, o, data, out)
+	}
 	s, err := startServer(ctx, o, data)
 	if err != nil {
 		return err
@@ -51,6 +55,32 @@ func (w *scale) prepare(ctx context.Context, root *api) error {
 	if err := w.templates(ctx, root); err != nil {
 		return fmt.Errorf("make the templates: %w", err)
 	}
+	return w.memberToken(ctx, root)
+}
+
+// again measures an instance that was filled before.
+func (w *scale) again(ctx context.Context, o options, data string, out *report) (err error) {
+	if w.server, err = startServer(ctx, o, data); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.server.stop()) }()
+	root := newAPI(w.server.url, rootToken)
+	text, err := root.get(ctx, "/users?username=member")
+	if err != nil {
+		return err
+	}
+	var members []made
+	if err := json.Unmarshal(text, &members); err != nil || len(members) != 1 {
+		return fmt.Errorf("look for the user member: %d found, %w", len(members), err)
+	}
+	w.user = int64(members[0].ID)
+	if err := w.memberToken(ctx, root); err != nil {
+		return err
+	}
+	return w.measure(ctx, o, out)
+}
+
+func (w *scale) memberToken(ctx context.Context, root *api) error {
 	token, err := root.post(ctx, fmt.Sprintf("/users/%d/personal_access_tokens", w.user), map[string]any{
 		"name": "bench", "scopes": []string{"api"},
 	})

@@ -47,6 +47,8 @@ type DB struct {
 	patience   time.Duration // of quick reads
 	slow       chan struct{} // as many as slow reads that run
 	statements atomic.Uint64
+	unindexed  atomic.Bool // texts have no indexes, see IndexTrigrams
+	trace      atomic.Pointer[func(query string, args []any)]
 	rebound    textCache
 	columns    sync.Map // reflect.Type of a row to []column
 	fields     sync.Map // reflect.Type of a row to fields
@@ -105,6 +107,13 @@ func (d *DB) Close() error {
 func (d *DB) Ping(ctx context.Context) error {
 	_, err := Get[int](ctx, d, "SELECT 1")
 	return err
+}
+
+// Trace shows each statement with its bound arguments to f before it runs, until stop is
+// called. It is for tests; there is one f at a time.
+func (d *DB) Trace(f func(query string, args []any)) (stop func()) {
+	d.trace.Store(&f)
+	return func() { d.trace.Store(nil) }
 }
 
 // Dialect says which engine this is.

@@ -50,6 +50,15 @@ func (d Dialect) Day(column string) string {
 	return "substr(" + column + ", 1, 10)"
 }
 
+// Lateral joins the rows of a table whose ids a query selects, once for each row of the
+// tables before it, which the query may name: what follows FROM, and the condition.
+func (d Dialect) Lateral(table, alias, query string) (join, cond string) {
+	if d == Postgres {
+		return " CROSS JOIN LATERAL (" + query + ") " + alias, "true"
+	}
+	return " CROSS JOIN " + table + " " + alias, alias + ".id IN (" + query + ")"
+}
+
 // SyncIDs makes a table number its next row after the largest id there is. Only an
 // import that writes ids of its own needs it; SQLite does so by itself. The name of the
 // table is the program's own.

@@ -141,6 +141,9 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 		return d.InTx(ctx, func(ctx context.Context) error { return d.statement(ctx, query, args, exec, run) })
 	}
 	bound, err := bind(args)
+	if show := d.trace.Load(); show != nil {
+		(*show)(text.sql, bound)
+	}
 	if t == nil { // a read, or on PostgreSQL a statement that is a transaction of its own
 		if err == nil {
 			d.statements.Add(1)

@@ -3,6 +3,7 @@ package db
 import (
 	"math/bits"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,8 @@ import (
 const MaxArgs = 5000
 
 // Where collects conditions and their arguments together, so that they cannot
-// drift apart. The zero value holds for every row.
+// drift apart. The zero value holds for every row. What is added to a copy is not added
+// to the original.
 type Where struct {
 	parts []string
 	args  []any
@@ -20,8 +22,8 @@ type Where struct {
 // And adds a condition and what its ? marks stand for. A condition with OR is put
 // in parentheses by the caller.
 func (w *Where) And(condition string, args ...any) {
-	w.parts = append(w.parts, condition)
-	w.args = append(w.args, args...)
+	w.parts = append(slices.Clip(w.parts), condition)
+	w.args = append(slices.Clip(w.args), args...)
 }
 
 // Raw adds a condition without arguments, such as "n.deleted_at IS NULL".
@@ -47,7 +49,7 @@ func (w *Where) list(open string, ids any, empty string) {
 	}
 	marks, args := Marks(all)
 	if len(args) == 0 {
-		w.parts = append(w.parts, empty)
+		w.Raw(empty)
 		return
 	}
 	w.And(open+marks+")", args...)

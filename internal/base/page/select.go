@@ -21,15 +21,29 @@ type Query struct {
 	// found in Narrow, the tables of Where and Order, before Columns are read for them.
 	Key    string
 	Narrow string
+
+	// Where conditions are served by other indexes than the order is, each of them says
+	// which rows it leaves. A list with candidates has a Key.
+	Candidates []Candidates
+	Places     *Places // nil where the rows stand in no places, or in many
 }
 
-// Select reads a page of a list. It takes one statement, and one more to count where r
-// asks for it and the page does not tell the total itself.
+// Select reads a page of a list. It takes one statement, one more to count where r asks
+// for it and the page does not tell the total itself, and one more to choose among
+// candidates.
 func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], error) {
 	c, err := r.Cut(q.Order)
 	if err != nil {
 		return Page[T]{}, err
 	}
+	if len(q.Candidates) > 0 {
+		return selectAmong[T](ctx, d, q, r, c)
+	}
+	return inOrder[T](ctx, d, q, c, func() (int, error) { return q.Count(ctx, d) })
+}
+
+// inOrder reads a page in the order of the list.
+func inOrder[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func() (int, error)) (Page[T], error) {
 	w := q.Where
 	c.Beyond(&w)
 	by, byArgs := c.OrderBy()
@@ -43,12 +57,17 @@ func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], er
 		query += " JOIN (SELECT " + q.Key + " FROM " + q.Narrow + w.SQL() + by + limit + ") page ON page.id = " + q.Key + by
 		args = slices.Concat(args, w.Args(), byArgs, limitArgs, byArgs)
 	}
+	return ofPage[T](ctx, d, c, count, query, args...)
+}
+
+// ofPage reads a page, and counts the list where the page does not tell its length.
+func ofPage[T any](ctx context.Context, d *db.DB, c *Cut, count func() (int, error), query string, args ...any) (Page[T], error) {
 	p, err := Read[T](ctx, d, c, query, args...)
 	if err != nil {
 		return p, err
 	}
 	if c.Unknown(len(p.Items)) {
-		p.Total, err = q.Count(ctx, d)
+		p.Total, err = count()
 	}
 	return p, err
 }

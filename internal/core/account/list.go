@@ -66,11 +66,28 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	}
 	list, err := page.Select[User](ctx, s.DB, page.Query{
 		Columns: columns, From: usersTables, Where: *f.where(as), Order: f.order(), Key: "u.id", Narrow: "users u",
+		Candidates: s.candidates(f),
 	}, f.Range)
 	if err != nil {
 		return none, fmt.Errorf("list users: %w", err)
 	}
 	return page.Pointers(list), nil
+}
+
+// Texts are searched.
+var Texts = db.Trigrams{Table: "users", Columns: []string{"name_fold", "username_fold"}}
+
+// candidates are the users that an index finds by their names.
+func (s *Service) candidates(f Filter) []page.Candidates {
+	if f.Search == nil {
+		return nil
+	}
+	term := db.Fold(f.term())
+	query, args, ok := s.DB.Holding(Texts, []string{term})
+	if !ok || strings.Contains(term, "@") { // which is looked for in addresses as well
+		return nil
+	}
+	return []page.Candidates{{SQL: query, Args: args}}
 }
 
 // where says which users u the filter selects for this actor.

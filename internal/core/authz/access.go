@@ -85,6 +85,22 @@ func (p *Policy) VisibleProjectsSQL(as Actor, alias string) (cond string, args [
 	return "(" + alias + openSQL(as) + " OR " + alias + ".id IN (" + reached + "))", args
 }
 
+// VisibleProjectIDsSQL selects the namespaces of the projects that VisibleProjectsSQL holds
+// for, each once, as id, and some that no project has. Those of the actor come first. It
+// is for actors who see few: not ok means that the actor sees all.
+func (p *Policy) VisibleProjectIDsSQL(as Actor) (query string, args []any, ok bool) {
+	const open = "SELECT v.id FROM namespaces v WHERE v.kind = 'project' AND v"
+	switch {
+	case as.Admin, as.Auditor:
+		return "", nil, false
+	case !as.SignedIn():
+		return open + ".visibility >= 20", nil, true
+	}
+	reached, args := p.reachSQL(as)
+	return "SELECT DISTINCT reached.namespace_id AS id FROM (" + reached + ") reached UNION ALL " +
+		open + openSQL(as) + " AND v.id NOT IN (" + reached + ")", append(args, args...), true
+}
+
 // VisibleGroupsSQL gives a condition on a row of namespaces (alias) of kind group that
 // holds for those the actor may see: open ones, its own, and those that hold something
 // of its own.

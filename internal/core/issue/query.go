@@ -15,8 +15,18 @@ import (
 // columns are those of Issue but for the count of notes that the actor may read.
 var columns = db.Columns[Issue]("i")
 
-// from joins what the conditions on issues of many projects name.
-const from = "issues i JOIN projects p ON p.id = i.project_id JOIN namespaces n ON n.id = p.namespace_id"
+const (
+	// tables are those of the columns, the project included.
+	tables = "issues i JOIN projects p ON p.id = i.project_id"
+	// Issues of many projects, with the namespaces of these where the actor does not see
+	// all. SQLite reads the tables of a CROSS JOIN in their order, and so walks along the
+	// order of the list.
+	across    = "issues i CROSS JOIN projects p"
+	withPlace = " CROSS JOIN namespaces n"
+)
+
+// Texts are searched.
+var Texts = db.Trigrams{Table: "issues", Columns: []string{"title_fold", "description_fold"}}
 
 // scope is what a list reads from: the rows that the actor may see and the expression
 // for the number of comments that it may read.
@@ -42,31 +52,35 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 		}
 		return out
 	}
-	out.from = from
-	out.where.Raw("NOT p.pending_delete")
+	out.from = across
+	out.where.Raw("p.id = i.project_id AND NOT p.pending_delete")
 	if in.Group.Namespace != 0 {
-		out.where.And("n.id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", in.Group.Namespace)
+		out.where.And("p.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", in.Group.Namespace)
 	}
 	if f.NonArchived {
-		out.where.Raw("NOT p.archived AND NOT " + namespace.ArchivedAbove("p.namespace_id"))
+		out.where.Raw("NOT p.archived AND NOT " + namespace.InArchived("p.namespace_id"))
 	}
+	if as.Admin || as.Auditor {
+		out.where.Raw("p.issues_access > 0")
+		out.notes = "i.notes_count"
+		return out
+	}
+	out.from += withPlace
+	out.where.Raw("n.id = p.namespace_id")
 	visible, args := s.policy.VisibleProjectsSQL(as, "n")
 	out.where.And(visible, args...)
 	open, args := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
 	out.where.And(open, args...)
 	switch {
-	case as.Admin, as.Auditor:
-		out.where.Raw("p.issues_access > 0")
-		out.notes = "i.notes_count"
 	case !as.SignedIn():
 		out.where.Raw("p.issues_access >= 20")
 		out.notes = "i.public_notes_count"
 	default:
 		member, args := s.policy.ReachSQL(as, authz.Guest)
 		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+member+"))", args...)
-		planner, args := s.policy.ReachSQL(as, authz.Planner)
-		out.notes = "CASE WHEN n.id IN (" + planner + ") THEN i.notes_count ELSE i.public_notes_count END"
-		out.notesArgs = args
+		level, args := s.policy.LevelSQL(as, "p.namespace_id")
+		out.notes = "CASE WHEN " + level + " >= ? THEN i.notes_count ELSE i.public_notes_count END"
+		out.notesArgs = append(args, authz.Planner)
 	}
 	return out
 }
@@ -74,11 +88,13 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 // list reads a page of a place's issues.
 func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[Issue], error) {
 	sc := s.within(as, in, f)
-	f.where(&sc.where, as, s.now())
-	list, err := page.Select[Issue](ctx, s.db, page.Query{
-		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: sc.from,
-		Where: sc.where, Order: f.order(),
-	}, f.Range)
+	q := page.Query{
+		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
+		Where: sc.where, Order: f.order(), Key: "i.id", Narrow: sc.from,
+	}
+	s.candidates(&q, as, in, f, sc)
+	f.where(&q.Where, as, s.now())
+	list, err := page.Select[Issue](ctx, s.db, q, f.Range)
 	if err != nil {
 		return list, err
 	}

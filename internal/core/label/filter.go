@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 )
 
@@ -11,6 +12,17 @@ import (
 // have labels of the same title, from its project and from groups above.
 func labelled(what string, kind noteable.Kind, id string) (string, []any) {
 	return "SELECT " + what + " FROM label_links ll JOIN labels l ON l.id = ll.label_id WHERE ll.target_type = ? AND ll.target_id = " + id, []any{kind}
+}
+
+// Labelled selects the ids of the things of a kind that have a label of the title, each
+// once: a label of the namespace or of one above it, or of any place where it is 0.
+func Labelled(kind noteable.Kind, title string, in authz.NamespaceID) (query string, args []any) {
+	var w db.Where
+	w.And("l.title = ? AND ll.label_id = l.id AND ll.target_type = ?", title, kind)
+	if in != 0 {
+		w.And("l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", in)
+	}
+	return "SELECT DISTINCT ll.target_id AS id FROM labels l CROSS JOIN label_links ll" + w.SQL(), w.Args()
 }
 
 // singly is how many titles are looked up one by one: the database plans best with few.

@@ -39,7 +39,7 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 			w.And("NOT (m.draft OR m.title_fold LIKE ?)", "draft - %")
 		}
 	}
-	rows.Search(w, filter.Terms(f.Search), f.fields())
+	rows.Search(w, f.terms(), f.fields())
 	rows.Reaction(w, as, f.Reaction)
 	rows.NotReaction(w, as, f.Not.Reaction)
 	return f.unborn()

@@ -82,7 +82,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
-	list, err := s.list(ctx, as, origin{from: "merge_requests m", level: "0", where: w}, f)
+	list, err := s.list(ctx, as, origin{
+		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(p, f),
+	}, f)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +104,7 @@ func (s *Service) ListInGroup(ctx context.Context, as authz.Actor, group authz.S
 	if err := s.policy.Require(ctx, as, authz.ReadGroup, group); err != nil {
 		return nil, err
 	}
-	var w db.Where
-	w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", group.Namespace)
-	return s.listAcross(ctx, as, w, f)
+	return s.listAcross(ctx, as, group.Namespace, f)
 }
 
 // ListAll gives the merge requests of all projects whose requests the actor may read. It
@@ -113,20 +113,40 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (*Page,
 	if err := s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	return s.listAcross(ctx, as, db.Where{}, f)
+	return s.listAcross(ctx, as, 0, f)
 }
 
-func (s *Service) listAcross(ctx context.Context, as authz.Actor, w db.Where, f Filter) (*Page, error) {
+// Merge requests of many projects. SQLite reads the tables of a CROSS JOIN in their order,
+// and so walks along the order of the list.
+const (
+	across    = "merge_requests m CROSS JOIN projects p"
+	withPlace = " CROSS JOIN namespaces n" // where the actor does not see all
+)
+
+// listAcross lists the merge requests of a group, or of all projects where it is 0.
+func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (*Page, error) {
+	var w db.Where
+	w.Raw("p.id = m.target_project_id")
+	from := across
+	if !as.Admin && !as.Auditor {
+		from += withPlace
+		w.Raw("n.id = p.namespace_id")
+	}
+	if group != 0 {
+		w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", group)
+	}
 	w.Raw("NOT p.pending_delete")
 	w.Raw("p.merge_requests_access > 0")
 	if f.NonArchived {
-		w.Raw("NOT p.archived AND NOT " + namespace.ArchivedAbove("p.namespace_id"))
+		w.Raw("NOT p.archived AND NOT " + namespace.InArchived("p.namespace_id"))
 	}
 	s.readableSQL(as, &w)
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	list, err := s.list(ctx, as, origin{`merge_requests m
-		JOIN projects p ON p.id = m.target_project_id
-		JOIN namespaces n ON n.id = p.namespace_id`, level, args, w}, f)
+	all, places := s.ofPlaces(as, group, f, from, w)
+	list, err := s.list(ctx, as, origin{
+		from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
+		level: level, levelArgs: args, where: w, candidates: append(s.candidates(nil, f), all), places: places,
+	}, f)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +188,13 @@ type listRow struct {
 
 // origin is where a list takes its rows from.
 type origin struct {
-	from      string
-	level     string // expression for the actor's level in the project of a row
-	levelArgs []any
-	where     db.Where
+	from       string // the tables of the columns
+	narrow     string // those of where
+	level      string // expression for the actor's level in the project of a row
+	levelArgs  []any
+	where      db.Where
+	candidates []page.Candidates
+	places     *page.Places
 }
 
 // list runs the page, the total and what hangs on the rows.
@@ -182,6 +205,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	}
 	rows, err := page.Select[listRow](ctx, s.db, page.Query{
 		Columns: s.columns + ", " + o.level + " AS actor_level", ColumnArgs: o.levelArgs, From: o.from, Where: w, Order: f.order(),
+		Key: "m.id", Narrow: o.narrow, Candidates: o.candidates, Places: o.places,
 	}, f.Range)
 	if err != nil {
 		return nil, fmt.Errorf("list merge requests: %w", err)

@@ -23,6 +23,19 @@ func MarkedAbove(namespace string) string {
 		WHERE dg.marked_for_deletion_on IS NOT NULL AND da.namespace_id = ` + namespace + ")"
 }
 
+// InArchived is ArchivedAbove for the condition of a list: what is archived is looked up
+// once for all rows.
+func InArchived(namespace string) string {
+	return namespace + ` IN (SELECT aa.namespace_id FROM groups ag JOIN namespace_ancestors aa ON aa.ancestor_id = ag.namespace_id
+		WHERE ag.archived)`
+}
+
+// InMarked is MarkedAbove for the condition of a list.
+func InMarked(namespace string) string {
+	return namespace + ` IN (SELECT da.namespace_id FROM groups dg JOIN namespace_ancestors da ON da.ancestor_id = dg.namespace_id
+		WHERE dg.marked_for_deletion_on IS NOT NULL)`
+}
+
 // PipelineAbove is the condition that a group which the place stands in lets nothing be
 // merged without a pipeline that succeeded; namespace is the SQL of the place's id.
 func PipelineAbove(namespace string) string {

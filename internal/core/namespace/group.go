@@ -213,7 +213,8 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page
 	}
 	list, err := page.Select[Group](ctx, s.db, page.Query{
 		Columns: groupColumns + ", " + level + " AS actor_level", ColumnArgs: args, From: groupTables,
-		Where: s.groupConditions(as, f), Order: f.order(),
+		Where: s.groupConditions(as, f), Order: f.order(), Key: "n.id", Narrow: "namespaces n JOIN groups g ON g.namespace_id = n.id",
+		Candidates: []page.Candidates{{SQL: "SELECT namespace_id AS id FROM groups"}},
 	}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list groups: %w", err)
@@ -256,7 +257,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.And("("+cond+")", args...)
 	}
 	if f.Receiver > 0 {
-		w.Raw("NOT " + ArchivedAbove("n.id") + " AND NOT " + MarkedAbove("n.id"))
+		w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
 		if !as.Admin {
 			reach, args := s.policy.ReachSQL(as, f.Receiver)
 			w.And("n.id IN ("+reach+")", args...)
@@ -303,13 +304,13 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.In("n.id", f.WithinBatch)
 	}
 	if f.Archived != nil {
-		w.Raw(map[bool]string{true: "", false: "NOT "}[*f.Archived] + ArchivedAbove("n.id"))
+		w.Raw(map[bool]string{true: "", false: "NOT "}[*f.Archived] + InArchived("n.id"))
 	}
 	if f.Active != nil {
 		if *f.Active {
-			w.Raw("NOT " + ArchivedAbove("n.id") + " AND NOT " + MarkedAbove("n.id"))
+			w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
 		} else {
-			w.Raw("(" + ArchivedAbove("n.id") + " OR " + MarkedAbove("n.id") + ")")
+			w.Raw("(" + InArchived("n.id") + " OR " + InMarked("n.id") + ")")
 		}
 	}
 	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)

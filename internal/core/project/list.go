@@ -108,63 +108,67 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if err != nil {
 		return none, err
 	}
+	candidates := s.candidates(as, f, w)
+	hidden := f.least() == authz.NoAccess && !as.Admin && !as.Auditor // members see what they belong to
+	if hidden {
+		seen, args := s.policy.VisibleProjectsSQL(as, "n")
+		w.And(seen, args...)
+		if f.Visibility == nil {
+			w.Raw("n.id = p.namespace_id")
+		}
+	}
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	q := page.Query{
+	rows, err := page.Select[row](ctx, s.db, page.Query{
 		Columns: columns + ", " + level + " AS actor_level", ColumnArgs: args, From: tables,
-		Where: w, Order: f.order(as), Key: "p.id", Narrow: f.tables(),
-	}
-	read := page.Select[row]
-	if !f.Uncounted && !f.Keyset && f.Limit > 0 && f.least() > authz.NoAccess {
-		read = listAlong
-	}
-	rows, err := read(ctx, s.db, q, f.Range)
+		Where: w, Order: f.order(as), Key: "p.id", Narrow: f.tables(hidden), Candidates: candidates,
+	}, f.Range)
 	if err != nil {
 		return none, fmt.Errorf("list projects: %w", err)
 	}
 	return page.Map(rows, func(r *row) *Project { return r.project() }), nil
 }
 
-// listAlong finds what a member belongs to once, and counts it on the way. It is sorted
-// as a whole: what is sorted up to a limit is sorted one by one in SQLite.
-func listAlong(ctx context.Context, d *db.DB, q page.Query, r page.Range) (page.Page[row], error) {
-	c, err := r.Cut(q.Order)
-	if err != nil {
-		return page.Page[row]{}, err //nolint:wrapcheck // the caller does
+// Texts are searched.
+var Texts = db.Trigrams{Table: "projects", Columns: []string{"name_fold", "LOWER(path)", "description_fold"}}
+
+// candidates are the conditions that an index serves beside the order of the list.
+func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Candidates {
+	var out []page.Candidates
+	if f.Search != "" && !f.SearchNamespaces {
+		if query, args, ok := s.db.Holding(Texts, []string{db.Fold(f.Search)}); ok {
+			out = append(out, page.Candidates{SQL: query, Args: args})
+		}
 	}
-	keys, keyArgs := q.Order.Keys()
-	by, byArgs := c.OrderBy()
-	found, err := r.Cut(q.Order.Of("found"))
-	if err != nil {
-		return page.Page[row]{}, err //nolint:wrapcheck // the caller does
+	var places string
+	var args []any
+	ok := true
+	if least := f.least(); least > authz.NoAccess {
+		reach, more := s.policy.ReachSQL(as, least)
+		places, args = "SELECT DISTINCT namespace_id AS id FROM ("+reach+") reached", more
+	} else {
+		places, args, ok = s.policy.VisibleProjectIDsSQL(as)
 	}
-	foundBy, _ := found.OrderBy()
-	limit, limitArgs := c.Limit()
-	list, err := page.Read[row](ctx, d, c, "SELECT "+q.Columns+", page.total FROM "+q.From+
-		" JOIN (WITH found AS MATERIALIZED (SELECT p.id"+keys+" FROM "+q.Narrow+q.Where.SQL()+by+")"+
-		" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found"+foundBy+limit+") page ON page.id = p.id"+by,
-		slices.Concat(q.ColumnArgs, keyArgs, q.Where.Args(), byArgs, limitArgs, byArgs)...)
-	switch {
-	case err != nil:
-		return list, err //nolint:wrapcheck // the caller does
-	case len(list.Items) > 0:
-		list.Total = min(list.Items[0].Total, page.MaxCounted+1)
-	case c.Unknown(0): // past the end
-		list.Total, err = q.Count(ctx, d)
+	if ok && f.Parent == nil {
+		shown.Raw("p.namespace_id = place.id")
+		out = append(out, page.Candidates{
+			SQL:  "SELECT p.id FROM (" + places + ") place CROSS JOIN " + f.tables(false) + shown.SQL(),
+			Args: append(slices.Clip(args), shown.Args()...), Exact: true, Costly: true,
+		})
 	}
-	return list, err //nolint:wrapcheck // the caller does
+	return out
 }
 
 // archived is the condition that a project is read-only.
-var archived = "(p.archived OR " + namespace.ArchivedAbove("p.namespace_id") + ")"
+var archived = "(p.archived OR " + namespace.InArchived("p.namespace_id") + ")"
 
 // marked is the condition that a project is to be deleted.
-var marked = "(p.marked_for_deletion_on IS NOT NULL OR " + namespace.MarkedAbove("p.namespace_id") + ")"
+var marked = "(p.marked_for_deletion_on IS NOT NULL OR " + namespace.InMarked("p.namespace_id") + ")"
 
+// conditions are those of the filter, but for what the actor may see.
 func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	var w db.Where
-	if f.least() == authz.NoAccess { // members see what they belong to
-		seen, args := s.policy.VisibleProjectsSQL(as, "n")
-		w.And(seen, args...)
+	if f.SearchNamespaces {
+		w.Raw("r.namespace_id = p.namespace_id")
 	}
 	if !f.PendingDelete || !as.Admin {
 		w.Raw("NOT p.pending_delete")
@@ -181,7 +185,7 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		w.And("("+cond+")", args...)
 	}
 	if f.Visibility != nil {
-		w.And("n.visibility = ?", *f.Visibility)
+		w.And("n.id = p.namespace_id AND n.visibility = ?", *f.Visibility)
 	}
 	if f.Archived != nil {
 		w.Raw(map[bool]string{true: "", false: "NOT "}[*f.Archived] + archived)
@@ -227,14 +231,16 @@ func (f Filter) topics(w *db.Where) {
 		") GROUP BY l.project_id HAVING COUNT(DISTINCT t.name_fold) = ?)", append(args, len(names))...)
 }
 
-// tables joins what the conditions speak of.
-func (f Filter) tables() string {
+// tables are what the conditions speak of, with the projects' namespaces where placed or
+// the filter asks for them. SQLite reads the tables of a CROSS JOIN in their order, and so
+// walks along the order of the list.
+func (f Filter) tables(placed bool) string {
 	tables := "projects p"
-	if f.least() == authz.NoAccess || f.Visibility != nil {
-		tables += " JOIN namespaces n ON n.id = p.namespace_id"
+	if placed || f.Visibility != nil {
+		tables += " CROSS JOIN namespaces n"
 	}
 	if f.SearchNamespaces {
-		tables += " JOIN routes r ON r.namespace_id = p.namespace_id"
+		tables += " CROSS JOIN routes r"
 	}
 	return tables
 }

@@ -9,7 +9,6 @@ import (
 // row is a project of a list.
 type row struct {
 	Project
-	Total int `db:"total"` // of the list that the row is on, where it was counted on the way
 }
 
 // columns are those of Project but for the actor's level, over the aliases of tables.

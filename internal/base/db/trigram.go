@@ -1,0 +1,118 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Trigrams names a table with an id whose folded text columns are searched for parts of
+// words. SQLite keeps the trigrams in the FTS5 table <Table>_trigrams, which triggers of
+// the schema fill. PostgreSQL has an index of that name, see [DB.IndexTrigrams].
+type Trigrams struct {
+	Table   string
+	Columns []string // PostgreSQL: expressions on the columns
+}
+
+func (t Trigrams) name() string { return t.Table + "_trigrams" }
+
+const (
+	trigram     = 3
+	maxTrigrams = 16 // of one search; more of them find hardly fewer rows
+)
+
+// IndexTrigrams makes the indexes for [DB.Holding] on PostgreSQL where they are missing.
+// They need the extension pg_trgm, which the owner of a database may create. Where that is
+// refused it logs a warning: searches then read all rows, and the next start tries again.
+func (d *DB) IndexTrigrams(ctx context.Context, tables []Trigrams) error {
+	if d.dialect != Postgres {
+		return nil
+	}
+	err := d.InTx(ctx, func(ctx context.Context) error {
+		if err := d.Lock(ctx, "trigrams"); err != nil {
+			return err
+		}
+		if _, err := d.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_trgm"); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			columns := make([]string, len(t.Columns))
+			for i, column := range t.Columns {
+				columns[i] = column + " gin_trgm_ops"
+			}
+			if _, err := d.Exec(ctx, "CREATE INDEX IF NOT EXISTS "+t.name()+" ON "+t.Table+" USING gin ("+strings.Join(columns, ", ")+")"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.unindexed.Store(err != nil)
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains([]string{"42501", "58P01", "0A000", "42704"}, refused.Code) {
+		d.log.WarnContext(ctx, "searches read all rows: PostgreSQL refuses the extension pg_trgm; an administrator of the server may run"+
+			" CREATE EXTENSION pg_trgm in the database", slog.String("error", refused.Message))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("index texts: %w", err)
+	}
+	return nil
+}
+
+// Holding selects the ids of the rows whose texts may hold all the folded words, each
+// once: all that do, and perhaps others. Not ok means that no index tells: there is none,
+// or each word is shorter than three characters.
+func (d *DB) Holding(t Trigrams, words []string) (query string, args []any, ok bool) {
+	if d.unindexed.Load() {
+		return "", nil, false
+	}
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return utf8.RuneCountInString(word) < trigram || strings.ContainsRune(word, 0)
+	})
+	if len(words) == 0 {
+		return "", nil, false
+	}
+	if d.dialect == SQLite {
+		return "SELECT rowid AS id FROM " + t.name() + " WHERE " + t.name() + " MATCH ?", []any{trigramsOf(words)}, true
+	}
+	var w Where
+	for _, word := range words {
+		pattern := "%" + LikePattern(word) + "%"
+		conds := make([]string, len(t.Columns))
+		args := make([]any, len(t.Columns))
+		for i, column := range t.Columns {
+			conds[i], args[i] = column+` LIKE ? ESCAPE '\'`, pattern
+		}
+		w.And("("+strings.Join(conds, " OR ")+")", args...)
+	}
+	return "SELECT id FROM " + t.Table + w.SQL(), w.Args(), true
+}
+
+// trigramsOf asks FTS5 for rows with the trigrams of words, spread over each word where
+// there are many.
+func trigramsOf(words []string) string {
+	each := max(1, maxTrigrams/len(words))
+	var out []string
+	for _, word := range words {
+		runes := []rune(word)
+		n := len(runes) - trigram + 1
+		taken := min(n, each)
+		for i := range taken {
+			at := 0
+			if taken > 1 {
+				at = i * (n - 1) / (taken - 1)
+			}
+			out = append(out, `"`+strings.ReplaceAll(string(runes[at:at+trigram]), `"`, `""`)+`"`)
+		}
+		if len(out) >= 2*maxTrigrams {
+			break
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " AND ")
+}

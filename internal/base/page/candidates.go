@@ -1,0 +1,174 @@
+package page
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/db"
+)
+
+// Candidates are rows found by an index, and all rows of the list are among them.
+type Candidates struct {
+	SQL    string // selects their ids, each once, as id
+	Args   []any
+	Exact  bool // they are the rows of the list
+	Costly bool // are not looked at where others are few
+}
+
+// Places are what the rows of the list stand in, each with an index in the order of the
+// list. A page is read from the first rows of each place, where these are few: the rows of
+// the list may be far apart in the order of all rows.
+type Places struct {
+	SQL  string // selects the places, as id
+	Args []any
+	From string // tables of Where that belong to a place, to follow it, such as "CROSS JOIN projects p"
+	On   string // how they belong to it, such as "p.namespace_id = place.id"
+	Rows string // the table of the rows with the alias of Key, such as "issues i"
+}
+
+const (
+	maxPlaces    = 200
+	maxPlaceRows = 10_000 // that are read for a page
+)
+
+// few candidates are not worth looking for fewer.
+const few = 500
+
+// found reads a page of the rows among few candidates: they are found and counted once,
+// and sorted as a whole. What is sorted up to a limit is sorted one by one in SQLite.
+func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among Candidates) (Page[T], error) {
+	outer, err := r.Cut(q.Order.Of("found"))
+	if err != nil {
+		return Page[T]{}, err
+	}
+	w := q.Where
+	c.Beyond(&w)
+	keys, keyArgs := q.Order.Keys()
+	by, byArgs := c.OrderBy()
+	foundBy, _ := outer.OrderBy()
+	limit, limitArgs := c.Limit()
+	tables, tableArgs := q.among(among, &w)
+	query := func(columns string) string {
+		return "SELECT " + q.Columns + columns + " FROM " + q.From +
+			" JOIN (WITH found AS MATERIALIZED (SELECT " + q.Key + keys + " FROM " + tables + w.SQL() + by + ")" +
+			" SELECT found.id, (SELECT COUNT(*) FROM found) AS total FROM found" + foundBy + limit + ") page ON page.id = " + q.Key + by
+	}
+	args := slices.Concat(q.ColumnArgs, q.FromArgs, keyArgs, tableArgs, w.Args(), byArgs, limitArgs, byArgs)
+	if c.uncounted {
+		return Read[T](ctx, d, c, query(c.Keys()), args...)
+	}
+	p := Page[T]{order: c.order, Total: c.offset}
+	var totals [][]any
+	p.Items, totals, err = db.SelectWith[T](ctx, d, func() []any { return []any{new(int64)} }, query(", page.total"), args...)
+	switch {
+	case err != nil:
+		return Page[T]{}, err
+	case len(totals) > 0:
+		p.Total = int(*totals[0][0].(*int64))
+	case c.Unknown(0): // past the end
+		p.Total, err = q.countAmong(ctx, d, among)
+	}
+	p.cut(c)
+	return p, err
+}
+
+// among gives the tables to read the candidates from, the candidates first: SQLite keeps
+// the order of a CROSS JOIN.
+func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
+	w.Raw(q.Key + " = candidate.id")
+	return "(" + c.SQL + ") candidate CROSS JOIN " + q.Narrow, c.Args
+}
+
+// countAmong counts a list, to MaxCounted + 1 at most.
+func (q Query) countAmong(ctx context.Context, d *db.DB, c Candidates) (int, error) {
+	w := q.Where
+	tables, args := q.among(c, &w)
+	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+tables+w.SQL()+" LIMIT ?) x",
+		slices.Concat(args, w.Args(), []any{MaxCounted + 1})...)
+}
+
+// selectAmong reads the list from the smallest set of candidates. Where all of them are
+// large the rows of the list are not far apart in its order.
+func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut) (Page[T], error) {
+	least, n, err := q.fewest(ctx, d)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	if n <= MaxCounted {
+		return found[T](ctx, d, q, r, c, least)
+	}
+	count := func() (int, error) {
+		if least.Exact {
+			return n, nil
+		}
+		return q.countAmong(ctx, d, least)
+	}
+	if q.Places != nil && c.limit > 0 {
+		places, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT x.id FROM ("+q.Places.SQL+") x LIMIT ?) y",
+			append(slices.Clip(q.Places.Args), maxPlaces+1)...)
+		if err != nil {
+			return Page[T]{}, err
+		}
+		if places <= maxPlaces && places*(c.offset+c.limit) <= maxPlaceRows {
+			return inPlaces[T](ctx, d, q, c, count)
+		}
+	}
+	return inOrder[T](ctx, d, q, c, count)
+}
+
+// inPlaces reads a page from the first rows of each place.
+func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func() (int, error)) (Page[T], error) {
+	w := q.Where
+	c.Beyond(&w)
+	by, byArgs := c.OrderBy()
+	limit, limitArgs := c.Limit()
+	table, _, _ := strings.Cut(q.Places.Rows, " ")
+	join, cond := d.Dialect().Lateral(table, "top", "SELECT "+q.Key+" FROM "+q.Places.Rows+w.SQL()+by+" LIMIT ?")
+	args := slices.Concat(w.Args(), byArgs, []any{c.offset + c.limit + 1})
+	query := "SELECT " + q.Columns + c.Keys() + " FROM (WITH first AS MATERIALIZED (SELECT top.id FROM (" + q.Places.SQL + ") place " +
+		q.Places.From + join + " WHERE " + q.Places.On + " AND " + cond + ") SELECT first.id FROM first) page CROSS JOIN " + q.From +
+		" WHERE page.id = " + q.Key + by + limit
+	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
+}
+
+// fewest gives the smallest set of candidates and its size, MaxCounted + 1 for more. It
+// takes a second statement where there are costly ones that are worth a look.
+func (q Query) fewest(ctx context.Context, d *db.DB) (least Candidates, n int, err error) {
+	n = MaxCounted + 2
+	for _, costly := range []bool{false, true} {
+		var sets []Candidates
+		for _, c := range q.Candidates {
+			if c.Costly == costly {
+				sets = append(sets, c)
+			}
+		}
+		if len(sets) == 0 || n <= few {
+			continue
+		}
+		which, size, err := smallest(ctx, d, sets)
+		if err != nil {
+			return least, 0, err
+		}
+		if size < n || least.SQL == "" || size == n && sets[which].Exact {
+			least, n = sets[which], size
+		}
+	}
+	return least, n, nil
+}
+
+func smallest(ctx context.Context, d *db.DB, sets []Candidates) (which, n int, err error) {
+	type size struct {
+		Which int `db:"which"`
+		N     int `db:"n"`
+	}
+	var parts []string
+	var args []any
+	for i, c := range sets {
+		parts = append(parts, "SELECT "+strconv.Itoa(i)+" AS which, COUNT(*) AS n FROM (SELECT x.id FROM ("+c.SQL+") x LIMIT ?) y")
+		args = append(append(args, c.Args...), MaxCounted+1)
+	}
+	found, err := db.Get[size](ctx, d, strings.Join(parts, " UNION ALL ")+" ORDER BY n, which LIMIT 1", args...)
+	return found.Which, found.N, err
+}

@@ -1,0 +1,138 @@
+package issue
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// candidates adds the conditions of a list that an index serves beside its order.
+func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
+	q.Candidates = f.indexed(as, in.Project)
+	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
+		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
+	}
+	if in.Project != nil {
+		return
+	}
+	place, args, ok := "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?", []any{in.Group.Namespace}, true
+	if in.Group.Namespace == 0 {
+		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
+	}
+	shown, more := sc.where, strings.TrimPrefix(sc.from, across)
+	if f.State != "" {
+		shown.And("i.state = ?", f.State)
+	}
+	all := page.Candidates{Exact: f.plain(as), Costly: true}
+	if ok {
+		q.Places = &page.Places{SQL: place, Args: args, From: "CROSS JOIN projects p" + more, On: "p.namespace_id = place.id", Rows: "issues i"}
+		if more != "" {
+			q.Places.On += " AND n.id = p.namespace_id"
+		}
+		shown.Raw("p.namespace_id = place.id")
+		all.SQL = "SELECT i.id FROM (" + place + ") place CROSS JOIN projects p CROSS JOIN issues i" + more + shown.SQL()
+	} else { // the projects with the most issues come first, so that counting ends soon
+		all.SQL = "SELECT i.id FROM projects p CROSS JOIN issues i" + shown.SQL() + " ORDER BY p.open_issues_count DESC"
+	}
+	all.Args = append(slices.Clip(args), shown.Args()...)
+	q.Candidates = append(q.Candidates, all)
+}
+
+// plain reports whether the filter asks for nothing but a state.
+func (f Filter) plain(as authz.Actor) bool {
+	f.State = ""
+	var w db.Where
+	f.where(&w, as, time.Time{})
+	return w.SQL() == ""
+}
+
+// indexed are the conditions on issues alone, or on those of one project.
+func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
+	var out []page.Candidates
+	add := func(query string, args ...any) { out = append(out, page.Candidates{SQL: query, Args: args}) }
+	// From issues: the rows of the project alone, where there is one.
+	issues := func(cond string, args ...any) {
+		if in != nil {
+			cond, args = "project_id = ? AND "+cond, append([]any{in.ID}, args...)
+		}
+		add("SELECT id FROM issues WHERE "+cond, args...)
+	}
+	const assigned = "SELECT issue_id AS id FROM issue_assignees WHERE user_id = "
+	if f.CreatedByMe {
+		issues("author_id = ?", as.UserID)
+	}
+	if f.AuthorID != nil {
+		issues("author_id = ?", *f.AuthorID)
+	}
+	if f.AuthorUsername != "" {
+		issues("author_id = "+byUsername, db.Fold(f.AuthorUsername))
+	}
+	if f.AssignedToMe {
+		add(assigned+"?", as.UserID)
+	}
+	if f.AssigneeID != nil {
+		add(assigned+"?", *f.AssigneeID)
+	}
+	if len(f.AssigneeUsernames) > 0 {
+		add(assigned+byUsername, db.Fold(f.AssigneeUsernames[0]))
+	}
+	if f.ClosedByID != nil {
+		add("SELECT id FROM issues WHERE closed_by_id = ?", *f.ClosedByID)
+	}
+	var place authz.NamespaceID // 0 for any
+	if in != nil {
+		place = in.NamespaceID
+	}
+	for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {
+		query, args := label.Labelled(noteable.Issue, title, place)
+		add(query, args...)
+	}
+	if f.Reaction != "" && as.SignedIn() && !strings.EqualFold(f.Reaction, string(None)) {
+		add("SELECT DISTINCT awardable_id AS id FROM award_emoji WHERE user_id = ? AND awardable_type = 'Issue'", as.UserID)
+	}
+	if in != nil {
+		f.ofProject(issues)
+	}
+	return out
+}
+
+const byUsername = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
+
+// maxLabels is how many labels are looked up to find the rarest.
+const maxLabels = 4
+
+// ofProject are the conditions for which a project has an index.
+func (f Filter) ofProject(issues func(cond string, args ...any)) {
+	if len(f.IIDs) > 0 {
+		marks, args := db.Marks(f.IIDs)
+		issues("iid IN ("+marks+")", args...)
+	}
+	if f.UpdatedAfter != nil && f.OrderBy != "updated_at" {
+		issues("updated_at >= ?", *f.UpdatedAfter)
+	}
+	if f.CreatedAfter != nil && f.OrderBy != "" && f.OrderBy != "created_at" {
+		issues("created_at >= ?", *f.CreatedAfter)
+	}
+	if f.Confidential != nil && *f.Confidential {
+		issues("confidential")
+	}
+	if f.Weight != nil {
+		issues("weight = ?", *f.Weight)
+	} else if f.WeightWildcard == Any {
+		issues("weight IS NOT NULL")
+	}
+	if f.DueDate != "" && f.DueDate != "0" && f.DueDate != "none" {
+		issues("due_date IS NOT NULL")
+	}
+	if len(f.Types) > 0 && !slices.Contains(f.Types, Plain) {
+		marks, args := db.Marks(f.Types)
+		issues("issue_type <> 'issue' AND issue_type IN ("+marks+")", args...)
+	}
+}

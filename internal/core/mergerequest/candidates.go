@@ -1,0 +1,118 @@
+package mergerequest
+
+import (
+	"slices"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Texts are searched.
+var Texts = db.Trigrams{Table: "merge_requests", Columns: []string{"title_fold", "description_fold"}}
+
+// terms are the folded terms of the search.
+func (f Filter) terms() []string { return filter.Terms(f.Search) }
+
+// maxLabels is how many labels are looked up to find the rarest.
+const maxLabels = 4
+
+// candidates are the conditions that an index serves beside the order of the list: on the
+// requests of a project, or of all of them where it is nil.
+func (s *Service) candidates(in *project.Project, f Filter) []page.Candidates {
+	var out []page.Candidates
+	add := func(query string, args ...any) { out = append(out, page.Candidates{SQL: query, Args: args}) }
+	requests := func(cond string, args ...any) {
+		if in != nil {
+			cond, args = "target_project_id = ? AND "+cond, append([]any{in.ID}, args...)
+		}
+		add("SELECT id FROM merge_requests WHERE "+cond, args...)
+	}
+	var place authz.NamespaceID
+	if in != nil {
+		place = in.NamespaceID
+		if len(f.IIDs) > 0 {
+			marks, args := db.Marks(f.IIDs)
+			requests("iid IN ("+marks+")", args...)
+		}
+		if f.UpdatedAfter != nil && f.OrderBy != "updated_at" {
+			requests("updated_at >= ?", *f.UpdatedAfter)
+		}
+		if f.TargetBranch != "" {
+			requests("target_branch = ?", f.TargetBranch)
+		}
+	}
+	if f.SourceProject != 0 && f.SourceBranch != "" {
+		add("SELECT id FROM merge_requests WHERE source_project_id = ? AND source_branch = ?", f.SourceProject, f.SourceBranch)
+	}
+	if is, args, ok := f.Author.chosen(); ok {
+		requests("author_id "+is, args...)
+	}
+	if is, args, ok := f.MergeUser.chosen(); ok {
+		add("SELECT id FROM merge_requests WHERE merge_user_id "+is, args...)
+	}
+	if is, args, ok := f.Assignee.chosen(); ok {
+		add("SELECT merge_request_id AS id FROM merge_request_assignees WHERE user_id "+is, args...)
+	}
+	if is, args, ok := f.Reviewer.chosen(); ok {
+		add("SELECT merge_request_id AS id FROM merge_request_reviewers WHERE user_id "+is, args...)
+	}
+	if !slices.ContainsFunc(f.Labels, func(title string) bool { return filter.Word(title) != "" }) {
+		for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {
+			query, args := label.Labelled(noteable.MergeRequest, title, place)
+			add(query, args...)
+		}
+	}
+	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
+		add(query, args...)
+	}
+	return out
+}
+
+// chosen is the condition on a column with the person's id; not ok where no one person is
+// asked for.
+func (p Person) chosen() (is string, args []any, ok bool) {
+	switch {
+	case p.None, p.Any, p.Nothing:
+	case p.ID != 0:
+		return "= ?", []any{p.ID}, true
+	case p.Username != "":
+		return "= (SELECT u.id FROM users u WHERE u.username_fold = ?)", []any{db.Fold(p.Username)}, true
+	}
+	return "", nil, false
+}
+
+// ofPlaces are the requests of a group, 0 for all, that the conditions show to the actor,
+// and the places that they stand in.
+func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, from string, shown db.Where) (page.Candidates, *page.Places) {
+	place, args, ok := "SELECT namespace_id AS id FROM namespace_ancestors WHERE ancestor_id = ?", []any{group}, true
+	if group == 0 {
+		place, args, ok = s.policy.VisibleProjectIDsSQL(as)
+	}
+	var rest db.Where
+	state := f.State
+	f.State = ""
+	all := page.Candidates{Exact: f.where(&rest, as) && rest.SQL() == "", Costly: true}
+	if state != "" {
+		shown.And("m.state = ?", state)
+	}
+	more := strings.TrimPrefix(from, across)
+	var places *page.Places
+	if ok {
+		places = &page.Places{
+			SQL: place, Args: args, From: "CROSS JOIN projects p" + more, On: "p.namespace_id = place.id", Rows: "merge_requests m",
+		}
+		if more != "" {
+			places.On += " AND n.id = p.namespace_id"
+		}
+		from = "(" + place + ") place CROSS JOIN projects p CROSS JOIN merge_requests m" + more
+		shown.Raw("p.namespace_id = place.id")
+	}
+	all.SQL, all.Args = "SELECT m.id FROM "+from+shown.SQL(), append(slices.Clip(args), shown.Args()...)
+	return all, places
+}
