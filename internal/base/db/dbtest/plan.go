@@ -1,8 +1,10 @@
 package dbtest
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +14,8 @@ import (
 )
 
 // Plans gives the plans of the statements that fn runs, each with the steps of its tree,
-// indented, one to a line. Statements whose text is the same are given once.
+// indented, one to a line. Statements whose text is the same are given once. PostgreSQL
+// reads tables as a whole only where it has no index: those of tests are small.
 func Plans(tb testing.TB, d *db.DB, fn func()) []string {
 	tb.Helper()
 	type statement struct {
@@ -45,7 +48,15 @@ func plan(tb testing.TB, d *db.DB, query string, args []any) string {
 	tb.Helper()
 	var b strings.Builder
 	if d.Dialect() == db.Postgres {
-		lines, err := db.Select[string](tb.Context(), d, "EXPLAIN (COSTS OFF) "+query, args...)
+		var lines []string
+		err := d.InTx(tb.Context(), func(ctx context.Context) error {
+			if _, err := d.Exec(ctx, "SET LOCAL enable_seqscan = off"); err != nil {
+				return err
+			}
+			var err error
+			lines, err = db.Select[string](ctx, d, "EXPLAIN (COSTS OFF) "+query, args...)
+			return err
+		})
 		if err != nil {
 			tb.Fatalf("explain: %v: %s", err, query)
 		}
@@ -66,4 +77,24 @@ func plan(tb testing.TB, d *db.DB, query string, args []any) string {
 		fmt.Fprintln(&b, strings.Repeat("  ", depth[r.ID]-1)+r.Detail)
 	}
 	return b.String()
+}
+
+// Scanned gives the line of a plan that reads one of the tables as a whole, "" for none.
+// Reading an index in its order is none.
+func Scanned(plan string, tables ...string) string {
+	alias := regexp.MustCompile(`^(?:SCAN|->\s+(?:Parallel )?Seq Scan on|(?:Parallel )?Seq Scan on) (\w+)(.*)$`)
+	for line := range strings.Lines(plan) {
+		line = strings.TrimSpace(line)
+		match := alias.FindStringSubmatch(line)
+		if match == nil || strings.Contains(match[2], "USING") || strings.Contains(match[2], "VIRTUAL TABLE") {
+			continue
+		}
+		// SQLite names the alias, and all aliases of a table begin as it does.
+		for _, table := range tables {
+			if match[1] == table || len(match[1]) <= 2 && strings.HasPrefix(table, match[1][:1]) {
+				return line
+			}
+		}
+	}
+	return ""
 }

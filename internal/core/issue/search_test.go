@@ -1,0 +1,158 @@
+package issue_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+)
+
+// A search finds what holds all its words in one field, wherever in it and however long
+// they are, also after changes, with and without an index.
+func TestService_List_search(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+			t.Fatal(err)
+		}
+		p := f.Find(f.owner, f.id)
+		random := rand.New(rand.NewPCG(1, 2))
+		pieces := []string{
+			"Stra\u00dfe", "\u00c4pfel", "100%", "a_b", `back\slash`, `"quoted"`, "it's", "\u65e5\u672c\u8a9e", "\u65e5", "x", "xy", "xyz",
+			"AND", "NOT", "(near)", "title_fold:", "*", "-", "\U0001f600\U0001f600", "e\u0301te\u0301", "longestwordofthemall", "\ufb01le",
+		}
+		text := func() string {
+			var words []string
+			for range 1 + random.IntN(4) {
+				words = append(words, pieces[random.IntN(len(pieces))])
+			}
+			return strings.Join(words, []string{" ", "", "-"}[random.IntN(3)])
+		}
+		type texts struct{ title, description string }
+		now := map[issue.IID]texts{}
+		for range 40 {
+			x := texts{text(), text()}
+			now[f.create(f.owner, issue.Input{Title: x.title, Description: &x.description}).IID] = x
+		}
+		for iid := issue.IID(1); iid <= 20; iid++ {
+			x := texts{text(), text()}
+			if _, err := f.issues.Update(ctx, f.owner, p, iid, issue.Changes{Title: &x.title, Description: &x.description}); err != nil {
+				t.Fatal(err)
+			}
+			now[iid] = x
+		}
+		for iid := issue.IID(5); iid <= 10; iid++ {
+			if err := f.issues.Delete(ctx, f.owner, p, iid); err != nil {
+				t.Fatal(err)
+			}
+			delete(now, iid)
+		}
+		holds := func(text string, words []string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(db.Fold(text), db.Fold(w)) })
+		}
+		for i := range 150 {
+			whole := []rune(text())
+			from := random.IntN(len(whole))
+			search := string(whole[from : from+1+random.IntN(len(whole)-from)])
+			words := strings.Fields(db.Fold(search))
+			var want []issue.IID
+			for iid, x := range now {
+				if holds(x.title, words) || holds(x.description, words) {
+					want = append(want, iid)
+				}
+			}
+			slices.Sort(want)
+			in := []issue.Place{{Project: p}, {}, {Group: authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}}}[i%3]
+			got, err := f.issues.List(ctx, f.owner, in, issue.Filter{Search: search, Asc: true, Range: page.Range{Limit: 100}})
+			if err != nil {
+				t.Fatalf("search %q: %v", search, err)
+			}
+			var numbers []issue.IID
+			for _, i := range got.Items {
+				numbers = append(numbers, i.IID)
+			}
+			slices.Sort(numbers)
+			if !slices.Equal(numbers, want) || got.Total != len(want) {
+				t.Errorf("search %q in %+v: got %v of %d, want %v", search, in, numbers, got.Total, want)
+			}
+		}
+		f.set("DELETE FROM projects WHERE id = ?", f.id)
+		if d.Dialect() == db.SQLite {
+			if n, err := db.Get[int](ctx, d, "SELECT count(*) FROM issues_trigrams WHERE issues_trigrams MATCH 'xyz'"); err != nil || n != 0 {
+				t.Errorf("trigrams of a deleted project: got %d rows, %v", n, err)
+			}
+		}
+	})
+}
+
+// Lists read no large table as a whole, whatever indexes they need.
+func TestService_List_plans(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.owner, f.id)
+		first := f.create(f.owner, issue.Input{Title: "service", Labels: []string{"bug"}, AssigneeIDs: []authz.UserID{f.guest.UserID}})
+		f.crowd(first.ID, 30_000)
+		if err := d.IndexTrigrams(ctx, []db.Trigrams{issue.Texts}); err != nil {
+			t.Fatal(err)
+		}
+		if d.Dialect() == db.Postgres {
+			f.set("VACUUM ANALYZE")
+		}
+		group := authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}
+		twenty := page.Range{Limit: 20}
+		for _, tt := range []struct {
+			name string
+			f    issue.Filter
+		}{
+			{"all", issue.Filter{Range: twenty}},
+			{"by cursor", issue.Filter{Range: page.Range{Limit: 20, Keyset: true}}},
+			{"open by update", issue.Filter{State: issue.StateOpened, OrderBy: "updated_at", Range: twenty}},
+			{"assigned", issue.Filter{AssigneeID: &f.guest.UserID, Range: twenty}},
+			{"written", issue.Filter{AuthorID: &f.guest.UserID, Range: twenty}},
+			{"labelled", issue.Filter{Labels: []string{"bug"}, Range: twenty}},
+			{"not archived", issue.Filter{NonArchived: true, Range: twenty}},
+			{"rare word", issue.Filter{Search: "kumquat", Range: twenty}},
+			{"no word", issue.Filter{Search: "xylophone quince", Range: twenty}},
+		} {
+			for _, place := range []struct {
+				name string
+				in   issue.Place
+			}{{"project", issue.Place{Project: p}}, {"group", issue.Place{Group: group}}, {"everywhere", issue.Place{}}} {
+				for who, as := range map[string]authz.Actor{"administrator": {UserID: f.owner.UserID, Admin: true}, "member": f.reporter} {
+					plans := dbtest.Plans(t, d, func() {
+						if _, err := f.issues.List(ctx, as, place.in, tt.f); err != nil {
+							t.Fatal(err)
+						}
+					})
+					for _, plan := range plans {
+						if line := dbtest.Scanned(plan, "issues", "label_links", "issue_assignees"); line != "" {
+							t.Errorf("%s, %s, %s: %s in\n%s", tt.name, place.name, who, line, plan)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// crowd copies an issue many times, by SQL.
+func (f *fixture) crowd(template issue.ID, n int) {
+	f.T.Helper()
+	columns := strings.Split("project_id author_id description description_fold issue_type confidential notes_count public_notes_count", " ")
+	f.set(fmt.Sprintf(`INSERT INTO issues (iid, title, title_fold, state, created_at, updated_at, %[1]s)
+		WITH RECURSIVE n(i) AS (SELECT CAST(2 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		SELECT n.i, 'Service ' || n.i, 'service ' || n.i || CASE WHEN n.i %% 1000 = 0 THEN ' kumquat' ELSE '' END,
+			CASE WHEN n.i %% 2 = 0 THEN 'opened' ELSE 'closed' END, created_at, updated_at, %[1]s
+		FROM issues CROSS JOIN n WHERE id = ?`, strings.Join(columns, ", ")), n, template)
+	f.set("INSERT INTO issue_assignees (issue_id, user_id) SELECT id, ? FROM issues WHERE id % 100 = 7", f.guest.UserID)
+	f.set("INSERT INTO label_links (target_type, target_id, label_id) SELECT 'Issue', i.id, l.id FROM issues i CROSS JOIN labels l WHERE i.id % 50 = 7")
+}
