@@ -215,12 +215,15 @@ func (d *DB) oncePostgres(ctx context.Context, fn func(ctx context.Context) erro
 	if err != nil {
 		return nil, d.lost(translate(err))
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	defer ptx.Rollback(last) //nolint:errcheck // does nothing after a commit; also runs when fn panics
+	end := func(step func(ctx context.Context) error) error { // however long the closure took
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		return step(last)
+	}
+	defer end(ptx.Rollback) //nolint:errcheck // does nothing after a commit; also runs when fn panics
 	t := &tx{d: d, session: pgSession{ptx}, pg: ptx}
 	if err := t.run(ctx, fn); err != nil {
 		return nil, d.lost(err)
 	}
-	return t.after, d.lost(translate(ptx.Commit(last)))
+	return t.after, d.lost(translate(end(ptx.Commit)))
 }

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 )
 
@@ -62,7 +63,7 @@ func TestService_List_search(t *testing.T) {
 			whole := []rune(text())
 			from := random.IntN(len(whole))
 			search := string(whole[from : from+1+random.IntN(len(whole)-from)])
-			words := strings.Fields(db.Fold(search))
+			words := filter.Terms(search)
 			var want []issue.IID
 			for iid, x := range now {
 				if holds(x.title, words) || holds(x.description, words) {
