@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -170,4 +171,37 @@ func found(t *testing.T, text string, is func(ast.Node) bool) (out bool) {
 		return true
 	})
 	return out
+}
+
+// worded finds texts that only one protocol has: statuses of HTTP, and hashes as Ruby writes them.
+var worded = regexp.MustCompile(`\b[45]\d\d [A-Z][a-z]+|^Not Found$|\{:[a-z]|=>`)
+
+// TestCore_errorsByMeaning keeps the words of a protocol out of core: an error has a kind, a code
+// and fields, and each transport has its own table from them to its words.
+func TestCore_errorsByMeaning(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if f.test || layer(f.dir()) != "core" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok && worded.MatchString(literal(e)) {
+				t.Errorf("%s has the words of one protocol, %q: give the error a code, and the words to the table of the transport",
+					f.fset.Position(n.Pos()), literal(e))
+			}
+			return true
+		})
+	}
+}
+
+func TestWorded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"403 Forbidden": true, "409 Conflict: Resource lock": true, "Not Found": true, `{:path=>["is bad"]}`: true, "Note {:note": true,
+		"Project": false, "is too long (maximum is 255 characters)": false, "at most 500 rows": false, "Label not found": false,
+	} {
+		if got := worded.MatchString(text); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
 }

@@ -21,27 +21,31 @@ var ErrAway = errors.New("database is not available")
 // RetryAfter is how long a client waits before it asks again after ErrAway.
 const RetryAfter = 10 * time.Second
 
-// Kind says what sort of refusal an error is. Transports map it to a status.
+// Kind says what sort of refusal an error is. A transport has a table from kinds to its statuses.
 type Kind int
 
-// The kinds. The comment after each gives its REST status and frame.
+// The kinds.
 const (
-	Internal           Kind = iota // 500, text never shown
-	Invalid                        // 400, bare message or field map
-	BadRequest                     // 400, "400 Bad request - <Message>"
-	Unauthorized                   // 401, "401 Unauthorized"
-	Forbidden                      // 403, "403 Forbidden - <Message>"
-	NotFound                       // 404, "404 <Message> Not Found"; without a message "404 Not found"
-	NotAllowed                     // 405, bare message, default "405 Method Not Allowed"
-	NotAcceptable                  // 406, bare message, default "406 Not Acceptable"
-	Conflict                       // 409, bare message or list, default "409 Conflict"
-	PreconditionFailed             // 412, "412 Precondition Failed"
-	TooLarge                       // 413, "413 Request Entity Too Large"
-	Unprocessable                  // 422, bare message or list
-	TooMany                        // 429, {"message":{"error":<Message>}}
-	NotModified                    // 304, no body
-	Unavailable                    // 503, "503 Service Unavailable"
+	Internal           Kind = iota // a failure of ours, text never shown
+	Invalid                        // what was sent breaks a rule: a sentence, or messages by field
+	BadRequest                     // what was sent makes no sense
+	Unauthorized                   // nobody is signed in, or the credentials are not good
+	Forbidden                      // the caller sees it and may not do this
+	NotFound                       // absent or hidden; the message names the thing
+	NotAllowed                     // the state of the thing does not allow this
+	NotAcceptable                  // there is no such form of it
+	Conflict                       // something else is there, or happens, already
+	PreconditionFailed             // a condition that the caller set does not hold
+	TooLarge                       // more than may be sent
+	Unprocessable                  // understood, and cannot be done
+	TooMany                        // too often
+	NotModified                    // it is so already
+	Unavailable                    // off, or away for now
 )
+
+// Code names what happened where transports word it otherwise than the rest of its kind. The
+// package that makes the error declares the code.
+type Code string
 
 // Field is one entry of a validation map: an attribute and what is wrong with it.
 type Field struct {
@@ -56,6 +60,7 @@ type Field struct {
 // without the frame of the kind.
 type Error struct {
 	Kind    Kind
+	Code    Code // "" for most
 	Message string
 	List    []string // shown as a JSON array of sentences
 	Fields  []Field  // shown as a JSON object of arrays
@@ -115,6 +120,16 @@ func Bad(reason string) *Error { return &Error{Kind: BadRequest, Message: reason
 
 // Plain reports a refused request whose message stands without a frame (400).
 func Plain(message string) *Error { return &Error{Kind: Invalid, Message: message} }
+
+// Coded makes an error of a kind with a code; message may be "".
+func Coded(kind Kind, code Code, message string) *Error {
+	return &Error{Kind: kind, Code: code, Message: message}
+}
+
+// Broken makes an Invalid error with a code and one message for an attribute.
+func Broken(code Code, attribute, message string) *Error {
+	return &Error{Kind: Invalid, Code: code, Fields: []Field{{attribute, []string{message}}}}
+}
 
 // Sentences is an error of a kind whose body is a list of sentences.
 func Sentences(kind Kind, list ...string) *Error { return &Error{Kind: kind, List: list} }

@@ -61,7 +61,10 @@ func (f *TokenFilter) Order() page.Order {
 
 // errNoToken hides from administrators alone nothing: others learn with Unauthorized
 // neither that a token exists nor that it does not.
-var errNoToken = &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
+var errNoToken = errs.Coded(errs.NotFound, CodeNoToken, "")
+
+// CodeNoToken is a token that an administrator does not find.
+const CodeNoToken errs.Code = "token_not_found"
 
 // ListTokens gives access tokens: the actor's own, or everybody's for administrators.
 // Impersonation tokens are not among them.

@@ -175,6 +175,9 @@ func (c *Changes) address(u *User) string {
 	return email
 }
 
+// CodeTaken is a change of a user to an address or username of another one.
+const CodeTaken errs.Code = "user_change_taken"
+
 // taken refuses an address or username that somebody else has.
 func (s *Service) taken(ctx context.Context, c *Changes, email string, u *User) error {
 	username := ""
@@ -187,7 +190,7 @@ func (s *Service) taken(ctx context.Context, c *Changes, email string, u *User) 
 	err := s.conflicts(ctx, email, username, u.ID)
 	var conflict *errs.Error
 	if errors.As(err, &conflict) && conflict.Kind == errs.Conflict {
-		return &errs.Error{Kind: errs.NotFound, Message: conflict.Message, Bare: true}
+		return errs.Coded(errs.Conflict, CodeTaken, conflict.Message)
 	}
 	return err
 }

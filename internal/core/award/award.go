@@ -59,6 +59,10 @@ func New(d Deps) *Service {
 	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
 }
 
+// CodeInvalid is an award emoji that breaks a rule; the field says which. It is a Conflict where
+// the actor gave the same one before.
+const CodeInvalid errs.Code = "award_emoji_invalid"
+
 // Add reacts to a thing with an emoji, named without colons.
 func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, name string) (*Award, error) {
 	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
@@ -71,7 +75,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 	}
 	name, ok := Canonical(name)
 	if !ok {
-		return nil, errs.Missing("Award Emoji Name is not a valid emoji name")
+		return nil, errs.Broken(CodeInvalid, "name", "is not a valid emoji name")
 	}
 	now := db.At(s.now())
 	a := &Award{Name: name, UserID: as.UserID, Kind: to.Kind, TargetID: to.ID, CreatedAt: now, UpdatedAt: now}
@@ -85,7 +89,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 		return s.bus.Publish(ctx, Added{Award: *a, Target: to, By: as})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
-		return nil, errs.Missing("Award Emoji Name has already been taken")
+		return nil, &errs.Error{Kind: errs.Conflict, Code: CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("add award: %w", err)

@@ -177,9 +177,14 @@ var (
 	errChanged = notAllowed("the merge request has changed meanwhile")
 )
 
-func notAllowed(reason string) error {
-	return errs.New(errs.NotAllowed, "405 Method Not Allowed - "+reason)
-}
+// Codes of refusals that the state of a merge request causes.
+const (
+	CodeNotMergeable errs.Code = "merge_request_not_mergeable" // the message says why
+	CodeBusy         errs.Code = "merge_request_busy"          // the message says with what
+	CodeLocked       errs.Code = "merge_request_locked"        // it is being merged
+)
+
+func notAllowed(reason string) error { return errs.Coded(errs.NotAllowed, CodeNotMergeable, reason) }
 
 // requireMerge asks for the right to push to the target branch or to merge into it.
 // Without it the answer is Unauthorized (facts-1 section 5.9).

@@ -42,7 +42,7 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	if _, err := s.mayRebase(ctx, as, p, m); err != nil {
 		return err
 	}
-	busy := errs.New(errs.Conflict, "409 Conflict - a rebase or a merge of this merge request is under way")
+	busy := errs.Coded(errs.Conflict, CodeBusy, "a rebase or a merge of this merge request is under way")
 	if m.State == StateLocked {
 		return busy
 	}

@@ -384,7 +384,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		now, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(m.ID))
 		if errors.Is(err, db.ErrNotFound) || err == nil && now.State == StateLocked {
-			return errs.New(errs.Conflict, "409 Conflict: Resource lock")
+			return errs.Coded(errs.Conflict, CodeLocked, "")
 		}
 		if err != nil {
 			return err

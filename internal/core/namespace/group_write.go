@@ -301,4 +301,9 @@ func takenFields(err error) errs.Fields {
 	return f
 }
 
-func notSaved(f errs.Fields) error { return errs.Plain("Failed to save group " + inspect(f)) }
+// CodeNotSaved is a new group that breaks rules; the fields say which.
+const CodeNotSaved errs.Code = "group_not_saved"
+
+func notSaved(f errs.Fields) error {
+	return &errs.Error{Kind: errs.Invalid, Code: CodeNotSaved, Fields: f}
+}

@@ -64,8 +64,10 @@ const (
 	messageGroupShared   = "Shared group The group has already been shared with this group"
 )
 
-// notFound is the bare answer for groups that cannot be invited.
-func notFound() error { return &errs.Error{Kind: errs.NotFound, Message: "Not Found", Bare: true} }
+// CodeNotInvitable is a group that is missing, or that the actor may not invite.
+const CodeNotInvitable errs.Code = "group_not_invitable"
+
+func notFound() error { return errs.Coded(errs.NotFound, CodeNotInvitable, "") }
 
 // requireShare checks that the actor may invite groups. Maintainers of a project pass
 // the first gate and are then told what hidden says.

@@ -94,24 +94,3 @@ func checkGroupPath(f *errs.Fields, path string, inside bool) {
 func RestrictedVisibility(v authz.Visibility) string {
 	return v.String() + " has been restricted by your GitLab administrator"
 }
-
-// inspect writes validation messages the way the group endpoint shows them.
-func inspect(f errs.Fields) string {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, field := range f {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(":" + field.Name + "=>[")
-		for j, m := range field.Messages {
-			if j > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(m) + `"`)
-		}
-		b.WriteByte(']')
-	}
-	b.WriteByte('}')
-	return b.String()
-}

@@ -148,10 +148,10 @@ func (n *Note) counts() noteable.Counts {
 	return noteable.Counts{Notes: 1, PublicNotes: 1}
 }
 
-// refuse is the answer of the API to a note that breaks a rule.
-func refuse(attribute, message string) error {
-	return errs.Bad("Note {:" + attribute + "=>[\"" + message + "\"]}")
-}
+// CodeInvalid is a note that breaks a rule; the field says which.
+const CodeInvalid errs.Code = "note_invalid"
+
+func refuse(attribute, message string) error { return errs.Broken(CodeInvalid, attribute, message) }
 
 // checkBody holds a text against the limits.
 func checkBody(body string) error {

@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
@@ -11,9 +10,10 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-func notTransferred(why string) error {
-	return errs.Plain(fmt.Sprintf("Failed to transfer project {:new_namespace=>[%q]}", why))
-}
+// CodeNotTransferred is a project that does not go where it was to go.
+const CodeNotTransferred errs.Code = "project_not_transferred"
+
+func notTransferred(why string) error { return errs.Broken(CodeNotTransferred, "new_namespace", why) }
 
 // Transfer puts a project into the group or personal namespace that target names, by
 // number or path. The actor owns the project and may create projects there.

@@ -14,6 +14,9 @@ import (
 	"tenon/internal/core/project"
 )
 
+// CodeNoRevision is a revision that does not exist, of which the contributors were asked for.
+const CodeNoRevision errs.Code = "revision_not_found"
+
 // Contributor is one address that commits were written under.
 type Contributor struct {
 	Name    string // of the newest of the commits
@@ -50,7 +53,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 	}
 	rev, err := resolve(ctx, r, p, f.Ref, "")
 	if errs.Is(err, errs.NotFound) {
-		return none, &errs.Error{Kind: errs.NotFound, Message: "404 Not Found", Bare: true}
+		return none, errs.Coded(errs.NotFound, CodeNoRevision, "")
 	}
 	if err != nil {
 		return none, err

@@ -165,6 +165,10 @@ func (x *exchange) known(err error, e *errs.Error) {
 		x.begin(http.StatusNotModified)
 		return
 	}
+	if w, ok := wordings[e.Code]; ok {
+		x.object(w.status, "message", quoted(w.say(e)))
+		return
+	}
 	f, ok := frames[e.Kind]
 	if !ok {
 		x.internal(err)

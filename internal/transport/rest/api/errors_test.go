@@ -10,6 +10,13 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/ratelimit"
+	"tenon/internal/core/account"
+	"tenon/internal/core/award"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -32,23 +39,37 @@ var failures = map[string]error{
 	"not-allowed-why": errs.New(errs.NotAllowed, "405 why"),
 	"not-acceptable":  errs.New(errs.NotAcceptable, ""),
 	"conflict":        errs.New(errs.Conflict, ""),
-	"conflict-lock":   errs.New(errs.Conflict, "409 Conflict: Resource lock"),
-	"conflict-list":   errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: !1"),
-	"precondition":    errs.New(errs.PreconditionFailed, ""),
-	"too-large":       errs.New(errs.TooLarge, ""),
-	"unprocessable":   errs.New(errs.Unprocessable, ""),
-	"many":            errs.New(errs.TooMany, ""),
-	"many-waiting":    fmt.Errorf("limit: %w", &errs.Error{Kind: errs.TooMany, Message: "Slow down.", Err: waiting}),
-	"not-modified":    errs.New(errs.NotModified, ""),
-	"unavailable":     errs.New(errs.Unavailable, ""),
-	"wrapped":         fmt.Errorf("find: %w", errs.Missing("Note")),
-	"hidden":          &errs.Error{Kind: errs.Internal, Message: "secret detail"},
-	"param":           api.BadParam("assignee_username allows one value, but found 2: a, b"),
-	"offset":          api.Page{Number: 2502, PerPage: 20}.CheckOffset("Project"),
-	"moved":           &api.Moved{ID: 42},
-	"answer":          fmt.Errorf("fork: %w", &api.Answer{Status: 403, Body: map[string][]string{"error": {"a"}}}),
-	"answer-broken":   &api.Answer{Status: 403, Body: func() {}},
-	"cancelled":       fmt.Errorf("load: %w", context.Canceled),
+	"conflict-lock":   errs.Coded(errs.Conflict, mergerequest.CodeLocked, ""),
+	"conflict-busy":   errs.Coded(errs.Conflict, mergerequest.CodeBusy, "a rebase is under way"),
+	"no-merge":        errs.Coded(errs.NotAllowed, mergerequest.CodeNotMergeable, "it is closed"),
+	"no-token":        errs.Coded(errs.NotFound, account.CodeNoToken, ""),
+	"no-revision":     errs.Coded(errs.NotFound, repo.CodeNoRevision, ""),
+	"no-invitation":   errs.Coded(errs.NotFound, namespace.CodeNotInvitable, ""),
+	"taken":           errs.Coded(errs.Conflict, account.CodeTaken, "Email has already been taken"),
+	"group": &errs.Error{Kind: errs.Invalid, Code: namespace.CodeNotSaved, Fields: []errs.Field{
+		{Name: "path", Messages: []string{`is "taken"`, "is bad"}}, {Name: "name", Messages: []string{"can't be blank"}},
+	}},
+	"transfer":      errs.Broken(project.CodeNotTransferred, "new_namespace", "is the same"),
+	"note":          fmt.Errorf("create note: %w", errs.Broken(note.CodeInvalid, "note", "can't be blank")),
+	"award":         errs.Broken(award.CodeInvalid, "name", "is not a valid emoji name"),
+	"award-twice":   &errs.Error{Kind: errs.Conflict, Code: award.CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}},
+	"code-unworded": errs.Coded(errs.Conflict, "another", "Label already exists"),
+	"conflict-list": errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: !1"),
+	"precondition":  errs.New(errs.PreconditionFailed, ""),
+	"too-large":     errs.New(errs.TooLarge, ""),
+	"unprocessable": errs.New(errs.Unprocessable, ""),
+	"many":          errs.New(errs.TooMany, ""),
+	"many-waiting":  fmt.Errorf("limit: %w", &errs.Error{Kind: errs.TooMany, Message: "Slow down.", Err: waiting}),
+	"not-modified":  errs.New(errs.NotModified, ""),
+	"unavailable":   errs.New(errs.Unavailable, ""),
+	"wrapped":       fmt.Errorf("find: %w", errs.Missing("Note")),
+	"hidden":        &errs.Error{Kind: errs.Internal, Message: "secret detail"},
+	"param":         api.BadParam("assignee_username allows one value, but found 2: a, b"),
+	"offset":        api.Page{Number: 2502, PerPage: 20}.CheckOffset("Project"),
+	"moved":         &api.Moved{ID: 42},
+	"answer":        fmt.Errorf("fork: %w", &api.Answer{Status: 403, Body: map[string][]string{"error": {"a"}}}),
+	"answer-broken": &api.Answer{Status: 403, Body: func() {}},
+	"cancelled":     fmt.Errorf("load: %w", context.Canceled),
 }
 
 func TestKit_errors(t *testing.T) {
@@ -75,6 +96,18 @@ func TestKit_errors(t *testing.T) {
 		{"not-acceptable", 406, `{"message":"406 Not Acceptable"}`},
 		{"conflict", 409, `{"message":"409 Conflict"}`},
 		{"conflict-lock", 409, `{"message":"409 Conflict: Resource lock"}`},
+		{"conflict-busy", 409, `{"message":"409 Conflict - a rebase is under way"}`},
+		{"no-merge", 405, `{"message":"405 Method Not Allowed - it is closed"}`},
+		{"no-token", 404, `{"message":"404 Not Found"}`},
+		{"no-revision", 404, `{"message":"404 Not Found"}`},
+		{"no-invitation", 404, `{"message":"Not Found"}`},
+		{"taken", 404, `{"message":"Email has already been taken"}`},
+		{"group", 400, `{"message":"Failed to save group {:path=>[\"is \\\"taken\\\"\", \"is bad\"], :name=>[\"can't be blank\"]}"}`},
+		{"transfer", 400, `{"message":"Failed to transfer project {:new_namespace=>[\"is the same\"]}"}`},
+		{"note", 400, `{"message":"400 Bad request - Note {:note=>[\"can't be blank\"]}"}`},
+		{"award", 404, `{"message":"404 Award Emoji Name is not a valid emoji name Not Found"}`},
+		{"award-twice", 404, `{"message":"404 Award Emoji Name has already been taken Not Found"}`},
+		{"code-unworded", 409, `{"message":"Label already exists"}`},
 		{"conflict-list", 409, `{"message":["Another open merge request already exists for this source branch: !1"]}`},
 		{"precondition", 412, `{"message":"412 Precondition Failed"}`},
 		{"too-large", 413, `{"message":"413 Request Entity Too Large"}`},

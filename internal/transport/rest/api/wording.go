@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/award"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// wording is how the contract answers to an error with a code.
+type wording struct {
+	status int
+	say    func(e *errs.Error) string
+}
+
+// wordings is the table from codes to statuses and messages; the codes that it does not have look
+// like the others of their kind.
+var wordings = map[errs.Code]wording{
+	account.CodeNoToken:        {http.StatusNotFound, plainly("404 Not Found")},
+	account.CodeTaken:          {http.StatusNotFound, after("")},
+	award.CodeInvalid:          {http.StatusNotFound, noAward},
+	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - ")},
+	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock")},
+	namespace.CodeNotInvitable: {http.StatusNotFound, plainly("Not Found")},
+	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group ")},
+	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note ")},
+	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project ")},
+	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found")},
+
+	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - ")},
+}
+
+// plainly gives a message that is always the same.
+func plainly(text string) func(e *errs.Error) string {
+	return func(*errs.Error) string { return text }
+}
+
+// after puts words before the message of the error.
+func after(words string) func(e *errs.Error) string {
+	return func(e *errs.Error) string { return words + e.Message }
+}
+
+// hash puts words before the fields, written as the contract has them in messages:
+// {:path=>["has already been taken"]}.
+func hash(words string) func(e *errs.Error) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	return func(e *errs.Error) string {
+		fields := make([]string, len(e.Fields))
+		for i, f := range e.Fields {
+			messages := make([]string, len(f.Messages))
+			for j, m := range f.Messages {
+				messages[j] = `"` + escape.Replace(m) + `"`
+			}
+			fields[i] = ":" + f.Name + "=>[" + strings.Join(messages, ", ") + "]"
+		}
+		return words + "{" + strings.Join(fields, ", ") + "}"
+	}
+}
+
+// noAward is the answer to an award emoji that breaks a rule: the contract says that it was not
+// found.
+func noAward(e *errs.Error) string {
+	return "404 Award Emoji Name " + strings.TrimPrefix(e.Error(), "name ") + " Not Found"
+}
