@@ -95,7 +95,7 @@ func TestService_FindToken(t *testing.T) {
 		_, err = h.FindToken(t.Context(), asVan, 999)
 		wantErr(t, err, errs.Unauthorized, "unauthorized")
 		_, err = h.FindToken(t.Context(), h.root, 999)
-		wantErr(t, err, errs.NotFound, "404 Not Found")
+		wantErr(t, err, errs.NotFound, "not found")
 
 		err = h.RevokeToken(t.Context(), asVan, tok.ID)
 		wantErr(t, err, errs.BadRequest, "bad request")

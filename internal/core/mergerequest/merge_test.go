@@ -40,7 +40,7 @@ func TestService_Merge(t *testing.T) {
 		check(t, err)
 		equal(t, "leases", leases, 0)
 		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
-		wantError(t, err, errs.NotAllowed, "405 Method Not Allowed - the merge request is not open")
+		wantError(t, err, errs.NotAllowed, "the merge request is not open")
 	})
 }
 

@@ -58,42 +58,42 @@ func TestService_Create_refused(t *testing.T) {
 			{"hidden parent", bob, groupInput("new", closed, authz.Private), errs.NotFound, "Group not found"},
 			{
 				"path of a group", bob, groupInput("OPEN", nil, authz.Private), errs.Invalid,
-				`Failed to save group {:path=>["has already been taken"]}`,
+				`path has already been taken`,
 			},
 			{
 				"path of a user", bob, groupInput("ann", nil, authz.Private), errs.Invalid,
-				`Failed to save group {:path=>["has already been taken"]}`,
+				`path has already been taken`,
 			},
-			{"reserved", bob, groupInput("Admin", nil, authz.Private), errs.Invalid, `Failed to save group {:path=>["is a reserved name"]}`},
-			{"reserved inside", ann, groupInput("tree", open, authz.Private), errs.Invalid, `Failed to save group {:path=>["is a reserved name"]}`},
+			{"reserved", bob, groupInput("Admin", nil, authz.Private), errs.Invalid, `path is a reserved name`},
+			{"reserved inside", ann, groupInput("tree", open, authz.Private), errs.Invalid, `path is a reserved name`},
 			{
 				"bad path", bob,
 				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a b")}},
 				errs.Invalid,
-				`Failed to save group {:path=>["` + account.PathMessage + `"]}`,
+				`path ` + account.PathMessage + ``,
 			},
 			{
 				"short path", bob,
 				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("fine"), Path: ptr("a")}},
 				errs.Invalid,
-				`Failed to save group {:path=>["is too short (minimum is 2 characters)"]}`,
+				`path is too short (minimum is 2 characters)`,
 			},
 			{
 				"long", bob,
 				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: &long, Path: &long}},
 				errs.Invalid,
-				`Failed to save group {:path=>["is too long (maximum is 255 characters)"], :name=>["is too long (maximum is 255 characters)"]}`,
+				`path is too long (maximum is 255 characters), name is too long (maximum is 255 characters)`,
 			},
 			{
 				"bad name", bob,
 				namespace.GroupInput{GroupChanges: namespace.GroupChanges{Name: ptr("<b>"), Path: ptr("bold")}},
 				errs.Invalid,
-				`Failed to save group {:name=>["can contain only letters, digits, emoji, '_', '.', dash, space, parenthesis. ` +
-					`It must start with letter, digit, emoji or '_'."]}`,
+				`name can contain only letters, digits, emoji, '_', '.', dash, space, parenthesis. ` +
+					`It must start with letter, digit, emoji or '_'.`,
 			},
 			{
 				"more open than the parent", ann, groupInput("newer", closed, authz.Public), errs.Invalid,
-				`Failed to save group {:visibility_level=>["public is not allowed since the parent group has a private visibility."]}`,
+				`visibility_level public is not allowed since the parent group has a private visibility.`,
 			},
 		} {
 			_, err := f.Create(t.Context(), tt.as, tt.in)
@@ -111,7 +111,7 @@ func TestService_Create_depth(t *testing.T) {
 			g = f.group(ann, fmt.Sprintf("g%d", i+1), g, authz.Private)
 		}
 		_, err := f.Create(t.Context(), ann, groupInput("deeper", g, authz.Private))
-		wantError(t, err, errs.Invalid, `Failed to save group {:parent_id=>["has too deep level of nesting"]}`)
+		wantError(t, err, errs.Invalid, `parent_id has too deep level of nesting`)
 	})
 }
 
@@ -136,7 +136,7 @@ func TestService_Create_race(t *testing.T) {
 				won++
 				continue
 			}
-			wantError(t, err, errs.Invalid, `Failed to save group {:path=>["has already been taken"]}`)
+			wantError(t, err, errs.Invalid, `path has already been taken`)
 		}
 		if won != 1 {
 			t.Errorf("%d of %d parallel creations won, want 1", won, len(results))

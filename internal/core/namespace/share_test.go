@@ -27,14 +27,14 @@ func TestService_Share(t *testing.T) {
 		_, err := f.Share(ctx, eve, p, in)
 		wantError(t, err, errs.NotFound, "Project not found")
 		_, err = f.Share(ctx, ann, p, in)
-		wantError(t, err, errs.NotFound, "Not Found") // she does not belong to it
+		wantError(t, err, errs.NotFound, "not found") // she does not belong to it
 		f.add(bob, at(guests), ann, authz.Reporter)
 		f.add(ann, p, eve, authz.Maintainer)
 		f.add(bob, at(guests), eve, authz.Guest)
 		_, err = f.Share(ctx, eve, p, in)
-		wantError(t, err, errs.NotFound, "Not Found") // maintainers may not
+		wantError(t, err, errs.NotFound, "not found") // maintainers may not
 		_, err = f.Share(ctx, ann, p, namespace.ShareInput{GroupID: 99999, Level: authz.Guest})
-		wantError(t, err, errs.NotFound, "Not Found")
+		wantError(t, err, errs.NotFound, "not found")
 		_, err = f.Share(ctx, ann, p, namespace.ShareInput{GroupID: team.ID, Level: authz.Guest})
 		wantError(t, err, errs.Conflict, "Project cannot be shared with the group it is in or one of its ancestors.")
 		_, err = f.Share(ctx, ann, p, namespace.ShareInput{GroupID: guests.ID, Level: authz.Minimal})
@@ -100,7 +100,7 @@ func TestService_Share_groups(t *testing.T) {
 		_, err := f.Share(ctx, bob, at(top), in)
 		wantError(t, err, errs.NotFound, "Group not found")
 		_, err = f.Share(ctx, ann, at(top), namespace.ShareInput{GroupID: top.ID, Level: authz.Guest})
-		wantError(t, err, errs.NotFound, "Not Found")
+		wantError(t, err, errs.NotFound, "not found")
 		if _, err := f.Share(ctx, ann, at(top), in); err != nil {
 			t.Fatal(err)
 		}
@@ -161,9 +161,9 @@ func TestService_Share_groups(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = f.Share(ctx, ann, at(sub), in)
-		wantError(t, err, errs.NotFound, "Not Found")
+		wantError(t, err, errs.NotFound, "not found")
 		_, err = f.Share(ctx, ann, app, in)
-		wantError(t, err, errs.NotFound, "Not Found")
+		wantError(t, err, errs.NotFound, "not found")
 		sister := f.group(ann, "sister", top, authz.Private)
 		if _, err := f.Share(ctx, ann, at(sub), namespace.ShareInput{GroupID: sister.ID, Level: authz.Owner}); err != nil {
 			t.Errorf("inside the tree: %v", err)

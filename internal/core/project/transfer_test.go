@@ -25,7 +25,7 @@ func TestService_Transfer(t *testing.T) {
 		fails := func(target, why string) {
 			t.Helper()
 			_, err := f.Transfer(ctx, ann, "from/app", target)
-			wantError(t, err, errs.Invalid, `Failed to transfer project {:new_namespace=>["`+why+`"]}`)
+			wantError(t, err, errs.Invalid, "new_namespace "+why)
 		}
 		fails("from", "Project is already in this namespace.")
 		fails("bobs", "You don't have permission to transfer projects into that namespace.")
