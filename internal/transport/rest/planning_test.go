@@ -52,13 +52,16 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Now: w.Now})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	accounts := account.New(account.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
+		Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
+		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+	})
+	projects := project.New(project.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: accounts.Attributes, Namespaces: places, Settings: settings, Now: w.Now,
+	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: account.New(account.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
-			Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
-			URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
-		}),
-		Namespaces: places, Projects: w.Projects, Labels: labels, Issues: issues, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Issues: issues, Awards: awards,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
