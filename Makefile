@@ -45,11 +45,11 @@ setup: ## install what the tests and the linter need, where that is allowed
 test: ## every test; installs what is missing where it may, else says what it skips
 	@bash test/setup.sh
 ifeq ($(HAVE_CC),yes)
-	$(WITH) $(GO) test $(RACE) -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG)
+	$(WITH) $(GO) test $(RACE) -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | bash test/slowest.sh
 else
 	@if command -v gcc >/dev/null; then $(MAKE) --no-print-directory test HAVE_CC=yes; else \
 	  echo "race detector: skipped (no C compiler)"; \
-	  CGO_ENABLED=0 $(WITH) $(GO) test -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG); fi
+	  CGO_ENABLED=0 $(WITH) $(GO) test -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS) $(PKG) | bash test/slowest.sh; fi
 endif
 
 e2e: build ## the built binary driven by real clients
