@@ -96,7 +96,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			return err
 		}
 		if out.Any() {
-			if err := s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: u.Username, From: out.Before.State, To: Blocked, By: as}); err != nil {
+			if err := s.Bus.Publish(ctx, stateChanged(as, &out, s.Now())); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,10 @@
 package account
 
-import "tenon/internal/core/authz"
+import (
+	"time"
+
+	"tenon/internal/core/authz"
+)
 
 // UserCreated is published when an account was made. By is System for the first one.
 type UserCreated struct {
@@ -20,6 +24,10 @@ type UserUpdated struct {
 	Was      string // the username before
 	By       authz.Actor
 
+	User   User // as it is now; handlers do not change what it points to
+	Before User
+	At     time.Time
+
 	Promoted, Demoted bool // to administrator, from there
 	NewPassword       bool
 }
@@ -29,7 +37,10 @@ type UserStateChanged struct {
 	UserID   authz.UserID
 	Username string
 	From, To State
+	User     User // as it is now; handlers do not change what it points to
+	Before   User
 	By       authz.Actor
+	At       time.Time
 }
 
 // AccessLocked is published when there were too many wrong passwords for an account.

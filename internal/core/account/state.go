@@ -186,7 +186,7 @@ func (s *Service) become(ctx context.Context, as authz.Actor, u *User, to State,
 		if moved = out.Any(); err != nil || !moved {
 			return err
 		}
-		return s.Bus.Publish(ctx, UserStateChanged{UserID: u.ID, Username: out.After.Username, From: out.Before.State, To: to, By: as})
+		return s.Bus.Publish(ctx, stateChanged(as, &out, s.Now()))
 	})
 	if err != nil {
 		return false, errs.Wrap(err, "change state of user")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -116,6 +117,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 			return s.Bus.Publish(ctx, UserUpdated{
 				UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
 				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, By: as,
+				User: row.User, Before: was.User, At: s.Now(),
 			})
 		})
 	})
@@ -282,4 +284,12 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 	}
 	_, err := db.Insert(ctx, s.DB, "emails", row)
 	return err
+}
+
+// stateChanged is what the event of a change of state says.
+func stateChanged(as authz.Actor, c *db.Change[userRow], at time.Time) UserStateChanged {
+	return UserStateChanged{
+		UserID: c.After.ID, Username: c.After.Username, From: c.Before.State, To: c.After.State,
+		User: c.After.User, Before: c.Before.User, By: as, At: at,
+	}
 }
