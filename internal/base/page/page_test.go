@@ -405,3 +405,30 @@ func FuzzOrder_Values(f *testing.F) {
 		}
 	})
 }
+
+// Cursors come from clients: a position that no list has is refused, on all platforms.
+func TestSnapshot_positions(t *testing.T) {
+	t.Parallel()
+	all := []string{"a", "b", "c"}
+	for _, tt := range []struct {
+		position, direction string
+		want                string
+		err                 error
+	}{
+		{"0", "n", "[b c]", nil},
+		{"7", "n", "[]", nil},
+		{"2147483646", "n", "[]", nil},
+		{"2", "p", "[a b]", nil},
+		{"0", "p", "", page.ErrCursor},
+		{"-1", "n", "", page.ErrCursor},
+		{"2147483647", "n", "", page.ErrCursor},
+		{"9223372036854775807", "n", "", page.ErrCursor},
+		{"9223372036854775807", "p", "", page.ErrCursor},
+	} {
+		cursor := base64.URLEncoding.EncodeToString([]byte(`{"of":"x","id":"` + tt.position + `","_kd":"` + tt.direction + `"}`))
+		p, err := page.Snapshot(all, "x", page.Range{Limit: 2, Keyset: true, Cursor: cursor})
+		if got := fmt.Sprint(p.Items); !errors.Is(err, tt.err) || err == nil && got != tt.want {
+			t.Errorf("position %s, %s: got %s, %v, want %s, %v", tt.position, tt.direction, got, err, tt.want, tt.err)
+		}
+	}
+}

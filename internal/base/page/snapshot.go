@@ -1,5 +1,7 @@
 package page
 
+import "math"
+
 // A snapshot is a list that never changes, such as the commits that one commit reaches. A
 // cursor names the snapshot and a position in it, so that a walk goes on in the same list
 // when a newer one has taken its place.
@@ -33,7 +35,7 @@ func (r Range) Place() (Place, error) {
 	p.Of, p.back = edge[0].(string), back
 	position := int(edge[1].(int64))
 	switch {
-	case p.Of == "" || position < 0 || back && position == 0:
+	case p.Of == "" || position < 0 || position >= math.MaxInt32 || back && position == 0:
 		return p, ErrCursor
 	case !back:
 		p.Offset = position + 1
