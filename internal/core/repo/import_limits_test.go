@@ -154,7 +154,7 @@ func said(p *project.Project) string {
 	return fmt.Sprintf("%q", *p.ImportError)
 }
 
-// Whoever deletes a project ends its import, with the processes of it.
+// The deletion of a project ends its import, with the processes of it.
 func TestService_CancelImport(t *testing.T) {
 	t.Parallel()
 	origin := elsewhere(t, nil)
@@ -165,6 +165,9 @@ func TestService_CancelImport(t *testing.T) {
 			drip(w, r)
 		})
 		repos, run := w.importFrom(t.Context(), repo.ImportLimits{}, server.URL)
+		repos.Subscribe(w.Bus)
+		deleted := project.Deleted{Fact: project.Fact{Project: project.Project{ID: w.id}}}
+		restored := project.Marked{Fact: deleted.Fact, Restored: true}
 		ended := make(chan error, 1)
 		go func() { ended <- run() }()
 		<-asked
@@ -175,13 +178,14 @@ func TestService_CancelImport(t *testing.T) {
 			t.Errorf("second run: %v", err)
 		}
 		undone := w.DB.InTx(t.Context(), func(ctx context.Context) error {
-			check(t, repos.CancelImport(ctx, w.id))
+			check(t, w.Bus.Publish(ctx, deleted))
 			return context.Canceled
 		})
+		check(t, w.Bus.Publish(t.Context(), restored))
 		if undone == nil || len(ended) != 0 {
-			t.Error("a deletion that was undone ended the import")
+			t.Errorf("a deletion that was undone ended the import: got %v, %d ends, want an error and no end", undone, len(ended))
 		}
-		check(t, repos.CancelImport(t.Context(), w.id))
+		check(t, w.Bus.Publish(t.Context(), deleted))
 		if err := <-ended; err != nil {
 			t.Errorf("got %v, want an end without another attempt", err)
 		}
