@@ -73,6 +73,9 @@ func (a *App) alone(ctx context.Context) error {
 	if a.config.ExternalURL != nil {
 		a.baseURL = a.config.ExternalURL.String()
 	}
+	if err := a.inhabited(ctx); err != nil {
+		return err
+	}
 	if err := a.claim(ctx); err != nil {
 		return err
 	}

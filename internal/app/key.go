@@ -57,6 +57,9 @@ type ReplacedKey struct {
 func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *ReplacedKey, err error) {
 	a := &App{config: c, log: log}
 	defer func() { err = a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx)))) }()
+	if err := a.inhabited(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.claim(ctx); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestKey_new(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	c := &config.Config{Data: data, Database: "sqlite:" + filepath.Join(data, "tenon.db"), ExternalURL: &url.URL{}}
-	if _, err := ReplaceKey(t.Context(), c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "the first start makes a key") {
-		t.Errorf("an instance without users: got %v, want a refusal", err)
+	if _, err := ReplaceKey(t.Context(), c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no instance of Tenon") {
+		t.Errorf("a folder without an instance: got %v, want a refusal", err)
 	}
 }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/secret"
 )
 
 // lockPatience is how long a start waits for the server before to be gone altogether: a
@@ -25,6 +30,37 @@ func (a *App) claim(ctx context.Context) error {
 	}
 	a.closing(func(context.Context) error { return unlock() })
 	return nil
+}
+
+// inhabited refuses a data folder without an instance, and changes nothing there: commands
+// for administrators make none.
+func (a *App) inhabited(ctx context.Context) error {
+	marks := []string{filepath.Join(a.config.Data, secret.KeyFile)}
+	sqlite, own := strings.CutPrefix(a.config.Database, "sqlite:")
+	if own {
+		marks = append(marks, sqlite)
+	}
+	for _, path := range marks {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil // what is wrong with it is said where it is opened
+		}
+	}
+	if !own { // the folder may be all that was lost
+		d, err := db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log})
+		if err != nil {
+			return fmt.Errorf("open database: %w", err)
+		}
+		users, err := countUsers(ctx, d)
+		if err = errors.Join(err, d.Close()); err != nil || users > 0 {
+			return err
+		}
+	}
+	folder, err := filepath.Abs(a.config.Data)
+	if err != nil {
+		folder = a.config.Data
+	}
+	return fmt.Errorf("there is no instance of Tenon in %s: its key %s is not there (name the folder with --data; "+
+		"\"tenon serve\" makes an instance; restore the key of an existing one from a backup)", folder, secret.KeyFile)
 }
 
 // lock takes the data folder for this server alone: a second one would settle the pushes
