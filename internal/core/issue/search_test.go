@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 )
@@ -156,4 +157,24 @@ func (f *fixture) crowd(template issue.ID, n int) {
 		FROM issues CROSS JOIN n WHERE id = ?`, strings.Join(columns, ", ")), n, template)
 	f.set("INSERT INTO issue_assignees (issue_id, user_id) SELECT id, ? FROM issues WHERE id % 100 = 7", f.guest.UserID)
 	f.set("INSERT INTO label_links (target_type, target_id, label_id) SELECT 'Issue', i.id, l.id FROM issues i CROSS JOIN labels l WHERE i.id % 50 = 7")
+}
+
+// Issues keep the labels of a group that their project was transferred out of, and are
+// found by them in each list.
+func TestService_List_formerGroup(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.owner, f.id)
+		i := f.create(f.owner, issue.Input{Title: "service"})
+		l := f.Insert("labels", coretest.Row{"namespace_id": f.Group("former", authz.Public, 0), "title": "bug", "color": "#ff0000"})
+		f.set("INSERT INTO label_links (label_id, target_type, target_id) VALUES (?, 'Issue', ?)", l, i.ID)
+		group := authz.Subject{Thing: "Group", Namespace: p.ParentID, Visibility: authz.Public}
+		for name, in := range map[string]issue.Place{"project": {Project: p}, "group": {Group: group}, "all": {}} {
+			got, err := f.issues.List(ctx, f.owner, in, issue.Filter{Labels: []string{"bug"}, Range: page.Range{Limit: 10}})
+			if err != nil || len(got.Items) != 1 || got.Items[0].ID != i.ID {
+				t.Errorf("%s: got %+v, %v, want issue %d", name, got.Items, err, i.ID)
+			}
+		}
+	})
 }

@@ -15,12 +15,14 @@ func labelled(what string, kind noteable.Kind, id string) (string, []any) {
 }
 
 // Labelled selects the ids of the things of a kind that have a label of the title, each
-// once: a label of the namespace or of one above it, or of any place where it is 0.
+// once: a label of the project in or of any group, or of any place where it is 0. Groups
+// that the project does not stand in count because things keep their labels when a project
+// or a group above it is transferred.
 func Labelled(kind noteable.Kind, title string, in authz.NamespaceID) (query string, args []any) {
 	var w db.Where
 	w.And("l.title = ? AND ll.label_id = l.id AND ll.target_type = ?", title, kind)
 	if in != 0 {
-		w.And("l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", in)
+		w.And("(l.namespace_id = ? OR l.namespace_id IN (SELECT g.namespace_id FROM groups g))", in)
 	}
 	return "SELECT DISTINCT ll.target_id AS id FROM labels l CROSS JOIN label_links ll" + w.SQL(), w.Args()
 }
