@@ -14,7 +14,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// mergeRequestEntity is a merge request as lists show it,.
+// mergeRequestEntity is a merge request as lists show it.
 type mergeRequestEntity struct {
 	ID                    mergerequest.ID          `json:"id"`
 	IID                   mergerequest.IID         `json:"iid"`
