@@ -48,7 +48,7 @@ func ask[R any](ctx context.Context, f *flags, command string, args any, show fu
 		}
 	}}
 	if err := app.Administer(ctx, config, logging.New(os.Stderr, config.Log.Format, level), build(), order); err != nil {
-		return nil, err //nolint:wrapcheck // it says what is wrong
+		return nil, err
 	}
 	return result, printed(f, result, show)
 }
@@ -60,10 +60,10 @@ func printed[R any](f *flags, result *R, show func(w io.Writer, r *R) error) err
 	}
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	_, err = fmt.Println(string(text))
-	return err //nolint:wrapcheck // nothing to add
+	return err
 }
 
 // passwordFlag is how a password is given: never on the command line, where others see it.
@@ -93,10 +93,10 @@ func printUser(w io.Writer, u *app.AdminUser) error {
 		role = ", administrator"
 	}
 	if _, err := fmt.Fprintf(w, "%s: id %d, %s%s\n", u.Username, u.ID, state(u), role); err != nil || u.Password == "" {
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	_, err := fmt.Fprintln(w, "password: "+u.Password)
-	return err //nolint:wrapcheck // nothing to add
+	return err
 }
 
 // state says whether a user may sign on.
@@ -190,7 +190,7 @@ func printUsers(w io.Writer, list *[]app.AdminUser) error {
 		}
 		_, _ = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, u.Username, state(&u), role, u.Email, u.Name)
 	}
-	return t.Flush() //nolint:wrapcheck // nothing to add
+	return t.Flush()
 }
 
 func (f *flags) tokenCreate() *cobra.Command {
@@ -198,7 +198,7 @@ func (f *flags) tokenCreate() *cobra.Command {
 	c := &cobra.Command{Use: "create", Short: "Make a personal access token and print it", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		_, err := ask(c.Context(), f, app.AdminTokenCreate, in, func(w io.Writer, made *app.MadeToken) error {
 			_, err := fmt.Fprintln(w, made.Token)
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		})
 		return err
 	}}
@@ -248,7 +248,7 @@ func check(ctx context.Context, f *flags, command string, in app.CheckInput) err
 			return nil
 		}
 		_, err := fmt.Fprintf(w, "no problems found (%d repositories)\n", found.Looked)
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	})
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (f *flags) keyReplace() *cobra.Command {
 			}
 			replaced, err := app.ReplaceKey(c.Context(), config, logging.New(os.Stderr, config.Log.Format, max(config.Log.Level, slog.LevelWarn)))
 			if err != nil {
-				return err //nolint:wrapcheck // it says what is wrong
+				return err
 			}
 			return printed(f, replaced, printReplaced)
 		},
@@ -290,5 +290,5 @@ func printReplaced(w io.Writer, r *app.ReplacedKey) error {
 		lines = append(lines, "the old key file is now "+r.Kept)
 	}
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
-	return err //nolint:wrapcheck // nothing to add
+	return err
 }

@@ -102,7 +102,7 @@ func (f *flags) load() (*config.Config, error) {
 			given[name] = *value
 		}
 	}
-	return config.Load(config.Sources{File: f.config, Environ: os.Environ(), Flags: given}) //nolint:wrapcheck // it lists the problems itself
+	return config.Load(config.Sources{File: f.config, Environ: os.Environ(), Flags: given})
 }
 
 // with builds the server, hands it to fn and takes it down again.
@@ -114,7 +114,7 @@ func (f *flags) with(ctx context.Context, fn func(a *app.App) error) (err error)
 	log := logging.New(os.Stderr, c.Log.Format, c.Log.Level)
 	a, err := app.New(ctx, c, log, build())
 	if err != nil {
-		return err //nolint:wrapcheck // it says what was tried
+		return err
 	}
 	defer func() { err = errors.Join(err, a.Close(context.WithoutCancel(ctx))) }()
 	return fn(a)

@@ -59,7 +59,7 @@ func showVersion() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		b := build()
 		_, err := fmt.Fprintf(os.Stdout, "tenon %s (%s)\n", b.Version, b.Revision)
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}}
 }
 
@@ -67,6 +67,6 @@ func showVersion() *cobra.Command {
 func openAPI() *cobra.Command {
 	return &cobra.Command{Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		_, err := os.Stdout.Write(app.OpenAPI())
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}}
 }

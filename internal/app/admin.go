@@ -37,7 +37,7 @@ const (
 func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build Build, o Order) (err error) {
 	err = admin.Call(ctx, filepath.Join(c.Data, "run"), o.Command, o.Args, o.Result, o.Tell)
 	if !errors.Is(err, admin.ErrNotRunning) {
-		return err //nolint:wrapcheck // it says what is wrong
+		return err
 	}
 	a := &App{config: c, build: build, log: log, now: time.Now}
 	defer func() { err = a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx)))) }()
@@ -56,7 +56,7 @@ func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build B
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
 	}
-	return json.Unmarshal(text, o.Result) //nolint:wrapcheck // our own encoding
+	return json.Unmarshal(text, o.Result)
 }
 
 // Order is a command with what it needs and where its result goes.
@@ -90,7 +90,7 @@ func (a *App) alone(ctx context.Context) error {
 		return err
 	}
 	if err := a.core.Settings.Load(ctx); err != nil {
-		return err //nolint:wrapcheck // it says what it loads
+		return err
 	}
 	return a.firstStart(ctx)
 }

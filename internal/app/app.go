@@ -92,7 +92,7 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	if err := a.core.Settings.Load(ctx); err != nil {
-		return err //nolint:wrapcheck // it says what it loads
+		return err
 	}
 	if err := a.firstStart(ctx); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (a *App) listenOn(ctx context.Context, address string) (net.Listener, error
 	}
 	a.closing(func(context.Context) error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-			return err //nolint:wrapcheck // Close adds what was closed
+			return err
 		}
 		return nil
 	})
@@ -151,7 +151,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	// Migrations are made again where a crash loses them.
 	if err := a.db.Loosely(ctx, func() error { return a.migrate(ctx) }); err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	if a.git, err = gitcmd.New(ctx, gitcmd.Config{Root: root, Logger: a.log}); err != nil {
 		return fmt.Errorf("start git: %w", err)
@@ -165,7 +165,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.closing(func(context.Context) error { return a.archives.Close() })
 	if a.objects, err = blob.Open(filepath.Join(a.config.Data, "objects")); err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	if a.packs, err = spool.New(spool.Config{
 		Dir: filepath.Join(a.config.Data, "cache", "packs"), Bytes: int64(a.config.Git.PackCache) << 20,
@@ -196,7 +196,7 @@ func (a *App) migrate(ctx context.Context) error {
 	if err := a.db.Migrate(ctx, migrations.FS); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
-	return a.db.IndexTrigrams(ctx, core.Texts()) //nolint:wrapcheck // it says what failed
+	return a.db.IndexTrigrams(ctx, core.Texts())
 }
 
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
@@ -204,11 +204,11 @@ func (a *App) migrate(ctx context.Context) error {
 func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.log)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	defer func() { err = errors.Join(err, commands.Close()) }()
 	if err := a.objects.Sweep(); err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	if err := a.reconcile(ctx, time.Time{}); err != nil {
 		return err

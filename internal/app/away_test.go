@@ -143,7 +143,7 @@ func banner(t *testing.T, address string) string {
 	}
 	said := ""
 	client, err := ssh.Dial("tcp", address, &ssh.ClientConfig{
-		User: "git", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), //nolint:gosec // as above
+		User: "git", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
 		BannerCallback: func(message string) error { said += message; return nil },
 	})
 	if err == nil {

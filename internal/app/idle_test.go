@@ -6,7 +6,7 @@ import (
 )
 
 // It is not parallel: the pace of garbage collection belongs to the whole process.
-func TestIdleness_rest(t *testing.T) { //nolint:paralleltest // see above
+func TestIdleness_rest(t *testing.T) {
 	at := func() int {
 		now := debug.SetGCPercent(400)
 		debug.SetGCPercent(now)

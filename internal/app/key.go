@@ -40,9 +40,9 @@ func (a *App) loadKey(ctx context.Context) error {
 // countUsers works on a schema of any age.
 func countUsers(ctx context.Context, d *db.DB) (int, error) {
 	if there, err := d.HasTable(ctx, "users"); err != nil || !there {
-		return 0, err //nolint:wrapcheck // it says what failed
+		return 0, err
 	}
-	return db.Get[int](ctx, d, "SELECT count(*) FROM users") //nolint:wrapcheck // as above
+	return db.Get[int](ctx, d, "SELECT count(*) FROM users")
 }
 
 // ReplacedKey says what became of a key and of what it had encrypted or signed.
@@ -76,12 +76,12 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 	}
 	jobs, err := a.db.HasTable(ctx, "river_job")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	if jobs {
 		waiting, err := job.Waiting[project.Import](ctx, a.db)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // as above
+			return nil, err
 		}
 		for _, w := range waiting {
 			if w.Sealed != "" {
@@ -90,5 +90,5 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 		}
 	}
 	out.Kept, err = secret.Replace(c.Data)
-	return out, err //nolint:wrapcheck // as above
+	return out, err
 }

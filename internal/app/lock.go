@@ -67,7 +67,7 @@ func (a *App) inhabited(ctx context.Context) error {
 // and merges that this one has in flight. The kernel lets go of it however we end.
 func (a *App) lock(ctx context.Context, patience time.Duration) (unlock func() error, err error) {
 	path := filepath.Join(a.config.Data, "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a file of our own data folder
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 //go:generate go test -count=1 -run ^(TestMatrix|TestDocs|TestReactions)$ . -update
 
 // update is set by "make gen".
-var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // flags are
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // column is one caller of the matrix.
 type column struct {
@@ -297,7 +297,7 @@ func breaches(r row, got map[string]int) []string {
 func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil { //nolint:gosec // it is committed
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

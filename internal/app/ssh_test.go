@@ -71,7 +71,7 @@ func newSSHOn(t *testing.T, database string) (*App, *ssh.Client) {
 		t.Fatal(err)
 	}
 	client, err := ssh.Dial("tcp", a.SSHAddress(), &ssh.ClientConfig{
-		User: "git", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), //nolint:gosec // whose key it is does not matter here
+		User: "git", Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
 	})
 	if err != nil {
 		t.Fatal(err)

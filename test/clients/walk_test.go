@@ -100,11 +100,11 @@ type walk struct {
 func (w *walk) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // handed on as it is
+		return nil, err
 	}
 	defer res.Body.Close()
 	if w.body, err = io.ReadAll(res.Body); err != nil {
-		return nil, err //nolint:wrapcheck // handed on as it is
+		return nil, err
 	}
 	w.path, w.status = req.URL.Path, res.StatusCode
 	res.Body = io.NopCloser(bytes.NewReader(w.body))

@@ -64,12 +64,12 @@ func TestScripts(t *testing.T) {
 				}
 				args = []string{"--ssh", "127.0.0.1:0"}
 			}
-			s := &story{server: servertest.Start(e.T().(testing.TB), "", args...)} //nolint:forcetypeassert // testscript runs on *testing.T
+			s := &story{server: servertest.Start(e.T().(testing.TB), "", args...)}
 			e.Values[storyKey{}] = s
 			e.Setenv("URL", s.server.URL)
 			e.Setenv("HOST", strings.TrimPrefix(s.server.URL, "http://"))
 			e.Setenv("DATA", s.server.Data)
-			e.Setenv("TENON", servertest.Binary(e.T().(testing.TB))) //nolint:forcetypeassert // as above
+			e.Setenv("TENON", servertest.Binary(e.T().(testing.TB)))
 			e.Setenv("TENON_DATA", s.server.Data)
 			e.Setenv("root", servertest.RootToken)
 			e.Setenv("HOME", e.WorkDir)

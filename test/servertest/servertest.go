@@ -188,7 +188,7 @@ type lockedBuffer struct {
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.buf.Write(p) //nolint:wrapcheck // never fails
+	return b.buf.Write(p)
 }
 
 // String gives all that was written.

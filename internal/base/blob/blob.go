@@ -156,7 +156,7 @@ func copyUpTo(ctx context.Context, to io.Writer, from io.Reader, limit int64) (i
 
 // cancellable ends reading with its context.
 type cancellable struct {
-	ctx  context.Context //nolint:containedctx // a reader has no other way to know of it
+	ctx  context.Context
 	from io.Reader
 }
 

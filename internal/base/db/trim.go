@@ -28,7 +28,7 @@ func (d *DB) Trim(ctx context.Context) error {
 
 func shrink(ctx context.Context, conn *sql.Conn) error {
 	if err := conn.Raw(func(c any) error {
-		c.(*cachingConn).forget() //nolint:forcetypeassert // the pool makes no others
+		c.(*cachingConn).forget()
 		return nil
 	}); err != nil {
 		return err

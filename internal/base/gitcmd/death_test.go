@@ -27,10 +27,10 @@ func TestGit_endsWithServer(t *testing.T) {
 	}
 	root := t.TempDir()
 	script := "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho $$ >> " + root + "/pids\nexec sleep 600\n"
-	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	server := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGit_endsWithServer$") //nolint:gosec // of this test
+	server := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGit_endsWithServer$")
 	server.Env = append(os.Environ(), helperRoot+"="+root)
 	out, err := server.StdoutPipe()
 	if err == nil {

@@ -73,7 +73,7 @@ func (r *Repo) Health(ctx context.Context, now time.Time) (Health, error) {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil //nolint:nilerr // it went away meanwhile
+			return nil
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil {

@@ -111,7 +111,7 @@ func field(in *bufio.Reader) (string, error) {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		return "", fmt.Errorf("git diff-tree: a name of more than %d bytes: %w", maxFileLine, ErrTooLarge)
 	}
-	return string(bytes.TrimSuffix(b, []byte{0})), err //nolint:wrapcheck // io.EOF is looked for
+	return string(bytes.TrimSuffix(b, []byte{0})), err
 }
 
 func parseCommitFile(word string) (CommitFile, error) {

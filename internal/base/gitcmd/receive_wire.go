@@ -47,7 +47,7 @@ func (r *Repo) advertise(ctx context.Context, p Receive) error {
 	}
 	out.WriteString("0000")
 	_, err = p.Stdout.Write(out.Bytes())
-	return err //nolint:wrapcheck // the client has gone
+	return err
 }
 
 // pushRequest is what a client says before its pack.
@@ -187,7 +187,7 @@ func peek(ctx context.Context, in *bufio.Reader, n int) (head []byte, err error)
 	err = interruptible(ctx, func() error {
 		var err error
 		head, err = in.Peek(n)
-		return err //nolint:wrapcheck // io.EOF is looked for
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func rivers() int {
 // At rest the queue has no timer but its own, which is set for the next job or the next
 // minute, and runs no statement. What enqueues a job ends the rest. The test is not
 // parallel: it counts the goroutines of the process.
-func TestQueue_rest(t *testing.T) { //nolint:paralleltest // see above
+func TestQueue_rest(t *testing.T) {
 	rest := func(t *testing.T, d *db.DB) {
 		t.Helper()
 		var r job.Registry
@@ -80,8 +80,8 @@ func TestQueue_rest(t *testing.T) { //nolint:paralleltest // see above
 			t.Errorf("%d jobs wait at rest, want 0", left)
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { rest(t, dbtest.Open(t, false)) })    //nolint:paralleltest // see above
-	t.Run("postgres", func(t *testing.T) { rest(t, dbtest.OpenPostgres(t)) }) //nolint:paralleltest // see above
+	t.Run("sqlite", func(t *testing.T) { rest(t, dbtest.Open(t, false)) })
+	t.Run("postgres", func(t *testing.T) { rest(t, dbtest.OpenPostgres(t)) })
 }
 
 // A job that is still running when the client ends keeps no other one waiting.

@@ -194,7 +194,7 @@ func (e *executor) LeaderAttemptElect(ctx context.Context, params *riverdriver.L
 	if e.alone {
 		return true, nil
 	}
-	return e.Executor.LeaderAttemptElect(ctx, params) //nolint:wrapcheck // River's own
+	return e.Executor.LeaderAttemptElect(ctx, params)
 }
 
 // LeaderAttemptReelect does the same.
@@ -202,7 +202,7 @@ func (e *executor) LeaderAttemptReelect(ctx context.Context, params *riverdriver
 	if e.alone {
 		return true, nil
 	}
-	return e.Executor.LeaderAttemptReelect(ctx, params) //nolint:wrapcheck // River's own
+	return e.Executor.LeaderAttemptReelect(ctx, params)
 }
 
 // LeaderResign ends that.
@@ -210,7 +210,7 @@ func (e *executor) LeaderResign(ctx context.Context, params *riverdriver.LeaderR
 	if e.alone {
 		return true, nil
 	}
-	return e.Executor.LeaderResign(ctx, params) //nolint:wrapcheck // River's own
+	return e.Executor.LeaderResign(ctx, params)
 }
 
 // Begin begins a transaction whose notifications go out after its commit.

@@ -58,7 +58,7 @@ func inOrder[K comparable, V any](ctx context.Context, d *db.DB, taken map[K]V, 
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(taken), order)
-	return d.InTx(ctx, func(ctx context.Context) error { //nolint:wrapcheck // the caller says what it was
+	return d.InTx(ctx, func(ctx context.Context) error {
 		for _, key := range keys {
 			if err := write(ctx, key, taken[key]); err != nil {
 				return err

@@ -225,7 +225,7 @@ func (o Order) decode(cursor string) (values []any, back bool, err error) {
 
 func (c Column) parse(s *string) (v any, err error) {
 	if s == nil {
-		return nil, nil //nolint:nilnil // NULL
+		return nil, nil
 	}
 	switch c.kind {
 	case integer:

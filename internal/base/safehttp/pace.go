@@ -109,5 +109,5 @@ func (r *pacedReader) Read(p []byte) (int, error) {
 	if slow := r.meter.after(n, r.meter.pace.now().Sub(began)); slow != nil && err == nil {
 		return n, slow
 	}
-	return n, err //nolint:wrapcheck // io.EOF among others
+	return n, err
 }

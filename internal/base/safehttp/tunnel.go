@@ -170,7 +170,7 @@ func (c *counted) Read(p []byte) (int, error) {
 		c.tunnel.note(err)
 		return 0, err
 	}
-	return n, err //nolint:wrapcheck // io.EOF among others
+	return n, err
 }
 
 // connect joins the client with the target, for what is encrypted between them.

@@ -14,7 +14,7 @@ import (
 type file struct {
 	disk    *os.File        // nil where none could be made
 	most    int64           // bytes on disk
-	making  context.Context //nolint:containedctx // of the maker, which waits for readers while it writes
+	making  context.Context // of the maker, which waits for readers while it writes
 	cancel  context.CancelFunc
 	readers int // guarded by the cache's mutex
 

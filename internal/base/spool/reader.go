@@ -14,7 +14,7 @@ type Reader struct {
 	done *os.File // of a finished file
 	size int64
 
-	ctx     context.Context //nolint:containedctx // of the request that reads along: it ends the waiting
+	ctx     context.Context
 	cache   *Cache
 	key     string
 	growing *file

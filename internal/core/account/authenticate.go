@@ -105,7 +105,7 @@ func (s *Service) judge(b *bearer, now time.Time) error {
 	return s.barred(&b.user)
 }
 
-// barred says why an account may not act at all (facts-1 §1.2).
+// barred says why an account may not act at all.
 func (s *Service) barred(a *standing) error {
 	switch {
 	case a.Type == Internal || a.Type == Ghost:

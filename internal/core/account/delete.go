@@ -117,7 +117,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 // account goes with all that is its own.
 func (s *Service) Depart(ctx context.Context, d Departure) error {
 	if known, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", d.UserID); err != nil || !known {
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	ghost, err := s.ghost(ctx)
 	if err != nil {
@@ -159,5 +159,5 @@ func (s *Service) scatter(ctx context.Context, e Estate) (bool, error) {
 	n, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE user_id = ? ORDER BY id LIMIT ?)",
 		e.UserID, Batch)
 	s.forget(ctx, e.UserID)
-	return n == Batch, err //nolint:wrapcheck // the caller says whose estate it is
+	return n == Batch, err
 }

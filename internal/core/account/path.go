@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The path rules that users and groups share (facts-3 §4.2, §4.3). Messages go behind
+// The path rules that users and groups share. Messages go behind
 // the name of the attribute.
 const (
 	PathMessage = "can contain only letters, digits, '_', '-' and '.'. Cannot start with '-' or end in '.', '.git' or '.atom'."

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What facts-3 says about paths, in other words than the code.
+// The rules of paths, in other words than the code.
 var (
 	pathForm      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{1,254}$`)
 	pathEnding    = regexp.MustCompile(`(?i)(\.|\.git|\.atom)$`)

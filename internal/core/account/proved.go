@@ -38,7 +38,7 @@ func (s *Service) ByProved(ctx context.Context, address string) (authz.UserID, e
 		digits, _, _ := strings.Cut(local, "-")
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
-			return 0, nil //nolint:nilerr // nobody's
+			return 0, nil
 		}
 		condition, arg = "id = ?", authz.UserID(n)
 	}

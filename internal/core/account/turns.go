@@ -53,6 +53,6 @@ func (t *turns) take(ctx context.Context, thing string) (done func(), err error)
 		return func() { <-q.turn; leave() }, nil
 	case <-ctx.Done():
 		leave()
-		return nil, ctx.Err() //nolint:wrapcheck // the caller says what it waited for
+		return nil, ctx.Err()
 	}
 }

@@ -21,7 +21,7 @@ const (
 	Instance = "Gitlab::Audit::InstanceScope"
 )
 
-// Entry is one audit event (facts-2 §6). Details holds what the kind of event adds to
+// Entry is one audit event. Details holds what the kind of event adds to
 // the keys that every event has.
 type Entry struct {
 	By            authz.Actor

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/repo"
 )
 
-// aboutRule describes what happened to a protection rule (facts-2 §6).
+// aboutRule describes what happened to a protection rule.
 func aboutRule(e repo.Protection, kind, event, message string) Entry {
 	out := aboutProject(e.By, e.ProjectID, e.Rule.Name, e.FullPath, event, message)
 	out.TargetType, out.TargetID = kind, int64(e.Rule.ID)

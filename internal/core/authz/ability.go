@@ -1,6 +1,6 @@
 package authz
 
-// Level is an access level of the contract (facts-3 §2.1).
+// Level is an access level of the contract.
 type Level int
 
 // The levels a membership can give. NoAccess and AdminLevel stand in protection
@@ -52,7 +52,7 @@ func (l Level) Name() string {
 // Visibility says who sees a project or group without being a member.
 type Visibility int
 
-// The three visibility levels (facts-3 §3).
+// The three visibility levels.
 const (
 	Private  Visibility = 0
 	Internal Visibility = 10
@@ -102,7 +102,7 @@ const (
 // FeatureAccess says who may use a feature of a project they can see.
 type FeatureAccess int
 
-// The levels of facts-3 §7.1 in the order of openness.
+// The levels in the order of openness.
 const (
 	FeatureDisabled FeatureAccess = 0
 	FeatureMembers  FeatureAccess = 10
@@ -332,7 +332,7 @@ type Rule struct {
 
 var adminsOnly = AdminLevel
 
-// Rules is the permission table (facts-3 §2.2, §2.3; rulings 3 and 36 of facts-1 §11).
+// Rules is the permission table.
 // docs/permissions.md is generated from it.
 var Rules = map[Ability]Rule{
 	ReadVersion:    {SignedIn: true},

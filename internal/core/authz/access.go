@@ -6,7 +6,7 @@ package authz
 
 // LevelSQL gives an SQL expression for the actor's level of membership in the
 // namespace that column names, and its arguments: the highest of its own and inherited
-// memberships and of shares with groups it belongs to (facts-3 §2.1). It knows nothing
+// memberships and of shares with groups it belongs to. It knows nothing
 // of visibility. CROSS JOIN keeps SQLite from beginning with all memberships of the
 // actor, who may have hundreds; PostgreSQL orders such joins as it likes.
 func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {

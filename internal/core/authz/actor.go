@@ -55,7 +55,7 @@ func System() Actor { return Actor{Admin: true} }
 // Scope is what an access token permits, spelled as in the API ("read_api").
 type Scope string
 
-// The scopes of spec 1 §5 and facts-1 §1.3.
+// The scopes of access tokens.
 const (
 	ScopeAPI             Scope = "api"
 	ScopeReadAPI         Scope = "read_api"

@@ -156,7 +156,7 @@ func open(as Actor, s Subject, level Level) bool {
 }
 
 // codeOpen says whether this level sees code: guests of private projects do not, nor
-// guests where the repository is for members only (facts-3 §2.2, note 1).
+// guests where the repository is for members only.
 func codeOpen(s Subject, level Level) bool {
 	if level >= Planner {
 		return true

@@ -210,7 +210,7 @@ func (s *Service) requests(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	may, err := s.Policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
 	if err != nil || !may {
-		return nil, err //nolint:wrapcheck // the sentence stands
+		return nil, err
 	}
 	wanted := make(map[gitcmd.ObjectID]bool, len(list))
 	for _, e := range list {

@@ -66,7 +66,7 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitcmd.Objec
 		return nil, fmt.Errorf("find pipeline: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	return &list[0], nil
 }

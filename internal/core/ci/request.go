@@ -32,7 +32,7 @@ func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Proje
 		out = append(out, list...)
 	}
 	slices.SortFunc(out, func(a, b Pipeline) int { return int(b.ID - a.ID) })
-	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Pipeline) []any { return []any{int64(p.ID)} }) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Slice(out, r, page.Order{page.ID("").Desc()}, func(p *Pipeline) []any { return []any{int64(p.ID)} })
 }
 
 // Course is how a pipeline went, as far as its statuses tell.

@@ -32,7 +32,7 @@ var reports = map[progress.State][]string{
 	progress.Canceled: {"cancel"}, progress.Skipped: {"skip"},
 }
 
-// report moves the status to a reported state (facts-3 §26).
+// report moves the status to a reported state.
 func (s *Status) report(to progress.State, now time.Time) error {
 	names := reports[to]
 	for i, name := range names {
@@ -60,7 +60,7 @@ func (s *Status) enter(to progress.State, now time.Time) {
 	}
 }
 
-// sum gives the state of a pipeline from those of its statuses (facts-3 §21).
+// sum gives the state of a pipeline from those of its statuses.
 func sum(states []progress.State) progress.State {
 	only := func(allowed ...progress.State) bool {
 		return !slices.ContainsFunc(states, func(s progress.State) bool { return !slices.Contains(allowed, s) })

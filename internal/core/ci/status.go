@@ -149,7 +149,7 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 // Report records what another system says of a commit: a status that still moves is
-// changed in place, one that has ended is replaced by a new one (facts-3 §26).
+// changed in place, one that has ended is replaced by a new one.
 func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {
 	if err := s.Policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
 		return nil, "", err

@@ -110,7 +110,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	case err == nil:
 		return s.join(ctx, as, p, known, in.CanPush)
 	case !errs.Is(err, errs.NotFound):
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	out, err := s.make(ctx, as, p, in)
 	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps somebody was quicker
@@ -196,7 +196,7 @@ func (s *Service) Enable(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, errMissing
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	may, err := s.reachable(ctx, as, known)
 	if err != nil {
@@ -350,7 +350,7 @@ func (s *Service) Clear(ctx context.Context, id project.ID) error {
 	if _, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
 		return fmt.Errorf("remove deploy keys of project: %w", err)
 	}
-	return s.Keys.DropOrphans(ctx, keys...) //nolint:wrapcheck // it says what failed
+	return s.Keys.DropOrphans(ctx, keys...)
 }
 
 // CreatePublic makes a key that every project may enable. Only administrators may.

@@ -23,7 +23,7 @@ func (s *Service) Pusher(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	by, err := s.Keys.Accounts.Admit(ctx, *maker)
 	if err != nil {
-		return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
+		return authz.Actor{}, err
 	}
 	subject := p.Subject()
 	subject.Known = false

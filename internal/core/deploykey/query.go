@@ -24,7 +24,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id sshkey.ID) (*
 	}
 	k, err := s.Keys.FindDeploy(ctx, id)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	return &Key{k, push}, nil
 }
@@ -68,7 +68,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 	}
 	keys, err := s.Keys.ByIDs(ctx, ids)
 	if err != nil {
-		return page.Page[Key]{}, err //nolint:wrapcheck // it says what failed
+		return page.Page[Key]{}, err
 	}
 	list := page.Map(rows, func(r *row) Key { return Key{keys[r.ID], r.Push != 0} })
 	return page.Without(list, func(k *Key) bool { return k.Key == nil }), nil
@@ -109,7 +109,7 @@ func (s *Service) ListAll(ctx context.Context, as authz.Actor, public *bool, r p
 	if err := s.Policy.Require(ctx, as, authz.ListDeployKeys, authz.Subject{}); err != nil {
 		return page.Page[*sshkey.Key]{}, err
 	}
-	return s.Keys.ListDeploy(ctx, public, r) //nolint:wrapcheck // it says what failed
+	return s.Keys.ListDeploy(ctx, public, r)
 }
 
 // Grants gives by key the projects that keys are enabled in. It asks for no permission.

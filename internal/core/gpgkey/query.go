@@ -64,7 +64,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, user string, r page.
 	}
 	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
-		return page.Page[Key]{}, err //nolint:wrapcheck // it says that there is no such user
+		return page.Page[Key]{}, err
 	}
 	return s.list(ctx, owner.UserID, r)
 }
@@ -79,7 +79,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, user string, id ID) 
 	}
 	owner, err := s.Accounts.ActorFor(ctx, user)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says that there is no such user
+		return nil, err
 	}
 	return s.load(ctx, "k.id = ? AND k.user_id = ?", id, owner.UserID)
 }

@@ -225,7 +225,7 @@ func (s *Service) Room(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) reserve(ctx context.Context, as authz.Actor, p *project.Project, bytes int64) (release func(), err error) {
-	return s.Quota.Reserve(ctx, quota.Storing{ //nolint:wrapcheck // it says which limit
+	return s.Quota.Reserve(ctx, quota.Storing{
 		As: as, Subject: p.Subject(), Namespace: p.NamespaceID, Project: p.ID, Large: true, Bytes: bytes,
 	})
 }

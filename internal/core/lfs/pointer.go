@@ -49,7 +49,7 @@ func ParsePointer(content []byte) (Pointer, bool) {
 			if err != nil {
 				return Pointer{}, false
 			}
-			p.Size, sized = int64(n), true //nolint:gosec // 63 bits
+			p.Size, sized = int64(n), true
 		}
 	}
 	return p, sized && p.Valid()

@@ -105,7 +105,7 @@ func (s *Service) MergeLater(ctx context.Context, as authz.Actor, p *project.Pro
 
 // CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. Whoever
 // may merge may, and the author; others are Unauthorized. A request that is no longer
-// open is NotAllowed, one without the wish NotAcceptable (facts-1 ruling 7).
+// open is NotAllowed, one without the wish NotAcceptable.
 func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
 	m, err := s.Read(ctx, as, p, iid)
 	if err != nil {

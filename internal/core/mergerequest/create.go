@@ -92,7 +92,7 @@ func (s *Service) target(ctx context.Context, as authz.Actor, source *project.Pr
 	return target, err
 }
 
-// checkCreate runs the checks of facts-1 section 5.6 in their order.
+// checkCreate runs the checks of a new merge request in the order in which clients see their refusals.
 func (s *Service) checkCreate(ctx context.Context, source, target *project.Project, in Input) error {
 	if source.ID == target.ID && in.SourceBranch == in.TargetBranch {
 		return errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")

@@ -56,7 +56,7 @@ func (s *Service) Diffs(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return page.Page[gitcmd.FileDiff]{}, err
 	}
-	return page.Snapshot(d.Files, m.BaseSHA+".."+m.HeadSHA, part) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Snapshot(d.Files, m.BaseSHA+".."+m.HeadSHA, part)
 }
 
 // Commits lists the commits of a version, newest first, or of the newest version where v is
@@ -72,7 +72,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	at, err := part.Place()
 	if err != nil {
-		return none, err //nolint:wrapcheck // it says what of the page is wrong
+		return none, err
 	}
 	of := start + ".." + head
 	switch {

@@ -43,7 +43,7 @@ func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 // requireRead demands a signed-in actor before anything else, because every call on
-// merge requests does (facts-1 ruling 3).
+// merge requests does.
 func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Project) error {
 	if !as.SignedIn() && !as.Admin {
 		return errs.New(errs.Unauthorized, "")

@@ -12,7 +12,7 @@ import (
 )
 
 // PushHint gives what a person reads who pushed branches of a project: where each one's
-// open request is, or where to open one (facts-3 §31.2). It is empty where the project
+// open request is, or where to open one. It is empty where the project
 // takes no requests from the actor.
 func (s *Service) PushHint(ctx context.Context, as authz.Actor, p *project.Project, branches []string) (string, error) {
 	may, err := s.policy.Can(ctx, as, authz.CreateMergeRequestFrom, p.Subject())

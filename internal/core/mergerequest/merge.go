@@ -45,8 +45,8 @@ func (r *refusal) Error() string { return r.reason }
 const maxAttempts = 8
 
 // Merge merges request iid, or with in.WhenReady sets it to merge when its running pipeline
-// has succeeded, and returns it as it is afterwards. The refusals come in the
-// order of facts-1 section 5.9: NotFound, Unauthorized for who may not merge into the target
+// has succeeded, and returns it as it is afterwards. The refusals come in this
+// order: NotFound, Unauthorized for who may not merge into the target
 // branch, NotAllowed for a request that is not ready, Unprocessable for what git cannot
 // merge, Conflict where the source branch is not at in.SHA.
 func (s *Service) Merge(ctx context.Context, as authz.Actor, p *project.Project, iid IID, in MergeInput) (*MergeRequest, error) {
@@ -187,7 +187,7 @@ const (
 func notAllowed(reason string) error { return errs.Coded(errs.NotAllowed, CodeNotMergeable, reason) }
 
 // requireMerge asks for the right to push to the target branch or to merge into it.
-// Without it the answer is Unauthorized (facts-1 section 5.9).
+// Without it the answer is Unauthorized.
 func (s *Service) requireMerge(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	if err := s.requireOn(ctx, as, authz.AcceptMergeRequest, p, m); err != nil {
 		if errs.Is(err, errs.Forbidden) {

@@ -63,7 +63,7 @@ func TestService_Merge_processes(t *testing.T) {
 	})
 }
 
-// TestService_Merge_refusals goes down the table of facts-1 section 5.9.
+// TestService_Merge_refusals goes through the refusals in the order in which they are checked.
 func TestService_Merge_refusals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

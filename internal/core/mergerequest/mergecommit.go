@@ -12,7 +12,7 @@ import (
 )
 
 // commits makes, durably but named by nothing, the commits of a merge onto tip, and says
-// what the merge would move (facts-1 section 5.9, commit graph).
+// what the merge would move.
 func (s *Service) commits(ctx context.Context, a *attempt, tip gitcmd.ObjectID) (lease, error) {
 	q := a.kept
 	if a.kept = nil; q == nil {

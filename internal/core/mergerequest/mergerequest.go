@@ -25,7 +25,7 @@ type VersionID int64
 // State is where a merge request stands.
 type State string
 
-// The states of spec 1 section 3. StateLocked lasts as long as a merge is under way.
+// The states of a merge request. StateLocked lasts as long as a merge is under way.
 const (
 	StateOpened State = "opened"
 	StateClosed State = "closed"

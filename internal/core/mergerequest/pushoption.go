@@ -21,7 +21,7 @@ import (
 // maxOptionBranches is how many branches of one push may use options for requests.
 const maxOptionBranches = 10
 
-// pushOptions are what a push says about the requests of its branches (facts-3 §31.3).
+// pushOptions are what a push says about the requests of its branches.
 type pushOptions struct {
 	given  []string // as they were typed
 	vain   []string // those whose subject the server does not have; what it lacks is in lacking

@@ -33,7 +33,7 @@ func (rebasing) Kind() string { return "merge_request_rebase" }
 // Rebase begins to put the source branch of a request on top of its target branch, in the
 // background; how it ends is seen from Rebasing and from the request's merge_error.
 // Forbidden where the branch is gone or the actor may not push over it, Conflict where a
-// rebase or a merge is under way (facts-1 §5.12).
+// rebase or a merge is under way.
 func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project, iid IID) error {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {

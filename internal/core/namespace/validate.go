@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Messages that groups and projects share (facts-3 §4.2).
+// Messages that groups and projects share.
 const (
 	MessageBlank    = "can't be blank"
 	MessageTaken    = "has already been taken"

@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/errs"
 )
 
-// What facts-3 says about the paths of groups, in other words than the code.
+// The rules of the paths of groups, in other words than the code.
 var (
 	groupForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{1,254}$`)
 	groupEnding = regexp.MustCompile(`(?i)(\.|\.git|\.atom)$`)

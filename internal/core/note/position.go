@@ -2,7 +2,7 @@ package note
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the contract's name of a line, nothing is protected by it
+	"crypto/sha1"
 	"database/sql/driver"
 	"encoding/hex"
 	"encoding/json"
@@ -24,7 +24,7 @@ type Line struct {
 	Old    bool // it was taken away
 }
 
-// Position says which line of which diff a note is about (facts-1 §3.3). An added line
+// Position says which line of which diff a note is about. An added line
 // has no old number, a line taken away no new one.
 type Position struct {
 	BaseSHA  string `json:"base_sha"`
@@ -82,7 +82,7 @@ func newPosition(base, head gitcmd.ObjectID, f *gitcmd.FileDiff, line gitcmd.Cha
 
 // lineCode names a line by the hash of its file's path and both numbers.
 func lineCode(path string, line gitcmd.ChangedLine) string {
-	sum := sha1.Sum([]byte(path)) //nolint:gosec // as above
+	sum := sha1.Sum([]byte(path))
 	return fmt.Sprintf("%s_%d_%d", hex.EncodeToString(sum[:]), line.OldNumber, line.NewNumber)
 }
 

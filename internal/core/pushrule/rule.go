@@ -20,7 +20,7 @@ import (
 type ID int64
 
 // Rule is the rule of a project or of a group, whose new projects get a copy of it. An
-// empty pattern, a zero size and a flag that is not set ask for nothing (facts-3 §29.5).
+// empty pattern, a zero size and a flag that is not set ask for nothing.
 type Rule struct {
 	ID        ID                 `db:"id"`
 	ProjectID *project.ID        `db:"project_id"`
@@ -131,7 +131,7 @@ func (tooComplex) Error() string { return "expression too large" }
 // the person who wrote it.
 func compile(pattern string) (*regexp.Regexp, error) {
 	if pattern == "" {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -169,7 +169,7 @@ func plain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")) //nolint:err113 // it is a text for people
+	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 }
 
 // secrets are the names of files that are known to hold keys and passwords.

@@ -228,7 +228,7 @@ func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
 		return nil, fmt.Errorf("read push rule: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	return list[0].ready()
 }

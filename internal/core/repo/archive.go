@@ -29,7 +29,7 @@ type Archive struct {
 }
 
 // archiveFormats says with which suffix the file of an archive ends for each suffix of the
-// address (facts-1 §6.3).
+// address.
 var archiveFormats = map[string]string{
 	"": tarGzip, "tar.gz": tarGzip, "tgz": tarGzip, "gz": tarGzip,
 	"tar.bz2": tarBzip2, "tbz": tarBzip2, "tbz2": tarBzip2, "tb2": tarBzip2, "bz2": tarBzip2,

@@ -133,7 +133,7 @@ func (l *larges) open(ctx context.Context, pointer lfs.Pointer) (*blob.Object, e
 	large, err := l.lfs.Content(ctx, l.project, pointer.OID)
 	if errs.Is(err, errs.NotFound) {
 		l.absent = true
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func refsAfter[T any](list []T, r page.Range, after string, order page.Order, ke
 		return RefPage[T]{}, errs.Plain("page_token is invalid")
 	}
 	if err != nil {
-		return RefPage[T]{}, err //nolint:wrapcheck // it says which parameter is wrong
+		return RefPage[T]{}, err
 	}
 	out := RefPage[T]{part, part.Next()}
 	if out.Token != "" && last == 0 {

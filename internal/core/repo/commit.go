@@ -40,7 +40,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 		err = page.ErrOrder
 	}
 	if err != nil {
-		return none, err //nolint:wrapcheck // it says what of the page is wrong
+		return none, err
 	}
 	if strings.ContainsAny(f.Author, "\n\x00") {
 		return none, nil // nobody is called so
@@ -168,7 +168,7 @@ func (s *Service) CommitDiffs(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil {
 		return page.Page[gitcmd.FileDiff]{}, err
 	}
-	return page.Snapshot(d.Files, c.ID.String(), part) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Snapshot(d.Files, c.ID.String(), part)
 }
 
 // diff compares two commits or trees within the instance's limits.

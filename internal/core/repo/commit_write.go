@@ -37,7 +37,7 @@ type Action struct {
 	submodule gitcmd.ObjectID // that a submodule shall name
 }
 
-// CommitInput describes a commit made through the API (facts-3 §13.3).
+// CommitInput describes a commit made through the API.
 type CommitInput struct {
 	Branch      string
 	StartBranch string           // where a new branch begins; "" for the branch itself

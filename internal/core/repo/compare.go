@@ -111,7 +111,7 @@ func resolveGiven(ctx context.Context, r *gitcmd.Repo, p *project.Project, name 
 	return rev.Commit, err
 }
 
-// MergeBase gives the best common ancestor of two or more refs (facts-1 §6.7).
+// MergeBase gives the best common ancestor of two or more refs.
 func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Project, refs []string) (*gitcmd.Commit, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *Service) Fetch(ctx context.Context, as authz.Actor, p *project.Project,
 		if errors.Is(err, errBusy) && !refused {
 			continue // somebody else was refused, whom we had joined
 		}
-		return reader, err //nolint:wrapcheck // git's own error says what happened
+		return reader, err
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *Service) FetchLong(ctx context.Context, as authz.Actor, p *project.Proj
 	}
 	defer leave()
 	in := io.MultiReader(bytes.NewReader(f.Request), rest)
-	return r.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out)) //nolint:wrapcheck // git's own error
+	return r.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out))
 }
 
 // Converse lets git answer a client whose requests build on each other, as those of the
@@ -124,9 +124,9 @@ func (s *Service) Converse(ctx context.Context, as authz.Actor, p *project.Proje
 	service := Fetch{}.service(gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
 	service.Stateless = false
 	if c.Archive {
-		return r.UploadArchive(ctx, service) //nolint:wrapcheck // git's own error
+		return r.UploadArchive(ctx, service)
 	}
-	return r.UploadPack(ctx, service) //nolint:wrapcheck // git's own error
+	return r.UploadPack(ctx, service)
 }
 
 // Conversation is what Converse holds.

@@ -203,7 +203,7 @@ func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit g
 			return err
 		}
 		if err := s.lfs.Link(ctx, from.ID, to.ID, oids); err != nil {
-			return err //nolint:wrapcheck // it says what failed
+			return err
 		}
 	}
 	if err := quarantine.Commit(ctx); err != nil {

@@ -42,7 +42,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 	none := page.Page[Contributor]{}
 	at, err := f.Place()
 	if err != nil {
-		return none, err //nolint:wrapcheck // it says what of the page is wrong
+		return none, err
 	}
 	if at.Of != "" {
 		f.Ref = at.Of
@@ -85,7 +85,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 		}
 		return a.Commits - b.Commits
 	})
-	return page.Snapshot(out, rev.Commit.String(), f.Range) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Snapshot(out, rev.Commit.String(), f.Range)
 }
 
 // Direction is that of an order.
@@ -117,7 +117,7 @@ func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Projec
 		return none, fmt.Errorf("look for commit in references: %w", err)
 	}
 	slices.Sort(names)
-	return page.Slice(names, part, byName, func(ref *gitcmd.RefName) []any { return []any{string(*ref)} }) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Slice(names, part, byName, func(ref *gitcmd.RefName) []any { return []any{string(*ref)} })
 }
 
 // Sequence counts the commits up to and with a commit; of the filter only FirstParent

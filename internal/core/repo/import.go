@@ -134,7 +134,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	}
 	at, err := s.outbound.CheckURL(args.URL)
 	if err != nil {
-		return err //nolint:wrapcheck // its text is shown
+		return err
 	}
 	r, err := s.Open(ctx, p)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	}
 	limit, err := s.quota.RepositoryLimit(ctx, p.ID)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	most := s.maxImport
 	if limit > 0 {
@@ -150,7 +150,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	}
 	tunnel, err := s.outbound.Open(at, most, s.imports.Pace)
 	if err != nil {
-		return err //nolint:wrapcheck // the sentence stands
+		return err
 	}
 	defer func() {
 		err = errors.Join(tunnel.Blocked(), err, tunnel.Close())
@@ -164,10 +164,10 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	remote.Proxy, remote.Stall = tunnel.Address(), s.imports.Pace.Stall()
 	head, err := s.remoteHead(ctx, r, remote)
 	if err != nil {
-		return err //nolint:wrapcheck // git's own error
+		return err
 	}
 	if err := r.FetchAll(ctx, remote); err != nil {
-		return err //nolint:wrapcheck // git's own error
+		return err
 	}
 	if err := s.fits(ctx, r, p, limit); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 func (s *Service) remoteHead(ctx context.Context, r *gitcmd.Repo, remote gitcmd.Remote) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.imports.Listing, errListing)
 	defer cancel()
-	return r.RemoteHead(ctx, remote) //nolint:wrapcheck // git's own error
+	return r.RemoteHead(ctx, remote)
 }
 
 // importTalk is how many bytes an import may take for what is no object.

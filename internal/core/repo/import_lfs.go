@@ -41,7 +41,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 		return "", err
 	}
 	if err := s.lfs.Room(ctx, as, p, wanted); err != nil {
-		return "", err //nolint:wrapcheck // its text is shown
+		return "", err
 	}
 	client := s.outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
@@ -107,7 +107,7 @@ func (s *Service) missingObjects(ctx context.Context, p *project.Project, r *git
 		return nil
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	oids := make([]string, 0, len(named))
 	for oid := range named {
@@ -116,7 +116,7 @@ func (s *Service) missingObjects(ctx context.Context, p *project.Project, r *git
 	slices.Sort(oids)
 	has, err := s.lfs.Has(ctx, p.ID, oids)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
+		return nil, err
 	}
 	var out []lfs.Pointer
 	for _, oid := range oids {

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// What people read when a reference may not move (facts-3 §31.1).
+// What people read when a reference may not move.
 const (
 	textNoPush          = "You are not allowed to push code to this project."
 	textNoWriteKey      = "This deploy key does not have write access to this project."
@@ -257,7 +257,7 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 		}
 		return nil
 	case !maintainer && (!c.Deleted() || j.source == ByPush):
-		// Through the API developers may delete tags that no rule speaks of (facts-3 §2.2).
+		// Through the API developers may delete tags that no rule speaks of.
 		return refuse(c.Ref, textChangeTag)
 	case !protected:
 		return nil

@@ -21,7 +21,7 @@ const (
 )
 
 // content holds what a change brings against the push rule of the project: names of
-// branches, new commits, and the files that those add or change (facts-3 §31.1). However
+// branches, new commits, and the files that those add or change. However
 // many commits there are, they take two processes.
 func (j *judge) content(ctx context.Context, changes []RefChange) error {
 	if j.source == byServer {

@@ -29,7 +29,7 @@ func (w *world) ruled(c pushrule.Changes) {
 func (w *world) fastImport(stream string) gitcmd.ObjectID {
 	w.T.Helper()
 	git := func(in string, args ...string) string {
-		cmd := exec.CommandContext(w.T.Context(), "git", append([]string{"-C", w.open().Path(), "-c", "fastimport.unpackLimit=0"}, args...)...) //nolint:gosec // of this test
+		cmd := exec.CommandContext(w.T.Context(), "git", append([]string{"-C", w.open().Path(), "-c", "fastimport.unpackLimit=0"}, args...)...)
 		cmd.Stdin = strings.NewReader(in)
 		out, err := cmd.CombinedOutput()
 		if err != nil {

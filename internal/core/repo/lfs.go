@@ -15,7 +15,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// What people read when large objects keep a push out. The first is of facts-3 §31.1.
+// What people read when large objects keep a push out.
 const (
 	textLFSMissing = `LFS objects are missing. Ensure LFS is properly set up or try a manual "git lfs push --all".`
 	textLocked     = "The path '%s' is locked in Git LFS by %s"

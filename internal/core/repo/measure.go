@@ -222,5 +222,5 @@ func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Proj
 			return nil, err
 		}
 	}
-	return s.projects.Languages(ctx, p.ID) //nolint:wrapcheck // the sentence stands
+	return s.projects.Languages(ctx, p.ID)
 }

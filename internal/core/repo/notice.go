@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// CreatedNotice is what people read whose push made a project (facts-3 §30.3).
+// CreatedNotice is what people read whose push made a project.
 func (s *Service) CreatedNotice(p *project.Project, remote string) []string {
 	return []string{
 		"", "The private project " + p.FullPath + " was successfully created.", "", "To configure the remote, run:",

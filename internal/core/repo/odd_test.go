@@ -25,7 +25,7 @@ var oddRefs = []string{
 // programs see them.
 func (w *world) command(in string, args ...string) (string, error) {
 	w.T.Helper()
-	cmd := exec.CommandContext(w.T.Context(), "git", append([]string{"-C", w.open().Path()}, args...)...) //nolint:gosec // of this test
+	cmd := exec.CommandContext(w.T.Context(), "git", append([]string{"-C", w.open().Path()}, args...)...)
 	cmd.Env = []string{
 		"PATH=/usr/bin:/bin:/usr/local/bin", "HOME=/nonexistent", "TZ=UTC", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_LITERAL_PATHSPECS=1",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",

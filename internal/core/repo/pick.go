@@ -138,7 +138,7 @@ func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Proje
 	case merged.Tree == on.Tree:
 		return nil, pickCode("empty")
 	case in.DryRun:
-		return nil, nil //nolint:nilnil // documented: a dry run makes no commit
+		return nil, nil
 	}
 	id, err := quarantine.CommitTree(ctx, gitcmd.CommitInput{
 		Tree: merged.Tree, Parents: []gitcmd.ObjectID{tip}, Author: d.author, Committer: d.committer, Message: d.message,

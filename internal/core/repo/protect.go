@@ -88,7 +88,7 @@ func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *proj
 		return page.Page[*Rule]{}, err
 	}
 	rules = slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) })
-	return page.Slice(rules, part, byName, ruleName) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Slice(rules, part, byName, ruleName)
 }
 
 func ruleName(r **Rule) []any { return []any{(*r).Name} }
@@ -115,7 +115,7 @@ func (s *Service) rule(ctx context.Context, t ruleTables, id project.ID, name st
 	return nil, errs.Missing("")
 }
 
-// ProtectBranch adds a rule for branches (facts-3 §14). A second one of the same name is
+// ProtectBranch adds a rule for branches. A second one of the same name is
 // a Conflict.
 func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.Project, in ProtectInput) (*Rule, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {

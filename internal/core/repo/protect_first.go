@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// firstProtection is how the first branch of a project is protected (facts-3 §7.6).
+// firstProtection is how the first branch of a project is protected.
 type firstProtection struct {
 	Push  []grade `json:"allowed_to_push"`
 	Merge []grade `json:"allowed_to_merge"`

@@ -21,7 +21,7 @@ func (s *Service) ProtectedTags(ctx context.Context, as authz.Actor, p *project.
 	if err != nil {
 		return page.Page[*Rule]{}, err
 	}
-	return page.Slice(rules, part, byName, ruleName) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Slice(rules, part, byName, ruleName)
 }
 
 // ProtectedTag gives the rule for tags that has exactly this name.

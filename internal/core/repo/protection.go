@@ -22,7 +22,7 @@ const (
 	ActionCreateTag = "create"
 )
 
-// Rule protects the branches or tags whose names match it (facts-3 §14).
+// Rule protects the branches or tags whose names match it.
 type Rule struct {
 	ID             RuleID      `db:"id"`
 	Name           string      `db:"name"` // a name, or a pattern in which * stands for anything
@@ -140,7 +140,7 @@ type Access struct {
 
 // BranchAccess says what the actor may do with the branch: developers anything with an
 // unprotected one; of a protected one its rules decide, the most permissive of those
-// that match (facts-3 §14).
+// that match.
 func (s *Service) BranchAccess(ctx context.Context, as authz.Actor, p *project.Project, branch string) (Access, error) {
 	rules, err := s.Rules(ctx, p.ID)
 	if err != nil {

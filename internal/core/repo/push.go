@@ -87,7 +87,7 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return authz.Actor{}, refuse("", textNoWriteKey)
 	}
-	return by, err //nolint:wrapcheck // it says what failed
+	return by, err
 }
 
 // Check judges the whole push. Its objects are read through inside: the view of a
@@ -256,7 +256,7 @@ func warning(text string) string {
 // hinted is for how many branches of a push people read something.
 const hinted = 10
 
-// hint gives what people read after pushing branches (facts-3 §31.2).
+// hint gives what people read after pushing branches.
 func (p *Push) hint(ctx context.Context, changes []RefChange) string {
 	if !p.project.PrintingMergeRequestLinkEnabled {
 		return ""

@@ -41,7 +41,7 @@ func (p *Push) Receive(ctx context.Context, r Receiving) error {
 			return err
 		}
 	}
-	return p.repo.ReceivePack(ctx, in) //nolint:wrapcheck // it says what the client did
+	return p.repo.ReceivePack(ctx, in)
 }
 
 // pushJudge lets a push be asked by what takes its objects. A failure of the server is

@@ -90,14 +90,14 @@ func (s *sizes) end(id project.ID, bytes, added int64, now time.Time) {
 func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.Repo, more int64) (left, taken, limit int64, err error) {
 	limit, err = s.quota.RepositoryLimit(ctx, p.ID)
 	if err != nil || limit <= 0 {
-		return 0, 0, 0, err //nolint:wrapcheck // it says what failed
+		return 0, 0, 0, err
 	}
 	z := s.sizes.of(p.ID)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	large, err := s.quota.Large(ctx, p.ID)
 	if err != nil {
-		return 0, 0, 0, err //nolint:wrapcheck // it says what failed
+		return 0, 0, 0, err
 	}
 	// What is recorded may lack the pushes of a process that was killed.
 	if !z.known || z.bytes+large+more > limit && s.now().Sub(z.measured) > goodFor {
@@ -132,7 +132,7 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 func (s *Service) judgeSize(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
 	more, err := inside.ArrivedBytes()
 	if err != nil || more == 0 {
-		return err //nolint:wrapcheck // it says what failed
+		return err
 	}
 	left, taken, limit, err := s.room(ctx, p, inside, more)
 	if err != nil || limit == 0 || more <= left {

@@ -66,7 +66,7 @@ func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Proj
 		}
 	}
 	slices.Sort(names)
-	return page.Slice(names, part, byName, func(name *string) []any { return []any{*name} }) //nolint:wrapcheck // it says what of the page is wrong
+	return page.Slice(names, part, byName, func(name *string) []any { return []any{*name} })
 }
 
 // Template reads one of the project's own templates, whose name must match. One that is

@@ -53,7 +53,7 @@ func (s *Service) Tree(ctx context.Context, as authz.Actor, p *project.Project, 
 		return TreePage{}, err
 	}
 	part, err := page.Snapshot(foldersFirst(entries), rev.Commit.String(), f.Range)
-	return TreePage{Page: part}, err //nolint:wrapcheck // it says what of the page is wrong
+	return TreePage{Page: part}, err
 }
 
 func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f TreeFilter) ([]gitcmd.PathEntry, error) {
@@ -114,7 +114,7 @@ func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f 
 	at := page.Range{Limit: f.Limit, Offset: from, Uncounted: true}
 	part, err := page.Snapshot(entries, commit.String(), at)
 	if err != nil {
-		return TreePage{}, err //nolint:wrapcheck // it says what of the page is wrong
+		return TreePage{}, err
 	}
 	out := TreePage{Page: part}
 	if n := len(part.Items); part.HasNext && n > 0 {
@@ -129,7 +129,7 @@ func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f 
 func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, token string) (path string, in gitcmd.ObjectID, exact bool, err error) {
 	values, err := treeTokens.Values(token)
 	if err != nil {
-		return token, commit, false, nil //nolint:nilerr // it is no such token
+		return token, commit, false, nil
 	}
 	if in, err = gitcmd.ParseObjectID(values[0].(string)); err != nil {
 		return "", in, true, errTreeToken

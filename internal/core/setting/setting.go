@@ -14,7 +14,7 @@ import (
 	"tenon/internal/base/db"
 )
 
-// Settings are the instance's settings by name (spec 2, application settings). Only
+// Settings are the instance's settings by name. Only
 // those that something reads are here; each default is the contract's.
 type Settings struct {
 	// Names, places and people.

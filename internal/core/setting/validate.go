@@ -22,7 +22,7 @@ var hostText = pattern.New(`\A[a-zA-Z0-9_.-]{1,253}\z`)
 
 var prefixText = regexp.MustCompile(`\A[a-zA-Z0-9_+=/@:.-]*\z`)
 
-// problems lists what is wrong with the settings (facts-2 §2.4).
+// problems lists what is wrong with the settings.
 func (s *Settings) problems() []errs.Field {
 	var all []errs.Field
 	wrong := func(name, message string, broken bool) {

@@ -24,7 +24,7 @@ func (s *Service) pgp(ctx context.Context, o signed) (*Signature, error) {
 	out := &Signature{Kind: PGP, Status: Unverified}
 	packets, err := readPGP(o.Signature)
 	if err != nil {
-		return nil, missing() //nolint:nilerr // no signature that anybody can read
+		return nil, missing()
 	}
 	first := packets[0]
 	out.PGP.KeyID = keyIDOf(first)

@@ -88,7 +88,7 @@ type signed struct {
 func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Signature, error) {
 	c, err := s.Repos.FindCommit(ctx, as, p, ref)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what is missing
+		return nil, err
 	}
 	return s.of(ctx, as, p, c.ID, gitcmd.KindCommit, c.Committer)
 }
@@ -97,14 +97,14 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 func (s *Service) OfTag(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Signature, error) {
 	t, err := s.Repos.FindTag(ctx, as, p, name)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what is missing
+		return nil, err
 	}
 	if t.Message == nil {
 		return nil, missing()
 	}
 	r, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what is refused
+		return nil, err
 	}
 	tag, err := r.Tag(ctx, t.Target)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Service) of(ctx context.Context, as authz.Actor, p *project.Project, id
 ) (*Signature, error) {
 	r, err := s.Repos.Read(ctx, as, p)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what is refused
+		return nil, err
 	}
 	object, err := r.Signed(ctx, id, kind)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *Service) ssh(ctx context.Context, o signed) (*Signature, error) {
 	}
 	sig, err := sshsig.Unarmor(o.Signature)
 	if err != nil {
-		return out, nil //nolint:nilerr // it cannot be read, so it proves nothing
+		return out, nil
 	}
 	key, err := s.SSHKeys.ForSigning(ctx, ssh.FingerprintSHA256(sig.PublicKey))
 	if err != nil && !errs.Is(err, errs.NotFound) {
@@ -32,7 +32,7 @@ func (s *Service) ssh(ctx context.Context, o signed) (*Signature, error) {
 	}
 	out.SSH = key
 	if err := sshsig.Verify(bytes.NewReader(o.Payload), sig, sig.PublicKey, sig.HashAlgorithm, namespace); err != nil {
-		return out, nil //nolint:nilerr // it does not fit
+		return out, nil
 	}
 	out.Status, err = s.sshStatus(ctx, o, key)
 	return out, err

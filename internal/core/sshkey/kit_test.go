@@ -120,7 +120,7 @@ func line(t testing.TB, public any, comment string) string {
 
 func publicOf(t testing.TB, text string) ssh.PublicKey {
 	t.Helper()
-	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text)) //nolint:dogsled // only the key
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

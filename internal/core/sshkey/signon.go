@@ -49,7 +49,7 @@ func (s *Service) SignOn(ctx context.Context, id ID) (authz.Actor, error) {
 	as := authz.Actor{Deploy: authz.Deploy{KeyID: int64(id)}}
 	if k.Kind == UserKey {
 		if as, err = s.Accounts.Admit(ctx, *k.UserID); err != nil {
-			return authz.Actor{}, err //nolint:wrapcheck // it says what it refuses
+			return authz.Actor{}, err
 		}
 	}
 	s.used.Note(id, now)

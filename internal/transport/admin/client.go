@@ -20,7 +20,7 @@ var ErrNotRunning = errors.New("no server is running")
 // Call has the server whose folder of what runs is run carry out a command, and decodes
 // the result. Where there is none it is ErrNotRunning.
 func Call(ctx context.Context, run, command string, args, result any, tell func(line string)) error {
-	place, err := os.ReadFile(filepath.Join(run, placeName)) //nolint:gosec // a file of our own data folder
+	place, err := os.ReadFile(filepath.Join(run, placeName))
 	if errors.Is(err, os.ErrNotExist) {
 		return ErrNotRunning
 	}

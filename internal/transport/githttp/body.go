@@ -42,7 +42,7 @@ func (b *joinedBody) Read(p []byte) (int, error) {
 	if b.ended.Load() {
 		return 0, errAnswered
 	}
-	return b.from.Read(p) //nolint:wrapcheck // io.EOF must reach the caller as it is
+	return b.from.Read(p)
 }
 
 // Close closes the body.

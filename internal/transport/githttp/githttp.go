@@ -135,16 +135,16 @@ func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor
 	p, err := h.Projects.Find(ctx, as, t.project)
 	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet ||
 		h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
-		return p, err //nolint:wrapcheck // the sentence stands
+		return p, err
 	}
 	if moved, was := errors.AsType[*project.Moved](err); was {
 		if p, found := h.Projects.FindByID(ctx, as, project.ID(moved.MovedTo())); found == nil {
 			h.Repos.Notify(as, p, repo.MovedNotice(t.project, p, h.remote(p)))
 		}
-		return nil, err //nolint:wrapcheck // as above
+		return nil, err
 	}
 	if p, err = h.Projects.CreateByPush(ctx, as, t.project); err != nil {
-		return nil, err //nolint:wrapcheck // as above
+		return nil, err
 	}
 	h.Repos.Notify(as, p, h.Repos.CreatedNotice(p, h.remote(p)))
 	return p, nil
@@ -219,10 +219,10 @@ func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Ac
 		}
 		h.Limits.GitFailed(from)
 	}
-	return as, access, err //nolint:wrapcheck // the sentence stands
+	return as, access, err
 }
 
-// challenge asks for credentials, with the text of facts-3 §30.2.
+// challenge asks for credentials.
 func (h *Handler) challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="GitLab"`)
 	plain(w, http.StatusUnauthorized, "HTTP Basic: Access denied. If a password was provided for Git authentication, "+

@@ -62,12 +62,12 @@ func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *proj
 			}()
 		}
 		if len(f.Request) == repo.MaxFetch {
-			return h.Repos.FetchLong(r.Context(), as, p, f, body, out) //nolint:wrapcheck // git's own error
+			return h.Repos.FetchLong(r.Context(), as, p, f, body, out)
 		}
 	}
 	reader, err := h.Repos.Fetch(r.Context(), as, p, f)
 	if err != nil {
-		return err //nolint:wrapcheck // git's own error
+		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if !reader.First() {
@@ -79,7 +79,7 @@ func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *proj
 		return out.whole(reader)
 	}
 	_, err = io.Copy(out, reader)
-	return err //nolint:wrapcheck // git's own error
+	return err
 }
 
 // asksForObjects reports whether a request is a fetch; in version 2 of the protocol it may
@@ -239,7 +239,7 @@ func (u unpacking) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", errBadBody, err)
 	}
-	return n, err //nolint:wrapcheck // io.EOF must reach the caller as it is
+	return n, err
 }
 
 // bounded fails where io.LimitReader would pretend that the input ended.
@@ -258,5 +258,5 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.from.Read(p)
 	b.left -= int64(n)
-	return n, err //nolint:wrapcheck // io.EOF must reach the caller as it is
+	return n, err
 }

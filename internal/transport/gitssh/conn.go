@@ -151,7 +151,7 @@ func (w watched) Read(p []byte) (int, error) {
 	if n > 0 && w.c.signedOn.Load() && !w.c.parting.Load() {
 		w.c.touch()
 	}
-	return n, err //nolint:wrapcheck // io.EOF must reach the caller as it is
+	return n, err
 }
 
 // Write notes that the client takes what it is sent.
@@ -160,7 +160,7 @@ func (w watched) Write(p []byte) (int, error) {
 	if n > 0 && w.c.signedOn.Load() && !w.c.parting.Load() {
 		w.c.touch()
 	}
-	return n, err //nolint:wrapcheck // as above
+	return n, err
 }
 
 // session serves one channel: at most one variable, one command, and its status.

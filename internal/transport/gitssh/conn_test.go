@@ -109,7 +109,7 @@ func newSigner(t *testing.T) ssh.Signer {
 
 func (w *world) dial(methods ...ssh.AuthMethod) (*ssh.Client, error) {
 	return ssh.Dial("tcp", w.address, &ssh.ClientConfig{
-		User: "git", Auth: methods, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second, //nolint:gosec // whose key it is does not matter here
+		User: "git", Auth: methods, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second,
 	})
 }
 

@@ -119,10 +119,10 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 	p, err := x.Projects.Find(ctx, as, at)
 	moved, was := errors.AsType[*project.Moved](err)
 	if !was {
-		return p, err //nolint:wrapcheck // the sentence stands
+		return p, err
 	}
 	if p, err = x.Projects.FindByID(ctx, as, moved.ID); err != nil {
-		return nil, err //nolint:wrapcheck // the sentence stands
+		return nil, err
 	}
 	x.tell(repo.MovedNotice(at, p, x.URLs.SSHRepository(p.FullPath))...)
 	return p, nil
@@ -138,7 +138,7 @@ func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*pr
 	}
 	p, err := x.Projects.CreateByPush(ctx, as, place(path))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the sentence stands
+		return nil, err
 	}
 	x.tell(x.Repos.CreatedNotice(p, x.URLs.SSHRepository(p.FullPath))...)
 	return p, nil
@@ -169,11 +169,11 @@ func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project
 // answer sends the answer to one request of a fetch.
 func (x *exchange) answer(ctx context.Context, as authz.Actor, p *project.Project, request repo.Fetch) error {
 	if len(request.Request) > repo.MaxFetch {
-		return x.Repos.FetchLong(ctx, as, p, request, strings.NewReader(""), x.channel) //nolint:wrapcheck // git's own error
+		return x.Repos.FetchLong(ctx, as, p, request, strings.NewReader(""), x.channel)
 	}
 	reader, err := x.Repos.Fetch(ctx, as, p, request)
 	if err != nil {
-		return err //nolint:wrapcheck // git's own error
+		return err
 	}
 	_, err = io.Copy(x.channel, reader)
 	return errors.Join(err, reader.Close())

@@ -163,7 +163,7 @@ func TestChangelog_limit(t *testing.T) {
 			stream.WriteString("from refs/heads/main^0\n")
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "git", "-C", r.Path(), "fast-import", "--quiet") //nolint:gosec // of this test
+	cmd := exec.CommandContext(t.Context(), "git", "-C", r.Path(), "fast-import", "--quiet")
 	cmd.Stdin = strings.NewReader(stream.String())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

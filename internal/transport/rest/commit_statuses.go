@@ -42,7 +42,7 @@ func (s *Server) pipeline(p *project.Project, of *ci.Pipeline) *pipelineEntity {
 	}
 }
 
-// checkEntity is one check of a commit (facts-3 §26).
+// checkEntity is one check of a commit.
 type checkEntity struct {
 	ID           ci.StatusID    `json:"id"`
 	SHA          string         `json:"sha"`

@@ -184,7 +184,7 @@ func (s *Server) createCommit(ctx context.Context, as authz.Actor, in createComm
 		})
 	}
 	if err := in.check(); err != nil {
-		// The right to push comes before the shape of the commit (facts-3 §13.3).
+		// The right to push comes before the shape of the commit.
 		if denied := s.Repos.MayCommit(ctx, as, p, in.Branch); denied != nil {
 			return commitDetailEntity{}, denied
 		}

@@ -84,7 +84,7 @@ func (s *Server) commitEntities(p *project.Project, list []*gitcmd.Commit) []com
 	return out
 }
 
-// diffEntity is the change of one file (facts-1 §5.12).
+// diffEntity is the change of one file.
 type diffEntity struct {
 	Diff        string `json:"diff"`
 	NewPath     string `json:"new_path"`

@@ -162,7 +162,7 @@ type branchProtection struct {
 type protectionDefaults json.RawMessage
 
 // MarshalJSON gives the JSON as it is.
-func (d protectionDefaults) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() } //nolint:wrapcheck // never fails
+func (d protectionDefaults) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() }
 
 // Shape says what the JSON holds.
 func (protectionDefaults) Shape() reflect.Type { return reflect.TypeFor[branchProtection]() }

@@ -14,7 +14,7 @@ import (
 )
 
 // mergeRequestRoutes are the endpoints of merge requests. None of them is public: every
-// call on merge requests needs authentication, and 401 comes before 404 (facts-1 ruling 3).
+// call on merge requests needs authentication, and 401 comes before 404.
 func (s *Server) mergeRequestRoutes() []*api.Route {
 	const all, one = "/projects/:id/merge_requests", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,

@@ -42,7 +42,7 @@ type termsEntity struct {
 	RejectWithoutDCO bool     `json:"reject_non_dco_commits"`
 }
 
-// pushRuleEntity is the push rule of a project (facts-3 §29.5).
+// pushRuleEntity is the push rule of a project.
 type pushRuleEntity struct {
 	ID        pushrule.ID `json:"id"`
 	ProjectID *project.ID `json:"project_id"`
@@ -134,7 +134,7 @@ func (s *Server) pushRule(ctx context.Context, as authz.Actor, in projectPath) (
 	r, err := s.PushRules.Find(ctx, as, at)
 	if errs.Is(err, errs.NotFound) {
 		// Whoever may not see the project was told so above; its rule is null.
-		return nil, nil //nolint:nilnil // renders null
+		return nil, nil
 	}
 	return newPushRuleEntity(r, err)
 }

@@ -173,7 +173,7 @@ func TestCreateCommit_wrongShapes(t *testing.T) {
 			p.want("maint", "POST", appPath+"/repository/commits", tt.body, 400, tt.want)
 		}
 		// The right to push comes before the shape of the commit, but after the types of what
-		// was sent (facts-1 §1.5, facts-3 §13.3).
+		// was sent.
 		const denied = `{"message":"403 Forbidden - You are not allowed to push into this branch"}`
 		for _, body := range []string{commit(`[{}]`), commit(`5`), commit(`"x"`), `{}`} {
 			p.want("guest", "POST", appPath+"/repository/commits", body, 403, denied)

@@ -117,14 +117,14 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 // sourceOf gives the project that a request comes from, nil where it is gone or hidden.
 func (s *Server) sourceOf(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*project.Project, error) {
 	if m.SourceProjectID == nil {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	if *m.SourceProjectID == p.ID {
 		return p, nil
 	}
 	source, err := s.Projects.FindByID(ctx, as, *m.SourceProjectID)
 	if errs.Is(err, errs.NotFound) {
-		return nil, nil //nolint:nilnil // the actor does not see it
+		return nil, nil
 	}
 	return source, err
 }
@@ -133,7 +133,7 @@ func (s *Server) sourceOf(ctx context.Context, as authz.Actor, p *project.Projec
 // where there is none or the actor may not see it.
 func (s *Server) headPipeline(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*pipelineFull, error) {
 	if m.HeadSHA == "" {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil
 	}
 	source, err := s.sourceOf(ctx, as, p, m)
 	if err != nil || source == nil {

@@ -34,7 +34,7 @@ func (s *Server) Gone(ctx context.Context, as authz.Actor, route, id string) err
 	case strings.HasPrefix(route, "/groups/:id"):
 		_, err = s.Namespaces.Find(ctx, as, id)
 	}
-	return err //nolint:wrapcheck // the kit tells what it is
+	return err
 }
 
 // Routes lists every endpoint.

@@ -37,7 +37,7 @@ func (l languageShares) MarshalJSON() ([]byte, error) {
 		}
 		name, err := json.Marshal(share.Name)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the encoder wraps it
+			return nil, err
 		}
 		b.Write(name)
 		b.WriteByte(':')

@@ -132,7 +132,7 @@ func (k kept) Read(p []byte) (int, error) {
 	}
 	n, err := k.Reader.Read(p)
 	x.kept += int64(n)
-	return n, err //nolint:wrapcheck // what the body says stands
+	return n, err
 }
 
 // fieldSize bounds a field of a multipart body: where files may come beside it, by the

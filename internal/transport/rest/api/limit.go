@@ -84,5 +84,5 @@ type received struct {
 func (r *received) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	*r.n += int64(n)
-	return n, err //nolint:wrapcheck // what the body says stands
+	return n, err
 }
