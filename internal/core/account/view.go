@@ -84,7 +84,7 @@ type AdminView struct {
 	Auditor         bool
 	Note            *string
 	NamespaceID     *authz.NamespaceID
-	CreatedBy       *Summary // nil where nobody created the user, or the creator is gone
+	CreatedBy       *Summary // nil where no user created the account, or the creator is gone
 	UsesSeat        bool
 	CurrentSignInIP *string
 	LastSignInIP    *string

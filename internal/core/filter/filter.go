@@ -120,7 +120,7 @@ func (r Rows) Search(w *db.Where, terms, in []string) {
 }
 
 // Reaction adds that the actor reacted with an emoji, or with any or none at all. It is
-// ignored where the name is empty or nobody is signed in.
+// ignored where the name is empty or the actor is not signed in.
 func (r Rows) Reaction(w *db.Where, as authz.Actor, name string) {
 	if name == "" || !as.SignedIn() {
 		return

@@ -67,7 +67,7 @@ func (p Part) Is(w *db.Where, who Person) {
 	}
 }
 
-// IsNot adds that the person does not have the part. Nobody is left out by Nothing.
+// IsNot adds that the person does not have the part. Nothing leaves out no row.
 func (p Part) IsNot(w *db.Where, who Person) {
 	switch {
 	case who.Nothing:

@@ -64,10 +64,10 @@ type AutoMergeEnabled struct {
 	SHA string // the head that the pipeline runs for
 }
 
-// AutoMergeCanceled is published when somebody took that back.
+// AutoMergeCanceled is published when a user took that back.
 type AutoMergeCanceled struct{ Fact }
 
-// AutoMergeAborted is published when something else took it back.
+// AutoMergeAborted is published when something else than a user took it back.
 type AutoMergeAborted struct {
 	Fact
 	Reason string // ends the sentence "aborted the automatic merge because ..."

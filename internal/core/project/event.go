@@ -40,6 +40,6 @@ type Marked struct {
 // Transferred is published when a project was moved to another namespace.
 type Transferred struct{ Fact }
 
-// Deleted is published when a project is gone for everybody; its rows and its repository go
+// Deleted is published when a project is gone for all users; its rows and its repository go
 // in the background.
 type Deleted struct{ Fact }

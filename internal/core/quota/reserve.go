@@ -13,7 +13,7 @@ import (
 
 // Storing is what is about to be stored in a project or group.
 type Storing struct {
-	As        authz.Actor // whose limits count as well; nobody if the user is gone
+	As        authz.Actor // whose limits count as well; the zero value if the user is gone
 	Subject   authz.Subject
 	Namespace authz.NamespaceID // of the place
 	Project   project.ID        // zero for a group

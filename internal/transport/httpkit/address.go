@@ -10,7 +10,7 @@ import (
 
 // Forwarded puts the address of the client in the place of the peer's where the peer is a
 // proxy that is believed: the last one in X-Forwarded-For that is not such a proxy itself.
-// What stands before it anybody may have written.
+// The client may have written what stands before it.
 func Forwarded(r *http.Request, proxies []netip.Prefix) {
 	if len(proxies) == 0 {
 		return

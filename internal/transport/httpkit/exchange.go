@@ -126,8 +126,8 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, serve, fail http.Ha
 
 type exchangeKey struct{}
 
-// Of gives the exchange of a request that came through [Gate.Serve]; one that nobody reads for
-// all others.
+// Of gives the exchange of a request that came through [Gate.Serve], an empty one for all
+// others.
 func Of(ctx context.Context) *Exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*Exchange); ok {
 		return x

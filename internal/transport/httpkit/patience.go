@@ -8,7 +8,7 @@ import (
 )
 
 // How long a client may keep silent in the middle of a body. A git client compresses for
-// minutes before the pack follows its commands; nobody else has a reason to pause.
+// minutes before the pack follows its commands; no other client has a reason to pause.
 const (
 	Patience    = 30 * time.Second
 	GitPatience = 15 * time.Minute
@@ -19,7 +19,7 @@ const (
 const sendPatience = 5 * time.Minute
 
 // Patiently ends the request when its body falls silent for longer than the limit, or
-// when nobody takes the answer, so that a client that vanishes or dawdles does not hold
+// when the client does not read the answer, so that a client that vanishes or dawdles does not hold
 // a connection and a git process for ever. The answer is to be written to the result.
 func Patiently(w http.ResponseWriter, r *http.Request, limit time.Duration) http.ResponseWriter {
 	control := http.NewResponseController(w)

@@ -33,8 +33,8 @@ type SignOn struct {
 
 // Authenticate gives the actor of a credential. It answers Unauthorized for one that is
 // unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
-// with the reason for a user who may not sign in. A revoked token that somebody rotates ends
-// the tokens that came of it.
+// with the reason for a user who may not sign in. The rotation of a revoked token revokes the
+// tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
 	if c.How != PrivateToken && c.How != Bearer {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
@@ -56,7 +56,7 @@ func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, e
 	return as, err
 }
 
-// FindUser finds whom an administrator wants to act for, by number or username.
+// FindUser finds the user that an administrator wants to act as, by number or username.
 func (s *SignOn) FindUser(ctx context.Context, idOrName string) (authz.Actor, error) {
 	return s.Accounts.StandIn(ctx, idOrName)
 }
@@ -97,7 +97,7 @@ func (s *SignOn) Throttled(w http.ResponseWriter, traffic limit.Traffic, as auth
 	return exceeded != nil
 }
 
-// Sudo gives the actor for an administrator who acts as somebody else, named by number or
+// Sudo gives the actor for an administrator who acts as another user, named by number or
 // username in the parameter or header of that name. find finds users.
 func Sudo(ctx context.Context, as authz.Actor, who string, find func(ctx context.Context, idOrName string) (authz.Actor, error)) (authz.Actor, error) {
 	if err := as.MaySudo(); err != nil {
