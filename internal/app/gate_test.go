@@ -32,6 +32,7 @@ func TestGate(t *testing.T) {
 		{"page, unknown token", "/mona/tools", "Private-Token", "glpat-unknown", 404, "page", ""},
 		{"page, token without the scope", "/mona/tools", "Private-Token", s.keys["git only"], 404, "page", ""},
 		{"file that is not there", "/mona/tools/uploads/0123456789abcdef0123456789abcdef/a.txt", "Private-Token", s.keys["mona"], 404, "file", "mona"},
+		{"file through the API", "/api/v4/projects/mona%2Ftools/uploads/0123456789abcdef0123456789abcdef/a.txt", "Private-Token", s.keys["mona"], 404, "/projects/:id/uploads/:secret/:filename", "mona"},
 		{"git, nobody", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", 401, "git/info/refs", ""},
 		{"large files, nobody", "/mona/tools.git/info/lfs/locks", "", "", 401, "git-lfs/locks", ""},
 	} {
@@ -53,8 +54,8 @@ func TestGate(t *testing.T) {
 			}
 		}
 		user := strings.Contains(line, `"user":"mona"`)
-		if !strings.Contains(line, `"route":"`+tt.route+`"`) || user != (tt.user != "") || strings.Contains(line, "glpat") {
-			t.Errorf("%s: logged %q, want the route %s and the user %q", tt.name, line, tt.route, tt.user)
+		if !strings.Contains(line, `"route":"`+tt.route+`"`) || user != (tt.user != "") || strings.Contains(line, "glpat") || strings.Contains(line, "0123456789abcdef") {
+			t.Errorf("%s: logged %q, want the route %s, the user %q and no secret", tt.name, line, tt.route, tt.user)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 )
 
@@ -65,7 +66,7 @@ func (g *Gate) line(x *Exchange, r *http.Request, took time.Duration, params fun
 	attrs := []slog.Attr{
 		slog.String("request_id", x.ID),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.EscapedPath()),
+		slog.String("path", Path(r)),
 		slog.String("route", x.Route),
 		slog.Int("status", x.Status),
 		slog.Float64("seconds", took.Seconds()),
@@ -86,6 +87,20 @@ func (g *Gate) line(x *Exchange, r *http.Request, took time.Duration, params fun
 		}
 	}
 	g.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// uploaded is the part of a path that names an uploaded file. Who knows it may read the file
+// without signing in.
+var uploaded = pattern.New(`/uploads/[0-9a-fA-F]{32}`)
+
+// Path gives the path of a request as the log may have it: without the secrets of uploaded
+// files.
+func Path(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	if !strings.Contains(path, "/uploads/") {
+		return path
+	}
+	return uploaded().ReplaceAllString(path, "/uploads/[FILTERED]")
 }
 
 // Recovered logs what recover gave. It reports whether the panic is to go on: it is how a

@@ -83,7 +83,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // hidden and absent look alike
 		return
 	case err != nil:
-		h.Log.Error("file failed", "request_id", httpkit.Of(r.Context()).ID, "path", r.URL.Path, "error", err)
+		h.Log.Error("file failed", "request_id", httpkit.Of(r.Context()).ID, "path", httpkit.Path(r), "error", err)
 		status := failure(w, err)
 		http.Error(w, http.StatusText(status), status)
 		return
