@@ -59,6 +59,9 @@ func TestPages(t *testing.T) {
 			if text := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(text, tt.want) || !strings.Contains(text, s.baseURL+"/api/v4/") {
 				t.Errorf("%s: got %d %s", tt.url, got.Code, text)
 			}
+			if cached := got.Header().Get("Cache-Control"); cached != "private, no-store" {
+				t.Errorf("%s: got Cache-Control %q, want one that keeps it out of shared caches", tt.url, cached)
+			}
 			for _, as := range []string{"", "stan", "git only"} {
 				got := ask(as, tt.url)
 				if got.Code != http.StatusNotFound || strings.Contains(got.Body.String(), tt.want) {

@@ -56,6 +56,7 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	httpkit.Of(r.Context()).Route = "page"
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "private, no-store") // tokens come in headers that caches do not know
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "strict-origin-when-cross-origin")
