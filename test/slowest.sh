@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Shows what go test prints, and after it the ten packages that took longest.
+# Shows what go test prints as it comes, and after it the ten packages that took longest.
 set -euo pipefail
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+tee "$log"
 awk '
-  { print; fflush() }
   ($1 == "ok" || $1 == "FAIL") && $3 ~ /^[0-9.]+s$/ { n++; name[n] = $2; took[n] = $3 + 0; sum += $3 }
   END {
     if (n < 10) exit
@@ -13,4 +15,4 @@ awk '
       printf "%7.1f s  %s\n", took[best], name[best]
       delete took[best]
     }
-  }'
+  }' "$log"
