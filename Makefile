@@ -13,7 +13,7 @@ GO          ?= go
 PKG         ?= ./...
 RUN         ?=
 TESTFLAGS   ?=
-TIMEOUT     ?= 8m
+TIMEOUT     ?= 12m
 PARALLEL    ?= 2
 
 LINT_VERSION := v2.15.0

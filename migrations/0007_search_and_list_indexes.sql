@@ -29,35 +29,44 @@ CREATE INDEX projects_stars ON projects (star_count, id);
 CREATE INDEX labels_name ON labels (title);
 CREATE INDEX namespaces_visibility ON namespaces (kind, visibility, id);
 
+-- Texts of more than 16,384 characters have no trigrams: a million characters may be a million of them, which
+-- takes seconds to write. A search looks into each of these rows.
+CREATE INDEX issues_long ON issues (id) WHERE length(description_fold) > 16384;
+CREATE INDEX merge_requests_long ON merge_requests (id) WHERE length(description_fold) > 16384;
+
 -- Trigrams of texts, which find the rows that may hold a word. The texts themselves stay in their tables. On
 -- PostgreSQL the program makes indexes of the extension pg_trgm, where it may.
 -- only: sqlite
 CREATE VIRTUAL TABLE issues_trigrams USING fts5(title_fold, description_fold, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1');
-INSERT INTO issues_trigrams (rowid, title_fold, description_fold) SELECT id, title_fold, description_fold FROM issues ORDER BY id;
-CREATE TRIGGER issues_trigrams_insert AFTER INSERT ON issues BEGIN
+INSERT INTO issues_trigrams (rowid, title_fold, description_fold) SELECT id, title_fold, description_fold FROM issues WHERE length(description_fold) <= 16384 ORDER BY id;
+CREATE TRIGGER issues_trigrams_insert AFTER INSERT ON issues WHEN length(new.description_fold) <= 16384 BEGIN
     INSERT INTO issues_trigrams (rowid, title_fold, description_fold) VALUES (new.id, new.title_fold, new.description_fold);
 END;
-CREATE TRIGGER issues_trigrams_delete AFTER DELETE ON issues BEGIN
+CREATE TRIGGER issues_trigrams_delete AFTER DELETE ON issues WHEN length(old.description_fold) <= 16384 BEGIN
     INSERT INTO issues_trigrams (issues_trigrams, rowid, title_fold, description_fold) VALUES ('delete', old.id, old.title_fold, old.description_fold);
 END;
 CREATE TRIGGER issues_trigrams_update AFTER UPDATE OF id, title_fold, description_fold ON issues
 WHEN old.id <> new.id OR old.title_fold <> new.title_fold OR old.description_fold <> new.description_fold BEGIN
-    INSERT INTO issues_trigrams (issues_trigrams, rowid, title_fold, description_fold) VALUES ('delete', old.id, old.title_fold, old.description_fold);
-    INSERT INTO issues_trigrams (rowid, title_fold, description_fold) VALUES (new.id, new.title_fold, new.description_fold);
+    INSERT INTO issues_trigrams (issues_trigrams, rowid, title_fold, description_fold)
+        SELECT 'delete', old.id, old.title_fold, old.description_fold WHERE length(old.description_fold) <= 16384;
+    INSERT INTO issues_trigrams (rowid, title_fold, description_fold)
+        SELECT new.id, new.title_fold, new.description_fold WHERE length(new.description_fold) <= 16384;
 END;
 
 CREATE VIRTUAL TABLE merge_requests_trigrams USING fts5(title_fold, description_fold, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1');
-INSERT INTO merge_requests_trigrams (rowid, title_fold, description_fold) SELECT id, title_fold, description_fold FROM merge_requests ORDER BY id;
-CREATE TRIGGER merge_requests_trigrams_insert AFTER INSERT ON merge_requests BEGIN
+INSERT INTO merge_requests_trigrams (rowid, title_fold, description_fold) SELECT id, title_fold, description_fold FROM merge_requests WHERE length(description_fold) <= 16384 ORDER BY id;
+CREATE TRIGGER merge_requests_trigrams_insert AFTER INSERT ON merge_requests WHEN length(new.description_fold) <= 16384 BEGIN
     INSERT INTO merge_requests_trigrams (rowid, title_fold, description_fold) VALUES (new.id, new.title_fold, new.description_fold);
 END;
-CREATE TRIGGER merge_requests_trigrams_delete AFTER DELETE ON merge_requests BEGIN
+CREATE TRIGGER merge_requests_trigrams_delete AFTER DELETE ON merge_requests WHEN length(old.description_fold) <= 16384 BEGIN
     INSERT INTO merge_requests_trigrams (merge_requests_trigrams, rowid, title_fold, description_fold) VALUES ('delete', old.id, old.title_fold, old.description_fold);
 END;
 CREATE TRIGGER merge_requests_trigrams_update AFTER UPDATE OF id, title_fold, description_fold ON merge_requests
 WHEN old.id <> new.id OR old.title_fold <> new.title_fold OR old.description_fold <> new.description_fold BEGIN
-    INSERT INTO merge_requests_trigrams (merge_requests_trigrams, rowid, title_fold, description_fold) VALUES ('delete', old.id, old.title_fold, old.description_fold);
-    INSERT INTO merge_requests_trigrams (rowid, title_fold, description_fold) VALUES (new.id, new.title_fold, new.description_fold);
+    INSERT INTO merge_requests_trigrams (merge_requests_trigrams, rowid, title_fold, description_fold)
+        SELECT 'delete', old.id, old.title_fold, old.description_fold WHERE length(old.description_fold) <= 16384;
+    INSERT INTO merge_requests_trigrams (rowid, title_fold, description_fold)
+        SELECT new.id, new.title_fold, new.description_fold WHERE length(new.description_fold) <= 16384;
 END;
 
 CREATE VIRTUAL TABLE projects_trigrams USING fts5(name_fold, path, description_fold, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1');

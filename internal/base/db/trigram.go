@@ -18,9 +18,29 @@ import (
 type Trigrams struct {
 	Table   string
 	Columns []string // PostgreSQL: expressions on the columns
+
+	// Short is a condition: only rows that meet it are indexed. A text of a million
+	// characters may have as many trigrams, which takes seconds to write. Long is its
+	// contrary, which an index of the schema serves. Both are "" where all rows are.
+	Short, Long string
 }
 
 func (t Trigrams) name() string { return t.Table + "_trigrams" }
+
+func (t Trigrams) where() string {
+	if t.Short == "" {
+		return ""
+	}
+	return " WHERE " + t.Short
+}
+
+// withLong adds the rows that are not indexed to a query for those that are.
+func (t Trigrams) withLong(query string) string {
+	if t.Long == "" {
+		return query
+	}
+	return query + " UNION ALL SELECT id FROM " + t.Table + " WHERE " + t.Long
+}
 
 const (
 	trigram     = 3
@@ -46,7 +66,7 @@ func (d *DB) IndexTrigrams(ctx context.Context, tables []Trigrams) error {
 			for i, column := range t.Columns {
 				columns[i] = column + " gin_trgm_ops"
 			}
-			if _, err := d.Exec(ctx, "CREATE INDEX IF NOT EXISTS "+t.name()+" ON "+t.Table+" USING gin ("+strings.Join(columns, ", ")+")"); err != nil {
+			if _, err := d.Exec(ctx, "CREATE INDEX IF NOT EXISTS "+t.name()+" ON "+t.Table+" USING gin ("+strings.Join(columns, ", ")+")"+t.where()); err != nil {
 				return err
 			}
 		}
@@ -78,9 +98,12 @@ func (d *DB) Holding(t Trigrams, words []string) (query string, args []any, ok b
 		return "", nil, false
 	}
 	if d.dialect == SQLite {
-		return "SELECT rowid AS id FROM " + t.name() + " WHERE " + t.name() + " MATCH ?", []any{trigramsOf(words)}, true
+		return t.withLong("SELECT rowid AS id FROM " + t.name() + " WHERE " + t.name() + " MATCH ?"), []any{trigramsOf(words)}, true
 	}
 	var w Where
+	if t.Short != "" {
+		w.And(t.Short)
+	}
 	for _, word := range words {
 		pattern := "%" + LikePattern(word) + "%"
 		conds := make([]string, len(t.Columns))
@@ -90,7 +113,7 @@ func (d *DB) Holding(t Trigrams, words []string) (query string, args []any, ok b
 		}
 		w.And("("+strings.Join(conds, " OR ")+")", args...)
 	}
-	return "SELECT id FROM " + t.Table + w.SQL(), w.Args(), true
+	return t.withLong("SELECT id FROM " + t.Table + w.SQL()), w.Args(), true
 }
 
 // trigramsOf asks FTS5 for rows with the trigrams of words, spread over each word where

@@ -26,7 +26,10 @@ const (
 )
 
 // Texts are searched.
-var Texts = db.Trigrams{Table: "issues", Columns: []string{"title_fold", "description_fold"}}
+var Texts = db.Trigrams{
+	Table: "issues", Columns: []string{"title_fold", "description_fold"},
+	Short: "length(description_fold) <= 16384", Long: "length(description_fold) > 16384",
+}
 
 // scope is what a list reads from: the rows that the actor may see and the expression
 // for the number of comments that it may read.
