@@ -24,8 +24,13 @@ const turn = 10 * time.Second
 // RetryAfter is how long clients that are told to come again should wait.
 const RetryAfter = 5 * time.Second
 
-// errBusy is told to anonymous callers while there is too much to do.
-var errBusy = &errs.Error{Kind: errs.Unavailable, Message: "The server is busy with other fetches. Please try again in a few seconds, or sign in: signed-in users wait their turn."}
+// errBusy is told to anonymous callers while there is too much to do. Git sends credentials
+// for a public project only when it is told to: by itself it waits for a 401.
+var errBusy = &errs.Error{
+	Kind: errs.Unavailable,
+	Message: "The server is busy with other fetches. Please try again in a few seconds, or sign in: signed-in users wait their turn " +
+		"(git sends credentials for a public project with http.proactiveAuth=basic, from 2.46 on, or an Authorization header in http.extraHeader).",
+}
 
 // gate lets in so many fetches at a time. Those who are known wait for their turn and go
 // first, though nobody takes every place; the others wait for a short time, and not too
