@@ -1,5 +1,4 @@
-// Package event hands what happened to whoever reacts to it, in the caller's
-// transaction.
+// Package event calls the handlers of what happened, in the caller's transaction.
 //
 // An event is a struct in the past tense. Handlers may only write rows; what leaves
 // the process is a job that a handler enqueues. An error of a handler undoes the
@@ -12,9 +11,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Bus knows who reacts to which type of event. Register everything before the first
+// Event is a struct that says what happened, and when.
+type Event interface {
+	Happened() time.Time
+}
+
+// Bus knows the handlers of each type of event. Register everything before the first
 // Publish; afterwards it is safe for concurrent use. The zero value is ready.
 type Bus struct {
 	handlers map[reflect.Type][]handler
@@ -31,9 +36,9 @@ type Reaction struct {
 	Handlers []string // in the order they run
 }
 
-// On makes fn react to events of type E, after those registered before. The name
-// says who reacts, such as "system note"; it stands in errors and in Reactions.
-func On[E any](b *Bus, name string, fn func(ctx context.Context, e E) error) {
+// On makes fn a handler of events of type E, after those registered before. The name
+// says what reacts, such as "system note"; it stands in errors and in Reactions.
+func On[E Event](b *Bus, name string, fn func(ctx context.Context, e E) error) {
 	if b.handlers == nil {
 		b.handlers = make(map[reflect.Type][]handler)
 	}
@@ -42,8 +47,8 @@ func On[E any](b *Bus, name string, fn func(ctx context.Context, e E) error) {
 }
 
 // Publish calls the handlers of e's own type in order, with the caller's ctx and
-// so in its transaction. It stops at the first error; nobody listening is no error.
-func (b *Bus) Publish(ctx context.Context, e any) error {
+// so in its transaction. It stops at the first error. An event without handlers is no error.
+func (b *Bus) Publish(ctx context.Context, e Event) error {
 	for _, h := range b.handlers[reflect.TypeOf(e)] {
 		if err := h.run(ctx, e); err != nil {
 			return fmt.Errorf("%s on %T: %w", h.name, e, err)
@@ -52,7 +57,7 @@ func (b *Bus) Publish(ctx context.Context, e any) error {
 	return nil
 }
 
-// Reactions lists all events that somebody reacts to, sorted by name.
+// Reactions lists all events that have handlers, sorted by name.
 func (b *Bus) Reactions() []Reaction {
 	out := make([]Reaction, 0, len(b.handlers))
 	for t, handlers := range b.handlers {

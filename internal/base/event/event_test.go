@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +14,11 @@ import (
 
 type opened struct{ ID int }
 
+func (opened) Happened() time.Time { return time.Time{} }
+
 type closed struct{ ID int }
+
+func (closed) Happened() time.Time { return time.Time{} }
 
 func TestBus_Publish(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,8 @@ type note struct {
 
 type noteCreated struct{ Note note }
 
+func (e noteCreated) Happened() time.Time { return e.Note.Created }
+
 type deliver struct {
 	NoteID int64 `json:"note_id"`
 }

@@ -32,17 +32,19 @@ type Input struct {
 
 // Created says that a place has a new token.
 type Created struct {
+	authz.Stamp
+
 	Place   namespace.Place
 	TokenID account.TokenID
 	Scopes  authz.Scopes
-	By      authz.Actor
 }
 
 // Revoked says that a place's token is of no use any more.
 type Revoked struct {
+	authz.Stamp
+
 	Place   namespace.Place
 	TokenID account.TokenID
-	By      authz.Actor
 }
 
 // Deps is what a Service is made of.
@@ -193,7 +195,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Place: p, TokenID: t.ID, Scopes: in.Scopes, By: as})
+		return s.Bus.Publish(ctx, Created{Place: p, TokenID: t.ID, Scopes: in.Scopes, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create access token: %w", err)
@@ -231,7 +233,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place,
 	// Not in one transaction with the rotation: where that finds a token used twice, it
 	// revokes the whole family and fails.
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		return s.Bus.Publish(ctx, Created{Place: p, TokenID: next.ID, Scopes: next.Scopes(), By: as})
+		return s.Bus.Publish(ctx, Created{Place: p, TokenID: next.ID, Scopes: next.Scopes(), Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("rotate access token: %w", err)
@@ -284,7 +286,7 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place,
 		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Revoked{Place: p, TokenID: t.ID, By: as})
+		return s.Bus.Publish(ctx, Revoked{Place: p, TokenID: t.ID, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke access token: %w", err)

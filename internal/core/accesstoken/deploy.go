@@ -32,11 +32,12 @@ type DeployFilter struct {
 
 // DeployChange says what happened to a deploy token of a place.
 type DeployChange struct {
+	authz.Stamp
+
 	Place   namespace.Place
 	TokenID account.TokenID
 	Name    string
 	Scopes  authz.Scopes
-	By      authz.Actor
 }
 
 // DeployCreated says that a place has a new deploy token.
@@ -45,8 +46,8 @@ type DeployCreated struct{ DeployChange }
 // DeployDestroyed says that a place has a deploy token no more.
 type DeployDestroyed struct{ DeployChange }
 
-func deployChange(as authz.Actor, p namespace.Place, t *account.DeployToken) DeployChange {
-	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), By: as}
+func (s *Service) deployChange(as authz.Actor, p namespace.Place, t *account.DeployToken) DeployChange {
+	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.Now())}
 }
 
 func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p namespace.Place, project, group authz.Ability) error {
@@ -131,7 +132,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 		if key, err = s.Accounts.KeepDeployToken(ctx, &t); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, DeployCreated{deployChange(as, p, &t)})
+		return s.Bus.Publish(ctx, DeployCreated{s.deployChange(as, p, &t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create deploy token: %w", err)
@@ -181,7 +182,7 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.
 		if err := s.Accounts.DropDeployToken(ctx, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, DeployDestroyed{deployChange(as, p, t)})
+		return s.Bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)

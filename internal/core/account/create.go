@@ -149,7 +149,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 			}
 		}
 		return s.Bus.Publish(ctx, UserCreated{
-			UserID: id, Username: in.Username, Name: in.Name, By: as, ResetPassword: in.ResetPassword,
+			UserID: id, Username: in.Username, Name: in.Name, Stamp: as.Stamp(s.Now()), ResetPassword: in.ResetPassword,
 		})
 	})
 	return id, err

@@ -103,7 +103,7 @@ func TestService_Create(t *testing.T) {
 		if got, want := u.PrivateAddress(h.CommitHost()), "2-Mona.Lisa@users.noreply.tenon.example"; got != want {
 			t.Errorf("got private address %q, want %q", got, want)
 		}
-		want := account.UserCreated{UserID: u.ID, Username: "Mona.Lisa", Name: "Mona Lisa", By: h.root}
+		want := account.UserCreated{UserID: u.ID, Username: "Mona.Lisa", Name: "Mona Lisa", Stamp: h.root.Stamp(h.now)}
 		if got := h.events[len(h.events)-1].(account.UserCreated); got.UserID != want.UserID || got.By.UserID != want.By.UserID {
 			t.Errorf("got event %+v, want %+v", got, want)
 		}

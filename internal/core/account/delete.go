@@ -101,7 +101,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 			}
 		}
 		if err := s.Bus.Publish(ctx, UserRemoved{
-			UserID: u.ID, Username: u.Username, Name: u.Name, Rejected: u.State == PendingApproval, By: as,
+			UserID: u.ID, Username: u.Username, Name: u.Name, Rejected: u.State == PendingApproval, Stamp: as.Stamp(s.Now()),
 		}); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, By: as})
+		return s.Bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
 		return Address{}, errAddressTaken()

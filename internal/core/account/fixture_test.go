@@ -64,7 +64,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	return h
 }
 
-func record[E any](bus *event.Bus, h *house, _ E) {
+func record[E event.Event](bus *event.Bus, h *house, _ E) {
 	event.On(bus, "test", func(_ context.Context, e E) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()

@@ -149,7 +149,7 @@ func (s *Service) countFailure(ctx context.Context, who attempt) error {
 		if err != nil || at == nil || s.locked(who.LockedAt) {
 			return err
 		}
-		return s.Bus.Publish(ctx, AccessLocked{UserID: who.ID, Username: who.Username})
+		return s.Bus.Publish(ctx, AccessLocked{Stamp: authz.System().Stamp(s.Now()), UserID: who.ID, Username: who.Username})
 	})
 	if err != nil {
 		return fmt.Errorf("count failed sign-on: %w", err)
@@ -183,7 +183,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 		if err := s.clearFailures(ctx, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, By: as})
+		return s.Bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("unlock user: %w", err)

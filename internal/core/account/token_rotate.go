@@ -129,5 +129,5 @@ func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, 
 		return n, err
 	}
 	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
-	return n, s.Bus.Publish(ctx, TokenRevoked{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, By: as})
+	return n, s.Bus.Publish(ctx, TokenRevoked{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, Stamp: as.Stamp(s.Now())})
 }

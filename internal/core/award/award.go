@@ -33,9 +33,10 @@ type Award struct {
 
 // Added is published when somebody reacted.
 type Added struct {
+	authz.Stamp
+
 	Award  Award
 	Target noteable.Target
-	By     authz.Actor
 }
 
 // Deps is what a Service is made of.
@@ -86,7 +87,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 			return err
 		}
 		a.ID = ID(id)
-		return s.bus.Publish(ctx, Added{Award: *a, Target: to, By: as})
+		return s.bus.Publish(ctx, Added{Award: *a, Target: to, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, &errs.Error{Kind: errs.Conflict, Code: CodeInvalid, Fields: []errs.Field{{Name: "name", Messages: []string{"has already been taken"}}}}

@@ -94,10 +94,10 @@ type Filter struct {
 
 // StatusReported is published when another system reported on a commit.
 type StatusReported struct {
+	authz.Stamp
+
 	Status   Status
 	Pipeline Pipeline
-	By       authz.Actor
-	At       time.Time
 }
 
 // Deps is what a Service is made of.
@@ -184,7 +184,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, StatusReported{Status: *out, Pipeline: *pipeline, By: as, At: s.Now()})
+		return s.Bus.Publish(ctx, StatusReported{Status: *out, Pipeline: *pipeline, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("report status: %w", err)

@@ -46,6 +46,8 @@ type Changes struct {
 
 // Change says what happened to a deploy key in a project.
 type Change struct {
+	authz.Stamp
+
 	KeyID       sshkey.ID
 	Title       string
 	Fingerprint string
@@ -53,7 +55,6 @@ type Change struct {
 	ProjectID   project.ID
 	ProjectName string
 	FullPath    string
-	By          authz.Actor
 }
 
 // Added is published when a key is enabled in a project.
@@ -67,10 +68,11 @@ type Removed struct{ Change }
 
 // PublicAdded is published when a key is made that every project may enable.
 type PublicAdded struct {
+	authz.Stamp
+
 	KeyID       sshkey.ID
 	Title       string
 	Fingerprint string
-	By          authz.Actor
 }
 
 // Deps is what a Service is made of.
@@ -92,10 +94,10 @@ func New(d Deps) *Service { return &Service{d} }
 // prefix stands before the attributes of a key of a project in refusals.
 const prefix = "deploy_key."
 
-func change(as authz.Actor, p *project.Project, k *Key) Change {
+func (s *Service) change(as authz.Actor, p *project.Project, k *Key) Change {
 	return Change{
 		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
-		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, By: as,
+		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()),
 	}
 }
 
@@ -182,7 +184,7 @@ func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, Added{change(as, p, k)})
+	return s.Bus.Publish(ctx, Added{s.change(as, p, k)})
 }
 
 // Enable lets a key of another project in, to read: a public one, one of a project that
@@ -258,7 +260,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{change(as, p, out)})
+		return s.Bus.Publish(ctx, Updated{s.change(as, p, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
@@ -327,7 +329,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 		if n == 0 {
 			return errMissing
 		}
-		if err := s.Bus.Publish(ctx, Removed{change(as, p, k)}); err != nil {
+		if err := s.Bus.Publish(ctx, Removed{s.change(as, p, k)}); err != nil {
 			return err
 		}
 		return s.Keys.DropOrphans(ctx, id)
@@ -364,7 +366,7 @@ func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.In
 		if out, err = s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, By: as})
+		return s.Bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, sshkey.ErrTaken()

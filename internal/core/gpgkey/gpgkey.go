@@ -22,16 +22,18 @@ type Key struct {
 
 // Added is published when a key was added to an account.
 type Added struct {
+	authz.Stamp
+
 	KeyID       ID
 	Fingerprint string
 	UserID      authz.UserID // whose it is
-	By          authz.Actor
 }
 
 // Removed is published when a key of an account was deleted or revoked.
 type Removed struct {
+	authz.Stamp
+
 	KeyID       ID
 	Fingerprint string
 	UserID      authz.UserID
-	By          authz.Actor
 }

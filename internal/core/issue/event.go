@@ -1,8 +1,6 @@
 package issue
 
 import (
-	"time"
-
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/project"
@@ -10,11 +8,11 @@ import (
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
+	authz.Stamp
+
 	Issue   Issue  // as it is now, or was at its deletion, with labels and assignees
 	Before  *Issue // the same before the change; nil where the issue was made or deleted
 	Project *project.Project
-	By      authz.Actor
-	At      time.Time
 }
 
 // Created is published when an issue was made.

@@ -177,7 +177,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{Issue: *i, Project: p, By: as, At: now}})
+		return s.bus.Publish(ctx, Created{Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")
@@ -215,7 +215,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *proje
 			return err
 		}
 		now.Labels, now.Assignees = i.Labels, i.Assignees
-		if err := s.bus.Publish(ctx, Deleted{Fact{Issue: now, Project: p, By: as, At: s.now()}}); err != nil {
+		if err := s.bus.Publish(ctx, Deleted{Fact{Issue: now, Project: p, Stamp: as.Stamp(s.now())}}); err != nil {
 			return err
 		}
 		if err := s.labels.Detach(ctx, i.noteable()); err != nil {

@@ -87,7 +87,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, By: as, At: s.now()}, diff)
+	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff)
 }
 
 // row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.

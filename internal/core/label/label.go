@@ -86,23 +86,26 @@ func (a Assignment) Empty() bool { return a.Set == nil && len(a.Add) == 0 && len
 
 // Created is published when a label was made.
 type Created struct {
+	authz.Stamp
+
 	Label Label
 	Place Place
-	By    authz.Actor
 }
 
 // Updated is published when a label was changed.
 type Updated struct {
 	db.Change[Label]
+	authz.Stamp
+
 	Place Place
-	By    authz.Actor
 }
 
 // Deleted is published when a label was deleted with all that it was attached to.
 type Deleted struct {
+	authz.Stamp
+
 	Label Label
 	Place Place
-	By    authz.Actor
 }
 
 // validate checks a label as it will be stored.

@@ -75,7 +75,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 			return err
 		}
 		l.ID = id
-		return s.bus.Publish(ctx, Created{Label: l, Place: at, By: as})
+		return s.bus.Publish(ctx, Created{Label: l, Place: at, Stamp: as.Stamp(s.now())})
 	})
 	return l, err == nil, err
 }

@@ -128,7 +128,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 			return err
 		}
 		l.ID = ID(id)
-		return s.bus.Publish(ctx, Created{Label: *l, Place: at, By: as})
+		return s.bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, exists
@@ -161,7 +161,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Change: out, Place: at, By: as})
+		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
 	})
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -192,7 +192,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, ref stri
 		if _, err := s.db.Exec(ctx, "DELETE FROM labels WHERE id = ?", l.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Label: *l, Place: at, By: as})
+		return s.bus.Publish(ctx, Deleted{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
 	})
 	if err != nil {
 		return fmt.Errorf("delete label: %w", err)

@@ -263,7 +263,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		made := *m
 		made.Labels = sorted(labels)
-		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, By: as, At: s.now()}})
+		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.now())}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, m.ProjectID, m.TargetBranch, err)
@@ -326,5 +326,5 @@ func (s *Service) fact(ctx context.Context, as authz.Actor, p *project.Project, 
 		return Fact{}, err
 	}
 	before.Assignees, before.Reviewers, before.Labels = now.Assignees, now.Reviewers, now.Labels
-	return Fact{MergeRequest: now, Before: &before, Project: p, By: as, At: s.now()}, nil
+	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
 }

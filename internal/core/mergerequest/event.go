@@ -1,19 +1,17 @@
 package mergerequest
 
 import (
-	"time"
-
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
+	authz.Stamp
+
 	MergeRequest MergeRequest     // as it is now, or was at its deletion, with labels, assignees and reviewers
 	Before       *MergeRequest    // the same before the change; nil where it was made or deleted
 	Project      *project.Project // the target project
-	By           authz.Actor
-	At           time.Time
 }
 
 // Created is published when a merge request was opened.

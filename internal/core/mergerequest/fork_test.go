@@ -165,7 +165,7 @@ func TestFork_unforked(t *testing.T) {
 			t.Helper()
 			check(t, f.DB.InTx(ctx, func(ctx context.Context) error { return f.Bus.Publish(ctx, e) }))
 		}
-		leave(project.Unforked{ProjectID: f.fork, By: f.stranger})
+		leave(project.Unforked{ProjectID: f.fork, Stamp: f.stranger.Stamp(f.Now())})
 		f.exec("UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL WHERE id = ?", f.fork)
 		m = f.read(m.IID)
 		equal(t, "state", m.State, mergerequest.StateClosed)
@@ -180,7 +180,7 @@ func TestFork_unforked(t *testing.T) {
 		_, err = f.requests.Update(ctx, f.maintainer, f.as(f.maintainer), m.IID, mergerequest.Changes{Event: mergerequest.Reopen})
 		check(t, err)
 		// Deleted: closed, and then without a source. What it brought stays.
-		leave(project.Unforked{ProjectID: f.fork, Deleted: true, By: f.stranger})
+		leave(project.Unforked{ProjectID: f.fork, Deleted: true, Stamp: f.stranger.Stamp(f.Now())})
 		check(t, f.repos.Remove(ctx, f.Find(f.stranger, f.fork)))
 		f.exec("DELETE FROM projects WHERE id = ?", f.fork)
 		m = f.read(m.IID)

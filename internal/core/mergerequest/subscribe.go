@@ -45,5 +45,5 @@ func (s *Service) closeIssues(ctx context.Context, e Merged) error {
 	if err != nil {
 		return fmt.Errorf("project of merge request: %w", err)
 	}
-	return s.issues.CloseAll(ctx, e.By.Unconditional(), p, e.ClosesIssues)
+	return s.issues.CloseAll(ctx, e.By, p, e.ClosesIssues)
 }

@@ -180,7 +180,7 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		now := &out.After
-		f := Fact{MergeRequest: *now, Before: &before, Project: p, By: as, At: s.now()}
+		f := Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
 		if len(fields) > 0 {
 			if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields, Diff: diff}); err != nil {
 				return err
@@ -396,7 +396,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, By: as, At: s.now()}})
+		return s.bus.Publish(ctx, Deleted{Fact{MergeRequest: now, Project: p, Stamp: as.Stamp(s.now())}})
 	})
 	var known *errs.Error
 	if err != nil && !errors.As(err, &known) {

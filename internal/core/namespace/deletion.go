@@ -190,7 +190,7 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 			if err := s.Uproot(ctx, g.ID); err != nil {
 				return err
 			}
-			if err := s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, By: as, At: s.now()}}); err != nil {
+			if err := s.bus.Publish(ctx, GroupDeleted{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
 				return err
 			}
 		}

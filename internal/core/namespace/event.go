@@ -1,8 +1,6 @@
 package namespace
 
 import (
-	"time"
-
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 )
@@ -11,10 +9,10 @@ import (
 // of which there is At, and what groups above decide are as they were before. Handlers do
 // not change what it points to.
 type GroupFact struct {
+	authz.Stamp
+
 	Group  Group  // as it is now, or was at its deletion
 	Before *Group // the same before the change; nil where it was made or deleted
-	By     authz.Actor
-	At     time.Time
 }
 
 // GroupCreated is published when a group was made.
@@ -48,34 +46,34 @@ type GroupDeleted struct{ GroupFact }
 
 // MemberAdded is published when a user became a member of a place.
 type MemberAdded struct {
+	authz.Stamp
+
 	Place  Place
 	UserID authz.UserID
 	Level  authz.Level
 	Expiry *string // YYYY-MM-DD, nil for none
-	By     authz.Actor
-	At     time.Time
 }
 
 // MemberChanged is published when a membership got another level or date of expiry.
 type MemberChanged struct {
+	authz.Stamp
+
 	Place  Place
 	Member Member // as it is now
 	Before Member
-	By     authz.Actor
-	At     time.Time
 }
 
 // MemberRemoved is published when a membership ended; By is the user where they left by
 // themselves.
 type MemberRemoved struct {
+	authz.Stamp
+
 	Place  Place
 	UserID authz.UserID
 	Level  authz.Level
-	By     authz.Actor
-	At     time.Time
 }
 
 // groupFact is what events say of a change.
 func (s *Service) groupFact(as authz.Actor, c *db.Change[Group]) GroupFact {
-	return GroupFact{Group: c.After, Before: &c.Before, By: as, At: s.now()}
+	return GroupFact{Group: c.After, Before: &c.Before, Stamp: as.Stamp(s.now())}
 }

@@ -119,7 +119,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*G
 		if parent != nil {
 			g.FullPath, g.FullName = parent.FullPath+"/"+g.Path, parent.FullName+" / "+g.Name
 		}
-		return s.bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, By: as, At: s.now()}})
+		return s.bus.Publish(ctx, GroupCreated{GroupFact{Group: *g, Stamp: as.Stamp(s.now())}})
 	})
 	if f := takenFields(err); f != nil {
 		return nil, notSaved(f)

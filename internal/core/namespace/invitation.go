@@ -34,17 +34,19 @@ type InvitationInput struct {
 
 // Invited says that an address was invited to become a member.
 type Invited struct {
+	authz.Stamp
+
 	Place Place
 	Email string
 	Level authz.Level
-	By    authz.Actor
 }
 
 // InvitationRemoved says that an invitation was taken back.
 type InvitationRemoved struct {
+	authz.Stamp
+
 	Place Place
 	Email string
-	By    authz.Actor
 }
 
 var invitationColumns = db.Columns[Invitation]("")
@@ -86,7 +88,7 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in Invita
 		if _, err := db.Insert(ctx, s.db, "invitations", row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, By: as})
+		return s.bus.Publish(ctx, Invited{Place: p, Email: in.Email, Level: in.Level, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return errs.Plain("Invite email has already been taken")
@@ -166,7 +168,7 @@ func (s *Service) ChangeInvitation(ctx context.Context, as authz.Actor, p Place,
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Invited{Place: p, Email: out.After.Email, Level: out.After.Level, By: as})
+		return s.bus.Publish(ctx, Invited{Place: p, Email: out.After.Email, Level: out.After.Level, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -209,7 +211,7 @@ func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p Place, email s
 		case gone == 0:
 			return errs.Missing("")
 		}
-		return s.bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, By: as})
+		return s.bus.Publish(ctx, InvitationRemoved{Place: p, Email: old.Email, Stamp: as.Stamp(s.now())})
 	})
 }
 

@@ -110,7 +110,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, By: as, At: s.now()})
+		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, Stamp: as.Stamp(s.now())})
 	})
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberChanged{Place: p, Member: out.After, Before: out.Before, By: as, At: s.now()})
+		return s.bus.Publish(ctx, MemberChanged{Place: p, Member: out.After, Before: out.Before, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -230,7 +230,7 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member,
 		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return fmt.Errorf("remove member: %w", err)
 		}
-		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, By: as, At: s.now()})
+		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, Stamp: as.Stamp(s.now())})
 	})
 }
 
@@ -241,7 +241,7 @@ func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, user
 		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
 	}
-	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, By: as, At: s.now()})
+	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, Stamp: as.Stamp(s.now())})
 }
 
 // Below says what becomes of a user's memberships inside a group they leave.

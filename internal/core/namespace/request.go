@@ -19,16 +19,18 @@ type AccessRequest struct {
 
 // AccessRequested says that somebody asks to become a member.
 type AccessRequested struct {
+	authz.Stamp
+
 	Place Place
-	By    authz.Actor
 }
 
 // AccessDenied says that a request was turned down; By is the user where they took it
 // back by themselves.
 type AccessDenied struct {
+	authz.Stamp
+
 	Place  Place
 	UserID authz.UserID
-	By     authz.Actor
 }
 
 type accessRequestRow struct {
@@ -73,7 +75,7 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p Place) (*Access
 		if _, err := db.Insert(ctx, s.db, "access_requests", accessRequestRow{p.Namespace, as.UserID, now}); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AccessRequested{Place: p, By: as})
+		return s.bus.Publish(ctx, AccessRequested{Place: p, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		var f errs.Fields
@@ -145,6 +147,6 @@ func (s *Service) Deny(ctx context.Context, as authz.Actor, p Place, user authz.
 		case gone == 0:
 			return errs.Missing("")
 		}
-		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, By: as})
+		return s.bus.Publish(ctx, AccessDenied{Place: p, UserID: user, Stamp: as.Stamp(s.now())})
 	})
 }

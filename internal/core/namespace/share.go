@@ -31,21 +31,23 @@ type ShareInput struct {
 
 // GroupShared says that a group was invited into a place.
 type GroupShared struct {
+	authz.Stamp
+
 	Place     Place
 	GroupID   ID
 	GroupName string
 	Level     authz.Level
 	Expiry    *string
-	By        authz.Actor
 }
 
 // GroupUnshared says that a group is invited into a place no more.
 type GroupUnshared struct {
+	authz.Stamp
+
 	Place     Place
 	GroupID   ID
 	GroupName string
 	Level     authz.Level
-	By        authz.Actor
 }
 
 type shareRow struct {
@@ -114,7 +116,7 @@ func (s *Service) Share(ctx context.Context, as authz.Actor, p Place, in ShareIn
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, By: as})
+		return s.bus.Publish(ctx, GroupShared{Place: p, GroupID: group.ID, GroupName: group.Name, Level: in.Level, Expiry: in.ExpiresOn, Stamp: as.Stamp(s.now())})
 	})
 	switch {
 	case errors.Is(err, db.ErrDuplicate) && p.Group:
@@ -256,7 +258,7 @@ func (s *Service) Unshare(ctx context.Context, as authz.Actor, p Place, group ID
 		case gone == 0:
 			return errs.Missing("Group Link")
 		}
-		return s.bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, By: as})
+		return s.bus.Publish(ctx, GroupUnshared{Place: p, GroupID: old.GroupID, GroupName: old.Name, Level: old.Level, Stamp: as.Stamp(s.now())})
 	})
 }
 

@@ -121,7 +121,7 @@ func (s *Service) Transfer(ctx context.Context, as authz.Actor, ref string, into
 		if err := s.ensureOwner(ctx, as, g, into); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, By: as, At: s.now()}})
+		return s.bus.Publish(ctx, GroupTransferred{GroupFact{Group: now, Before: g, Stamp: as.Stamp(s.now())}})
 	})
 	switch {
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrNameTaken):

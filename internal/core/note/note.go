@@ -106,12 +106,12 @@ type Filter struct {
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
 type Fact struct {
+	authz.Stamp
+
 	Note    Note             // as it is now, or was at its deletion
 	Before  *Note            // the same before the change; nil where it was made or deleted
 	Target  noteable.Target  // what was commented on
 	Project *project.Project // where that is; nil for what belongs to a group
-	By      authz.Actor
-	At      time.Time
 }
 
 // Created is published when a comment was made.

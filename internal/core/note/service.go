@@ -148,7 +148,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 			return err
 		}
 		n.ID = ID(id)
-		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, By: as, At: now}})
+		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return Result{}, t, fmt.Errorf("create note: %w", err)
@@ -252,7 +252,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, By: as, At: now}})
+		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return nil, t, fmt.Errorf("update note: %w", err)
@@ -286,7 +286,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, By: as, At: now}})
+		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete note: %w", err)

@@ -94,7 +94,7 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *Project, more f
 		if err := s.link(ctx, p.ID, topics); err != nil {
 			return err
 		}
-		err = s.bus.Publish(ctx, Created{Fact{Project: *p, By: as, At: s.now()}})
+		err = s.bus.Publish(ctx, Created{Fact{Project: *p, Stamp: as.Stamp(s.now())}})
 		if err != nil {
 			return err
 		}

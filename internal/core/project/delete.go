@@ -86,10 +86,10 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, By: as}); err != nil {
+		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, Stamp: as.Stamp(s.now())}); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Deleted{Fact{Project: *p, By: as, At: s.now()}}); err != nil {
+		if err := s.bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.now())}}); err != nil {
 			return err
 		}
 		return s.jobs.Enqueue(ctx, Purge{ProjectID: p.ID})

@@ -1,18 +1,16 @@
 package project
 
 import (
-	"time"
-
 	"tenon/internal/core/authz"
 )
 
 // Fact is what events say of a project's row. Level is nobody's in it, and what groups above
 // decide is as it was before. Handlers do not change what it points to.
 type Fact struct {
+	authz.Stamp
+
 	Project Project  // as it is now, or was at its deletion
 	Before  *Project // the same before the change; nil where it was made or deleted
-	By      authz.Actor
-	At      time.Time
 }
 
 // Created is published when a project was made, whose repository is still empty.

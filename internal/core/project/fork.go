@@ -24,13 +24,14 @@ type ForkInput struct {
 
 // Forked says that a fork was made, whose repository is still empty.
 type Forked struct {
+	authz.Stamp
+
 	ProjectID ID
 	Name      string
 	FullPath  string
 	SourceID  ID
 	Source    string // full path
 	Branch    string // the only one to copy, or ""
-	By        authz.Actor
 }
 
 // Fork makes a project like the one that ref names, whose repository is copied in the
@@ -72,7 +73,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 			return err
 		}
 		return s.bus.Publish(ctx, Forked{
-			ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Branch: in.Branch, By: as,
+			ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Branch: in.Branch, Stamp: as.Stamp(s.now()),
 		})
 	})
 	if err != nil {

@@ -82,6 +82,8 @@ func builtin(in Input) (string, error) {
 
 // Templated says that a new project is to start with what another one holds.
 type Templated struct {
+	authz.Stamp
+
 	ProjectID ID
 	SourceID  ID
 }
@@ -127,7 +129,7 @@ func (s *Service) checkImport(address string) (origin, error) {
 // scheduleImport schedules the import in the transaction that makes the project.
 func (s *Service) scheduleImport(ctx context.Context, as authz.Actor, p *Project, from origin) error {
 	if from.template != nil {
-		return s.bus.Publish(ctx, Templated{ProjectID: p.ID, SourceID: from.template.ID})
+		return s.bus.Publish(ctx, Templated{Stamp: as.Stamp(s.now()), ProjectID: p.ID, SourceID: from.template.ID})
 	}
 	if from.builtin != "" {
 		return s.jobs.Enqueue(ctx, FillTemplate{ProjectID: p.ID, Template: from.builtin, By: as.UserID})

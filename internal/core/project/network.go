@@ -12,21 +12,23 @@ import (
 
 // ForkLinked says that somebody declared a project to be a fork of another one.
 type ForkLinked struct {
+	authz.Stamp
+
 	ProjectID ID
 	Name      string
 	FullPath  string
 	SourceID  ID
 	Source    string // full path
-	By        authz.Actor
 }
 
 // Unforked says that a project has left its network of forks.
 type Unforked struct {
+	authz.Stamp
+
 	ProjectID ID
 	Name      string
 	FullPath  string
 	Deleted   bool // because it was deleted, whether or not it had forks or was one
-	By        authz.Actor
 }
 
 // Root names the network of forks that the project belongs to: the project in which it
@@ -127,7 +129,7 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 	if p.ForkRootID == nil {
 		return errs.New(errs.NotModified, "")
 	}
-	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, By: as}
+	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now())}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
 			return err
@@ -190,7 +192,7 @@ func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) 
 	if err != nil {
 		return nil, err
 	}
-	e := ForkLinked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, By: as}
+	e := ForkLinked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Stamp: as.Stamp(s.now())}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.linkFork(ctx, p.ID, source.ID); err != nil {
 			return err

@@ -104,7 +104,7 @@ func TestService_MakeFork_says_so(t *testing.T) {
 		if _, err := f.MakeFork(ctx, bob, "bob/app", "ann/app"); err != nil {
 			t.Fatal(err)
 		}
-		want := project.ForkLinked{ProjectID: p.ID, Name: "app", FullPath: "bob/app", SourceID: source.ID, Source: "ann/app", By: bob}
+		want := project.ForkLinked{ProjectID: p.ID, Name: "app", FullPath: "bob/app", SourceID: source.ID, Source: "ann/app", Stamp: bob.Stamp(f.today)}
 		if len(linked) != 1 || fmt.Sprint(linked[0]) != fmt.Sprint(want) {
 			t.Errorf("event: got %+v, want %+v", linked, want)
 		}

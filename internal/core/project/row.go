@@ -36,7 +36,7 @@ func (s *Service) update(ctx context.Context, id ID, change func(ctx context.Con
 
 // fact is what events say of a change.
 func (s *Service) fact(as authz.Actor, c *db.Change[Project]) Fact {
-	return Fact{Project: c.After, Before: &c.Before, By: as, At: s.now()}
+	return Fact{Project: c.After, Before: &c.Before, Stamp: as.Stamp(s.now())}
 }
 
 // follow changes what hangs on a project's topics, name, path and visibility.

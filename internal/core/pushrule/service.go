@@ -49,8 +49,9 @@ func OfGroup(g *namespace.Group) Place {
 
 // Fact says what happened to a rule.
 type Fact struct {
+	authz.Stamp
+
 	Place Place
-	By    authz.Actor
 	Rule  Rule
 }
 
@@ -137,7 +138,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 			return err
 		}
 		r.ID = ID(id)
-		return s.Bus.Publish(ctx, Created{Fact{at, as, *r}})
+		return s.Bus.Publish(ctx, Created{Fact{as.Stamp(s.Now()), at, *r}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, taken
@@ -166,7 +167,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Fact{at, as, out.After}, out})
+		return s.Bus.Publish(ctx, Updated{Fact{as.Stamp(s.Now()), at, out.After}, out})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errMissing
@@ -196,7 +197,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 		if _, err := s.DB.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{at, as, r}})
+		return s.Bus.Publish(ctx, Deleted{Fact{as.Stamp(s.Now()), at, r}})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete push rule")

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
@@ -21,8 +22,11 @@ type CopyFork struct {
 // Kind names the job.
 func (CopyFork) Kind() string { return "fork_copy" }
 
-// ForkCopied is published when the repository of a fork holds what its source held.
+// ForkCopied is published when the repository of a fork holds what its source held. By
+// is System.
 type ForkCopied struct {
+	authz.Stamp
+
 	ProjectID project.ID
 	SourceID  project.ID
 }
@@ -172,7 +176,7 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 		if err := s.projects.RecordImport(ctx, fork.ID, project.ImportFinished, ""); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, ForkCopied{ProjectID: fork.ID, SourceID: source.ID})
+		return s.bus.Publish(ctx, ForkCopied{Stamp: authz.System().Stamp(s.now()), ProjectID: fork.ID, SourceID: source.ID})
 	})
 }
 

@@ -69,9 +69,10 @@ const (
 
 // Pushed is published after references have moved, through whichever door.
 type Pushed struct {
+	authz.Stamp
+
 	ProjectID project.ID
 	FullPath  string
-	By        authz.Actor
 	Source    Source
 	Changes   []PushedRef
 }
@@ -104,7 +105,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return err
 	}
-	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, By: as, Source: source}
+	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source}
 	if event.Changes, err = s.describeAll(ctx, r, p, changes); err != nil {
 		return err
 	}

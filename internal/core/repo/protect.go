@@ -49,10 +49,11 @@ type ProtectChanges struct {
 
 // Protection says what happened to a rule.
 type Protection struct {
+	authz.Stamp
+
 	ProjectID   project.ID
 	ProjectName string
 	FullPath    string
-	By          authz.Actor
 	Rule        Rule
 }
 
@@ -74,8 +75,8 @@ type TagProtected struct{ Protection }
 // TagUnprotected is published when the rule of tags is taken away.
 type TagUnprotected struct{ Protection }
 
-func protection(as authz.Actor, p *project.Project, rule *Rule) Protection {
-	return Protection{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, By: as, Rule: *rule}
+func (s *Service) protection(as authz.Actor, p *project.Project, rule *Rule) Protection {
+	return Protection{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Rule: *rule}
 }
 
 // ProtectedBranches lists the rules for branches whose names contain the text.
@@ -132,7 +133,7 @@ func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.
 		if made, err = s.insertRule(ctx, branchTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, BranchProtected{protection(as, p, made)})
+		return s.bus.Publish(ctx, BranchProtected{s.protection(as, p, made)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
@@ -244,7 +245,7 @@ func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Pro
 			return err
 		}
 		out.Before.Levels = old
-		return s.bus.Publish(ctx, BranchProtectionUpdated{protection(as, p, &out.After), out.Before})
+		return s.bus.Publish(ctx, BranchProtectionUpdated{s.protection(as, p, &out.After), out.Before})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -405,6 +406,6 @@ func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *projec
 		if gone == 0 {
 			return errs.Missing("")
 		}
-		return s.bus.Publish(ctx, BranchUnprotected{protection(as, p, rule)})
+		return s.bus.Publish(ctx, BranchUnprotected{s.protection(as, p, rule)})
 	})
 }

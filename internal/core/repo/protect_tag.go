@@ -48,7 +48,7 @@ func (s *Service) ProtectTag(ctx context.Context, as authz.Actor, p *project.Pro
 		if made, err = s.insertRule(ctx, tagTables, p.ID, rule); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, TagProtected{protection(as, p, made)})
+		return s.bus.Publish(ctx, TagProtected{s.protection(as, p, made)})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.Sentences(errs.Unprocessable, "Name has already been taken")
@@ -76,7 +76,7 @@ func (s *Service) UnprotectTag(ctx context.Context, as authz.Actor, p *project.P
 		if gone == 0 {
 			return errs.Missing("")
 		}
-		return s.bus.Publish(ctx, TagUnprotected{protection(as, p, rule)})
+		return s.bus.Publish(ctx, TagUnprotected{s.protection(as, p, rule)})
 	})
 }
 

@@ -30,7 +30,8 @@ func NewService(d Deps) *Service { return &Service{d} }
 // Changed is published for each setting that a call gives another value. From and To
 // are values of its type, as the API shows them.
 type Changed struct {
-	By       authz.Actor
+	authz.Stamp
+
 	Name     string
 	From, To any
 }
@@ -90,7 +91,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 			if err := store.put(ctx, c.Name, c.To); err != nil {
 				return err
 			}
-			c.By = as
+			c.Stamp = as.Stamp(store.now())
 			if err := s.Bus.Publish(ctx, c); err != nil {
 				return err
 			}

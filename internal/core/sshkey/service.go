@@ -88,7 +88,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		if id, err = s.insert(ctx, k); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Added{KeyID: ID(id), Title: k.Title, Fingerprint: k.SHA256, UserID: user, By: as})
+		return s.Bus.Publish(ctx, Added{KeyID: ID(id), Title: k.Title, Fingerprint: k.SHA256, UserID: user, Stamp: as.Stamp(s.Now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
 		return nil, ErrTaken()
@@ -214,7 +214,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		if n == 0 {
 			return errs.Missing("Key")
 		}
-		return s.Bus.Publish(ctx, Removed{KeyID: id, Title: k.Title, Fingerprint: k.SHA256, UserID: user, By: as})
+		return s.Bus.Publish(ctx, Removed{KeyID: id, Title: k.Title, Fingerprint: k.SHA256, UserID: user, Stamp: as.Stamp(s.Now())})
 	})
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)

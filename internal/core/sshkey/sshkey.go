@@ -70,18 +70,20 @@ func (k *Key) Line(host string) string {
 
 // Added is published when a key was added to an account.
 type Added struct {
+	authz.Stamp
+
 	KeyID       ID
 	Title       string
 	Fingerprint string
 	UserID      authz.UserID // whose it is
-	By          authz.Actor
 }
 
 // Removed is published when a key of an account was deleted.
 type Removed struct {
+	authz.Stamp
+
 	KeyID       ID
 	Title       string
 	Fingerprint string
 	UserID      authz.UserID
-	By          authz.Actor
 }

@@ -68,10 +68,11 @@ func (c *Content) Headers() map[string]string {
 
 // Deleted says that a file was deleted.
 type Deleted struct {
+	authz.Stamp
+
 	Place    namespace.Place
 	UploadID ID
 	Name     string
-	By       authz.Actor
 }
 
 // Deps are what the service is built on.
@@ -281,7 +282,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place
 				s.Log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
 			}
 		})
-		return s.Bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, By: as})
+		return s.Bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.Now())})
 	})
 }
 
