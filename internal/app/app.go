@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/instance"
 	"tenon/internal/base/job"
 	"tenon/internal/base/metrics"
 	"tenon/internal/base/secret"
@@ -43,6 +44,9 @@ type App struct {
 	now     func() time.Time
 	baseURL string // external URL without a trailing slash
 
+	id       string          // of the instance
+	self     instance.Server // this process
+	held     *instance.Hold  // keeps other servers off the database
 	listener net.Listener
 	sshAt    net.Listener // nil where git over SSH is off
 	db       *db.DB
@@ -143,14 +147,20 @@ func (a *App) open(ctx context.Context) error {
 	}
 	var err error
 	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log}); err != nil {
-		return fmt.Errorf("open database: %w", err)
+		return err
 	}
 	a.closing(func(context.Context) error { return a.db.Close() })
+	if err := a.hold(ctx); err != nil {
+		return err
+	}
 	if err := a.loadKey(ctx); err != nil {
 		return err
 	}
 	// Migrations are made again where a crash loses them.
 	if err := a.db.Loosely(ctx, func() error { return a.migrate(ctx) }); err != nil {
+		return err
+	}
+	if a.id, err = instance.Join(ctx, a.db, a.config.Data, a.self); err != nil {
 		return err
 	}
 	if a.git, err = gitcmd.New(ctx, gitcmd.Config{Root: root, Logger: a.log}); err != nil {
@@ -217,7 +227,15 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 		return fmt.Errorf("start jobs: %w", err)
 	}
 	a.core.Start()
-	failed := make(chan error, 4)
+	failed := make(chan error, 5)
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	var watched sync.WaitGroup
+	watched.Go(func() { // ends below, when nothing is served any more
+		if err := a.held.Watch(watching); err != nil {
+			failed <- err
+		}
+	})
+	defer func() { unwatch(); watched.Wait() }()
 	// The loops end when their listener is closed below, the watch with ctx.
 	go func() { failed <- a.http.Serve(a.listener) }()
 	go func() { failed <- commands.Serve(context.WithoutCancel(ctx)) }()
@@ -226,6 +244,7 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	}
 	ready("http://" + a.listener.Addr().String())
 	go a.idle.watch(ctx, a.trim)
+	watched.Go(func() { a.tellMissing(watching) })
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

@@ -13,6 +13,10 @@ func (a *App) startError(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case a.db != nil:
+		err = a.db.Explain(err)
+	}
+	switch {
 	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, db.ErrUnavailable)) && full(a.config.Data):
 		return fmt.Errorf("the disk of the data folder %s is full: make room on it and start again (%w)", a.config.Data, err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

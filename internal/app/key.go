@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"tenon/internal/base/config"
 	"tenon/internal/base/db"
@@ -55,7 +56,7 @@ type ReplacedKey struct {
 
 // ReplaceKey makes another key for the data of c, on which no server may run.
 func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *ReplacedKey, err error) {
-	a := &App{config: c, log: log}
+	a := &App{config: c, log: log, now: time.Now}
 	defer func() { err = a.startError(errors.Join(err, a.Close(context.WithoutCancel(ctx)))) }()
 	if err := a.inhabited(ctx); err != nil {
 		return nil, err
@@ -64,9 +65,18 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 		return nil, err
 	}
 	if a.db, err = db.Open(ctx, db.Config{URL: c.Database, Logger: log}); err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, err
 	}
 	a.closing(func(context.Context) error { return a.db.Close() })
+	if err := a.takeDatabase(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.adopt(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.match(ctx); err != nil {
+		return nil, err
+	}
 	out = &ReplacedKey{Minutes: int(lfs.TokenLife.Minutes())}
 	if out.Users, err = countUsers(ctx, a.db); err != nil {
 		return nil, fmt.Errorf("count users: %w", err)

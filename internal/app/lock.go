@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/instance"
 	"tenon/internal/base/secret"
 )
 
@@ -24,9 +27,9 @@ func (a *App) claim(ctx context.Context) error {
 	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
 		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
 	}
-	unlock, err := a.lock(ctx, lockPatience)
+	unlock, err := a.lock(ctx, filepath.Join(a.config.Data, "lock"), lockPatience)
 	if err != nil {
-		return err
+		return fmt.Errorf("lock data folder %s: %w", a.config.Data, err)
 	}
 	a.closing(func(context.Context) error { return unlock() })
 	return nil
@@ -48,7 +51,7 @@ func (a *App) inhabited(ctx context.Context) error {
 	if !own { // the folder may be all that was lost
 		d, err := db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log})
 		if err != nil {
-			return fmt.Errorf("open database: %w", err)
+			return err
 		}
 		users, err := countUsers(ctx, d)
 		if err = errors.Join(err, d.Close()); err != nil || users > 0 {
@@ -63,13 +66,13 @@ func (a *App) inhabited(ctx context.Context) error {
 		"\"tenon serve\" makes an instance; restore the key of an existing one from a backup)", folder, secret.KeyFile)
 }
 
-// lock takes the data folder for this server alone: a second one would settle the pushes
-// and merges that this one has in flight. The kernel lets go of it however we end.
-func (a *App) lock(ctx context.Context, patience time.Duration) (unlock func() error, err error) {
-	path := filepath.Join(a.config.Data, "lock")
+// lock takes a file for this server alone: a second server on one data folder would settle
+// the pushes and merges that this one has in flight. The kernel lets go of it however we end.
+// The file says which process has it.
+func (a *App) lock(ctx context.Context, path string, patience time.Duration) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock data folder: %w", err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -78,18 +81,44 @@ func (a *App) lock(ctx context.Context, patience time.Duration) (unlock func() e
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
+			if err := sign(f, instance.This(a.config.Data, time.Now())); err != nil {
+				a.log.Warn("write into lock file", "error", err) // only the next one to be refused misses it
+			}
 			return f.Close, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
-		err = errors.New("another server runs on it (stop that one, or choose another folder with --data)")
 		select {
 		case <-ticks.C:
 			continue
 		case <-ctx.Done():
 		}
+		err = fmt.Errorf("another server runs on it%s: stop that one, or choose another folder with --data and another database with --database", signature(f))
 		break
 	}
-	return nil, errors.Join(fmt.Errorf("lock data folder %s: %w", a.config.Data, err), f.Close())
+	return nil, errors.Join(err, f.Close())
+}
+
+// sign writes into a locked file which process has it.
+func sign(f *os.File, by instance.Server) error {
+	text, err := json.Marshal(by)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// signature names the process that a locked file tells of, "" where it tells of none.
+func signature(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<14))
+	var by instance.Server
+	if err != nil || json.Unmarshal(text, &by) != nil || by.PID == 0 {
+		return ""
+	}
+	return " (" + by.String() + ")"
 }

@@ -54,6 +54,7 @@ type DB struct {
 	fields     sync.Map // reflect.Type of a row to fields
 
 	pool    *pgxpool.Pool // PostgreSQL
+	path    string        // SQLite: of the file, as given
 	writer  *sql.DB       // SQLite: one connection
 	reader  *sql.DB       // SQLite: query_only connections
 	noSync  bool          // SQLite: commits never wait for the disk
@@ -80,10 +81,13 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database: no path in %q", cfg.URL)
 	default:
 		d.dialect = SQLite
-		err = d.openSQLite(ctx, strings.TrimPrefix(cfg.URL, "sqlite:"), cfg)
+		d.path = strings.TrimPrefix(cfg.URL, "sqlite:")
+		if err = d.openSQLite(ctx, d.path, cfg); err != nil {
+			err = unopened("SQLite database "+d.path, err, sqliteAdvice(d.path, err))
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s database: %w", d.dialect, err)
+		return nil, err
 	}
 	return d, nil
 }

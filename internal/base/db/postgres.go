@@ -42,9 +42,15 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	if d.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
 		return err
 	}
-	if err = d.pool.Ping(ctx); err != nil {
+	if err = d.pool.Ping(ctx); err == nil {
+		err = checkEncoding(ctx, d.pool)
+	}
+	if err != nil {
 		d.pool.Close()
-		return err
+		if _, known := errors.AsType[*openError](err); known {
+			return err
+		}
+		return unopened(postgresPlace(conf.ConnConfig), translate(err), postgresAdvice(conf.ConnConfig, err))
 	}
 	d.share(cfg.Readers)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,7 +49,10 @@ type Git struct {
 	tending   [64]chan struct{} // see Repo.tend; repositories may share one
 }
 
-// New checks that git is there and new enough (2.38 or later) and prepares its environment.
+// MinVersion is the oldest version of git that New takes.
+const MinVersion = "2.39"
+
+// New checks that git is there and new enough, see [MinVersion], and prepares its environment.
 func New(ctx context.Context, c Config) (*Git, error) {
 	if !filepath.IsAbs(c.Root) {
 		return nil, fmt.Errorf("git root %q: want an absolute path", c.Root)
@@ -64,7 +68,7 @@ func New(ctx context.Context, c Config) (*Git, error) {
 	}
 	path, err := exec.LookPath(c.Binary)
 	if err != nil {
-		return nil, fmt.Errorf("look for git: %w", err)
+		return nil, fmt.Errorf("git is not there: %w (install git %s or newer, and have it in PATH)", err, MinVersion)
 	}
 	if c.Binary, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("look for git: %w", err)
@@ -119,16 +123,28 @@ func (g *Git) checkVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !atLeast(version, MinVersion) {
+		return fmt.Errorf("%s is git %s, which is too old: install git %s or newer", g.config.Binary, version, MinVersion)
+	}
+	return nil
+}
+
+// atLeast compares the first two numbers of versions. What is not a version is too old.
+func atLeast(version, least string) bool {
+	have, ok := numbers(version)
+	want, _ := numbers(least)
+	return ok && slices.Compare(have, want) >= 0
+}
+
+// numbers gives the first two numbers of a version.
+func numbers(version string) ([]int, bool) {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
-		return fmt.Errorf("git version: unexpected answer %q", version)
+		return nil, false
 	}
 	major, err1 := strconv.Atoi(parts[0])
 	minor, err2 := strconv.Atoi(parts[1])
-	if err1 != nil || err2 != nil || major < 2 || major == 2 && minor < 38 {
-		return fmt.Errorf("git %s is too old: want 2.38 or later", version)
-	}
-	return nil
+	return []int{major, minor}, err1 == nil && err2 == nil
 }
 
 // Started counts the processes started so far, kept-open ones included.

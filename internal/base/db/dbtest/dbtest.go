@@ -212,10 +212,28 @@ func postgresURL(tb testing.TB, s *schema) string {
 	if err != nil {
 		tb.Fatalf("PostgreSQL template: %v", err)
 	}
+	return created(tb, server, func(conn *pgx.Conn) string { return "TEMPLATE " + plate + copyFiles(conn) })
+}
+
+// PostgresEncoded makes an empty PostgreSQL database of an encoding and gives its URL, or skips.
+func PostgresEncoded(tb testing.TB, encoding string) string {
+	tb.Helper()
+	server, err := process().server()
+	if err != nil {
+		tb.Skipf("PostgreSQL: skipped (%v)", err)
+	}
+	return created(tb, server, func(*pgx.Conn) string {
+		return "TEMPLATE template0 ENCODING '" + encoding + "' LC_COLLATE 'C' LC_CTYPE 'C'"
+	})
+}
+
+// created makes a database that is dropped when the test ends, and gives its URL.
+func created(tb testing.TB, server string, how func(conn *pgx.Conn) string) string {
+	tb.Helper()
 	name := "tenon_test_" + strings.ToLower(rand.Text()[:12])
 	ctx := context.WithoutCancel(tb.Context()) // cleaning up comes after its end
 	if err := asAdmin(ctx, server, func(conn *pgx.Conn) error {
-		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" TEMPLATE "+plate+copyFiles(conn))
+		return whileBusy(ctx, conn, "CREATE DATABASE "+name+" "+how(conn))
 	}); err != nil {
 		tb.Fatalf("create database: %v", err)
 	}
