@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // MergeBase gives the best common ancestor of two or more commits: with more than
 // two, that of all of them. ErrNotFound where they have none.
-func (r *Repo) MergeBase(ctx context.Context, ids ...ObjectID) (ObjectID, error) {
+func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstore.ObjectID, error) {
 	if len(ids) == 0 {
-		return ObjectID{}, fmt.Errorf("merge base of nothing: %w", ErrBadName)
+		return gitstore.ObjectID{}, fmt.Errorf("merge base of nothing: %w", gitstore.ErrBadName)
 	}
 	same := true
 	args := []string{"merge-base", "--octopus"}
@@ -25,28 +28,28 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...ObjectID) (ObjectID, error)
 	if len(ids) == 2 {
 		args = append(args[:1], args[2:]...)
 	}
-	key := baseKey(r.path, ids)
-	if base, ok := lookup[ObjectID](r.git.results, key); ok {
+	key := baseKey(r.Path(), ids)
+	if base, ok := lru.Get[gitstore.ObjectID](r.git.results, key); ok {
 		return found(base)
 	}
 	out, err := r.git.output(ctx, call{repo: r, args: args}, 4<<10)
 	if code := exitCode(err); code == 1 {
-		r.remember(r.git.results, key, ObjectID{}, 250)
-		return found(ObjectID{})
+		r.remember(r.git.results, key, gitstore.ObjectID{}, 250)
+		return found(gitstore.ObjectID{})
 	}
 	if err != nil {
-		return ObjectID{}, missing(err)
+		return gitstore.ObjectID{}, missing(err)
 	}
 	bases, err := parseIDs(out)
 	if err != nil || len(bases) == 0 {
-		return ObjectID{}, fmt.Errorf("merge base: unexpected answer %q", clip(string(out)))
+		return gitstore.ObjectID{}, fmt.Errorf("merge base: unexpected answer %q", clip(string(out)))
 	}
 	r.remember(r.git.results, key, bases[0], 250)
 	return bases[0], nil
 }
 
 // baseKey remembers the merge base of commits.
-func baseKey(path string, ids []ObjectID) resultKey {
+func baseKey(path string, ids []gitstore.ObjectID) resultKey {
 	var all strings.Builder
 	for _, id := range ids {
 		all.Write(id[:])
@@ -54,9 +57,9 @@ func baseKey(path string, ids []ObjectID) resultKey {
 	return resultKey{path, "base", all.String()}
 }
 
-func found(base ObjectID) (ObjectID, error) {
+func found(base gitstore.ObjectID) (gitstore.ObjectID, error) {
 	if base.IsZero() {
-		return base, fmt.Errorf("merge base: %w", ErrNotFound)
+		return base, fmt.Errorf("merge base: %w", gitstore.ErrNotFound)
 	}
 	return base, nil
 }
@@ -77,16 +80,16 @@ func exitCode(err error) int {
 // ancestorKey remembers whether one commit is an ancestor of another.
 type ancestorKey struct {
 	path      string
-	old, tips ObjectID
+	old, tips gitstore.ObjectID
 }
 
 // IsAncestor reports whether everything in old is in tip; a commit is its own ancestor.
-func (r *Repo) IsAncestor(ctx context.Context, old, tip ObjectID) (bool, error) {
+func (r *Repo) IsAncestor(ctx context.Context, old, tip gitstore.ObjectID) (bool, error) {
 	if old == tip {
 		return true, nil
 	}
-	key := ancestorKey{r.path, old, tip}
-	if yes, ok := lookup[bool](r.git.results, key); ok {
+	key := ancestorKey{r.Path(), old, tip}
+	if yes, ok := lru.Get[bool](r.git.results, key); ok {
 		return yes, nil
 	}
 	if yes, sure := r.near(ctx, old, tip); sure {
@@ -107,9 +110,9 @@ const nearBy = 16
 
 // near looks for an ancestor among the last commits of a history, without a process of its
 // own. sure is false where that does not tell.
-func (r *Repo) near(ctx context.Context, old, tip ObjectID) (yes, sure bool) {
-	seen := map[ObjectID]bool{tip: true}
-	for queue := []ObjectID{tip}; len(queue) > 0; queue = queue[1:] {
+func (r *Repo) near(ctx context.Context, old, tip gitstore.ObjectID) (yes, sure bool) {
+	seen := map[gitstore.ObjectID]bool{tip: true}
+	for queue := []gitstore.ObjectID{tip}; len(queue) > 0; queue = queue[1:] {
 		if len(seen) > nearBy {
 			return false, false
 		}
@@ -134,11 +137,11 @@ func (r *Repo) near(ctx context.Context, old, tip ObjectID) (yes, sure bool) {
 
 // MergedBranches reports for each branch whether all of its commits are in tip. Branches
 // that did not move since they were last asked about cost nothing, all others one process together.
-func (r *Repo) MergedBranches(ctx context.Context, branches []Ref, tip ObjectID) (map[RefName]bool, error) {
-	out := make(map[RefName]bool, len(branches))
-	var ask []Ref
+func (r *Repo) MergedBranches(ctx context.Context, branches []gitstore.Ref, tip gitstore.ObjectID) (map[gitstore.RefName]bool, error) {
+	out := make(map[gitstore.RefName]bool, len(branches))
+	var ask []gitstore.Ref
 	for _, b := range branches {
-		yes, ok := lookup[bool](r.git.results, ancestorKey{r.path, b.Peeled, tip})
+		yes, ok := lru.Get[bool](r.git.results, ancestorKey{r.Path(), b.Peeled, tip})
 		if ok || b.Peeled == tip {
 			out[b.Name] = yes || b.Peeled == tip
 			continue
@@ -155,7 +158,7 @@ func (r *Repo) MergedBranches(ctx context.Context, branches []Ref, tip ObjectID)
 		}
 		return out, nil
 	}
-	args := []string{"for-each-ref", "--format=%(objectname)", "--merged=" + tip.String(), Branches}
+	args := []string{"for-each-ref", "--format=%(objectname)", "--merged=" + tip.String(), gitstore.Branches}
 	text, err := r.git.output(ctx, call{repo: r, args: args}, maxIDs)
 	if err != nil {
 		return nil, missing(err)
@@ -164,7 +167,7 @@ func (r *Repo) MergedBranches(ctx context.Context, branches []Ref, tip ObjectID)
 	if err != nil {
 		return nil, err
 	}
-	merged := make(map[ObjectID]bool, len(ids))
+	merged := make(map[gitstore.ObjectID]bool, len(ids))
 	for _, id := range ids {
 		merged[id] = true
 	}
@@ -179,7 +182,7 @@ func (r *Repo) MergedBranches(ctx context.Context, branches []Ref, tip ObjectID)
 			}
 		}
 		out[b.Name] = merged[b.Peeled]
-		r.remember(r.git.results, ancestorKey{r.path, b.Peeled, tip}, merged[b.Peeled], 100)
+		r.remember(r.git.results, ancestorKey{r.Path(), b.Peeled, tip}, merged[b.Peeled], 100)
 	}
 	return out, nil
 }

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // maxArrived bounds how many small blobs of one push are read.
@@ -20,27 +21,13 @@ const maxArrived = 100_000
 // thousand such blobs the rest is passed over. It starts no process for loose objects and
 // for those that are still in memory.
 func (r *Repo) ArrivedBlobs(ctx context.Context, least, most int64, fn func(content []byte) error) error {
-	if r.objects == "" {
-		return nil
-	}
-	if r.staging != nil {
-		held, made := r.staging.blobs(least, most)
-		for _, content := range held {
-			if err := fn(content); err != nil {
-				return err
-			}
-		}
-		if !made {
-			return nil
-		}
-	}
-	if err := r.arrivedLoose(least, most, fn); err != nil {
+	if err := r.NewLooseBlobs(least, most, fn); err != nil {
 		return fmt.Errorf("look through new objects: %w", err)
 	}
-	if !r.hasPacks() {
+	if !r.HasNewPacks() {
 		return nil
 	}
-	ids, err := r.blobsOf(ctx, []string{"GIT_OBJECT_DIRECTORY=" + r.objects}, least, most)
+	ids, err := r.blobsOf(ctx, []string{"GIT_OBJECT_DIRECTORY=" + r.NewObjects()}, least, most)
 	if err != nil {
 		return fmt.Errorf("look through new packs: %w", err)
 	}
@@ -57,9 +44,9 @@ func (r *Repo) SmallBlobs(ctx context.Context, least, most int64, fn func(conten
 	return r.each(ctx, ids, most, fn)
 }
 
-func (r *Repo) each(ctx context.Context, ids []ObjectID, most int64, fn func(content []byte) error) error {
+func (r *Repo) each(ctx context.Context, ids []gitstore.ObjectID, most int64, fn func(content []byte) error) error {
 	for _, id := range ids {
-		content, err := r.content(ctx, id, KindBlob, most)
+		content, err := r.content(ctx, id, gitstore.KindBlob, most)
 		if err != nil {
 			return err
 		}
@@ -70,52 +57,10 @@ func (r *Repo) each(ctx context.Context, ids []ObjectID, most int64, fn func(con
 	return nil
 }
 
-func (r *Repo) arrivedLoose(least, most int64, fn func(content []byte) error) error {
-	folders, err := os.ReadDir(r.objects)
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		if len(folder.Name()) != 2 || !isHex(folder.Name()) {
-			continue
-		}
-		files, err := os.ReadDir(r.objects + "/" + folder.Name())
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			id, err := ParseObjectID(folder.Name() + file.Name())
-			if err != nil {
-				continue // it is being written
-			}
-			if err := looseBlob(r.objects, id, least, most, fn); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func looseBlob(dir string, id ObjectID, least, most int64, fn func(content []byte) error) error {
-	o, err := openLoose(dir, id)
-	if err != nil {
-		return err
-	}
-	defer o.close()
-	if o.Kind != KindBlob || o.Size < least || o.Size > most {
-		return nil
-	}
-	content, err := o.content()
-	if err != nil {
-		return err
-	}
-	return fn(content)
-}
-
 // blobsOf lists the blobs of these sizes in the repository, or in the packs of the
 // quarantine that env names. It is brief work: the pushes that wait for it must not be
 // what it waits for.
-func (r *Repo) blobsOf(ctx context.Context, env []string, least, most int64) ([]ObjectID, error) {
+func (r *Repo) blobsOf(ctx context.Context, env []string, least, most int64) ([]gitstore.ObjectID, error) {
 	list, err := r.git.stream(ctx, call{
 		repo: r.main(), env: env,
 		args: []string{"cat-file", "--batch-all-objects", "--unordered", "--buffer", "--batch-check=%(objecttype) %(objectsize) %(objectname)"},
@@ -123,7 +68,7 @@ func (r *Repo) blobsOf(ctx context.Context, env []string, least, most int64) ([]
 	if err != nil {
 		return nil, err
 	}
-	var ids []ObjectID
+	var ids []gitstore.ObjectID
 	in := bufio.NewReader(list)
 	for len(ids) < maxArrived {
 		line, err := in.ReadSlice('\n')
@@ -142,7 +87,7 @@ func (r *Repo) blobsOf(ctx context.Context, env []string, least, most int64) ([]
 		if err != nil || size < least || size > most {
 			continue
 		}
-		id, err := ParseObjectID(name)
+		id, err := gitstore.ParseObjectID(name)
 		if err != nil {
 			return nil, errors.Join(err, list.Close())
 		}

@@ -6,29 +6,31 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // One durable change of a file on a branch, as the interface makes it.
 func BenchmarkRepo_commit(b *testing.B) {
-	g := newGit(b)
-	r := newRepo(b, g)
+	g := gittest.New(b)
+	r := gittest.NewRepo(b, g)
 	files := map[string]string{}
 	for i := range 200 {
 		files[fmt.Sprintf("dir%d/sub/f%d", i%10, i)] = fmt.Sprint(i)
 	}
-	tip := commit(b, r, 1700000000, files)
-	point(b, r, "refs/heads/main", tip)
+	tip := gittest.Commit(b, r, 1700000000, files)
+	gittest.Point(b, r, "refs/heads/main", tip)
 	before := g.Started()
 	for i := 0; b.Loop(); i++ {
 		q, err := r.Quarantine(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}
-		next := commit(b, q.Repo, 1700000000+int64(i), map[string]string{"dir1/sub/f1": fmt.Sprint("change ", i)}, tip)
+		next := gittest.Commit(b, q.Repo, 1700000000+int64(i), map[string]string{"dir1/sub/f1": fmt.Sprint("change ", i)}, tip)
 		if err := q.Commit(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		if err := r.UpdateRefs(b.Context(), []gitcmd.RefUpdate{{Ref: "refs/heads/main", Old: tip, New: next}}); err != nil {
+		if err := r.UpdateRefs(b.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/main", Old: tip, New: next}}); err != nil {
 			b.Fatal(err)
 		}
 		tip = next
@@ -38,10 +40,10 @@ func BenchmarkRepo_commit(b *testing.B) {
 
 // A branch, its commit, a folder and a file, warm.
 func BenchmarkRepo_read(b *testing.B) {
-	g := newGit(b)
-	r := newRepo(b, g)
-	tip := commit(b, r, 1700000000, map[string]string{"dir/f": "text", "g": "g"})
-	point(b, r, "refs/heads/main", tip)
+	g := gittest.New(b)
+	r := gittest.NewRepo(b, g)
+	tip := gittest.Commit(b, r, 1700000000, map[string]string{"dir/f": "text", "g": "g"})
+	gittest.Point(b, r, "refs/heads/main", tip)
 	before := g.Started()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -63,9 +65,9 @@ func BenchmarkRepo_read(b *testing.B) {
 
 // A blob that no cache holds, through the kept-open processes.
 func BenchmarkRepo_Blob_cold(b *testing.B) {
-	g := newGit(b, func(c *gitcmd.Config) { c.CacheBytes = 1 })
-	r := newRepo(b, g)
-	var ids []gitcmd.ObjectID
+	g := gittest.New(b, func(c *gitcmd.Config) { c.CacheBytes = 1 })
+	r := gittest.NewRepo(b, g)
+	var ids []gitstore.ObjectID
 	for i := range 500 {
 		id, err := r.WriteBlob(b.Context(), fmt.Append(nil, "blob ", i))
 		if err != nil {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // BlameRange is a run of lines of a file that one commit wrote.
 type BlameRange struct {
-	Commit ObjectID
+	Commit gitstore.ObjectID
 	Lines  [][]byte // without their line ends
 }
 
@@ -20,14 +22,14 @@ const maxBlame = 64 << 20
 // Blame says which commit wrote which lines of a file, as it is in a commit. first and
 // last choose lines, from 1; zero for both is the whole file. Lines beyond the end are
 // none, and an empty file has none. A file that is not there is ErrNotFound.
-func (r *Repo) Blame(ctx context.Context, commit ObjectID, path string, first, last int) ([]BlameRange, error) {
-	path = CleanPath(path)
+func (r *Repo) Blame(ctx context.Context, commit gitstore.ObjectID, path string, first, last int) ([]BlameRange, error) {
+	path = gitstore.CleanPath(path)
 	entry, err := r.Entry(ctx, commit, path)
 	if err != nil {
 		return nil, err
 	}
-	if entry.Kind() != KindBlob {
-		return nil, fmt.Errorf("blame %q: is a %s: %w", clip(path), entry.Kind(), ErrWrongKind)
+	if entry.Kind() != gitstore.KindBlob {
+		return nil, fmt.Errorf("blame %q: is a %s: %w", clip(path), entry.Kind(), gitstore.ErrWrongKind)
 	}
 	args := []string{"blame", "--porcelain"}
 	if first > 0 || last > 0 {
@@ -48,7 +50,7 @@ func (r *Repo) Blame(ctx context.Context, commit ObjectID, path string, first, l
 // about the commit, and the line itself behind a tab.
 func parseBlame(out []byte) ([]BlameRange, error) {
 	var ranges []BlameRange
-	var commit ObjectID
+	var commit gitstore.ObjectID
 	header := true
 	for len(out) > 0 {
 		line, rest, _ := bytes.Cut(out, []byte("\n"))
@@ -57,7 +59,7 @@ func parseBlame(out []byte) ([]BlameRange, error) {
 		case header:
 			id, _, _ := strings.Cut(string(line), " ")
 			var err error
-			if commit, err = ParseObjectID(id); err != nil {
+			if commit, err = gitstore.ParseObjectID(id); err != nil {
 				return nil, fmt.Errorf("read blame: %w", err)
 			}
 			header = false

@@ -7,6 +7,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // catFile is the command line of the process that answers reads of objects. Only
@@ -25,20 +28,20 @@ const (
 type objectKey struct {
 	path string
 	what byte // i: Info, c: *Commit, t: *Tree, g: *Tag, b: []byte
-	id   ObjectID
+	id   gitstore.ObjectID
 }
 
 // Info gives the kind and size of an object.
-func (r *Repo) Info(ctx context.Context, id ObjectID) (Info, error) {
+func (r *Repo) Info(ctx context.Context, id gitstore.ObjectID) (gitstore.Info, error) {
 	if id.IsZero() {
-		return Info{}, fmt.Errorf("object %s: %w", id, ErrNotFound)
+		return gitstore.Info{}, fmt.Errorf("object %s: %w", id, gitstore.ErrNotFound)
 	}
-	key := objectKey{r.path, 'i', id}
-	if info, ok := lookup[Info](r.git.objects, key); ok {
+	key := objectKey{r.Path(), 'i', id}
+	if info, ok := lru.Get[gitstore.Info](r.git.objects, key); ok {
 		return info, nil
 	}
-	var info Info
-	err := r.view(ctx, id, func(o *looseObject) error {
+	var info gitstore.Info
+	err := r.view(ctx, id, func(o *gitstore.Object) error {
 		info = o.Info
 		return nil
 	}, func(w *worker) error {
@@ -50,33 +53,33 @@ func (r *Repo) Info(ctx context.Context, id ObjectID) (Info, error) {
 		return err
 	})
 	if err != nil {
-		return Info{}, err
+		return gitstore.Info{}, err
 	}
 	r.remember(r.git.objects, key, info, 100)
 	return info, nil
 }
 
 // content reads a whole object of one kind, at most limit bytes.
-func (r *Repo) content(ctx context.Context, id ObjectID, want Kind, limit int64) ([]byte, error) {
+func (r *Repo) content(ctx context.Context, id gitstore.ObjectID, want gitstore.Kind, limit int64) ([]byte, error) {
 	if id.IsZero() {
-		return nil, fmt.Errorf("%s %s: %w", want, id, ErrNotFound)
+		return nil, fmt.Errorf("%s %s: %w", want, id, gitstore.ErrNotFound)
 	}
 	var content []byte
-	check := func(info Info) error {
+	check := func(info gitstore.Info) error {
 		if info.Kind != want {
-			return fmt.Errorf("object %s is a %s, not a %s: %w", id, info.Kind, want, ErrWrongKind)
+			return fmt.Errorf("object %s is a %s, not a %s: %w", id, info.Kind, want, gitstore.ErrWrongKind)
 		}
 		if info.Size > limit {
-			return fmt.Errorf("%s %s has %d bytes: %w", want, id, info.Size, ErrTooLarge)
+			return fmt.Errorf("%s %s has %d bytes: %w", want, id, info.Size, gitstore.ErrTooLarge)
 		}
 		return nil
 	}
-	err := r.view(ctx, id, func(o *looseObject) error {
+	err := r.view(ctx, id, func(o *gitstore.Object) error {
 		if err := check(o.Info); err != nil {
 			return err
 		}
 		var err error
-		content, err = o.content()
+		content, err = o.Content()
 		return err
 	}, func(w *worker) error {
 		if err := w.ask("contents " + id.String() + "\n"); err != nil {
@@ -120,54 +123,49 @@ func (w *worker) skip(n int64) error {
 }
 
 // header reads "<id> <kind> <size>", or "<name> missing"; the process is clean after it.
-func (w *worker) header(name string) (Info, error) {
+func (w *worker) header(name string) (gitstore.Info, error) {
 	line, err := w.line()
 	if err != nil {
-		return Info{}, err
+		return gitstore.Info{}, err
 	}
 	if line == name+" missing" {
 		w.clean()
-		return Info{}, fmt.Errorf("object %s: %w", name, ErrNotFound)
+		return gitstore.Info{}, fmt.Errorf("object %s: %w", name, gitstore.ErrNotFound)
 	}
 	if line == name+" ambiguous" {
 		w.clean()
-		return Info{}, fmt.Errorf("object %s: %w", name, ErrAmbiguous)
+		return gitstore.Info{}, fmt.Errorf("object %s: %w", name, gitstore.ErrAmbiguous)
 	}
 	fields := strings.Split(line, " ")
 	if len(fields) != 3 {
-		return Info{}, fmt.Errorf("git cat-file answered %q", clip(line))
+		return gitstore.Info{}, fmt.Errorf("git cat-file answered %q", clip(line))
 	}
-	id, err := ParseObjectID(fields[0])
+	id, err := gitstore.ParseObjectID(fields[0])
 	if err != nil {
-		return Info{}, err
+		return gitstore.Info{}, err
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || size < 0 {
-		return Info{}, fmt.Errorf("git cat-file answered %q", clip(line))
+		return gitstore.Info{}, fmt.Errorf("git cat-file answered %q", clip(line))
 	}
 	w.clean()
-	return Info{ID: id, Kind: Kind(fields[1]), Size: size}, nil
+	return gitstore.Info{ID: id, Kind: gitstore.Kind(fields[1]), Size: size}, nil
 }
 
 // view answers a read. A quarantine is looked at first: its loose objects without any
 // process, its packs through a process of its own; all else comes from the repository.
-func (r *Repo) view(ctx context.Context, id ObjectID, loose func(*looseObject) error, ask func(*worker) error) error {
+func (r *Repo) view(ctx context.Context, id gitstore.ObjectID, loose func(*gitstore.Object) error, ask func(*worker) error) error {
 	from := r
-	if r.objects != "" {
-		if r.staging != nil {
-			if o, ok := r.staging.find(id); ok {
-				return loose(o)
-			}
-		}
-		o, err := openLoose(r.objects, id)
+	if r.NewObjects() != "" {
+		o, err := r.OpenNew(id)
 		if err == nil {
-			defer o.close()
+			defer o.Close()
 			return loose(o)
 		}
-		if !errors.Is(err, ErrNotFound) {
+		if !errors.Is(err, gitstore.ErrNotFound) {
 			return err
 		}
-		if !r.hasPacks() {
+		if !r.HasNewPacks() {
 			from = r.main()
 		}
 	}
@@ -175,19 +173,19 @@ func (r *Repo) view(ctx context.Context, id ObjectID, loose func(*looseObject) e
 }
 
 // remember caches what was read, unless it may be known to a quarantine only.
-func (r *Repo) remember(c *cache, key, value any, cost int) {
-	if r.objects == "" {
-		c.put(key, value, cost)
+func (r *Repo) remember(c *lru.Cache, key, value any, cost int) {
+	if r.NewObjects() == "" {
+		c.Put(key, value, cost)
 	}
 }
 
 // expand gives the full id of an abbreviation of four or more hexadecimal digits.
-func (r *Repo) expand(ctx context.Context, short string) (ObjectID, error) {
-	if len(short) < 4 || len(short) > 40 || !isHex(short) {
-		return ObjectID{}, fmt.Errorf("object %q: %w", clip(short), ErrNotFound)
+func (r *Repo) expand(ctx context.Context, short string) (gitstore.ObjectID, error) {
+	if len(short) < 4 || len(short) > 40 || !gitstore.IsHex(short) {
+		return gitstore.ObjectID{}, fmt.Errorf("object %q: %w", clip(short), gitstore.ErrNotFound)
 	}
 	short = strings.ToLower(short)
-	var info Info
+	var info gitstore.Info
 	err := r.git.pool.do(ctx, r, catFile(), func(w *worker) error {
 		if err := w.ask("info " + short + "\n"); err != nil {
 			return err
@@ -197,10 +195,10 @@ func (r *Repo) expand(ctx context.Context, short string) (ObjectID, error) {
 		return err
 	})
 	if err != nil {
-		return ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
 	if !strings.HasPrefix(info.ID.String(), short) { // a reference of this name
-		return ObjectID{}, fmt.Errorf("object %q: %w", short, ErrNotFound)
+		return gitstore.ObjectID{}, fmt.Errorf("object %q: %w", short, gitstore.ErrNotFound)
 	}
 	return info.ID, nil
 }

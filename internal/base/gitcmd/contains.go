@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // maxContaining bounds the output of RefsContaining.
@@ -11,10 +13,10 @@ const maxContaining = 16 << 20
 
 // RefsContaining lists the references below some prefixes from which a commit can be
 // reached, in the order of their bytes.
-func (r *Repo) RefsContaining(ctx context.Context, commit ObjectID, prefixes ...string) ([]RefName, error) {
+func (r *Repo) RefsContaining(ctx context.Context, commit gitstore.ObjectID, prefixes ...string) ([]gitstore.RefName, error) {
 	for _, prefix := range prefixes {
-		if !validPrefix(prefix) {
-			return nil, fmt.Errorf("references below %q: %w", clip(prefix), ErrBadName)
+		if !gitstore.ValidPrefix(prefix) {
+			return nil, fmt.Errorf("references below %q: %w", clip(prefix), gitstore.ErrBadName)
 		}
 	}
 	args := append([]string{"for-each-ref", "--format=%(refname)", "--contains=" + commit.String()}, prefixes...)
@@ -22,9 +24,9 @@ func (r *Repo) RefsContaining(ctx context.Context, commit ObjectID, prefixes ...
 	if err != nil {
 		return nil, missing(err)
 	}
-	var names []RefName
+	var names []gitstore.RefName
 	for line := range strings.Lines(string(out)) {
-		if name := RefName(strings.TrimSuffix(line, "\n")); name.Valid() {
+		if name := gitstore.RefName(strings.TrimSuffix(line, "\n")); name.Valid() {
 			names = append(names, name)
 		}
 	}

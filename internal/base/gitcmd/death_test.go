@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gittest"
 )
 
 // helperRoot names the folder of repositories to a test that is run as a server to be killed.
@@ -42,7 +43,7 @@ func TestGit_endsWithServer(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
-	pids := must[[]byte](t)(os.ReadFile(filepath.Join(root, "pids")))
+	pids := gittest.Must[[]byte](t)(os.ReadFile(filepath.Join(root, "pids")))
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

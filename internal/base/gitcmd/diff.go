@@ -7,6 +7,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // DiffOptions says how two trees are compared. Zero limits have defaults.
@@ -24,10 +27,10 @@ type DiffOptions struct {
 type FileDiff struct {
 	OldPath   string // any bytes; for a new file the same as NewPath, and the other way round
 	NewPath   string
-	OldMode   Mode // 0 for a new file
-	NewMode   Mode // 0 for a deleted file
-	OldID     ObjectID
-	NewID     ObjectID
+	OldMode   gitstore.Mode // 0 for a new file
+	NewMode   gitstore.Mode // 0 for a deleted file
+	OldID     gitstore.ObjectID
+	NewID     gitstore.ObjectID
 	Status    byte // A, D, M, R or T
 	Score     int  // likeness of a renamed file in percent
 	Binary    bool
@@ -84,13 +87,13 @@ func (o DiffOptions) command() []string {
 
 type diffKey struct {
 	path string
-	a, b ObjectID
+	a, b gitstore.ObjectID
 	o    DiffOptions
 }
 
 // Diff compares two commits or trees; a zero id stands for the empty tree. A warm
 // comparison starts no process.
-func (r *Repo) Diff(ctx context.Context, a, b ObjectID, o DiffOptions) (*Diff, error) {
+func (r *Repo) Diff(ctx context.Context, a, b gitstore.ObjectID, o DiffOptions) (*Diff, error) {
 	o = o.defaults()
 	from, err := r.treeOf(ctx, a)
 	if err != nil {
@@ -103,8 +106,8 @@ func (r *Repo) Diff(ctx context.Context, a, b ObjectID, o DiffOptions) (*Diff, e
 	if from == to {
 		return &Diff{}, nil
 	}
-	key := diffKey{r.path, from, to, o}
-	if d, ok := lookup[*Diff](r.git.results, key); ok {
+	key := diffKey{r.Path(), from, to, o}
+	if d, ok := lru.Get[*Diff](r.git.results, key); ok {
 		return d, nil
 	}
 	var d *Diff
@@ -129,7 +132,7 @@ func (r *Repo) Diff(ctx context.Context, a, b ObjectID, o DiffOptions) (*Diff, e
 }
 
 // RawDiff streams the plain text of a comparison, as a .diff file has it.
-func (r *Repo) RawDiff(ctx context.Context, a, b ObjectID, out io.Writer) error {
+func (r *Repo) RawDiff(ctx context.Context, a, b gitstore.ObjectID, out io.Writer) error {
 	from, err := r.treeOf(ctx, a)
 	if err != nil {
 		return err
@@ -143,7 +146,7 @@ func (r *Repo) RawDiff(ctx context.Context, a, b ObjectID, out io.Writer) error 
 }
 
 // FormatPatch streams the commits of to that are not in from as mails, oldest first, as a .patch file has them.
-func (r *Repo) FormatPatch(ctx context.Context, from, to ObjectID, out io.Writer) error {
+func (r *Repo) FormatPatch(ctx context.Context, from, to gitstore.ObjectID, out io.Writer) error {
 	args := []string{
 		"format-patch", "--stdout", "--no-signature", "--no-color", "--no-ext-diff", "--no-textconv", "-M",
 		"--end-of-options", from.String() + ".." + to.String(),
@@ -167,18 +170,18 @@ func unquote(s string) (string, error) {
 			continue
 		}
 		if i++; i >= len(s) {
-			return "", fmt.Errorf("quoted name %q: %w", clip(s), errMalformed)
+			return "", fmt.Errorf("quoted name %q: %w", clip(s), gitstore.ErrMalformed)
 		}
 		if j := strings.IndexByte("abtnvfr\"\\", s[i]); j >= 0 {
 			b.WriteByte("\a\b\t\n\v\f\r\"\\"[j])
 			continue
 		}
 		if i+3 > len(s) {
-			return "", fmt.Errorf("quoted name %q: %w", clip(s), errMalformed)
+			return "", fmt.Errorf("quoted name %q: %w", clip(s), gitstore.ErrMalformed)
 		}
 		n, err := strconv.ParseUint(s[i:i+3], 8, 8)
 		if err != nil {
-			return "", fmt.Errorf("quoted name %q: %w", clip(s), errMalformed)
+			return "", fmt.Errorf("quoted name %q: %w", clip(s), gitstore.ErrMalformed)
 		}
 		b.WriteByte(byte(n))
 		i += 2

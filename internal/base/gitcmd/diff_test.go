@@ -7,39 +7,41 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 func TestRepo_Diff(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
 	long := strings.Repeat("some line of text\n", 30)
-	write := func(files map[string]string, modes map[string]gitcmd.Mode) gitcmd.ObjectID {
-		var changes []gitcmd.TreeChange
+	write := func(files map[string]string, modes map[string]gitstore.Mode) gitstore.ObjectID {
+		var changes []gitstore.TreeChange
 		for path, content := range files {
-			c := gitcmd.TreeChange{Path: path, Mode: gitcmd.ModeFile, ID: must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, []byte(content)))}
+			c := gitstore.TreeChange{Path: path, Mode: gitstore.ModeFile, ID: gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(ctx, []byte(content)))}
 			if m, ok := modes[path]; ok {
 				c.Mode = m
 			}
-			if c.Mode == gitcmd.ModeSubmodule {
-				c.ID = must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(content))
+			if c.Mode == gitstore.ModeSubmodule {
+				c.ID = gittest.Must[gitstore.ObjectID](t)(gitstore.ParseObjectID(content))
 			}
 			changes = append(changes, c)
 		}
-		return must[gitcmd.ObjectID](t)(r.BuildTree(ctx, gitcmd.ObjectID{}, changes))
+		return gittest.Must[gitstore.ObjectID](t)(r.BuildTree(ctx, gitstore.ObjectID{}, changes))
 	}
 	sub := strings.Repeat("1", 40)
 	a := write(map[string]string{
 		"same": "x", "mod": "a\nb\nc\n", "gone": "1\n2\n", "old name": long, "exec": "e\n", "bin": "\x00\x01", "type": "target", "noeol": "x",
 		"white": "a b\n", "sub": sub, "latin": "caf\xe9\n",
-	}, map[string]gitcmd.Mode{"type": gitcmd.ModeSymlink, "sub": gitcmd.ModeSubmodule})
+	}, map[string]gitstore.Mode{"type": gitstore.ModeSymlink, "sub": gitstore.ModeSubmodule})
 	b := write(map[string]string{
 		"same": "x", "mod": "a\nB\nc\n=end\n", "dir/new \xff name": long + "more\n", "exec": "e\n", "bin": "\x00\x02", "type": "now a file\n", "noeol": "y",
 		"white": "a  b\n", "sub": strings.Repeat("2", 40), "latin": "caf\xe9s\n", "--- a": "+++ b\ndiff --git a/x b/x\n",
-	}, map[string]gitcmd.Mode{"exec": gitcmd.ModeExecutable, "sub": gitcmd.ModeSubmodule})
+	}, map[string]gitstore.Mode{"exec": gitstore.ModeExecutable, "sub": gitstore.ModeSubmodule})
 
-	d := must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
+	d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
 	files := map[string]*gitcmd.FileDiff{}
 	for i := range d.Files {
 		files[d.Files[i].NewPath] = &d.Files[i]
@@ -78,31 +80,31 @@ func TestRepo_Diff(t *testing.T) {
 	if f := files["dir/new \xff name"]; f != nil && (f.OldPath != "old name" || f.Score < 90 || !f.Renamed()) {
 		t.Errorf("rename: %+v", f)
 	}
-	if f := files["exec"]; f != nil && (f.OldMode != gitcmd.ModeFile || f.NewMode != gitcmd.ModeExecutable) {
+	if f := files["exec"]; f != nil && (f.OldMode != gitstore.ModeFile || f.NewMode != gitstore.ModeExecutable) {
 		t.Errorf("mode: %+v", f)
 	}
-	if n := starts(g, func() { must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})) }); n != 0 {
+	if n := gittest.Started(g, func() { gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})) }); n != 0 {
 		t.Errorf("warm diff started %d processes", n)
 	}
-	if n := starts(g, func() { must[*gitcmd.Diff](t)(r.Diff(ctx, b, a, gitcmd.DiffOptions{})) }); n != 0 {
+	if n := gittest.Started(g, func() { gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, b, a, gitcmd.DiffOptions{})) }); n != 0 {
 		t.Errorf("another diff through the open process started %d", n)
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{IgnoreWhitespace: true, NoRenames: true}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{IgnoreWhitespace: true, NoRenames: true}))
 	for _, f := range d.Files {
 		if f.Renamed() || f.NewPath == "white" && len(f.Patch) > 0 || f.NewPath == "mod" && f.Additions != 2 {
 			t.Errorf("without white space and renames: %+v", f)
 		}
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{NoPatch: true}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{NoPatch: true}))
 	if len(d.Files) != len(tests) || len(d.Files[0].Patch) > 0 {
 		t.Errorf("names only: %+v", d.Files)
 	}
 	var raw bytes.Buffer
-	if err := r.RawDiff(ctx, a, b, &raw); err != nil || raw.String() != runGit(t, r.Path(), "diff-tree", "-r", "-p", "-M", "--full-index", a.String(), b.String()) {
+	if err := r.RawDiff(ctx, a, b, &raw); err != nil || raw.String() != gittest.Run(t, r.Path(), "diff-tree", "-r", "-p", "-M", "--full-index", a.String(), b.String()) {
 		t.Errorf("raw diff: %v\n%s", err, raw.String())
 	}
-	missing := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("de", 20)))
-	if _, err := r.Diff(ctx, a, missing, gitcmd.DiffOptions{}); !errors.Is(err, gitcmd.ErrNotFound) {
+	missing := gittest.Must[gitstore.ObjectID](t)(gitstore.ParseObjectID(strings.Repeat("de", 20)))
+	if _, err := r.Diff(ctx, a, missing, gitcmd.DiffOptions{}); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("missing: %v", err)
 	}
 }
@@ -110,30 +112,30 @@ func TestRepo_Diff(t *testing.T) {
 func TestRepo_Diff_limits(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	files := map[string]string{}
 	for _, n := range []string{"a", "b", "c", "d"} {
 		files[n] = strings.Repeat(n+"\n", 1000)
 	}
 	files["long"] = strings.Repeat("x", 100_000) + "\n"
-	c := commit(t, r, 1700000000, files)
-	d := must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	c := gittest.Commit(t, r, 1700000000, files)
+	d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{}))
 	if len(d.Files) != 5 || d.Overflow || len(d.Files[4].Patch) < 100_000 || d.Files[4].Additions != 1 {
 		t.Errorf("no limit: %d files, overflow %t, %+v", len(d.Files), d.Overflow, d.Files[4].Additions)
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxFileBytes: 50_000}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{MaxFileBytes: 50_000}))
 	if !d.Overflow || !d.Files[4].TooLarge || d.Files[4].Patch != nil || d.Files[0].TooLarge || d.Files[4].Additions != 1 {
 		t.Errorf("file limit: overflow %t, %+v", d.Overflow, d.Files[0].TooLarge)
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxFiles: 2}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{MaxFiles: 2}))
 	if !d.Overflow || len(d.Files) != 2 {
 		t.Errorf("files: overflow %t, %d files", d.Overflow, len(d.Files))
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{MaxBytes: 7000}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{MaxBytes: 7000}))
 	if !d.Overflow || d.Files[0].TooLarge || !d.Files[3].TooLarge || d.Files[3].Additions != 1000 {
 		t.Errorf("bytes: overflow %t, %+v", d.Overflow, d.Files[3].Additions)
 	}
-	d = must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{}))
 	if len(d.Files) != 5 {
 		t.Errorf("after a flood: %d files", len(d.Files))
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // diffEnd is no object id: diff-tree prints it back and flushes. No other line of its
@@ -36,7 +38,7 @@ func (p *diffParser) parse() error {
 	}
 	if string(line) == diffEnd { // without the pair: an object is missing
 		p.worker.clean()
-		return fmt.Errorf("compare %s: %w", p.pair, ErrNotFound)
+		return fmt.Errorf("compare %s: %w", p.pair, gitstore.ErrNotFound)
 	}
 	if string(line) != p.pair {
 		return fmt.Errorf("git diff-tree answered %q", clip(string(line)))
@@ -131,9 +133,9 @@ func (p *diffParser) raw(line string) error {
 	oldMode, err1 := strconv.ParseUint(fields[0], 8, 32)
 	newMode, err2 := strconv.ParseUint(fields[1], 8, 32)
 	var err3, err4, err5, err6, err7 error
-	f.OldMode, f.NewMode = Mode(oldMode), Mode(newMode)
-	f.OldID, err3 = ParseObjectID(fields[2])
-	f.NewID, err4 = ParseObjectID(fields[3])
+	f.OldMode, f.NewMode = gitstore.Mode(oldMode), gitstore.Mode(newMode)
+	f.OldID, err3 = gitstore.ParseObjectID(fields[2])
+	f.NewID, err4 = gitstore.ParseObjectID(fields[3])
 	if len(fields[4]) > 1 {
 		f.Score, err5 = strconv.Atoi(fields[4][1:])
 	}

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // Config says how git is run. The zero value of every field but Root has a default.
@@ -35,18 +37,13 @@ type Git struct {
 	env     []string
 	pool    *pool
 	permits [loads]chan struct{}
-	objects *cache    // commits, trees, tags, object headers
-	blobs   *cache    // contents of small blobs
-	results *cache    // walks, merge bases, diffs
-	packs   *cache    // parsed packed-refs: one that does not fit is parsed again for each reference that is read
-	since   time.Time // locks older than this are of processes before ours
+	objects *lru.Cache // commits, trees, tags, object headers
+	blobs   *lru.Cache // contents of small blobs
+	results *lru.Cache // walks, merge bases, diffs
+	store   *gitstore.Store
 	started atomic.Int64
 	running atomic.Int64
-	serial  atomic.Int64 // makes names of temporary folders differ
-	states  shares       // looks at references, see Repo.RefState
-
-	deflaters sync.Pool         // of *zlib.Writer, most of a megabyte each
-	tending   [64]chan struct{} // see Repo.tend; repositories may share one
+	tending [64]chan struct{} // see Repo.tend; repositories may share one
 }
 
 // MinVersion is the oldest version of git that New takes.
@@ -77,11 +74,10 @@ func New(ctx context.Context, c Config) (*Git, error) {
 	g := &Git{
 		config:  c,
 		env:     environment(),
-		since:   time.Now().Add(-50 * time.Millisecond), // a file's time may lag behind the clock
-		objects: newCache(c.CacheBytes / 2),
-		blobs:   newCache(c.CacheBytes / 4),
-		results: newCache(c.CacheBytes / 4),
-		packs:   newCache(c.CacheBytes),
+		objects: lru.New(c.CacheBytes / 2),
+		blobs:   lru.New(c.CacheBytes / 4),
+		results: lru.New(c.CacheBytes / 4),
+		store:   gitstore.New(c.Root, c.CacheBytes, c.Logger),
 	}
 	for l := range g.permits {
 		g.permits[l] = make(chan struct{}, c.MaxServices)
@@ -155,10 +151,10 @@ func (g *Git) Running() int64 { return g.running.Load() }
 
 // Trim empties the caches and ends the kept-open processes that are not in use.
 func (g *Git) Trim() {
-	g.objects.clear()
-	g.blobs.clear()
-	g.results.clear()
-	g.packs.clear()
+	g.objects.Clear()
+	g.blobs.Clear()
+	g.results.Clear()
+	g.store.Trim()
 	g.pool.closeIdle(func(laneKey, *worker) bool { return true })
 }
 

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
-)
 
-// stale is after how long a lock, or a folder of incoming objects, belongs to nobody.
-const stale = time.Hour
+	"tenon/internal/base/gitstore"
+)
 
 // Inspect looks at a repository without reading its objects, and says in a few words
 // each what is wrong: files that a crash left, references to nothing, a HEAD that is
@@ -21,7 +17,7 @@ func (r *Repo) Inspect(ctx context.Context, now time.Time) ([]string, error) {
 	if !r.Exists() {
 		return []string{"the repository is not there"}, nil
 	}
-	found, err := r.leftovers(ctx, now)
+	found, err := r.Leftovers(ctx, now)
 	if err != nil {
 		return nil, err
 	}
@@ -43,41 +39,17 @@ func (r *Repo) Inspect(ctx context.Context, now time.Time) ([]string, error) {
 // brokenRefs looks for references that name nothing, or whose files hold something else
 // than they should, as when the power went while one was written.
 func (r *Repo) brokenRefs(ctx context.Context) ([]string, error) {
-	refs, err := r.refNames(ctx, "refs/")
+	refs, err := r.RefNames(ctx, "refs/")
 	if err != nil {
 		return []string{"the references cannot be read: " + err.Error()}, ctx.Err()
 	}
-	known := make(map[string]bool, len(refs))
-	ids := make([]ObjectID, len(refs))
-	for i, ref := range refs {
-		known[ref.name], ids[i] = true, ref.id
-	}
-	var found []string
-	err = filepath.WalkDir(filepath.Join(r.path, "refs"), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) || err == nil && d.IsDir() {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		name := filepath.ToSlash(strings.TrimPrefix(path, r.path+string(filepath.Separator)))
-		if known[name] || strings.HasSuffix(name, ".lock") {
-			return nil
-		}
-		_, next, err := r.readLooseRef(name)
-		switch {
-		case errors.Is(err, ErrNotFound): // it went away meanwhile
-		case !RefName(name).Valid():
-			found = append(found, fmt.Sprintf("the file %q is no reference", name))
-		case err != nil:
-			found = append(found, name+" holds no object id")
-		case next != "":
-			found = append(found, fmt.Sprintf("%s names %s, which is not there", name, next))
-		}
-		return nil
-	})
+	found, err := r.BrokenRefs(refs)
 	if err != nil {
-		return nil, fmt.Errorf("look at references: %w", err)
+		return nil, err
+	}
+	ids := make([]gitstore.ObjectID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
 	}
 	absent, err := r.Absent(ctx, ids)
 	if failed, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
@@ -87,8 +59,8 @@ func (r *Repo) brokenRefs(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, ref := range refs {
-		if absent[ref.id] {
-			found = append(found, fmt.Sprintf("%s names %s, which is not there", ref.name, ref.id))
+		if absent[ref.ID] {
+			found = append(found, fmt.Sprintf("%s names %s, which is not there", ref.Name, ref.ID))
 		}
 	}
 	return found, nil
@@ -96,7 +68,7 @@ func (r *Repo) brokenRefs(ctx context.Context) ([]string, error) {
 
 // Absent says which of the objects are not there, or cannot be read at all. A process of
 // its own looks: the cache and those that are kept open know what was there before.
-func (r *Repo) Absent(ctx context.Context, ids []ObjectID) (map[ObjectID]bool, error) {
+func (r *Repo) Absent(ctx context.Context, ids []gitstore.ObjectID) (map[gitstore.ObjectID]bool, error) {
 	var in strings.Builder
 	for _, id := range ids {
 		in.WriteString(id.String() + "\n")
@@ -108,10 +80,10 @@ func (r *Repo) Absent(ctx context.Context, ids []ObjectID) (map[ObjectID]bool, e
 	if err != nil {
 		return nil, err
 	}
-	absent := map[ObjectID]bool{}
+	absent := map[gitstore.ObjectID]bool{}
 	for text := range strings.Lines(string(out)) {
 		name, what, _ := strings.Cut(strings.TrimSpace(text), " ")
-		id, err := ParseObjectID(name)
+		id, err := gitstore.ParseObjectID(name)
 		if err != nil {
 			return nil, fmt.Errorf("git cat-file answered %q: %w", clip(text), err)
 		}
@@ -120,37 +92,4 @@ func (r *Repo) Absent(ctx context.Context, ids []ObjectID) (map[ObjectID]bool, e
 		}
 	}
 	return absent, nil
-}
-
-// leftovers looks for locks that are held too long and objects that never came in.
-func (r *Repo) leftovers(ctx context.Context, now time.Time) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(r.path, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) { // it went away meanwhile
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		name, rel := d.Name(), strings.TrimPrefix(path, r.path+string(filepath.Separator))
-		lock := !d.IsDir() && isLock(name)
-		incoming := incoming(d)
-		if lock || incoming {
-			info, err := d.Info()
-			if err == nil && now.Sub(info.ModTime()) > stale {
-				found = append(found, map[bool]string{true: "stale lock ", false: "objects that never came in: "}[lock]+rel)
-			}
-		}
-		if d.IsDir() && (incoming || len(name) == 2 && isHex(name) || name == "pack" || name == "logs") {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for leftovers: %w", err)
-	}
-	return found, nil
 }

@@ -3,6 +3,9 @@ package gitcmd
 import (
 	"context"
 	"slices"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // maxLine bounds how far a line is followed in process.
@@ -12,12 +15,12 @@ const maxLine = 100
 // commit back to another along single parents, or to where a known merge base says that
 // the other's history begins; a merge of such a line into the other likewise. Elsewhere
 // it says no, and git has to look.
-func (r *Repo) line(ctx context.Context, o LogOptions) (ids []ObjectID, ok bool) {
+func (r *Repo) line(ctx context.Context, o LogOptions) (ids []gitstore.ObjectID, ok bool) {
 	if len(o.From) != 1 || len(o.Not) != 1 || o.Path != "" || o.Author != "" || o.Message != "" || !o.Since.IsZero() || !o.Until.IsZero() || o.NoMerges {
 		return nil, false
 	}
 	at, not := o.From[0], o.Not[0]
-	stop := map[ObjectID]bool{not: true}
+	stop := map[gitstore.ObjectID]bool{not: true}
 	if !o.FirstParent {
 		r.addBase(stop, at, not)
 	}
@@ -45,16 +48,16 @@ func (r *Repo) line(ctx context.Context, o LogOptions) (ids []ObjectID, ok bool)
 
 // addBase adds the merge base of two commits where it is known. No commit that leads to
 // it along single parents is in the history of the other: it would be a better base.
-func (r *Repo) addBase(stop map[ObjectID]bool, a, b ObjectID) {
-	for _, pair := range [][2]ObjectID{{a, b}, {b, a}} {
-		if base, known := lookup[ObjectID](r.git.results, baseKey(r.path, pair[:])); known && !base.IsZero() {
+func (r *Repo) addBase(stop map[gitstore.ObjectID]bool, a, b gitstore.ObjectID) {
+	for _, pair := range [][2]gitstore.ObjectID{{a, b}, {b, a}} {
+		if base, known := lru.Get[gitstore.ObjectID](r.git.results, baseKey(r.Path(), pair[:])); known && !base.IsZero() {
 			stop[base] = true
 		}
 	}
 }
 
 // cut applies what bounds and orders a list.
-func (o LogOptions) cut(ids []ObjectID) []ObjectID {
+func (o LogOptions) cut(ids []gitstore.ObjectID) []gitstore.ObjectID {
 	ids = ids[min(o.Skip, len(ids)):]
 	if o.Limit > 0 {
 		ids = ids[:min(o.Limit, len(ids))]

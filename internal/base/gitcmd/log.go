@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 // Order is the order of a list of commits.
@@ -22,8 +25,8 @@ const (
 
 // LogOptions selects commits: those reachable from From and not from Not.
 type LogOptions struct {
-	From        []ObjectID // commits or annotated tags
-	Not         []ObjectID
+	From        []gitstore.ObjectID // commits or annotated tags
+	Not         []gitstore.ObjectID
 	All         bool   // from every branch and tag as well
 	Path        string // only commits that change this file or folder
 	Author      string // only commits whose author line contains this text, in any case
@@ -46,7 +49,7 @@ const maxIDs = 128 << 20
 
 // Log gives the ids of the selected commits. Repeats of a call start no process, nor
 // does a plain walk of the first thousand commits or along a short line of them. The slice is shared: do not change it.
-func (r *Repo) Log(ctx context.Context, o LogOptions) ([]ObjectID, error) {
+func (r *Repo) Log(ctx context.Context, o LogOptions) ([]gitstore.ObjectID, error) {
 	o, err := r.complete(ctx, o)
 	if err != nil || len(o.From) == 0 {
 		return nil, err
@@ -57,8 +60,8 @@ func (r *Repo) Log(ctx context.Context, o LogOptions) ([]ObjectID, error) {
 	if ids, ok := r.line(ctx, o); ok {
 		return ids, nil
 	}
-	key := resultKey{r.path, "log", o.fingerprint()}
-	if ids, ok := lookup[[]ObjectID](r.git.results, key); ok {
+	key := resultKey{r.Path(), "log", o.fingerprint()}
+	if ids, ok := lru.Get[[]gitstore.ObjectID](r.git.results, key); ok {
 		return ids, nil
 	}
 	out, err := r.revList(ctx, o, nil, maxIDs)
@@ -74,7 +77,7 @@ func (r *Repo) Log(ctx context.Context, o LogOptions) ([]ObjectID, error) {
 }
 
 // LogCommits is Log with the commits read.
-func (r *Repo) LogCommits(ctx context.Context, o LogOptions) ([]*Commit, error) {
+func (r *Repo) LogCommits(ctx context.Context, o LogOptions) ([]*gitstore.Commit, error) {
 	ids, err := r.Log(ctx, o)
 	if err != nil {
 		return nil, err
@@ -92,8 +95,8 @@ func (r *Repo) Count(ctx context.Context, o LogOptions) (int, error) {
 	if ids, ok := r.line(ctx, o); ok {
 		return len(ids), nil
 	}
-	key := resultKey{r.path, "count", o.fingerprint()}
-	if n, ok := lookup[int](r.git.results, key); ok {
+	key := resultKey{r.Path(), "count", o.fingerprint()}
+	if n, ok := lru.Get[int](r.git.results, key); ok {
 		return n, nil
 	}
 	out, err := r.revList(ctx, o, []string{"--count"}, 1<<10)
@@ -109,14 +112,14 @@ func (r *Repo) Count(ctx context.Context, o LogOptions) (int, error) {
 }
 
 // AheadBehind counts the commits that only a has and those that only b has.
-func (r *Repo) AheadBehind(ctx context.Context, a, b ObjectID) (ahead, behind int, err error) {
+func (r *Repo) AheadBehind(ctx context.Context, a, b gitstore.ObjectID) (ahead, behind int, err error) {
 	if a == b {
 		return 0, 0, nil
 	}
-	if ahead, err = r.Count(ctx, LogOptions{From: []ObjectID{a}, Not: []ObjectID{b}}); err != nil {
+	if ahead, err = r.Count(ctx, LogOptions{From: []gitstore.ObjectID{a}, Not: []gitstore.ObjectID{b}}); err != nil {
 		return 0, 0, err
 	}
-	behind, err = r.Count(ctx, LogOptions{From: []ObjectID{b}, Not: []ObjectID{a}})
+	behind, err = r.Count(ctx, LogOptions{From: []gitstore.ObjectID{b}, Not: []gitstore.ObjectID{a}})
 	return ahead, behind, err
 }
 
@@ -126,18 +129,18 @@ type resultKey struct{ path, what, args string }
 // complete adds the tips of All, checks the texts and drops what repeats.
 func (r *Repo) complete(ctx context.Context, o LogOptions) (LogOptions, error) {
 	if strings.ContainsAny(o.Author+o.Message, "\n\x00") || strings.IndexByte(o.Path, 0) >= 0 {
-		return o, fmt.Errorf("list commits: control character: %w", ErrBadName)
+		return o, fmt.Errorf("list commits: control character: %w", gitstore.ErrBadName)
 	}
 	if o.Skip < 0 || o.Limit < 0 {
-		return o, fmt.Errorf("list commits: skip %d, limit %d: %w", o.Skip, o.Limit, ErrBadName)
+		return o, fmt.Errorf("list commits: skip %d, limit %d: %w", o.Skip, o.Limit, gitstore.ErrBadName)
 	}
-	o.Path = CleanPath(o.Path)
+	o.Path = gitstore.CleanPath(o.Path)
 	if !o.All {
 		return o, nil
 	}
-	o.From = append([]ObjectID(nil), o.From...)
-	seen := make(map[ObjectID]bool)
-	for _, prefix := range []string{Branches, Tags} {
+	o.From = append([]gitstore.ObjectID(nil), o.From...)
+	seen := make(map[gitstore.ObjectID]bool)
+	for _, prefix := range []string{gitstore.Branches, gitstore.Tags} {
 		refs, err := r.Refs(ctx, prefix)
 		if err != nil {
 			return o, err
@@ -204,16 +207,16 @@ func missing(err error) error {
 	}
 	for _, text := range []string{"bad object", "Not a valid", "not a tree object", "not something we can merge", "unable to read tree"} {
 		if strings.Contains(err.Error(), text) {
-			return fmt.Errorf("%w: %w", ErrNotFound, err)
+			return fmt.Errorf("%w: %w", gitstore.ErrNotFound, err)
 		}
 	}
 	return err
 }
 
-func parseIDs(out []byte) ([]ObjectID, error) {
-	ids := make([]ObjectID, 0, len(out)/41)
+func parseIDs(out []byte) ([]gitstore.ObjectID, error) {
+	ids := make([]gitstore.ObjectID, 0, len(out)/41)
 	for line := range bytes.Lines(out) {
-		id, err := ParseObjectID(string(bytes.TrimSpace(line)))
+		id, err := gitstore.ParseObjectID(string(bytes.TrimSpace(line)))
 		if err != nil {
 			return nil, err
 		}
@@ -224,10 +227,10 @@ func parseIDs(out []byte) ([]ObjectID, error) {
 
 // walkCommits is git's default walk: always the newest of the commits found so far,
 // and of equal ones the one found first.
-func (r *Repo) walkCommits(ctx context.Context, o LogOptions) ([]ObjectID, error) {
-	var queue []*Commit
-	seen := make(map[ObjectID]bool)
-	push := func(id ObjectID) error {
+func (r *Repo) walkCommits(ctx context.Context, o LogOptions) ([]gitstore.ObjectID, error) {
+	var queue []*gitstore.Commit
+	seen := make(map[gitstore.ObjectID]bool)
+	push := func(id gitstore.ObjectID) error {
 		if seen[id] {
 			return nil
 		}
@@ -248,14 +251,14 @@ func (r *Repo) walkCommits(ctx context.Context, o LogOptions) ([]ObjectID, error
 		if err != nil {
 			return nil, err
 		}
-		if info.Kind != KindCommit {
+		if info.Kind != gitstore.KindCommit {
 			continue
 		}
 		if err := push(info.ID); err != nil {
 			return nil, err
 		}
 	}
-	var out []ObjectID
+	var out []gitstore.ObjectID
 	for n := 0; len(queue) > 0 && n < o.Skip+o.Limit; n++ {
 		c := queue[0]
 		queue = queue[1:]

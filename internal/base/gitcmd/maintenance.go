@@ -3,12 +3,10 @@ package gitcmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Maintenance says what housekeeping does besides packing references, joining small
@@ -27,7 +25,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		return err
 	}
 	defer release()
-	if err := r.dropAllStaleLocks(); err != nil {
+	if err := r.DropAllStaleLocks(); err != nil {
 		return err
 	}
 	pool, err := r.Linked()
@@ -35,7 +33,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 		return err
 	}
 	if m.Grace <= 0 {
-		m.Grace = staleAfter
+		m.Grace = gitstore.StaleAfter
 	}
 	expiry := time.Now().Add(-m.Grace).UTC().Format("2006-01-02T15:04:05Z")
 	repack := []string{"repack", "-d", "--geometric=2", "--quiet", "--write-midx", "--write-bitmap-index"}
@@ -58,20 +56,7 @@ func (r *Repo) Maintain(ctx context.Context, m Maintenance) error {
 	}
 	r.Recycle()
 	if m.Full || pool != nil {
-		return r.noteFullRepack()
-	}
-	return nil
-}
-
-// noteFullRepack leaves a file whose time tells Health that everything was repacked.
-func (r *Repo) noteFullRepack() error {
-	name := filepath.Join(r.path, fullRepack)
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		return fmt.Errorf("note full repack: %w", err)
-	}
-	now := time.Now()
-	if err := os.Chtimes(name, now, now); err != nil {
-		return fmt.Errorf("note full repack: %w", err)
+		return r.NoteFullRepack()
 	}
 	return nil
 }
@@ -94,58 +79,7 @@ func (r *Repo) Fsck(ctx context.Context) error {
 
 // FsckNew checks the objects of a quarantine as those of a push are checked when they
 // arrive; the error says what git found. The commit is the newest among them.
-func (r *Repo) FsckNew(ctx context.Context, commit ObjectID) error {
+func (r *Repo) FsckNew(ctx context.Context, commit gitstore.ObjectID) error {
 	args := []string{"fsck", "--strict", "--no-full", "--no-dangling", "--no-progress", "--no-reflogs", commit.String()}
 	return r.git.run(ctx, call{repo: r, args: args, stdout: io.Discard, load: long})
-}
-
-// Storage is how the objects of a repository are stored.
-type Storage struct {
-	Loose     int // files of one object each
-	Packs     int
-	PackBytes int64
-	Bitmap    bool // a pack says what is reachable, for fast clones
-	Borrows   bool // the rest is in a pool
-}
-
-// Storage looks at how objects are stored, without any process.
-func (r *Repo) Storage(ctx context.Context) (Storage, error) {
-	var s Storage
-	objects := filepath.Join(r.path, "objects")
-	if _, err := os.Lstat(r.alternates()); err == nil {
-		s.Borrows = true
-	}
-	folders, err := os.ReadDir(objects)
-	if err != nil {
-		return s, fmt.Errorf("look at objects: %w", err)
-	}
-	for _, f := range folders {
-		if err := ctx.Err(); err != nil {
-			return s, fmt.Errorf("look at objects: %w", err)
-		}
-		if len(f.Name()) != 2 || !isHex(f.Name()) {
-			continue
-		}
-		files, err := os.ReadDir(filepath.Join(objects, f.Name()))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, fmt.Errorf("look at objects: %w", err)
-		}
-		s.Loose += len(files)
-	}
-	packs, err := os.ReadDir(filepath.Join(objects, "pack"))
-	if err != nil {
-		return s, fmt.Errorf("look at packs: %w", err)
-	}
-	for _, p := range packs {
-		switch filepath.Ext(p.Name()) {
-		case ".bitmap":
-			s.Bitmap = true
-		case ".pack":
-			s.Packs++
-			if info, err := p.Info(); err == nil { // it may just have been replaced
-				s.PackBytes += info.Size()
-			}
-		}
-	}
-	return s, nil
 }

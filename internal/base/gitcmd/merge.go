@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // MergeResult is the outcome of a merge without a work tree.
 type MergeResult struct {
-	Tree      ObjectID // with conflict markers in it where Conflicts is not empty
-	Conflicts []string // paths, each once, in git's order
+	Tree      gitstore.ObjectID // with conflict markers in it where Conflicts is not empty
+	Conflicts []string          // paths, each once, in git's order
 	Clean     bool
 }
 
 // MergePair is one merge of a batch: two commits.
-type MergePair struct{ Ours, Theirs ObjectID }
+type MergePair struct{ Ours, Theirs gitstore.ObjectID }
 
 // maxMergeOutput bounds what a merge may say.
 const maxMergeOutput = 64 << 20
@@ -24,16 +26,16 @@ const maxMergeOutput = 64 << 20
 // MergeTree merges two commits and stores the resulting tree in this view. Conflicts
 // are no error: see the result. Commits without a common ancestor are ErrNotFound. A
 // quarantine remembers the merges made in it.
-func (r *Repo) MergeTree(ctx context.Context, ours, theirs ObjectID) (MergeResult, error) {
-	if r.staging != nil {
-		if known, ok := r.staging.mergeOf(MergePair{ours, theirs}); ok {
+func (r *Repo) MergeTree(ctx context.Context, ours, theirs gitstore.ObjectID) (MergeResult, error) {
+	if r.merges != nil {
+		if known, ok := r.merges.of(MergePair{ours, theirs}); ok {
 			return known, nil
 		}
 	}
 	args := []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.String(), theirs.String()}
 	result, err := r.mergeTree(ctx, args)
-	if err == nil && r.staging != nil {
-		r.staging.noteMerge(MergePair{ours, theirs}, result)
+	if err == nil && r.merges != nil {
+		r.merges.note(MergePair{ours, theirs}, result)
 	}
 	return result, err
 }
@@ -45,12 +47,12 @@ func (r *Repo) mergeTree(ctx context.Context, args []string) (MergeResult, error
 	err := r.git.run(ctx, call{repo: r, args: args, stdout: &out})
 	if code := exitCode(err); code != 0 && code != 1 {
 		if strings.Contains(err.Error(), "unrelated histories") {
-			return MergeResult{}, fmt.Errorf("merge: no common ancestor: %w", ErrNotFound)
+			return MergeResult{}, fmt.Errorf("merge: no common ancestor: %w", gitstore.ErrNotFound)
 		}
 		return MergeResult{}, missing(err)
 	}
 	fields := strings.Split(strings.TrimSuffix(out.buf.String(), "\x00"), "\x00")
-	tree, perr := ParseObjectID(fields[0])
+	tree, perr := gitstore.ParseObjectID(fields[0])
 	if perr != nil {
 		if err == nil {
 			err = fmt.Errorf("merge-tree: unexpected answer %q", clip(out.buf.String()))
@@ -66,14 +68,14 @@ func (r *Repo) mergeTree(ctx context.Context, args []string) (MergeResult, error
 
 // MergeTreeFrom merges the changes from base to theirs into ours, whatever their
 // history: cherry-pick and revert are made of it. All three are commits or trees.
-func (r *Repo) MergeTreeFrom(ctx context.Context, base, ours, theirs ObjectID) (MergeResult, error) {
-	var ids [3]ObjectID
-	for i, side := range []ObjectID{base, ours, theirs} {
+func (r *Repo) MergeTreeFrom(ctx context.Context, base, ours, theirs gitstore.ObjectID) (MergeResult, error) {
+	var ids [3]gitstore.ObjectID
+	for i, side := range []gitstore.ObjectID{base, ours, theirs} {
 		tree, err := r.treeOf(ctx, side)
 		if err != nil {
 			return MergeResult{}, err
 		}
-		in := CommitInput{Tree: tree, Author: Signature{Name: "merge", Email: "merge@localhost"}, Message: fmt.Sprintf("side %d", i)}
+		in := gitstore.CommitInput{Tree: tree, Author: gitstore.Signature{Name: "merge", Email: "merge@localhost"}, Message: fmt.Sprintf("side %d", i)}
 		if i > 0 {
 			in.Parents = ids[:1]
 		}
@@ -115,10 +117,10 @@ func (r *Repo) MergeTrees(ctx context.Context, pairs []MergePair) ([]MergeResult
 	return results, nil
 }
 
-func (r *Repo) areCommits(ctx context.Context, ids ...ObjectID) (bool, error) {
+func (r *Repo) areCommits(ctx context.Context, ids ...gitstore.ObjectID) (bool, error) {
 	for _, id := range ids {
 		info, err := r.Info(ctx, id)
-		if errors.Is(err, ErrNotFound) || err == nil && info.Kind != KindCommit {
+		if errors.Is(err, gitstore.ErrNotFound) || err == nil && info.Kind != gitstore.KindCommit {
 			return false, nil
 		}
 		if err != nil {
@@ -167,7 +169,7 @@ func nextMerge(in []byte) (MergeResult, []byte, error) {
 	}
 	status, ok1 := field()
 	id, ok2 := field()
-	tree, err := ParseObjectID(id)
+	tree, err := gitstore.ParseObjectID(id)
 	if !ok1 || !ok2 || err != nil {
 		return bad()
 	}

@@ -9,19 +9,21 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // NewCommits gives the commits that the tips bring and no branch or tag has, parents
 // before children, with one process. Tips are commits or annotated tags; what leads to
 // no commit brings none.
-func (r *Repo) NewCommits(ctx context.Context, tips []ObjectID) ([]ObjectID, error) {
+func (r *Repo) NewCommits(ctx context.Context, tips []gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	var in strings.Builder
 	for _, tip := range tips {
 		info, err := r.Peel(ctx, tip)
 		if err != nil {
 			return nil, err
 		}
-		if info.Kind == KindCommit {
+		if info.Kind == gitstore.KindCommit {
 			in.WriteString(info.ID.String() + "\n")
 		}
 	}
@@ -39,10 +41,10 @@ func (r *Repo) NewCommits(ctx context.Context, tips []ObjectID) ([]ObjectID, err
 
 // CommitFile is a file that a commit added or changed against all of its parents.
 type CommitFile struct {
-	Commit ObjectID
+	Commit gitstore.ObjectID
 	Path   string
-	Mode   Mode
-	ID     ObjectID
+	Mode   gitstore.Mode
+	ID     gitstore.ObjectID
 	Added  bool // no parent has it under this path
 }
 
@@ -51,7 +53,7 @@ const maxFileLine = 64 << 10
 
 // CommitFiles calls fn with each file that the commits added or changed, with one process.
 // An error of fn ends it and is returned.
-func (r *Repo) CommitFiles(ctx context.Context, commits []ObjectID, fn func(CommitFile) error) error {
+func (r *Repo) CommitFiles(ctx context.Context, commits []gitstore.ObjectID, fn func(CommitFile) error) error {
 	var in strings.Builder
 	for _, id := range commits {
 		in.WriteString(id.String() + "\n")
@@ -73,7 +75,7 @@ func (r *Repo) CommitFiles(ctx context.Context, commits []ObjectID, fn func(Comm
 // readCommitFiles reads "<commit>\0" and, for each of its files,
 // "<colons><modes> <ids> <letters>\0<path>\0".
 func readCommitFiles(in *bufio.Reader, fn func(CommitFile) error) error {
-	var at ObjectID
+	var at gitstore.ObjectID
 	for {
 		word, err := field(in)
 		if errors.Is(err, io.EOF) && word == "" {
@@ -83,7 +85,7 @@ func readCommitFiles(in *bufio.Reader, fn func(CommitFile) error) error {
 			return err
 		}
 		if !strings.HasPrefix(word, ":") {
-			if at, err = ParseObjectID(strings.TrimPrefix(word, "\n")); err != nil {
+			if at, err = gitstore.ParseObjectID(strings.TrimPrefix(word, "\n")); err != nil {
 				return fmt.Errorf("git diff-tree answered %q: %w", clip(word), err)
 			}
 			continue
@@ -109,7 +111,7 @@ func readCommitFiles(in *bufio.Reader, fn func(CommitFile) error) error {
 func field(in *bufio.Reader) (string, error) {
 	b, err := in.ReadSlice(0)
 	if errors.Is(err, bufio.ErrBufferFull) {
-		return "", fmt.Errorf("git diff-tree: a name of more than %d bytes: %w", maxFileLine, ErrTooLarge)
+		return "", fmt.Errorf("git diff-tree: a name of more than %d bytes: %w", maxFileLine, gitstore.ErrTooLarge)
 	}
 	return string(bytes.TrimSuffix(b, []byte{0})), err
 }
@@ -124,9 +126,9 @@ func parseCommitFile(word string) (CommitFile, error) {
 	if err != nil {
 		return CommitFile{}, fmt.Errorf("git diff-tree answered %q: %w", clip(word), err)
 	}
-	id, err := ParseObjectID(fields[2*parents+1])
+	id, err := gitstore.ParseObjectID(fields[2*parents+1])
 	if err != nil {
 		return CommitFile{}, fmt.Errorf("git diff-tree answered %q: %w", clip(word), err)
 	}
-	return CommitFile{Mode: Mode(mode), ID: id, Added: strings.Trim(fields[2*parents+2], "A") == ""}, nil
+	return CommitFile{Mode: gitstore.Mode(mode), ID: id, Added: strings.Trim(fields[2*parents+2], "A") == ""}, nil
 }

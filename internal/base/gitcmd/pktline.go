@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Packet is a packet line: its payload behind its length.
@@ -19,7 +21,7 @@ func packetLength(from io.Reader) (head [4]byte, n int, err error) {
 	}
 	length, err := strconv.ParseUint(string(head[:]), 16, 16)
 	if err != nil || length == 3 {
-		return head, 0, fmt.Errorf("line of length %q: %w", head[:], errMalformed)
+		return head, 0, fmt.Errorf("line of length %q: %w", head[:], gitstore.ErrMalformed)
 	}
 	return head, int(length), nil
 }
@@ -40,7 +42,7 @@ func ReadRequest(from io.Reader, limit int) ([]byte, error) {
 		}
 		size := max(n-len(head), 0)
 		if len(out)+size+len(head) > limit {
-			return nil, fmt.Errorf("read request: more than %d bytes: %w", limit, ErrTooLarge)
+			return nil, fmt.Errorf("read request: more than %d bytes: %w", limit, gitstore.ErrTooLarge)
 		}
 		out = append(out, head[:]...)
 		if n == 0 {

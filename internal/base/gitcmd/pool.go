@@ -54,10 +54,10 @@ func newPool(g *Git) *pool {
 // end of ctx kills the process. A request that finds a process already gone is
 // tried once more with a new one, so fn must be safe to run twice.
 func (p *pool) do(ctx context.Context, r *Repo, args []string, fn func(w *worker) error) error {
-	if err := r.spill(ctx); err != nil { // a process that runs already must see it too
+	if err := r.Spill(ctx); err != nil { // a process that runs already must see it too
 		return err
 	}
-	key := laneKey{path: r.path, objects: r.objects, command: joinArgs(args)}
+	key := laneKey{path: r.Path(), objects: r.NewObjects(), command: joinArgs(args)}
 	for {
 		w, err := p.acquire(ctx, key, r, args)
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"tenon/internal/base/gitstore"
 )
 
 // waitDelay is how long a process that was ended may hold up its caller.
@@ -26,15 +28,15 @@ func (g *Git) command(ctx context.Context, c call) *exec.Cmd {
 	cmd.Env = append(g.env[:len(g.env):len(g.env)], c.env...)
 	cmd.Dir = g.config.Root
 	if c.repo != nil {
-		cmd.Dir = c.repo.path
-		cmd.Env = append(cmd.Env, "GIT_DIR="+c.repo.path)
-		if c.repo.objects != "" {
-			cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+c.repo.objects,
-				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(c.repo.path, "objects"))
+		cmd.Dir = c.repo.Path()
+		cmd.Env = append(cmd.Env, "GIT_DIR="+c.repo.Path())
+		if objects := c.repo.NewObjects(); objects != "" {
+			cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+objects,
+				"GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(c.repo.Path(), "objects"))
 		}
 	}
 	if c.repo != nil && cmd.Err == nil {
-		cmd.Err = c.repo.spill(ctx)
+		cmd.Err = c.repo.Spill(ctx)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, c.stdout, c.stderr
 	cmd.SysProcAttr = withServer(&syscall.SysProcAttr{Setpgid: true})
@@ -211,7 +213,7 @@ func (g *Git) output(ctx context.Context, c call, limit int) ([]byte, error) {
 	c.stdout = &out
 	if err := g.run(ctx, c); err != nil {
 		if out.over {
-			return nil, fmt.Errorf("git %s: answer of more than %d bytes: %w", c.args[0], limit, ErrTooLarge)
+			return nil, fmt.Errorf("git %s: answer of more than %d bytes: %w", c.args[0], limit, gitstore.ErrTooLarge)
 		}
 		return nil, err
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"sync"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
 )
 
 const (
@@ -17,26 +19,26 @@ const (
 )
 
 // Commit reads a commit. An annotated tag is not followed: see Peel.
-func (r *Repo) Commit(ctx context.Context, id ObjectID) (*Commit, error) {
-	key := objectKey{r.path, 'c', id}
-	if c, ok := lookup[*Commit](r.git.objects, key); ok {
+func (r *Repo) Commit(ctx context.Context, id gitstore.ObjectID) (*gitstore.Commit, error) {
+	key := objectKey{r.Path(), 'c', id}
+	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, key); ok {
 		return c, nil
 	}
-	content, err := r.content(ctx, id, KindCommit, maxCommitBytes)
+	content, err := r.content(ctx, id, gitstore.KindCommit, maxCommitBytes)
 	if err != nil {
 		return nil, err
 	}
-	c, err := ParseCommit(id, content)
+	c, err := gitstore.ParseCommit(id, content)
 	if err != nil {
 		return nil, err
 	}
-	r.remember(r.git.objects, key, c, c.cost())
+	r.remember(r.git.objects, key, c, commitCost(c))
 	return c, nil
 }
 
 // Commits reads commits in the order of their ids.
-func (r *Repo) Commits(ctx context.Context, ids []ObjectID) ([]*Commit, error) {
-	commits := make([]*Commit, 0, len(ids))
+func (r *Repo) Commits(ctx context.Context, ids []gitstore.ObjectID) ([]*gitstore.Commit, error) {
+	commits := make([]*gitstore.Commit, 0, len(ids))
 	for _, id := range ids {
 		c, err := r.Commit(ctx, id)
 		if err != nil {
@@ -48,19 +50,19 @@ func (r *Repo) Commits(ctx context.Context, ids []ObjectID) ([]*Commit, error) {
 }
 
 // Tree reads one folder. The id of a commit gives its root folder.
-func (r *Repo) Tree(ctx context.Context, id ObjectID) (*Tree, error) {
-	if id == EmptyTree() {
-		return &Tree{ID: id}, nil
+func (r *Repo) Tree(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tree, error) {
+	if id == gitstore.EmptyTree() {
+		return &gitstore.Tree{ID: id}, nil
 	}
-	key := objectKey{r.path, 't', id}
-	if t, ok := lookup[*Tree](r.git.objects, key); ok {
+	key := objectKey{r.Path(), 't', id}
+	if t, ok := lru.Get[*gitstore.Tree](r.git.objects, key); ok {
 		return t, nil
 	}
-	if c, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
+	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, objectKey{r.Path(), 'c', id}); ok {
 		return r.Tree(ctx, c.Tree)
 	}
-	content, err := r.content(ctx, id, KindTree, maxTreeBytes)
-	if errors.Is(err, ErrWrongKind) {
+	content, err := r.content(ctx, id, gitstore.KindTree, maxTreeBytes)
+	if errors.Is(err, gitstore.ErrWrongKind) {
 		root, err := r.treeOf(ctx, id)
 		if err != nil {
 			return nil, err
@@ -70,71 +72,71 @@ func (r *Repo) Tree(ctx context.Context, id ObjectID) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := ParseTree(id, content)
+	t, err := gitstore.ParseTree(id, content)
 	if err != nil {
 		return nil, err
 	}
-	r.remember(r.git.objects, key, t, t.cost())
+	r.remember(r.git.objects, key, t, treeCost(t))
 	return t, nil
 }
 
 // treeOf gives the root folder of a commit or tag, and a tree's own id.
-func (r *Repo) treeOf(ctx context.Context, id ObjectID) (ObjectID, error) {
-	if id.IsZero() || id == EmptyTree() {
-		return EmptyTree(), nil
+func (r *Repo) treeOf(ctx context.Context, id gitstore.ObjectID) (gitstore.ObjectID, error) {
+	if id.IsZero() || id == gitstore.EmptyTree() {
+		return gitstore.EmptyTree(), nil
 	}
-	if c, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
+	if c, ok := lru.Get[*gitstore.Commit](r.git.objects, objectKey{r.Path(), 'c', id}); ok {
 		return c.Tree, nil
 	}
 	info, err := r.Info(ctx, id)
 	if err != nil {
-		return ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
-	if info.Kind == KindTag {
+	if info.Kind == gitstore.KindTag {
 		if info, err = r.Peel(ctx, id); err != nil {
-			return ObjectID{}, err
+			return gitstore.ObjectID{}, err
 		}
 	}
 	switch info.Kind {
-	case KindTree:
+	case gitstore.KindTree:
 		return info.ID, nil
-	case KindCommit:
+	case gitstore.KindCommit:
 		c, err := r.Commit(ctx, info.ID)
 		if err != nil {
-			return ObjectID{}, err
+			return gitstore.ObjectID{}, err
 		}
 		return c.Tree, nil
 	default:
-		return ObjectID{}, fmt.Errorf("object %s is a %s, not a tree: %w", id, info.Kind, ErrWrongKind)
+		return gitstore.ObjectID{}, fmt.Errorf("object %s is a %s, not a tree: %w", id, info.Kind, gitstore.ErrWrongKind)
 	}
 }
 
 // Entry finds the entry at a path below a commit or tree; "" is the root folder
 // itself. A missing path is ErrNotFound, a path through a file as well.
-func (r *Repo) Entry(ctx context.Context, treeish ObjectID, file string) (TreeEntry, error) {
+func (r *Repo) Entry(ctx context.Context, treeish gitstore.ObjectID, file string) (gitstore.TreeEntry, error) {
 	root, err := r.treeOf(ctx, treeish)
 	if err != nil {
-		return TreeEntry{}, err
+		return gitstore.TreeEntry{}, err
 	}
-	at := TreeEntry{Mode: ModeTree, ID: root}
+	at := gitstore.TreeEntry{Mode: gitstore.ModeTree, ID: root}
 	file = strings.Trim(file, "/")
 	if file == "" || file == "." {
 		return at, nil
 	}
 	if len(file) > 4096 {
-		return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+		return gitstore.TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), gitstore.ErrNotFound)
 	}
 	for name := range strings.SplitSeq(file, "/") {
-		if at.Kind() != KindTree {
-			return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+		if at.Kind() != gitstore.KindTree {
+			return gitstore.TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), gitstore.ErrNotFound)
 		}
 		t, err := r.Tree(ctx, at.ID)
 		if err != nil {
-			return TreeEntry{}, err
+			return gitstore.TreeEntry{}, err
 		}
 		found, ok := t.Find(name)
 		if !ok {
-			return TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), ErrNotFound)
+			return gitstore.TreeEntry{}, fmt.Errorf("path %q: %w", clip(file), gitstore.ErrNotFound)
 		}
 		at = found
 	}
@@ -143,12 +145,12 @@ func (r *Repo) Entry(ctx context.Context, treeish ObjectID, file string) (TreeEn
 
 // PathEntry is an entry with its path from the root of the listing's tree.
 type PathEntry struct {
-	TreeEntry
+	gitstore.TreeEntry
 	Path string
 }
 
 // List gives the entries of the folder at a path in git's order, with full paths.
-func (r *Repo) List(ctx context.Context, treeish ObjectID, folder string) ([]PathEntry, error) {
+func (r *Repo) List(ctx context.Context, treeish gitstore.ObjectID, folder string) ([]PathEntry, error) {
 	var out []PathEntry
 	err := r.walk(ctx, treeish, folder, false, func(e PathEntry) error {
 		out = append(out, e)
@@ -159,17 +161,17 @@ func (r *Repo) List(ctx context.Context, treeish ObjectID, folder string) ([]Pat
 
 // Walk visits everything below the folder at a path, depth first in git's order, each
 // folder before its content. It stops at the first error of fn and returns it.
-func (r *Repo) Walk(ctx context.Context, treeish ObjectID, folder string, fn func(PathEntry) error) error {
+func (r *Repo) Walk(ctx context.Context, treeish gitstore.ObjectID, folder string, fn func(PathEntry) error) error {
 	return r.walk(ctx, treeish, folder, true, fn)
 }
 
-func (r *Repo) walk(ctx context.Context, treeish ObjectID, folder string, deep bool, fn func(PathEntry) error) error {
+func (r *Repo) walk(ctx context.Context, treeish gitstore.ObjectID, folder string, deep bool, fn func(PathEntry) error) error {
 	at, err := r.Entry(ctx, treeish, folder)
 	if err != nil {
 		return err
 	}
-	if at.Kind() != KindTree {
-		return fmt.Errorf("path %q is no folder: %w", clip(folder), ErrNotFound)
+	if at.Kind() != gitstore.KindTree {
+		return fmt.Errorf("path %q is no folder: %w", clip(folder), gitstore.ErrNotFound)
 	}
 	folder = strings.Trim(folder, "/")
 	if folder == "." {
@@ -181,9 +183,9 @@ func (r *Repo) walk(ctx context.Context, treeish ObjectID, folder string, deep b
 // maxDepth bounds nested folders; a tree cannot contain itself, but a deep one can be made.
 const maxDepth = 1000
 
-func (r *Repo) walkTree(ctx context.Context, id ObjectID, folder string, deep bool, depth int, fn func(PathEntry) error) error {
+func (r *Repo) walkTree(ctx context.Context, id gitstore.ObjectID, folder string, deep bool, depth int, fn func(PathEntry) error) error {
 	if depth > maxDepth {
-		return fmt.Errorf("folder %q is nested too deeply: %w", clip(folder), ErrTooLarge)
+		return fmt.Errorf("folder %q is nested too deeply: %w", clip(folder), gitstore.ErrTooLarge)
 	}
 	t, err := r.Tree(ctx, id)
 	if err != nil {
@@ -197,7 +199,7 @@ func (r *Repo) walkTree(ctx context.Context, id ObjectID, folder string, deep bo
 		if err := fn(PathEntry{TreeEntry: e, Path: full}); err != nil {
 			return err
 		}
-		if deep && e.Kind() == KindTree {
+		if deep && e.Kind() == gitstore.KindTree {
 			if err := r.walkTree(ctx, e.ID, full, true, depth+1, fn); err != nil {
 				return err
 			}
@@ -208,11 +210,11 @@ func (r *Repo) walkTree(ctx context.Context, id ObjectID, folder string, deep bo
 
 // Blob reads a whole blob of at most limit bytes; a larger one is ErrTooLarge. The
 // bytes may be shared: do not change them.
-func (r *Repo) Blob(ctx context.Context, id ObjectID, limit int64) ([]byte, error) {
-	key := objectKey{r.path, 'b', id}
-	if b, ok := lookup[[]byte](r.git.blobs, key); ok {
+func (r *Repo) Blob(ctx context.Context, id gitstore.ObjectID, limit int64) ([]byte, error) {
+	key := objectKey{r.Path(), 'b', id}
+	if b, ok := lru.Get[[]byte](r.git.blobs, key); ok {
 		if int64(len(b)) > limit {
-			return nil, fmt.Errorf("blob %s has %d bytes: %w", id, len(b), ErrTooLarge)
+			return nil, fmt.Errorf("blob %s has %d bytes: %w", id, len(b), gitstore.ErrTooLarge)
 		}
 		return b, nil
 	}
@@ -221,9 +223,9 @@ func (r *Repo) Blob(ctx context.Context, id ObjectID, limit int64) ([]byte, erro
 		return nil, err
 	}
 	if info.Size > limit {
-		return nil, fmt.Errorf("blob %s has %d bytes: %w", id, info.Size, ErrTooLarge)
+		return nil, fmt.Errorf("blob %s has %d bytes: %w", id, info.Size, gitstore.ErrTooLarge)
 	}
-	b, err := r.content(ctx, id, KindBlob, limit)
+	b, err := r.content(ctx, id, gitstore.KindBlob, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +238,7 @@ func (r *Repo) Blob(ctx context.Context, id ObjectID, limit int64) ([]byte, erro
 // BlobReader streams a blob. Close it in any case.
 type BlobReader struct {
 	io.Reader
-	ID    ObjectID
+	ID    gitstore.ObjectID
 	Size  int64
 	close func() error
 }
@@ -262,20 +264,20 @@ func (b *BlobReader) Close() error {
 }
 
 // Streams reports whether OpenBlob keeps a process for a blob until it is closed.
-func (r *Repo) Streams(ctx context.Context, id ObjectID) (bool, error) {
+func (r *Repo) Streams(ctx context.Context, id gitstore.ObjectID) (bool, error) {
 	info, err := r.Info(ctx, id)
 	return info.Size > streamFrom, err
 }
 
 // OpenBlob opens a blob of any size. Up to 1 MiB it comes from a kept-open process or
 // the cache, larger ones from a process of their own that lives until Close or the end of ctx.
-func (r *Repo) OpenBlob(ctx context.Context, id ObjectID) (*BlobReader, error) {
+func (r *Repo) OpenBlob(ctx context.Context, id gitstore.ObjectID) (*BlobReader, error) {
 	info, err := r.Info(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if info.Kind != KindBlob {
-		return nil, fmt.Errorf("object %s is a %s, not a blob: %w", id, info.Kind, ErrWrongKind)
+	if info.Kind != gitstore.KindBlob {
+		return nil, fmt.Errorf("object %s is a %s, not a blob: %w", id, info.Kind, gitstore.ErrWrongKind)
 	}
 	if info.Size <= streamFrom {
 		b, err := r.Blob(ctx, id, streamFrom)
@@ -292,16 +294,16 @@ func (r *Repo) OpenBlob(ctx context.Context, id ObjectID) (*BlobReader, error) {
 }
 
 // Tag reads an annotated tag.
-func (r *Repo) Tag(ctx context.Context, id ObjectID) (*Tag, error) {
-	key := objectKey{r.path, 'g', id}
-	if t, ok := lookup[*Tag](r.git.objects, key); ok {
+func (r *Repo) Tag(ctx context.Context, id gitstore.ObjectID) (*gitstore.Tag, error) {
+	key := objectKey{r.Path(), 'g', id}
+	if t, ok := lru.Get[*gitstore.Tag](r.git.objects, key); ok {
 		return t, nil
 	}
-	content, err := r.content(ctx, id, KindTag, maxCommitBytes)
+	content, err := r.content(ctx, id, gitstore.KindTag, maxCommitBytes)
 	if err != nil {
 		return nil, err
 	}
-	t, err := ParseTag(id, content)
+	t, err := gitstore.ParseTag(id, content)
 	if err != nil {
 		return nil, err
 	}
@@ -310,23 +312,34 @@ func (r *Repo) Tag(ctx context.Context, id ObjectID) (*Tag, error) {
 }
 
 // Peel follows annotated tags to what they name in the end, usually a commit.
-func (r *Repo) Peel(ctx context.Context, id ObjectID) (Info, error) {
+func (r *Repo) Peel(ctx context.Context, id gitstore.ObjectID) (gitstore.Info, error) {
 	for range 10 {
-		if _, ok := lookup[*Commit](r.git.objects, objectKey{r.path, 'c', id}); ok {
-			return Info{ID: id, Kind: KindCommit}, nil
+		if _, ok := lru.Get[*gitstore.Commit](r.git.objects, objectKey{r.Path(), 'c', id}); ok {
+			return gitstore.Info{ID: id, Kind: gitstore.KindCommit}, nil
 		}
 		info, err := r.Info(ctx, id)
-		if err != nil || info.Kind != KindTag {
+		if err != nil || info.Kind != gitstore.KindTag {
 			return info, err
 		}
 		t, err := r.Tag(ctx, id)
 		if err != nil {
-			return Info{}, err
+			return gitstore.Info{}, err
 		}
 		id = t.Target
 	}
-	return Info{}, fmt.Errorf("tag %s: nested too deeply: %w", id, ErrWrongKind)
+	return gitstore.Info{}, fmt.Errorf("tag %s: nested too deeply: %w", id, gitstore.ErrWrongKind)
 }
 
-// CleanPath gives a path of a file in git's form, without "." and empty parts.
-func CleanPath(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
+// commitCost is roughly the memory that a commit takes.
+func commitCost(c *gitstore.Commit) int {
+	return 300 + 20*len(c.Parents) + 2*len(c.Raw) + len(c.Signed)
+}
+
+// treeCost is roughly the memory that a folder takes.
+func treeCost(t *gitstore.Tree) int {
+	n := 100
+	for _, e := range t.Entries {
+		n += 44 + len(e.Name) + 28
+	}
+	return n
+}

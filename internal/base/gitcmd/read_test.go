@@ -14,12 +14,14 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // Of many who make one repository at a time, one does, and the others hear that it is there.
 func TestRepo_Init_atOnce(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
+	g := gittest.New(t)
 	for round := range 20 {
 		r := g.Repo(fmt.Sprint(round, ".git"))
 		var made atomic.Int32
@@ -29,7 +31,7 @@ func TestRepo_Init_atOnce(t *testing.T) {
 				err := r.Init(t.Context(), "main")
 				if err == nil {
 					made.Add(1)
-				} else if !errors.Is(err, gitcmd.ErrExists) {
+				} else if !errors.Is(err, gitstore.ErrExists) {
 					t.Error(err)
 				}
 			})
@@ -44,24 +46,24 @@ func TestRepo_Init_atOnce(t *testing.T) {
 func TestRepo_Init(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
-	if err := r.Init(ctx, "main"); !errors.Is(err, gitcmd.ErrExists) {
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	if err := r.Init(ctx, "main"); !errors.Is(err, gitstore.ErrExists) {
 		t.Errorf("second init: %v", err)
 	}
-	if head := must[gitcmd.RefName](t)(r.Head(ctx)); head != "refs/heads/main" {
+	if head := gittest.Must[gitstore.RefName](t)(r.Head(ctx)); head != "refs/heads/main" {
 		t.Errorf("head: %q", head)
 	}
 	for _, name := range []string{"HEAD", "main", "refs/heads/main", "deadbeef", strings.Repeat("a", 40), "", "-x", ":/text", "HEAD^", "main@{0}", "a\nb"} {
-		if _, err := r.Resolve(ctx, name); !errors.Is(err, gitcmd.ErrNotFound) {
+		if _, err := r.Resolve(ctx, name); !errors.Is(err, gitstore.ErrNotFound) {
 			t.Errorf("resolve %q in empty repository: %v", name, err)
 		}
 	}
-	if refs := must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/")); len(refs) != 0 {
+	if refs := gittest.Must[[]gitstore.Ref](t)(r.Refs(ctx, "refs/")); len(refs) != 0 {
 		t.Errorf("refs: %v", refs)
 	}
-	fsck(t, r)
-	if out := runGit(t, t.TempDir(), "clone", "-q", r.Path(), "x"); out != "" {
+	gittest.Fsck(t, r)
+	if out := gittest.Run(t, t.TempDir(), "clone", "-q", r.Path(), "x"); out != "" {
 		t.Errorf("clone said %q", out)
 	}
 	outside := g.Repo("../../../etc")
@@ -79,26 +81,26 @@ func TestRepo_Init(t *testing.T) {
 func TestRepo_reads_warm(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
-	a := commit(t, r, 1700000000, map[string]string{"README.md": "hello", "dir/x": "x", "dir/sub/y": "y"})
-	b := commit(t, r, 1700000001, map[string]string{"README.md": "hello 2"}, a)
-	point(t, r, "refs/heads/main", b)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"README.md": "hello", "dir/x": "x", "dir/sub/y": "y"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"README.md": "hello 2"}, a)
+	gittest.Point(t, r, "refs/heads/main", b)
 	read := func() {
-		rev := must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
-		must[*gitcmd.Commit](t)(r.Commit(ctx, rev.Commit))
-		e := must[gitcmd.TreeEntry](t)(r.Entry(ctx, rev.Commit, "README.md"))
-		must[[]byte](t)(r.Blob(ctx, e.ID, 1<<20))
-		must[[]gitcmd.PathEntry](t)(r.List(ctx, rev.Commit, "dir"))
-		must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Branches))
-		must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Limit: 20}))
-		must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Path: "dir"}))
-		must[gitcmd.ObjectID](t)(r.MergeBase(ctx, a, b))
-		must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
-		must[bool](t)(r.IsAncestor(ctx, a, b))
+		rev := gittest.Must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
+		gittest.Must[*gitstore.Commit](t)(r.Commit(ctx, rev.Commit))
+		e := gittest.Must[gitstore.TreeEntry](t)(r.Entry(ctx, rev.Commit, "README.md"))
+		gittest.Must[[]byte](t)(r.Blob(ctx, e.ID, 1<<20))
+		gittest.Must[[]gitcmd.PathEntry](t)(r.List(ctx, rev.Commit, "dir"))
+		gittest.Must[[]gitstore.Ref](t)(r.Refs(ctx, gitstore.Branches))
+		gittest.Must[[]gitstore.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{b}, Limit: 20}))
+		gittest.Must[[]gitstore.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{b}, Path: "dir"}))
+		gittest.Must[gitstore.ObjectID](t)(r.MergeBase(ctx, a, b))
+		gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{}))
+		gittest.Must[bool](t)(r.IsAncestor(ctx, a, b))
 	}
 	read()
-	if n := starts(g, read); n != 0 {
+	if n := gittest.Started(g, read); n != 0 {
 		t.Errorf("warm reads started %d processes", n)
 	}
 	g.Trim()
@@ -106,15 +108,15 @@ func TestRepo_reads_warm(t *testing.T) {
 		t.Errorf("%d processes after Trim", g.Running())
 	}
 	read()
-	c := commit(t, r, 1700000002, map[string]string{"README.md": "3"}, b)
-	point(t, r, "refs/heads/main", c)
-	n := starts(g, func() {
-		rev := must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
+	c := gittest.Commit(t, r, 1700000002, map[string]string{"README.md": "3"}, b)
+	gittest.Point(t, r, "refs/heads/main", c)
+	n := gittest.Started(g, func() {
+		rev := gittest.Must[gitcmd.Revision](t)(r.Resolve(ctx, "main"))
 		if rev.Commit != c {
 			t.Errorf("main: got %s, want %s", rev.Commit, c)
 		}
-		must[*gitcmd.Diff](t)(r.Diff(ctx, b, c, gitcmd.DiffOptions{}))
-		must[*gitcmd.Tree](t)(r.Tree(ctx, c))
+		gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, b, c, gitcmd.DiffOptions{}))
+		gittest.Must[*gitstore.Tree](t)(r.Tree(ctx, c))
 	})
 	if n != 0 {
 		t.Errorf("reads of a new commit through open processes started %d", n)
@@ -124,30 +126,30 @@ func TestRepo_reads_warm(t *testing.T) {
 func TestRepo_Entry(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	odd := []string{"a b", "-dash", "tab\there", "new\nline", "\xff\xfe", "ü", "quote\"", "back\\slash", "dir/-x", "info deadbeef", "*", ":(glob)x", "=end"}
 	files := map[string]string{}
 	for _, n := range odd {
 		files[n] = "content of " + n
 	}
-	c := commit(t, r, 1700000000, files)
-	point(t, r, "refs/heads/main", c)
+	c := gittest.Commit(t, r, 1700000000, files)
+	gittest.Point(t, r, "refs/heads/main", c)
 	for _, n := range odd {
-		e := must[gitcmd.TreeEntry](t)(r.Entry(ctx, c, n))
-		if got := must[[]byte](t)(r.Blob(ctx, e.ID, 100)); string(got) != files[n] {
+		e := gittest.Must[gitstore.TreeEntry](t)(r.Entry(ctx, c, n))
+		if got := gittest.Must[[]byte](t)(r.Blob(ctx, e.ID, 100)); string(got) != files[n] {
 			t.Errorf("%q: got %q", n, got)
 		}
-		ids := must[[]gitcmd.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c}, Path: n}))
+		ids := gittest.Must[[]gitstore.ObjectID](t)(r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c}, Path: n}))
 		if len(ids) != 1 {
 			t.Errorf("log of %q: %d commits", n, len(ids))
 		}
 	}
 	for _, n := range []string{"nope", "a b/c", "dir/-x/y", "..", "dir/../a b", "a b\x00"} {
-		if _, err := r.Entry(ctx, c, n); !errors.Is(err, gitcmd.ErrNotFound) {
+		if _, err := r.Entry(ctx, c, n); !errors.Is(err, gitstore.ErrNotFound) {
 			t.Errorf("%q: got %v, want ErrNotFound", n, err)
 		}
 	}
-	d := must[*gitcmd.Diff](t)(r.Diff(ctx, gitcmd.ObjectID{}, c, gitcmd.DiffOptions{}))
+	d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{}))
 	if len(d.Files) != len(odd) {
 		t.Errorf("diff has %d files, want %d", len(d.Files), len(odd))
 	}
@@ -162,33 +164,33 @@ func TestRepo_Entry(t *testing.T) {
 func TestRepo_Blob(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
 	big := bytes.Repeat([]byte("0123456789\x00abcde"), 300_000)
-	id := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, big))
-	small := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, []byte("missing\n")))
-	empty := must[gitcmd.ObjectID](t)(r.WriteBlob(ctx, nil))
-	if _, err := r.Blob(ctx, id, 1000); !errors.Is(err, gitcmd.ErrTooLarge) {
+	id := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(ctx, big))
+	small := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(ctx, []byte("missing\n")))
+	empty := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(ctx, nil))
+	if _, err := r.Blob(ctx, id, 1000); !errors.Is(err, gitstore.ErrTooLarge) {
 		t.Errorf("limit: got %v", err)
 	}
-	if _, err := r.Commit(ctx, id); !errors.Is(err, gitcmd.ErrWrongKind) {
+	if _, err := r.Commit(ctx, id); !errors.Is(err, gitstore.ErrWrongKind) {
 		t.Errorf("kind: got %v", err)
 	}
-	if _, err := r.Tree(ctx, small); !errors.Is(err, gitcmd.ErrWrongKind) {
+	if _, err := r.Tree(ctx, small); !errors.Is(err, gitstore.ErrWrongKind) {
 		t.Errorf("kind: got %v", err)
 	}
-	if got := must[[]byte](t)(r.Blob(ctx, small, 100)); string(got) != "missing\n" {
+	if got := gittest.Must[[]byte](t)(r.Blob(ctx, small, 100)); string(got) != "missing\n" {
 		t.Errorf("small: %q", got)
 	}
-	if got := must[[]byte](t)(r.Blob(ctx, empty, 100)); len(got) != 0 {
+	if got := gittest.Must[[]byte](t)(r.Blob(ctx, empty, 100)); len(got) != 0 {
 		t.Errorf("empty: %q", got)
 	}
-	b := must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
-	got := must[[]byte](t)(io.ReadAll(b))
+	b := gittest.Must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
+	got := gittest.Must[[]byte](t)(io.ReadAll(b))
 	if err := b.Close(); err != nil || !bytes.Equal(got, big) || b.Size != int64(len(big)) {
 		t.Errorf("stream: %d bytes, %v", len(got), err)
 	}
-	b = must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
+	b = gittest.Must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, id))
 	if _, err := io.ReadFull(b, make([]byte, 10)); err != nil {
 		t.Error(err)
 	}
@@ -196,7 +198,7 @@ func TestRepo_Blob(t *testing.T) {
 		t.Errorf("early close: %v", err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
-	b = must[*gitcmd.BlobReader](t)(r.OpenBlob(stopped, id))
+	b = gittest.Must[*gitcmd.BlobReader](t)(r.OpenBlob(stopped, id))
 	cancel()
 	if _, err := io.Copy(io.Discard, b); err == nil {
 		t.Log("the whole blob was in the pipe already")
@@ -206,12 +208,12 @@ func TestRepo_Blob(t *testing.T) {
 
 func TestRepo_cancelled(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	r := newRepo(t, g)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
 	text := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i%26)}, 900_000+i) }
-	var ids []gitcmd.ObjectID
+	var ids []gitstore.ObjectID
 	for i := range 20 {
-		ids = append(ids, must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), text(i))))
+		ids = append(ids, gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(t.Context(), text(i))))
 	}
 	var group sync.WaitGroup
 	for worker := range 6 {
@@ -237,7 +239,7 @@ func TestRepo_cancelled(t *testing.T) {
 
 func TestRepo_pool_full(t *testing.T) {
 	t.Parallel()
-	g := newGit(t, func(c *gitcmd.Config) { c.KeptOpen = 3 })
+	g := gittest.New(t, func(c *gitcmd.Config) { c.KeptOpen = 3 })
 	var group sync.WaitGroup
 	for i := range 12 {
 		r := g.Repo(fmt.Sprintf("r%d.git", i))
@@ -246,7 +248,7 @@ func TestRepo_pool_full(t *testing.T) {
 		}
 		group.Go(func() {
 			for k := range 5 {
-				id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i, k))))
+				id := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i, k))))
 				if got, err := r.Blob(t.Context(), id, 100); err != nil || string(got) != fmt.Sprint(i, k) {
 					t.Errorf("repository %d: %q, %v", i, got, err)
 				}
@@ -261,11 +263,11 @@ func TestRepo_pool_full(t *testing.T) {
 
 func TestRepo_killed_process(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	r := newRepo(t, g)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
 	for i := range 3 {
-		id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i))))
-		must[[]byte](t)(r.Blob(t.Context(), id, 100))
+		id := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(t.Context(), []byte(fmt.Sprint(i))))
+		gittest.Must[[]byte](t)(r.Blob(t.Context(), id, 100))
 		// The repository goes and comes back under the open process.
 		if err := os.Rename(r.Path(), r.Path()+".away"); err != nil {
 			t.Fatal(err)
@@ -279,14 +281,14 @@ func TestRepo_killed_process(t *testing.T) {
 
 func TestGit_Close(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	r := newRepo(t, g)
-	id := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte("x")))
-	must[gitcmd.Info](t)(r.Info(t.Context(), id))
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	id := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(t.Context(), []byte("x")))
+	gittest.Must[gitstore.Info](t)(r.Info(t.Context(), id))
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	other := must[gitcmd.ObjectID](t)(r.WriteBlob(t.Context(), []byte("y")))
+	other := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(t.Context(), []byte("y")))
 	if _, err := r.Info(t.Context(), other); !errors.Is(err, gitcmd.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
@@ -294,14 +296,14 @@ func TestGit_Close(t *testing.T) {
 
 func TestGit_separate_repositories(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	a, b := newRepo(t, g), g.Repo("other.git")
+	g := gittest.New(t)
+	a, b := gittest.NewRepo(t, g), g.Repo("other.git")
 	if err := b.Init(t.Context(), "main"); err != nil {
 		t.Fatal(err)
 	}
-	id := must[gitcmd.ObjectID](t)(a.WriteBlob(t.Context(), []byte("secret")))
-	must[[]byte](t)(a.Blob(t.Context(), id, 100))
-	if _, err := b.Blob(t.Context(), id, 100); !errors.Is(err, gitcmd.ErrNotFound) {
+	id := gittest.Must[gitstore.ObjectID](t)(a.WriteBlob(t.Context(), []byte("secret")))
+	gittest.Must[[]byte](t)(a.Blob(t.Context(), id, 100))
+	if _, err := b.Blob(t.Context(), id, 100); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("knowing an id gave access to another repository: %v", err)
 	}
 }
@@ -311,24 +313,24 @@ func TestGit_separate_repositories(t *testing.T) {
 func TestRepo_replaced(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
-	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
-	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
-	evil := commit(t, r, 1700000002, map[string]string{"f": "evil", "g": "evil"})
-	point(t, r, "refs/heads/main", b)
-	runGit(t, r.Path(), "update-ref", "refs/replace/"+b.String(), evil.String())
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	evil := gittest.Commit(t, r, 1700000002, map[string]string{"f": "evil", "g": "evil"})
+	gittest.Point(t, r, "refs/heads/main", b)
+	gittest.Run(t, r.Path(), "update-ref", "refs/replace/"+b.String(), evil.String())
 	g.Trim()
-	if c := must[*gitcmd.Commit](t)(r.Commit(ctx, b)); len(c.Parents) != 1 || c.Parents[0] != a {
+	if c := gittest.Must[*gitstore.Commit](t)(r.Commit(ctx, b)); len(c.Parents) != 1 || c.Parents[0] != a {
 		t.Errorf("parents %v, want %s", c.Parents, a)
 	}
-	if yes := must[bool](t)(r.IsAncestor(ctx, a, b)); !yes {
+	if yes := gittest.Must[bool](t)(r.IsAncestor(ctx, a, b)); !yes {
 		t.Error("the history is that of the replacement")
 	}
-	if n := must[int](t)(r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{b}, Path: "f"})); n != 2 {
+	if n := gittest.Must[int](t)(r.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{b}, Path: "f"})); n != 2 {
 		t.Errorf("%d commits, want 2", n)
 	}
-	if d := must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})); len(d.Files) != 1 {
+	if d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, a, b, gitcmd.DiffOptions{})); len(d.Files) != 1 {
 		t.Errorf("%d changed files, want 1", len(d.Files))
 	}
 	var out bytes.Buffer

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Receive is one push as its client sends it.
@@ -31,10 +33,10 @@ type Judge interface {
 	// Check looks at the whole push while view alone sees its objects. A refusal is shown
 	// to whoever pushes; "" is none. The reasons are those of single references in the
 	// report; nil, and "" for one of them, is the usual one.
-	Check(ctx context.Context, view *Repo, changes []RefUpdate, options []string) (refusal string, reasons []string)
+	Check(ctx context.Context, view *Repo, changes []gitstore.RefUpdate, options []string) (refusal string, reasons []string)
 	// Apply moves the references once the objects are part of the repository. It says for
 	// each of them why it did not move, "" where it did, and what whoever pushes should know.
-	Apply(ctx context.Context, changes []RefUpdate) (reasons []string, message string)
+	Apply(ctx context.Context, changes []gitstore.RefUpdate) (reasons []string, message string)
 	// Failed is told why the server could not take the push; the client learns only that
 	// it could not.
 	Failed(err error)
@@ -49,7 +51,7 @@ var ErrProtocol = errors.New("protocol error")
 // refused is told to the client and is no error.
 func (r *Repo) ReceivePack(ctx context.Context, p Receive) error {
 	if !r.Exists() {
-		return fmt.Errorf("repository: %w", ErrNotFound)
+		return fmt.Errorf("repository: %w", gitstore.ErrNotFound)
 	}
 	if p.Advertise || !p.Stateless {
 		if err := r.advertise(ctx, p); err != nil || p.Advertise {
@@ -232,14 +234,14 @@ func (t *taking) grafts() (string, error) {
 
 // connected reports whether the repository and the quarantine hold all that the tips need.
 // What a reference names already is whole.
-func (t *taking) connected(ctx context.Context, tips []ObjectID) (bool, error) {
-	refs, err := t.repo.refNames(ctx, "refs/")
+func (t *taking) connected(ctx context.Context, tips []gitstore.ObjectID) (bool, error) {
+	refs, err := t.repo.RefNames(ctx, "refs/")
 	if err != nil {
 		return false, err
 	}
-	held := make(map[ObjectID]bool, len(refs))
+	held := make(map[gitstore.ObjectID]bool, len(refs))
 	for _, ref := range refs {
-		held[ref.id] = true
+		held[ref.ID] = true
 	}
 	var in strings.Builder
 	for _, id := range tips {

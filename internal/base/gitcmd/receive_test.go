@@ -16,25 +16,27 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // judge plays the judge of a push.
 type judge struct {
-	check func(ctx context.Context, view *gitcmd.Repo, changes []gitcmd.RefUpdate, options []string) string
-	apply func(ctx context.Context, changes []gitcmd.RefUpdate) ([]string, string)
+	check func(ctx context.Context, view *gitcmd.Repo, changes []gitstore.RefUpdate, options []string) string
+	apply func(ctx context.Context, changes []gitstore.RefUpdate) ([]string, string)
 
 	mu     sync.Mutex
 	failed []error
 }
 
-func (j *judge) Check(ctx context.Context, view *gitcmd.Repo, changes []gitcmd.RefUpdate, options []string) (string, []string) {
+func (j *judge) Check(ctx context.Context, view *gitcmd.Repo, changes []gitstore.RefUpdate, options []string) (string, []string) {
 	if j.check == nil {
 		return "", nil
 	}
 	return j.check(ctx, view, changes, options), nil
 }
 
-func (j *judge) Apply(ctx context.Context, changes []gitcmd.RefUpdate) ([]string, string) {
+func (j *judge) Apply(ctx context.Context, changes []gitstore.RefUpdate) ([]string, string) {
 	return j.apply(ctx, changes)
 }
 
@@ -46,7 +48,7 @@ func (j *judge) Failed(err error) {
 
 // lenient lets everything pass and moves what is asked for.
 func lenient(r *gitcmd.Repo) *judge {
-	return &judge{apply: func(ctx context.Context, changes []gitcmd.RefUpdate) ([]string, string) {
+	return &judge{apply: func(ctx context.Context, changes []gitstore.RefUpdate) ([]string, string) {
 		reasons := make([]string, len(changes))
 		if err := r.UpdateRefs(ctx, changes); err != nil {
 			for i := range reasons {
@@ -60,14 +62,14 @@ func lenient(r *gitcmd.Repo) *judge {
 // work makes a clone in which one may commit.
 func work(t *testing.T, r *gitcmd.Repo) (dir string, change func(name, content string)) {
 	t.Helper()
-	dir = clone(t, r)
+	dir = gittest.Clone(t, r)
 	return dir, func(name, content string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		runGit(t, dir, "add", ".")
-		runGit(t, dir, "commit", "-qm", "change "+name)
+		gittest.Run(t, dir, "add", ".")
+		gittest.Run(t, dir, "commit", "-qm", "change "+name)
 	}
 }
 
@@ -77,20 +79,20 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 	for _, files := range []int{1, 150} {
 		t.Run(fmt.Sprint(files, " files"), func(t *testing.T) {
 			t.Parallel()
-			r := newRepo(t, newGit(t))
-			a := commit(t, r, 1700000000, map[string]string{"f": "1"})
-			point(t, r, "refs/heads/main", a)
+			r := gittest.NewRepo(t, gittest.New(t))
+			a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+			gittest.Point(t, r, "refs/heads/main", a)
 			var refuse atomic.Bool
 			refuse.Store(true)
 			j := lenient(r)
-			j.check = func(ctx context.Context, v *gitcmd.Repo, changes []gitcmd.RefUpdate, _ []string) string {
+			j.check = func(ctx context.Context, v *gitcmd.Repo, changes []gitstore.RefUpdate, _ []string) string {
 				if len(changes) != 1 || changes[0].Old != a {
 					t.Errorf("asked about %v", changes)
 					return "odd"
 				}
 				id := changes[0].New
-				e := must[gitcmd.TreeEntry](t)(v.Entry(ctx, id, "new"))
-				if got := must[[]byte](t)(v.Blob(ctx, e.ID, 100)); string(got) != "pushed" {
+				e := gittest.Must[gitstore.TreeEntry](t)(v.Entry(ctx, id, "new"))
+				if got := gittest.Must[[]byte](t)(v.Blob(ctx, e.ID, 100)); string(got) != "pushed" {
 					t.Errorf("in quarantine: %q", got)
 				}
 				var arrived []string
@@ -100,11 +102,11 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 				}); err != nil || !slices.Equal(arrived, []string{"pushed"}) {
 					t.Errorf("new blobs of six bytes: %q, %v", arrived, err)
 				}
-				must[*gitcmd.Diff](t)(v.Diff(ctx, a, id, gitcmd.DiffOptions{}))
-				if n := must[int](t)(v.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{id}, Not: []gitcmd.ObjectID{a}})); n != 1 {
+				gittest.Must[*gitcmd.Diff](t)(v.Diff(ctx, a, id, gitcmd.DiffOptions{}))
+				if n := gittest.Must[int](t)(v.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{id}, Not: []gitstore.ObjectID{a}})); n != 1 {
 					t.Errorf("%d new commits, want 1", n)
 				}
-				if _, err := r.Commit(ctx, id); !errors.Is(err, gitcmd.ErrNotFound) {
+				if _, err := r.Commit(ctx, id); !errors.Is(err, gitstore.ErrNotFound) {
 					t.Errorf("visible outside: %v", err)
 				}
 				if refuse.Load() {
@@ -120,7 +122,7 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 				}
 			}
 			change("new", "pushed")
-			out, err := try(dir, "push", url, "HEAD:main")
+			out, err := gittest.Try(dir, "push", url, "HEAD:main")
 			if err == nil || !strings.Contains(out, "remote: Not today.") || !strings.Contains(out, "(pre-receive hook declined)") {
 				t.Errorf("refused push: %v: %s", err, out)
 			}
@@ -128,17 +130,17 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 				t.Errorf("left behind: %q", left)
 			}
 			refuse.Store(false)
-			if out, err := try(dir, "push", url, "HEAD:main"); err != nil {
+			if out, err := gittest.Try(dir, "push", url, "HEAD:main"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
-			head := strings.TrimSpace(runGit(t, dir, "rev-parse", "HEAD"))
-			if at := must[gitcmd.ObjectID](t)(r.Branch(t.Context(), "main")); at.String() != head {
+			head := strings.TrimSpace(gittest.Run(t, dir, "rev-parse", "HEAD"))
+			if at := gittest.Must[gitstore.ObjectID](t)(r.Branch(t.Context(), "main")); at.String() != head {
 				t.Errorf("main stands at %s, want %s", at, head)
 			}
 			if len(j.failed) > 0 {
 				t.Errorf("failures of the server: %v", j.failed)
 			}
-			fsck(t, r)
+			gittest.Fsck(t, r)
 		})
 	}
 }
@@ -147,9 +149,9 @@ func TestRepo_ReceivePack_quarantine(t *testing.T) {
 // What is there already needs neither.
 func TestRepo_ReceivePack_processes(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	r := newRepo(t, g)
-	point(t, r, "refs/heads/main", commit(t, r, 1700000000, map[string]string{"f": "1"}))
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	gittest.Point(t, r, "refs/heads/main", gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"}))
 	url := serve(t, r, lenient(r))
 	dir, change := work(t, r)
 	change("new", "pushed")
@@ -162,8 +164,8 @@ func TestRepo_ReceivePack_processes(t *testing.T) {
 		{"a branch of what is there", []string{"HEAD:refs/heads/other"}, 0},
 		{"a deleted branch", []string{":other"}, 0},
 	} {
-		n := starts(g, func() {
-			if out, err := try(dir, append([]string{"push", "-q", url}, tt.args...)...); err != nil {
+		n := gittest.Started(g, func() {
+			if out, err := gittest.Try(dir, append([]string{"push", "-q", url}, tt.args...)...); err != nil {
 				t.Errorf("%s: %v: %s", tt.name, err, out)
 			}
 		})
@@ -177,27 +179,27 @@ func TestRepo_ReceivePack_processes(t *testing.T) {
 // that are hidden, and a word at the end.
 func TestRepo_ReceivePack_client(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	j := lenient(r)
 	asked := make(chan []string, 1)
-	j.check = func(_ context.Context, _ *gitcmd.Repo, _ []gitcmd.RefUpdate, options []string) string {
+	j.check = func(_ context.Context, _ *gitcmd.Repo, _ []gitstore.RefUpdate, options []string) string {
 		if len(options) > 0 {
 			asked <- options
 		}
 		return ""
 	}
 	apply := j.apply
-	j.apply = func(ctx context.Context, changes []gitcmd.RefUpdate) ([]string, string) {
+	j.apply = func(ctx context.Context, changes []gitstore.RefUpdate) ([]string, string) {
 		reasons, _ := apply(ctx, changes)
 		return reasons, "Well done.\nIndeed."
 	}
 	url := serve(t, r, j)
 	dir := t.TempDir()
-	runGit(t, dir, "init", "-q", ".")
-	runGit(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
+	gittest.Run(t, dir, "init", "-q", ".")
+	gittest.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
 	for _, version := range []string{"0", "1", "2"} {
 		branch := "HEAD:refs/heads/v" + version
-		out, err := try(dir, "-c", "protocol.version="+version, "push", "-o", "one", "-o", "two words", url, branch, "HEAD:refs/tags/t"+version)
+		out, err := gittest.Try(dir, "-c", "protocol.version="+version, "push", "-o", "one", "-o", "two words", url, branch, "HEAD:refs/tags/t"+version)
 		if err != nil || !strings.Contains(out, "remote: Well done.") || !strings.Contains(out, "remote: Indeed.") {
 			t.Errorf("version %s: %v: %s", version, err, out)
 		}
@@ -210,10 +212,10 @@ func TestRepo_ReceivePack_client(t *testing.T) {
 			t.Errorf("version %s: no options", version)
 		}
 	}
-	if out, err := try(dir, "push", "--atomic", url, ":refs/heads/v0", ":refs/tags/t0"); err != nil {
+	if out, err := gittest.Try(dir, "push", "--atomic", url, ":refs/heads/v0", ":refs/tags/t0"); err != nil {
 		t.Errorf("delete: %v: %s", err, out)
 	}
-	point(t, r, "refs/secret/x", must[gitcmd.ObjectID](t)(r.Branch(t.Context(), "v1")))
+	gittest.Point(t, r, "refs/secret/x", gittest.Must[gitstore.ObjectID](t)(r.Branch(t.Context(), "v1")))
 	var listed bytes.Buffer
 	if err := r.ReceivePack(t.Context(), gitcmd.Receive{Advertise: true, Hidden: []string{"refs/secret/"}, Stdout: &listed}); err != nil {
 		t.Fatal(err)
@@ -234,27 +236,27 @@ func TestRepo_ReceivePack_client(t *testing.T) {
 // nothing that the server would have in part.
 func TestRepo_ReceivePack_shallow(t *testing.T) {
 	t.Parallel()
-	r, other := newRepo(t, newGit(t)), newRepo(t, newGit(t))
-	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
-	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
-	point(t, r, "refs/heads/main", b)
-	point(t, other, "refs/heads/main", commit(t, other, 1700000002, map[string]string{"g": "1"}))
+	r, other := gittest.NewRepo(t, gittest.New(t)), gittest.NewRepo(t, gittest.New(t))
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	gittest.Point(t, r, "refs/heads/main", b)
+	gittest.Point(t, other, "refs/heads/main", gittest.Commit(t, other, 1700000002, map[string]string{"g": "1"}))
 	url := serve(t, r, lenient(r))
 	dir := filepath.Join(t.TempDir(), "w")
-	runGit(t, t.TempDir(), "clone", "-q", "--depth=1", url, dir)
-	runGit(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")
-	if out, err := try(dir, "push", url, "HEAD:main"); err != nil {
+	gittest.Run(t, t.TempDir(), "clone", "-q", "--depth=1", url, dir)
+	gittest.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")
+	if out, err := gittest.Try(dir, "push", url, "HEAD:main"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	out, err := try(dir, "push", serve(t, other, lenient(other)), "HEAD:refs/heads/half")
+	out, err := gittest.Try(dir, "push", serve(t, other, lenient(other)), "HEAD:refs/heads/half")
 	if err == nil || !strings.Contains(out, "shallow update not allowed") {
 		t.Errorf("half a history: %v: %s", err, out)
 	}
-	if _, err := other.Branch(t.Context(), "half"); !errors.Is(err, gitcmd.ErrNotFound) {
+	if _, err := other.Branch(t.Context(), "half"); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("half a history has a branch: %v", err)
 	}
-	fsck(t, r)
-	fsck(t, other)
+	gittest.Fsck(t, r)
+	gittest.Fsck(t, other)
 }
 
 // pushed is what a client sends that wants these commands, with a pack.
@@ -276,12 +278,12 @@ func pushed(pack []byte, lines ...string) []byte {
 func TestRepo_ReceivePack_lies(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
-	point(t, r, "refs/heads/main", commit(t, r, 1700000000, map[string]string{"f": "1"}))
+	r := gittest.NewRepo(t, gittest.New(t))
+	gittest.Point(t, r, "refs/heads/main", gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"}))
 	missing := strings.Repeat("ab", 20)
-	halfTree := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("cd", 20)))
-	half := must[gitcmd.ObjectID](t)(r.CommitTree(ctx, gitcmd.CommitInput{Tree: halfTree, Author: who("Ann", 1)}))
-	empty := runGitIn(t, r.Path(), "", "pack-objects", "--stdout")
+	halfTree := gittest.Must[gitstore.ObjectID](t)(gitstore.ParseObjectID(strings.Repeat("cd", 20)))
+	half := gittest.Must[gitstore.ObjectID](t)(r.CommitTree(ctx, gitstore.CommitInput{Tree: halfTree, Author: gittest.Signature("Ann", 1)}))
+	empty := gittest.RunIn(t, r.Path(), "", "pack-objects", "--stdout")
 	zero := strings.Repeat("0", 40)
 	for _, tt := range []struct{ name, id, pack, want string }{
 		{"a commit that is not there", missing, empty, "missing necessary objects"},
@@ -299,7 +301,7 @@ func TestRepo_ReceivePack_lies(t *testing.T) {
 		if err != nil || !strings.Contains(out.String(), "ng refs/heads/x "+tt.want) || len(j.failed) > 0 {
 			t.Errorf("%s: %v, %v: %q", tt.name, err, j.failed, out.String())
 		}
-		if _, err := r.Branch(ctx, "x"); !errors.Is(err, gitcmd.ErrNotFound) {
+		if _, err := r.Branch(ctx, "x"); !errors.Is(err, gitstore.ErrNotFound) {
 			t.Errorf("%s: the branch is there: %v", tt.name, err)
 		}
 	}
@@ -317,12 +319,12 @@ func TestRepo_ReceivePack_lies(t *testing.T) {
 // The attack: a push names more references, or says more, than anybody would read.
 func TestRepo_ReceivePack_tooMuch(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	line := strings.Repeat("0", 40) + " " + strings.Repeat("ab", 20) + " refs/heads/" + strings.Repeat("x", 3000)
 	packet := fmt.Sprintf("%04x%s", len(line)+4, line)
 	endless := io.MultiReader(strings.NewReader(strings.Repeat(packet, 6000)))
 	err := r.ReceivePack(t.Context(), gitcmd.Receive{Stateless: true, Stdin: endless, Stdout: io.Discard})
-	if !errors.Is(err, gitcmd.ErrTooLarge) {
+	if !errors.Is(err, gitstore.ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
 }
@@ -330,10 +332,10 @@ func TestRepo_ReceivePack_tooMuch(t *testing.T) {
 // A failure of the server is told as such, and nothing of it.
 func TestRepo_ReceivePack_fails(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, newGit(t))
-	point(t, r, "refs/heads/main", commit(t, r, 1700000000, map[string]string{"f": "1"}))
+	r := gittest.NewRepo(t, gittest.New(t))
+	gittest.Point(t, r, "refs/heads/main", gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"}))
 	j := lenient(r)
-	j.check = func(_ context.Context, v *gitcmd.Repo, _ []gitcmd.RefUpdate, _ []string) string {
+	j.check = func(_ context.Context, v *gitcmd.Repo, _ []gitstore.RefUpdate, _ []string) string {
 		// Where the objects of the push are to go there is a file now.
 		folders, err := filepath.Glob(filepath.Join(r.Path(), "objects", "tmp_objdir-*", "??"))
 		if err != nil || len(folders) == 0 {
@@ -348,7 +350,7 @@ func TestRepo_ReceivePack_fails(t *testing.T) {
 	}
 	dir, change := work(t, r)
 	change("new", "pushed")
-	out, err := try(dir, "push", serve(t, r, j), "HEAD:main")
+	out, err := gittest.Try(dir, "push", serve(t, r, j), "HEAD:main")
 	if err == nil || !strings.Contains(out, "(internal server error)") || strings.Contains(out, r.Path()) {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -360,8 +362,8 @@ func TestRepo_ReceivePack_fails(t *testing.T) {
 // A push ends with its context, although its client neither sends nor goes away.
 func TestRepo_ReceivePack_cancelled(t *testing.T) {
 	t.Parallel()
-	g := newGit(t)
-	r := newRepo(t, g)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
 	head := pushed([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x03"), strings.Repeat("0", 40)+" "+strings.Repeat("ab", 20)+" refs/heads/x")
 	for _, sent := range []string{"", "00", string(head)} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -390,10 +392,10 @@ func TestRepo_ReceivePack_cancelled(t *testing.T) {
 // files, and say or read nothing. Whoever fetches, and what a push waits for itself, goes on.
 func TestGit_held_up(t *testing.T) {
 	t.Parallel()
-	g := newGit(t, func(c *gitcmd.Config) { c.MaxServices, c.MaxProcesses = 1, 1 })
-	r := newRepo(t, g)
-	id := commit(t, r, 1700000000, map[string]string{"large": strings.Repeat("x", 2<<20)})
-	point(t, r, "refs/heads/main", id)
+	g := gittest.New(t, func(c *gitcmd.Config) { c.MaxServices, c.MaxProcesses = 1, 1 })
+	r := gittest.NewRepo(t, g)
+	id := gittest.Commit(t, r, 1700000000, map[string]string{"large": strings.Repeat("x", 2<<20)})
+	gittest.Point(t, r, "refs/heads/main", id)
 	ctx, cancel := context.WithCancel(t.Context())
 	in, hold := io.Pipe()
 	ended := make(chan error, 1)
@@ -406,8 +408,8 @@ func TestGit_held_up(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entry := must[gitcmd.TreeEntry](t)(r.Entry(ctx, id, "large"))
-	file := must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, entry.ID))
+	entry := gittest.Must[gitstore.TreeEntry](t)(r.Entry(ctx, id, "large"))
+	file := gittest.Must[*gitcmd.BlobReader](t)(r.OpenBlob(ctx, entry.ID))
 
 	if err := r.UploadPack(ctx, gitcmd.Service{Advertise: true, Stdout: io.Discard}); err != nil {
 		t.Errorf("fetch: %v", err)
@@ -419,7 +421,7 @@ func TestGit_held_up(t *testing.T) {
 	if err := beside.Init(ctx, "main"); err != nil {
 		t.Fatal(err)
 	}
-	runGitIn(t, r.Path(), "", "pack-objects", "--all", filepath.Join(beside.Path(), "objects", "pack", "pack"))
+	gittest.RunIn(t, r.Path(), "", "pack-objects", "--all", filepath.Join(beside.Path(), "objects", "pack", "pack"))
 	v := r.With(beside)
 	found := 0
 	if err := v.ArrivedBlobs(ctx, 0, 4<<20, func([]byte) error { found++; return nil }); err != nil || found != 1 {
@@ -439,14 +441,60 @@ func FuzzReceivePack(f *testing.F) {
 	f.Add(pushed(nil, strings.Repeat("0", 40)+" "+strings.Repeat("ab", 20)+" refs/heads/x"))
 	f.Add([]byte("0034shallow " + strings.Repeat("ab", 20) + "0000"))
 	f.Add([]byte("fff0"))
-	r := newRepo(f, newGit(f))
+	r := gittest.NewRepo(f, gittest.New(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		j := lenient(r)
-		j.check = func(context.Context, *gitcmd.Repo, []gitcmd.RefUpdate, []string) string { return "no" }
+		j.check = func(context.Context, *gitcmd.Repo, []gitstore.RefUpdate, []string) string { return "no" }
 		var out bytes.Buffer
 		err := r.ReceivePack(t.Context(), gitcmd.Receive{Stateless: true, Judge: j, Stdin: bufio.NewReader(bytes.NewReader(data)), Stdout: &out})
 		if err == nil && strings.Contains(out.String(), "ok refs/") {
 			t.Errorf("a refused push answers %q", out.String())
 		}
 	})
+}
+
+// A push of thousands of references starts as few processes as one of twenty, whether it
+// makes, moves or deletes them.
+func TestRepo_ReceivePack_many(t *testing.T) {
+	t.Parallel()
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	first := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	second := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, first)
+	gittest.Point(t, r, "refs/heads/main", second)
+	empty := gittest.RunIn(t, r.Path(), "", "pack-objects", "--stdout")
+	zero := strings.Repeat("0", 40)
+	push := func(n int, was, is, pack string) int64 {
+		t.Helper()
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("%s %s refs/heads/n%d/%d", was, is, n, i)
+		}
+		var out bytes.Buffer
+		started := gittest.Started(g, func() {
+			if err := r.ReceivePack(t.Context(), gitcmd.Receive{
+				Stateless: true, Judge: lenient(r), Stdin: bytes.NewReader(pushed([]byte(pack), lines...)), Stdout: &out,
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		refs := gittest.Must[[]gitstore.Ref](t)(r.Refs(t.Context(), fmt.Sprintf("refs/heads/n%d/", n)))
+		refs = slices.DeleteFunc(refs, func(f gitstore.Ref) bool { return f.ID.String() != is })
+		if left := map[bool]int{true: 0, false: n}[is == zero]; len(refs) != left {
+			t.Errorf("%d references are there, want %d: %.300q", len(refs), left, out.String())
+		}
+		return started
+	}
+	for _, tt := range []struct{ name, was, is, pack string }{
+		{"made", zero, first.String(), empty},
+		{"moved", first.String(), second.String(), empty},
+		{"deleted", second.String(), zero, ""},
+	} {
+		few := push(20, tt.was, tt.is, tt.pack)
+		for _, n := range []int{1000, 10_000} {
+			if many := push(n, tt.was, tt.is, tt.pack); many > few || many > 2 {
+				t.Errorf("%d references %s: %d processes, want the %d of 20 references", n, tt.name, many, few)
+			}
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tenon/internal/base/gitstore"
 )
 
 // What a push may say before its pack.
@@ -27,7 +29,7 @@ const pushCapabilities = "report-status report-status-v2 delete-refs side-band-6
 
 // advertise lists what stands in the repository.
 func (r *Repo) advertise(ctx context.Context, p Receive) error {
-	refs, err := r.refNames(ctx, "refs/")
+	refs, err := r.RefNames(ctx, "refs/")
 	if err != nil {
 		return err
 	}
@@ -37,13 +39,13 @@ func (r *Repo) advertise(ctx context.Context, p Receive) error {
 	}
 	words := "\x00" + pushCapabilities
 	for _, ref := range refs {
-		if !below(ref.name, p.Hidden) {
-			out.WriteString(Packet(ref.id.String() + " " + ref.name + words + "\n"))
+		if !ref.Name.Below(p.Hidden) {
+			out.WriteString(Packet(ref.ID.String() + " " + string(ref.Name) + words + "\n"))
 			words = ""
 		}
 	}
 	if words != "" {
-		out.WriteString(Packet(ObjectID{}.String() + " capabilities^{}" + words + "\n"))
+		out.WriteString(Packet(gitstore.ObjectID{}.String() + " capabilities^{}" + words + "\n"))
 	}
 	out.WriteString("0000")
 	_, err = p.Stdout.Write(out.Bytes())
@@ -52,18 +54,18 @@ func (r *Repo) advertise(ctx context.Context, p Receive) error {
 
 // pushRequest is what a client says before its pack.
 type pushRequest struct {
-	changes  []RefUpdate
+	changes  []gitstore.RefUpdate
 	options  []string
-	shallow  []ObjectID // commits whose parents the client does not have
-	report   bool       // it wants to be told what became of each reference
+	shallow  []gitstore.ObjectID // commits whose parents the client does not have
+	report   bool                // it wants to be told what became of each reference
 	sideband bool
 	quiet    bool
 }
 
 // tips are the objects that references are to name.
-func (q *pushRequest) tips() []ObjectID {
-	var ids []ObjectID
-	seen := make(map[ObjectID]bool)
+func (q *pushRequest) tips() []gitstore.ObjectID {
+	var ids []gitstore.ObjectID
+	seen := make(map[gitstore.ObjectID]bool)
 	for _, c := range q.changes {
 		if !c.New.IsZero() && !seen[c.New] {
 			seen[c.New] = true
@@ -81,7 +83,7 @@ func readPush(ctx context.Context, in *bufio.Reader) (*pushRequest, error) {
 	err := interruptible(ctx, func() error {
 		err := readSection(in, &left, func(line string) error {
 			if digits, ok := strings.CutPrefix(line, "shallow "); ok {
-				id, err := ParseObjectID(digits)
+				id, err := gitstore.ParseObjectID(digits)
 				if err != nil {
 					return fmt.Errorf("command %q: %w", clip(line), ErrProtocol)
 				}
@@ -108,7 +110,7 @@ func readPush(ctx context.Context, in *bufio.Reader) (*pushRequest, error) {
 				}
 			}
 			if len(q.changes) == maxPushRefs {
-				return fmt.Errorf("more than %d references in one push: %w", maxPushRefs, ErrTooLarge)
+				return fmt.Errorf("more than %d references in one push: %w", maxPushRefs, gitstore.ErrTooLarge)
 			}
 			change, err := parseCommand(line)
 			q.changes = append(q.changes, change)
@@ -119,7 +121,7 @@ func readPush(ctx context.Context, in *bufio.Reader) (*pushRequest, error) {
 		}
 		return readSection(in, &left, func(line string) error {
 			if len(q.options) == maxPushOptions {
-				return fmt.Errorf("more than %d options in one push: %w", maxPushOptions, ErrTooLarge)
+				return fmt.Errorf("more than %d options in one push: %w", maxPushOptions, gitstore.ErrTooLarge)
 			}
 			q.options = append(q.options, line)
 			return nil
@@ -135,17 +137,17 @@ func readPush(ctx context.Context, in *bufio.Reader) (*pushRequest, error) {
 }
 
 // parseCommand reads "<old> <new> <reference>".
-func parseCommand(line string) (RefUpdate, error) {
+func parseCommand(line string) (gitstore.RefUpdate, error) {
 	parts := strings.SplitN(line, " ", 3)
 	if len(parts) != 3 || len(parts[2]) > maxPushName {
-		return RefUpdate{}, fmt.Errorf("command %q: %w", clip(line), ErrProtocol)
+		return gitstore.RefUpdate{}, fmt.Errorf("command %q: %w", clip(line), ErrProtocol)
 	}
-	before, err1 := ParseObjectID(parts[0])
-	after, err2 := ParseObjectID(parts[1])
+	before, err1 := gitstore.ParseObjectID(parts[0])
+	after, err2 := gitstore.ParseObjectID(parts[1])
 	if err1 != nil || err2 != nil {
-		return RefUpdate{}, fmt.Errorf("command %q: %w", clip(line), ErrProtocol)
+		return gitstore.RefUpdate{}, fmt.Errorf("command %q: %w", clip(line), ErrProtocol)
 	}
-	return RefUpdate{Ref: RefName(parts[2]), Old: before, New: after}, nil
+	return gitstore.RefUpdate{Ref: gitstore.RefName(parts[2]), Old: before, New: after}, nil
 }
 
 // readSection hands the lines up to a flush to fn, without their ends. left is what may
@@ -154,7 +156,7 @@ func readSection(in *bufio.Reader, left *int, fn func(line string) error) error 
 	for {
 		head, n, err := packetLength(in)
 		switch {
-		case errors.Is(err, errMalformed), err == nil && n != 0 && n < len(head), n > maxPacket:
+		case errors.Is(err, gitstore.ErrMalformed), err == nil && n != 0 && n < len(head), n > maxPacket:
 			return fmt.Errorf("line of length %q: %w", head[:], ErrProtocol)
 		case err != nil:
 			return hungUp(err)
@@ -162,7 +164,7 @@ func readSection(in *bufio.Reader, left *int, fn func(line string) error) error 
 			return nil
 		}
 		if *left -= n; *left < 0 {
-			return fmt.Errorf("commands of more than %d bytes: %w", maxPushWords, ErrTooLarge)
+			return fmt.Errorf("commands of more than %d bytes: %w", maxPushWords, gitstore.ErrTooLarge)
 		}
 		line := make([]byte, n-4)
 		if _, err := io.ReadFull(in, line); err != nil {

@@ -10,29 +10,31 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 func TestRepo_Refs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
-	c := commit(t, r, 1700000000, map[string]string{"f": "x"})
-	d := commit(t, r, 1700000001, map[string]string{"f": "y"}, c)
-	tag := must[gitcmd.ObjectID](t)(r.CreateTag(ctx, gitcmd.TagInput{Name: "v1", Target: c, Tagger: who("Ann", 1), Message: "m"}))
-	nested := must[gitcmd.ObjectID](t)(r.CreateTag(ctx, gitcmd.TagInput{Name: "v2", Target: tag, Tagger: who("Ann", 1), Message: "m"}))
-	for ref, id := range map[gitcmd.RefName]gitcmd.ObjectID{
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	c := gittest.Commit(t, r, 1700000000, map[string]string{"f": "x"})
+	d := gittest.Commit(t, r, 1700000001, map[string]string{"f": "y"}, c)
+	tag := gittest.Must[gitstore.ObjectID](t)(r.CreateTag(ctx, gitstore.TagInput{Name: "v1", Target: c, Tagger: gittest.Signature("Ann", 1), Message: "m"}))
+	nested := gittest.Must[gitstore.ObjectID](t)(r.CreateTag(ctx, gitstore.TagInput{Name: "v2", Target: tag, Tagger: gittest.Signature("Ann", 1), Message: "m"}))
+	for ref, id := range map[gitstore.RefName]gitstore.ObjectID{
 		"refs/heads/main": c, "refs/heads/feature/x": d, "refs/heads/feature-y": c, "refs/tags/v1": tag, "refs/tags/v2": nested,
 		"refs/tags/light": d, "refs/merge-requests/1/head": d, "refs/heads/ünï": c,
 	} {
-		point(t, r, ref, id)
+		gittest.Point(t, r, ref, id)
 	}
 	check := func(when string) {
 		t.Helper()
-		want := runGit(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)")
+		want := gittest.Run(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)")
 		want = strings.ReplaceAll(want, " \n", "\n")
 		var got strings.Builder
-		for _, ref := range must[[]gitcmd.Ref](t)(r.Refs(ctx, "refs/")) {
+		for _, ref := range gittest.Must[[]gitstore.Ref](t)(r.Refs(ctx, "refs/")) {
 			fmt.Fprintf(&got, "%s %s", ref.Name, ref.ID)
 			if ref.Annotated() {
 				if ref.Name == "refs/tags/v2" { // git peels once in this format, we to the end
@@ -51,41 +53,41 @@ func TestRepo_Refs(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("packed")
-	point(t, r, "refs/heads/main", d)
-	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/feature/x", Old: d}}); err != nil {
+	gittest.Point(t, r, "refs/heads/main", d)
+	if err := r.UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/heads/feature/x", Old: d}}); err != nil {
 		t.Fatal(err)
 	}
-	point(t, r, "refs/heads/feature", d)
+	gittest.Point(t, r, "refs/heads/feature", d)
 	check("mixed")
-	if n := starts(g, func() { must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Tags)) }); n > 1 {
+	if n := gittest.Started(g, func() { gittest.Must[[]gitstore.Ref](t)(r.Refs(ctx, gitstore.Tags)) }); n > 1 {
 		t.Errorf("list started %d processes", n)
 	}
-	if _, err := r.Refs(ctx, "refs/../"); !errors.Is(err, gitcmd.ErrBadName) {
+	if _, err := r.Refs(ctx, "refs/../"); !errors.Is(err, gitstore.ErrBadName) {
 		t.Errorf("climbing prefix: %v", err)
 	}
 	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: true}); err != nil {
 		t.Fatal(err)
 	}
 	check("full maintenance")
-	fsck(t, r)
+	gittest.Fsck(t, r)
 }
 
 func TestRepo_Resolve(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
-	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
-	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
-	tree := must[*gitcmd.Commit](t)(r.Commit(ctx, a)).Tree
-	for ref, id := range map[gitcmd.RefName]gitcmd.ObjectID{
+	r := gittest.NewRepo(t, gittest.New(t))
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	tree := gittest.Must[*gitstore.Commit](t)(r.Commit(ctx, a)).Tree
+	for ref, id := range map[gitstore.RefName]gitstore.ObjectID{
 		"refs/heads/main": a, "refs/heads/both": a, "refs/tags/both": b, "refs/heads/deadbeef": b, "refs/heads/tags/x": a, "refs/tags/x": b,
 		"refs/merge-requests/1/head": b, "refs/heads/release/1": a, "refs/release/1": b, "refs/tags/v/1": a, "refs/v/1": b,
 	} {
-		point(t, r, ref, id)
+		gittest.Point(t, r, ref, id)
 	}
 	tests := []struct {
 		name string
-		want gitcmd.ObjectID
+		want gitstore.ObjectID
 	}{
 		{"main", a},
 		{"HEAD", a},
@@ -116,7 +118,7 @@ func TestRepo_Resolve(t *testing.T) {
 		"", "nope", "main^", "main~1", "main@{0}", "@", ":/at", "main:f", "main..both", "--all", "-x", "^main", "main ", "a\nb", "HEAD\ncontents HEAD",
 		"../HEAD", "refs/heads/../heads/main", "config", "objects", tree.String(), tree.String()[:10], a.String()[:3], "refs/heads/", "refs/heads", strings.Repeat("x", 5000),
 	} {
-		if rev, err := r.Resolve(ctx, name); !errors.Is(err, gitcmd.ErrNotFound) {
+		if rev, err := r.Resolve(ctx, name); !errors.Is(err, gitstore.ErrNotFound) {
 			t.Errorf("%q: got %+v, %v, want ErrNotFound", name, rev, err)
 		}
 	}
@@ -124,14 +126,14 @@ func TestRepo_Resolve(t *testing.T) {
 
 func TestRepo_SetHead(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	if err := r.SetHead(t.Context(), "refs/heads/trunk"); err != nil {
 		t.Fatal(err)
 	}
-	if got := must[gitcmd.RefName](t)(r.Head(t.Context())); got != "refs/heads/trunk" {
+	if got := gittest.Must[gitstore.RefName](t)(r.Head(t.Context())); got != "refs/heads/trunk" {
 		t.Errorf("got %q", got)
 	}
-	if err := r.SetHead(t.Context(), "refs/tags/x"); !errors.Is(err, gitcmd.ErrBadName) {
+	if err := r.SetHead(t.Context(), "refs/tags/x"); !errors.Is(err, gitstore.ErrBadName) {
 		t.Errorf("tag: %v", err)
 	}
 }
@@ -140,11 +142,11 @@ func TestRepo_SetHead(t *testing.T) {
 func TestRepo_Refs_underPacking(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
-	a := commit(t, r, 1700000000, map[string]string{"f": "1"})
-	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	r := gittest.NewRepo(t, gittest.New(t))
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
 	for i := range 20 {
-		point(t, r, gitcmd.RefName(fmt.Sprintf("refs/heads/b%d", i)), a)
+		gittest.Point(t, r, gitstore.RefName(fmt.Sprintf("refs/heads/b%d", i)), a)
 	}
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
@@ -156,7 +158,7 @@ func TestRepo_Refs_underPacking(t *testing.T) {
 					return
 				default:
 				}
-				if refs, err := r.Refs(ctx, gitcmd.Branches); err != nil || len(refs) < 20 {
+				if refs, err := r.Refs(ctx, gitstore.Branches); err != nil || len(refs) < 20 {
 					t.Errorf("list: %d branches, %v", len(refs), err)
 					return
 				}
@@ -168,13 +170,13 @@ func TestRepo_Refs_underPacking(t *testing.T) {
 		})
 	}
 	for i := range 15 {
-		id := []gitcmd.ObjectID{a, b}[i%2]
-		point(t, r, "refs/heads/b7", id)
-		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
+		id := []gitstore.ObjectID{a, b}[i%2]
+		gittest.Point(t, r, "refs/heads/b7", id)
+		if got := gittest.Must[gitstore.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
 			t.Errorf("own write: got %s, want %s", got, id)
 		}
-		runGit(t, r.Path(), "pack-refs", "--all", "--prune")
-		if got := must[gitcmd.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
+		gittest.Run(t, r.Path(), "pack-refs", "--all", "--prune")
+		if got := gittest.Must[gitstore.ObjectID](t)(r.Branch(ctx, "b7")); got != id {
 			t.Errorf("own write after packing: got %s, want %s", got, id)
 		}
 	}
@@ -184,7 +186,7 @@ func TestRepo_Refs_underPacking(t *testing.T) {
 
 func TestRepo_Ref_broken(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, newGit(t))
+	r := gittest.NewRepo(t, gittest.New(t))
 	for name, content := range map[string]string{"short": "abc\n", "loop": "ref: refs/heads/loop\n", "evil": "ref: ../../config\n", "empty": ""} {
 		if err := os.WriteFile(filepath.Join(r.Path(), "refs/heads", name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -193,7 +195,7 @@ func TestRepo_Ref_broken(t *testing.T) {
 			t.Errorf("%s: got %s", name, id)
 		}
 	}
-	if refs := must[[]gitcmd.Ref](t)(r.Refs(t.Context(), gitcmd.Branches)); len(refs) != 0 {
+	if refs := gittest.Must[[]gitstore.Ref](t)(r.Refs(t.Context(), gitstore.Branches)); len(refs) != 0 {
 		t.Errorf("list: %v", refs)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Remote is a repository somewhere else that is read over HTTP.
@@ -70,7 +72,7 @@ func (r *Repo) RemoteHead(ctx context.Context, m Remote) (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(out)) {
-		if ref, ok := strings.CutPrefix(line, "ref: "+Branches); ok {
+		if ref, ok := strings.CutPrefix(line, "ref: "+gitstore.Branches); ok {
 			name, _, _ := strings.Cut(ref, "\t")
 			return name, nil
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Service describes one run of upload-pack or upload-archive.
@@ -38,7 +40,7 @@ func (r *Repo) UploadArchive(ctx context.Context, s Service) error {
 
 func (r *Repo) service(ctx context.Context, l load, args, config []string, s Service) error {
 	if !r.Exists() {
-		return fmt.Errorf("repository: %w", ErrNotFound)
+		return fmt.Errorf("repository: %w", gitstore.ErrNotFound)
 	}
 	if s.Stateless || s.Advertise {
 		args = append(args, "--stateless-rpc")
@@ -51,7 +53,7 @@ func (r *Repo) service(ctx context.Context, l load, args, config []string, s Ser
 		env = append(env, "GIT_PROTOCOL="+s.Protocol)
 	}
 	return r.git.run(ctx, call{
-		repo: r, config: append(config, s.Config...), args: append(args, r.path), env: env,
+		repo: r, config: append(config, s.Config...), args: append(args, r.Path()), env: env,
 		stdin: s.Stdin, stdout: s.Stdout, stderr: s.Stderr, load: l,
 	})
 }
@@ -81,7 +83,7 @@ const (
 
 // ArchiveInput says what an archive holds.
 type ArchiveInput struct {
-	Commit  ObjectID
+	Commit  gitstore.ObjectID
 	Format  ArchiveFormat
 	Prefix  string   // folder above every name, without a slash at its end; "" is none
 	Path    string   // the only folder or file to hold; "" is everything
@@ -91,17 +93,17 @@ type ArchiveInput struct {
 // Archive streams an archive of a commit. A missing path is ErrNotFound before anything
 // is written.
 func (r *Repo) Archive(ctx context.Context, in ArchiveInput, out io.Writer) error {
-	path := CleanPath(in.Path)
+	path := gitstore.CleanPath(in.Path)
 	if path != "" {
 		if _, err := r.Entry(ctx, in.Commit, path); err != nil {
 			return err
 		}
 	}
 	if strings.ContainsAny(in.Prefix, "\x00\n\\") || strings.HasPrefix(in.Prefix, "/") || strings.Contains("/"+in.Prefix+"/", "/../") {
-		return fmt.Errorf("archive prefix %q: %w", clip(in.Prefix), ErrBadName)
+		return fmt.Errorf("archive prefix %q: %w", clip(in.Prefix), gitstore.ErrBadName)
 	}
 	if in.Format != ArchiveZip && in.Format != ArchiveTar {
-		return fmt.Errorf("archive format %q: %w", clip(string(in.Format)), ErrBadName)
+		return fmt.Errorf("archive format %q: %w", clip(string(in.Format)), gitstore.ErrBadName)
 	}
 	c := call{repo: r, stdout: out, load: long, args: []string{"archive", "--format=" + string(in.Format)}}
 	if in.Prefix != "" {
@@ -117,7 +119,7 @@ func (r *Repo) Archive(ctx context.Context, in ArchiveInput, out io.Writer) erro
 	c.env = []string{"GIT_LITERAL_PATHSPECS=0"} // each says of itself that it is literal
 	c.args = append(c.args, ":(top,literal)"+path)
 	for _, left := range in.Exclude {
-		if left = CleanPath(left); left != "" {
+		if left = gitstore.CleanPath(left); left != "" {
 			c.args = append(c.args, ":(top,exclude,literal)"+left)
 		}
 	}

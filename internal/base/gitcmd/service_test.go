@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // serve is git over HTTP in its smallest form, in front of one repository.
@@ -61,29 +63,18 @@ func serve(t *testing.T, r *gitcmd.Repo, judge gitcmd.Judge) string {
 	return server.URL + "/x.git"
 }
 
-// try runs the git command and gives what it said and whether it worked.
-func try(dir string, args ...string) (string, error) { return tryIn(dir, "", args...) }
-
-func tryIn(dir, stdin string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0", "HOME=/nonexistent")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
 func TestRepo_services(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	g := newGit(t)
-	r := newRepo(t, g)
-	a := commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2"})
-	b := commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
-	point(t, r, "refs/heads/main", b)
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	gittest.Point(t, r, "refs/heads/main", b)
 	url := serve(t, r, lenient(r))
 	for _, how := range [][]string{{"-c", "protocol.version=2", "clone", "-q"}, {"-c", "protocol.version=0", "clone", "-q"}, {"clone", "-q", "--depth=1"}, {"clone", "-q", "--filter=blob:none"}} {
 		dir := filepath.Join(t.TempDir(), "w")
-		if out, err := try(t.TempDir(), append(how, url, dir)...); err != nil {
+		if out, err := gittest.Try(t.TempDir(), append(how, url, dir)...); err != nil {
 			t.Fatalf("%q: %v: %s", how, err, out)
 		}
 		if content, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(content) != "2" {
@@ -98,18 +89,18 @@ func TestRepo_services(t *testing.T) {
 	for i := range dirs {
 		dir := filepath.Join(t.TempDir(), "w")
 		dirs[i] = dir
-		runGit(t, t.TempDir(), "clone", "-q", url, dir)
+		gittest.Run(t, t.TempDir(), "clone", "-q", url, dir)
 		if err := os.WriteFile(filepath.Join(dir, "f"), fmt.Append(nil, "change ", i), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		runGit(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qam", fmt.Sprint("change ", i))
+		gittest.Run(t, dir, "-c", "user.name=x", "-c", "user.email=y", "commit", "-qam", fmt.Sprint("change ", i))
 	}
 	for i, dir := range dirs {
 		group.Go(func() {
-			if out, err := try(dir, "push", "-q", "origin", fmt.Sprintf("HEAD:refs/heads/b%d", i)); err != nil {
+			if out, err := gittest.Try(dir, "push", "-q", "origin", fmt.Sprintf("HEAD:refs/heads/b%d", i)); err != nil {
 				t.Errorf("push %d: %s", i, out)
 			}
-			if _, err := try(dir, "push", "-q", "origin", "HEAD:main"); err == nil {
+			if _, err := gittest.Try(dir, "push", "-q", "origin", "HEAD:main"); err == nil {
 				mu.Lock()
 				won++
 				mu.Unlock()
@@ -120,11 +111,11 @@ func TestRepo_services(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d pushes of diverged commits to main were taken, want 1", won)
 	}
-	if refs := must[[]gitcmd.Ref](t)(r.Refs(ctx, gitcmd.Branches)); len(refs) != 5 {
+	if refs := gittest.Must[[]gitstore.Ref](t)(r.Refs(ctx, gitstore.Branches)); len(refs) != 5 {
 		t.Errorf("%d branches, want 5", len(refs))
 	}
-	fsck(t, r)
-	if err := g.Repo("none.git").UploadPack(ctx, gitcmd.Service{}); !errors.Is(err, gitcmd.ErrNotFound) {
+	gittest.Fsck(t, r)
+	if err := g.Repo("none.git").UploadPack(ctx, gitcmd.Service{}); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("missing repository: %v", err)
 	}
 }
@@ -132,8 +123,8 @@ func TestRepo_services(t *testing.T) {
 func TestRepo_Archive(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
-	c := commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2", "-x": "3", "dir/sub/h": "4", "s*": "5"})
+	r := gittest.NewRepo(t, gittest.New(t))
+	c := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1", "dir/g": "2", "-x": "3", "dir/sub/h": "4", "s*": "5"})
 	list := func(prefix, path string, exclude ...string) (string, error) {
 		var buf bytes.Buffer
 		in := gitcmd.ArchiveInput{Commit: c, Format: gitcmd.ArchiveTar, Prefix: prefix, Path: path, Exclude: exclude}
@@ -163,13 +154,13 @@ func TestRepo_Archive(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
-	if _, err := list("p", "nope"); !errors.Is(err, gitcmd.ErrNotFound) {
+	if _, err := list("p", "nope"); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("missing path: %v", err)
 	}
-	if _, err := list("../p", ""); !errors.Is(err, gitcmd.ErrBadName) {
+	if _, err := list("../p", ""); !errors.Is(err, gitstore.ErrBadName) {
 		t.Errorf("climbing prefix: %v", err)
 	}
-	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: c, Format: "--exec=x", Prefix: "p"}, io.Discard); !errors.Is(err, gitcmd.ErrBadName) {
+	if err := r.Archive(ctx, gitcmd.ArchiveInput{Commit: c, Format: "--exec=x", Prefix: "p"}, io.Discard); !errors.Is(err, gitstore.ErrBadName) {
 		t.Errorf("format: %v", err)
 	}
 	var zip bytes.Buffer
@@ -194,9 +185,9 @@ func (s *slow) Write(p []byte) (int, error) {
 func TestRepo_slowReader(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	r := newRepo(t, newGit(t))
-	tip := commit(t, r, 1700000000, map[string]string{"f": strings.Repeat("content\n", 1000)})
-	point(t, r, "refs/heads/main", tip)
+	r := gittest.NewRepo(t, gittest.New(t))
+	tip := gittest.Commit(t, r, 1700000000, map[string]string{"f": strings.Repeat("content\n", 1000)})
+	gittest.Point(t, r, "refs/heads/main", tip)
 	input := gitcmd.ArchiveInput{Commit: tip, Format: gitcmd.ArchiveTar, Prefix: "x"}
 	var want bytes.Buffer
 	if err := r.Archive(ctx, input, &want); err != nil {

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Pool makes r, where nothing may stand yet, a repository of the branches and tags of
@@ -18,50 +17,44 @@ import (
 // it. A pool is never written again.
 func (r *Repo) Pool(ctx context.Context, from *Repo) error {
 	if r.Exists() {
-		return fmt.Errorf("make pool: %w", ErrExists)
+		return fmt.Errorf("make pool: %w", gitstore.ErrExists)
 	}
-	var refs []Ref
-	for _, prefix := range []string{Branches, Tags} {
+	var refs []gitstore.Ref
+	for _, prefix := range []string{gitstore.Branches, gitstore.Tags} {
 		some, err := from.Refs(ctx, prefix)
 		if err != nil {
 			return fmt.Errorf("make pool: %w", err)
 		}
 		refs = append(refs, some...)
 	}
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o750); err != nil {
-		return fmt.Errorf("make pool: %w", err)
-	}
-	// It appears whole: a crash leaves a folder nobody looks at.
-	tmp, err := os.MkdirTemp(filepath.Dir(r.path), ".init-*")
+	err := r.Create(ctx, gitstore.RefName(gitstore.Branches+"main"), func(unseen *gitstore.Repo) error {
+		made := &Repo{Repo: unseen, git: r.git}
+		defer r.git.forget(made)
+		return made.fillPool(ctx, from, refs)
+	})
 	if err != nil {
 		return fmt.Errorf("make pool: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := writeSkeleton(tmp, RefName(Branches+"main")); err != nil {
-		return fmt.Errorf("make pool: %w", err)
-	}
-	made := &Repo{git: r.git, path: tmp}
-	ids := make([]ObjectID, len(refs))
+	return nil
+}
+
+// fillPool gives a repository that has just been made the references and their objects.
+func (r *Repo) fillPool(ctx context.Context, from *Repo, refs []gitstore.Ref) error {
+	ids := make([]gitstore.ObjectID, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID
 	}
-	copied, err := made.Copy(ctx, from, ids)
+	copied, err := r.Copy(ctx, from, ids)
 	if err != nil {
-		return fmt.Errorf("make pool: %w", err)
+		return err
 	}
-	if err := made.Begin(ctx, refs); err != nil {
-		return fmt.Errorf("make pool: %w", err)
+	if err := r.Begin(ctx, refs); err != nil {
+		return err
 	}
-	if copied >= bitmapFrom {
-		if err := made.Maintain(ctx, Maintenance{Full: true}); err != nil {
-			return fmt.Errorf("make pool: %w", err)
-		}
+	if copied < bitmapFrom {
+		return nil
 	}
-	r.git.forget(made)
-	if err := os.Rename(tmp, r.path); err != nil {
-		return fmt.Errorf("make pool: %w", err)
-	}
-	return syncDir(filepath.Dir(r.path))
+	return r.Maintain(ctx, Maintenance{Full: true})
 }
 
 // bitmapFrom is how many bytes of objects make a bitmap worth its while.
@@ -77,13 +70,13 @@ const maxHaves = 10_000
 // repository into r, but for what the references of r, or of the pool it is linked to,
 // reach already. It moves no reference and gives the bytes that were copied; into a
 // quarantine where r is one's view. What from does not have is ErrNotFound.
-func (r *Repo) Copy(ctx context.Context, from *Repo, want []ObjectID) (int64, error) {
+func (r *Repo) Copy(ctx context.Context, from *Repo, want []gitstore.ObjectID) (int64, error) {
 	have, err := r.haves(ctx, from)
 	if err != nil {
 		return 0, fmt.Errorf("copy objects: %w", err)
 	}
 	var in strings.Builder
-	asked := make(map[ObjectID]bool, len(want))
+	asked := make(map[gitstore.ObjectID]bool, len(want))
 	for _, id := range want {
 		if !asked[id] && !have[id] {
 			asked[id] = true
@@ -112,7 +105,7 @@ func (r *Repo) Copy(ctx context.Context, from *Repo, want []ObjectID) (int64, er
 }
 
 // haves lists what need not be copied: all that it reaches is in r.
-func (r *Repo) haves(ctx context.Context, from *Repo) (map[ObjectID]bool, error) {
+func (r *Repo) haves(ctx context.Context, from *Repo) (map[gitstore.ObjectID]bool, error) {
 	sides := []*Repo{r.main()}
 	pool, err := r.Linked()
 	if err != nil {
@@ -121,9 +114,9 @@ func (r *Repo) haves(ctx context.Context, from *Repo) (map[ObjectID]bool, error)
 	if pool != nil {
 		sides = append(sides, pool)
 	}
-	have := make(map[ObjectID]bool)
+	have := make(map[gitstore.ObjectID]bool)
 	for _, side := range sides {
-		names, err := side.refNames(ctx, "refs/")
+		names, err := side.RefNames(ctx, "refs/")
 		if err != nil {
 			return nil, err
 		}
@@ -131,17 +124,17 @@ func (r *Repo) haves(ctx context.Context, from *Repo) (map[ObjectID]bool, error)
 			if len(have) == maxHaves {
 				break
 			}
-			if have[ref.id] {
+			if have[ref.ID] {
 				continue
 			}
-			_, err := from.Info(ctx, ref.id)
-			if errors.Is(err, ErrNotFound) {
+			_, err := from.Info(ctx, ref.ID)
+			if errors.Is(err, gitstore.ErrNotFound) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			have[ref.id] = true
+			have[ref.ID] = true
 		}
 	}
 	return have, nil
@@ -180,49 +173,6 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Begin gives a repository without references its first ones, all at once. Where there
-// are some already it is ErrExists.
-func (r *Repo) Begin(ctx context.Context, refs []Ref) error {
-	if len(refs) == 0 {
-		return nil
-	}
-	var out strings.Builder
-	out.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
-	for i, ref := range refs {
-		if err := ref.Name.check(); err != nil {
-			return err
-		}
-		if i > 0 && refs[i-1].Name >= ref.Name {
-			return fmt.Errorf("first references: not in order: %w", ErrBadName)
-		}
-		fmt.Fprintf(&out, "%s %s\n", ref.ID, ref.Name)
-		if ref.Annotated() {
-			fmt.Fprintf(&out, "^%s\n", ref.Peeled)
-		}
-	}
-	name := filepath.Join(r.path, "packed-refs")
-	lock := name + ".lock" // as git takes it
-	err := writeFileSync(lock, []byte(out.String()), 0o640)
-	if errors.Is(err, fs.ErrExist) && r.dropStaleLocks(nil) {
-		err = writeFileSync(lock, []byte(out.String()), 0o640)
-	}
-	if err != nil {
-		return fmt.Errorf("first references: %w", err)
-	}
-	some, err := r.HasRefs(ctx, "refs/")
-	if err == nil && some {
-		err = ErrExists
-	}
-	if err == nil {
-		err = os.Rename(lock, name)
-	}
-	if err != nil {
-		_ = os.Remove(lock)
-		return fmt.Errorf("first references: %w", err)
-	}
-	return syncDir(r.path)
-}
-
 // Link lets the repository read the objects of a pool beside its own. The pool must stay
 // until Unlink.
 func (r *Repo) Link(ctx context.Context, pool *Repo) error {
@@ -231,55 +181,18 @@ func (r *Repo) Link(ctx context.Context, pool *Repo) error {
 		return err
 	}
 	defer release()
-	switch other, err := pool.Linked(); {
-	case err != nil:
-		return err
-	case !pool.Exists():
-		return fmt.Errorf("link to pool: %w", ErrNotFound)
-	case other != nil || pool.path == r.path:
-		return fmt.Errorf("link to pool: borrows objects itself: %w", ErrBadName)
-	}
-	// Relative, so that the data folder can be moved.
-	path, err := filepath.Rel(filepath.Join(r.path, "objects"), filepath.Join(pool.path, "objects"))
-	if err != nil || strings.ContainsAny(path, "\n\"#") {
-		return fmt.Errorf("link to pool: path %q: %w", clip(path), ErrBadName)
-	}
-	name := r.alternates()
-	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
-		return fmt.Errorf("link to pool: %w", err)
-	}
-	tmp := fmt.Sprintf("%s.tmp-%d-%d", name, os.Getpid(), r.git.serial.Add(1))
-	err = writeFileSync(tmp, []byte(path+"\n"), 0o640)
-	if err == nil {
-		err = os.Rename(tmp, name)
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-		return fmt.Errorf("link to pool: %w", err)
-	}
-	r.Recycle()
-	return syncDir(filepath.Dir(name))
+	defer r.Recycle()
+	return r.Repo.Link(pool.Repo)
 }
-
-func (r *Repo) alternates() string { return filepath.Join(r.path, "objects", "info", "alternates") }
 
 // Linked gives the pool whose objects the repository reads, nil for none. A link that
 // leaves the root, or that is not one of ours, is an error.
 func (r *Repo) Linked() (*Repo, error) {
-	content, err := os.ReadFile(r.alternates())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	pool, err := r.Repo.Linked()
+	if pool == nil || err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read link to pool: %w", err)
-	}
-	line, rest, _ := strings.Cut(string(content), "\n")
-	objects := filepath.Join(r.path, "objects", line)
-	rel, err := filepath.Rel(r.git.config.Root, objects)
-	if err != nil || rest != "" || filepath.IsAbs(line) || !filepath.IsLocal(rel) || filepath.Base(rel) != "objects" {
-		return nil, fmt.Errorf("link to pool %q: %w", clip(string(content)), ErrBadName)
-	}
-	return r.git.Repo(filepath.Dir(rel)), nil
+	return &Repo{Repo: pool, git: r.git}, nil
 }
 
 // Unlink ends the link to a pool. The repository first gets all that the pool holds, so
@@ -291,83 +204,16 @@ func (r *Repo) Unlink(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	pool, err := r.Linked()
-	if err != nil || pool == nil {
-		return err
-	}
-	if err := r.adopt(ctx, filepath.Join(pool.path, "objects")); err != nil {
-		return fmt.Errorf("take objects of pool: %w", err)
-	}
-	if err := os.Remove(r.alternates()); err != nil {
-		return fmt.Errorf("unlink from pool: %w", err)
-	}
-	r.Recycle()
-	return syncDir(filepath.Dir(r.alternates()))
-}
-
-// adopt gives the repository the files of an objects folder, without copying them where
-// the file system allows it: a pack never changes.
-func (r *Repo) adopt(ctx context.Context, objects string) error {
-	files, err := objectFiles(objects)
-	if err != nil {
-		return err
-	}
-	place := placeIn(filepath.Join(r.path, "objects"))
-	for _, name := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		loose := len(name) == len("ab/")+38 && isHex(strings.Replace(name, "/", "", 1))
-		switch filepath.Ext(name) {
-		case ".pack", ".rev", ".idx":
-		default: // bitmaps and the like belong to the whole repository
-			if !loose {
-				continue
-			}
-		}
-		target := filepath.Join(place.objects, name)
-		if _, err := os.Lstat(target); err == nil {
-			continue // the name says what is in it
-		}
-		tmp := filepath.Join(place.objects, fmt.Sprintf("tmp_adopt-%d-%d", os.Getpid(), r.git.serial.Add(1)))
-		if err := linkOrCopy(filepath.Join(objects, name), tmp); err != nil {
-			return err
-		}
-		if err := place.put(tmp, target); err != nil {
-			_ = os.Remove(tmp)
-			return err
-		}
-	}
-	return place.sync()
-}
-
-// linkOrCopy gives a file a second name, or copies it durably where it cannot have one.
-func linkOrCopy(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o440)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		_ = os.Remove(to)
-	}
-	return err
+	defer r.Recycle()
+	return r.Repo.Unlink(ctx)
 }
 
 // tend waits until nobody else repacks the repository or changes what it borrows; give
 // way by calling the function.
 func (r *Repo) tend(ctx context.Context) (release func(), err error) {
 	var sum uint32
-	for i := range len(r.path) {
-		sum = sum*31 + uint32(r.path[i])
+	for i := range len(r.Path()) {
+		sum = sum*31 + uint32(r.Path()[i])
 	}
 	lane := r.git.tending[sum%uint32(len(r.git.tending))]
 	select {

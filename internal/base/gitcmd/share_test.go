@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // shared is a source with a branch, an annotated tag and something hidden, its pool, and
@@ -18,21 +20,21 @@ import (
 type shared struct {
 	git                *gitcmd.Git
 	source, pool, fork *gitcmd.Repo
-	tip, hidden        gitcmd.ObjectID
+	tip, hidden        gitstore.ObjectID
 }
 
 func newShared(t *testing.T) *shared {
 	t.Helper()
 	ctx := t.Context()
-	s := &shared{git: newGit(t)}
-	s.source = newRepo(t, s.git)
-	first := commit(t, s.source, 1000, map[string]string{"a": "a\n", "dir/b": "b\n"})
-	s.tip = commit(t, s.source, 2000, map[string]string{"c": "c\n"}, first)
-	s.hidden = commit(t, s.source, 3000, map[string]string{"secret": "secret\n"}, s.tip)
-	point(t, s.source, "refs/heads/main", s.tip)
-	point(t, s.source, "refs/merge-requests/1/head", s.hidden)
-	tag := must[gitcmd.ObjectID](t)(s.source.CreateTag(ctx, gitcmd.TagInput{Name: "v1", Target: first, Tagger: who("Ann", 1500), Message: "One"}))
-	point(t, s.source, "refs/tags/v1", tag)
+	s := &shared{git: gittest.New(t)}
+	s.source = gittest.NewRepo(t, s.git)
+	first := gittest.Commit(t, s.source, 1000, map[string]string{"a": "a\n", "dir/b": "b\n"})
+	s.tip = gittest.Commit(t, s.source, 2000, map[string]string{"c": "c\n"}, first)
+	s.hidden = gittest.Commit(t, s.source, 3000, map[string]string{"secret": "secret\n"}, s.tip)
+	gittest.Point(t, s.source, "refs/heads/main", s.tip)
+	gittest.Point(t, s.source, "refs/merge-requests/1/head", s.hidden)
+	tag := gittest.Must[gitstore.ObjectID](t)(s.source.CreateTag(ctx, gitstore.TagInput{Name: "v1", Target: first, Tagger: gittest.Signature("Ann", 1500), Message: "One"}))
+	gittest.Point(t, s.source, "refs/tags/v1", tag)
 	s.pool = s.git.Repo("@pools/aa/bb/pool.git")
 	if err := s.pool.Pool(ctx, s.source); err != nil {
 		t.Fatal(err)
@@ -51,8 +53,8 @@ func (s *shared) newFork(t *testing.T, name string) *gitcmd.Repo {
 	if err := fork.Link(ctx, s.pool); err != nil {
 		t.Fatal(err)
 	}
-	refs := append(must[[]gitcmd.Ref](t)(s.source.Refs(ctx, gitcmd.Branches)), must[[]gitcmd.Ref](t)(s.source.Refs(ctx, gitcmd.Tags))...)
-	ids := make([]gitcmd.ObjectID, len(refs))
+	refs := append(gittest.Must[[]gitstore.Ref](t)(s.source.Refs(ctx, gitstore.Branches)), gittest.Must[[]gitstore.Ref](t)(s.source.Refs(ctx, gitstore.Tags))...)
+	ids := make([]gitstore.ObjectID, len(refs))
 	for i, r := range refs {
 		ids[i] = r.ID
 	}
@@ -69,33 +71,33 @@ func TestRepo_Pool(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := newShared(t)
-	if _, err := s.pool.Info(ctx, s.hidden); !errors.Is(err, gitcmd.ErrNotFound) {
+	if _, err := s.pool.Info(ctx, s.hidden); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("what no branch or tag reaches is in the pool: %v", err)
 	}
-	if err := s.pool.Pool(ctx, s.source); !errors.Is(err, gitcmd.ErrExists) {
+	if err := s.pool.Pool(ctx, s.source); !errors.Is(err, gitstore.ErrExists) {
 		t.Errorf("a second pool at the same place: %v", err)
 	}
-	got, want := runGit(t, s.fork.Path(), "show-ref"), runGit(t, s.source.Path(), "show-ref", "--tags", "--heads")
+	got, want := gittest.Run(t, s.fork.Path(), "show-ref"), gittest.Run(t, s.source.Path(), "show-ref", "--tags", "--heads")
 	if got != want {
 		t.Errorf("references of the fork:\n%swant\n%s", got, want)
 	}
-	if st := must[gitcmd.Storage](t)(s.fork.Storage(ctx)); st.Loose+st.Packs != 0 || !st.Borrows {
+	if st := gittest.Must[gitstore.Storage](t)(s.fork.Storage(ctx)); st.Loose+st.Packs != 0 || !st.Borrows {
 		t.Errorf("a fresh fork stores %+v, want nothing of its own", st)
 	}
 	// A new commit goes into the fork and nowhere else.
-	own := commit(t, s.fork, 4000, map[string]string{"own": "own\n"}, s.tip)
-	point(t, s.fork, "refs/heads/main", own)
+	own := gittest.Commit(t, s.fork, 4000, map[string]string{"own": "own\n"}, s.tip)
+	gittest.Point(t, s.fork, "refs/heads/main", own)
 	for name, r := range map[string]*gitcmd.Repo{"pool": s.pool, "source": s.source} {
-		if _, err := r.Info(ctx, own); !errors.Is(err, gitcmd.ErrNotFound) {
+		if _, err := r.Info(ctx, own); !errors.Is(err, gitstore.ErrNotFound) {
 			t.Errorf("a commit of the fork can be read through the %s: %v", name, err)
 		}
 	}
-	work := clone(t, s.fork)
-	if got := runGit(t, work, "ls-files"); got != "a\nc\ndir/b\nown\n" {
+	work := gittest.Clone(t, s.fork)
+	if got := gittest.Run(t, work, "ls-files"); got != "a\nc\ndir/b\nown\n" {
 		t.Errorf("clone of the fork: %q", got)
 	}
 	for _, r := range []*gitcmd.Repo{s.source, s.pool, s.fork} {
-		fsck(t, r)
+		gittest.Fsck(t, r)
 	}
 }
 
@@ -103,17 +105,17 @@ func TestRepo_Pool(t *testing.T) {
 func TestRepo_Link_push(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
-	work := clone(t, s.fork)
+	work := gittest.Clone(t, s.fork)
 	if err := os.WriteFile(filepath.Join(work, "new"), []byte("new\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runGit(t, work, "add", "new")
-	runGit(t, work, "commit", "-qm", "New")
-	runGit(t, work, "push", "-q", "origin", "HEAD:main")
-	fsck(t, s.fork)
-	q := must[*gitcmd.Quarantine](t)(s.fork.Quarantine(t.Context()))
+	gittest.Run(t, work, "add", "new")
+	gittest.Run(t, work, "commit", "-qm", "New")
+	gittest.Run(t, work, "push", "-q", "origin", "HEAD:main")
+	gittest.Fsck(t, s.fork)
+	q := gittest.Must[*gitcmd.Quarantine](t)(s.fork.Quarantine(t.Context()))
 	defer func() { _ = q.Discard() }()
-	if _, err := q.MergeTree(t.Context(), s.tip, commit(t, q.Repo, 5000, map[string]string{"m": "m\n"}, s.tip)); err != nil {
+	if _, err := q.MergeTree(t.Context(), s.tip, gittest.Commit(t, q.Repo, 5000, map[string]string{"m": "m\n"}, s.tip)); err != nil {
 		t.Errorf("merge in a quarantine of the fork: %v", err)
 	}
 }
@@ -136,7 +138,7 @@ func TestRepo_Link_refuses(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(other.Path(), "objects/info/alternates"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.Linked(); !errors.Is(err, gitcmd.ErrBadName) {
+		if _, err := other.Linked(); !errors.Is(err, gitstore.ErrBadName) {
 			t.Errorf("link %q: %v, want it refused", text, err)
 		}
 		if err := other.Unlink(ctx); err == nil {
@@ -152,35 +154,35 @@ func TestRepo_Maintain_linked(t *testing.T) {
 	s := newShared(t)
 	random := make([]byte, 2<<20)
 	_, _ = rand.Read(random)
-	big := commit(t, s.source, 2500, map[string]string{"big": fmt.Sprintf("%x", random)}, s.tip)
-	point(t, s.source, "refs/heads/big", big)
+	big := gittest.Commit(t, s.source, 2500, map[string]string{"big": fmt.Sprintf("%x", random)}, s.tip)
+	gittest.Point(t, s.source, "refs/heads/big", big)
 	s.pool = s.git.Repo("@pools/aa/bb/second.git")
 	if err := s.pool.Pool(ctx, s.source); err != nil {
 		t.Fatal(err)
 	}
-	if st := must[gitcmd.Storage](t)(s.pool.Storage(ctx)); st.Packs != 1 || !st.Bitmap {
+	if st := gittest.Must[gitstore.Storage](t)(s.pool.Storage(ctx)); st.Packs != 1 || !st.Bitmap {
 		t.Errorf("a large pool: %+v, want one pack with a bitmap", st)
 	}
 	fork := s.newFork(t, "big")
 	tip := big
 	for i := range 5 {
-		tip = commit(t, fork, int64(6000+i), map[string]string{"own": fmt.Sprint(i)}, tip)
+		tip = gittest.Commit(t, fork, int64(6000+i), map[string]string{"own": fmt.Sprint(i)}, tip)
 	}
-	point(t, fork, "refs/heads/big", tip)
-	young := must[gitcmd.ObjectID](t)(fork.WriteBlob(ctx, []byte("nobody names it yet")))
+	gittest.Point(t, fork, "refs/heads/big", tip)
+	young := gittest.Must[gitstore.ObjectID](t)(fork.WriteBlob(ctx, []byte("nobody names it yet")))
 	for _, full := range []bool{false, true, true} {
 		if err := fork.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if st := must[gitcmd.Storage](t)(fork.Storage(ctx)); !st.Borrows || st.PackBytes > 1<<20 || st.PackBytes == 0 {
+	if st := gittest.Must[gitstore.Storage](t)(fork.Storage(ctx)); !st.Borrows || st.PackBytes > 1<<20 || st.PackBytes == 0 {
 		t.Errorf("after housekeeping: %+v", st)
 	}
 	if _, err := fork.Info(ctx, young); err != nil {
 		t.Errorf("a young object: %v", err)
 	}
-	fsck(t, fork)
-	if got := runGit(t, clone(t, fork), "rev-parse", "origin/big"); strings.TrimSpace(got) != tip.String() {
+	gittest.Fsck(t, fork)
+	if got := gittest.Run(t, gittest.Clone(t, fork), "rev-parse", "origin/big"); strings.TrimSpace(got) != tip.String() {
 		t.Errorf("clone has %s, want %s", got, tip)
 	}
 }
@@ -201,7 +203,7 @@ func TestRepo_Unlink(t *testing.T) {
 				default:
 				}
 				s.git.Trim() // what is remembered proves nothing
-				if _, err := s.fork.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{s.tip}}); err != nil {
+				if _, err := s.fork.LogCommits(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{s.tip}}); err != nil {
 					failed <- err
 					return
 				}
@@ -209,7 +211,7 @@ func TestRepo_Unlink(t *testing.T) {
 		})
 	}
 	// A crash after the first file was taken leaves something to go on with.
-	packs := must[[]string](t)(filepath.Glob(filepath.Join(s.pool.Path(), "objects/pack/*.pack")))
+	packs := gittest.Must[[]string](t)(filepath.Glob(filepath.Join(s.pool.Path(), "objects/pack/*.pack")))
 	for _, p := range packs {
 		if err := os.Link(p, filepath.Join(s.fork.Path(), "objects/pack", filepath.Base(p))); err != nil {
 			t.Fatal(err)
@@ -233,12 +235,12 @@ func TestRepo_Unlink(t *testing.T) {
 	if err := s.source.Remove(ctx); err != nil {
 		t.Fatal(err)
 	}
-	fsck(t, s.fork)
+	gittest.Fsck(t, s.fork)
 	if err := s.fork.Maintain(ctx, gitcmd.Maintenance{Full: true}); err != nil {
 		t.Fatal(err)
 	}
-	fsck(t, s.fork)
-	clone(t, s.fork)
+	gittest.Fsck(t, s.fork)
+	gittest.Clone(t, s.fork)
 }
 
 // Copy brings what is missing, as files of their own or as a pack, and nothing twice.
@@ -246,34 +248,34 @@ func TestRepo_Copy(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := newShared(t)
-	small := commit(t, s.fork, 7000, map[string]string{"small": "small\n"}, s.tip)
+	small := gittest.Commit(t, s.fork, 7000, map[string]string{"small": "small\n"}, s.tip)
 	files := map[string]string{}
 	for i := range 200 {
 		files[fmt.Sprintf("many/%d", i)] = fmt.Sprint(i)
 	}
-	large := commit(t, s.fork, 8000, files, small)
-	point(t, s.fork, "refs/heads/feature", large)
+	large := gittest.Commit(t, s.fork, 8000, files, small)
+	gittest.Point(t, s.fork, "refs/heads/feature", large)
 	for _, tt := range []struct {
 		name  string
-		id    gitcmd.ObjectID
+		id    gitstore.ObjectID
 		packs int
 	}{{"a few", small, 0}, {"many", large, 1}} {
-		before := must[gitcmd.Storage](t)(s.source.Storage(ctx)).Packs
-		n, err := s.source.Copy(ctx, s.fork, []gitcmd.ObjectID{tt.id})
+		before := gittest.Must[gitstore.Storage](t)(s.source.Storage(ctx)).Packs
+		n, err := s.source.Copy(ctx, s.fork, []gitstore.ObjectID{tt.id})
 		if err != nil || n == 0 {
 			t.Fatalf("%s: %d bytes, %v", tt.name, n, err)
 		}
-		if got := must[gitcmd.Storage](t)(s.source.Storage(ctx)).Packs - before; got != tt.packs {
+		if got := gittest.Must[gitstore.Storage](t)(s.source.Storage(ctx)).Packs - before; got != tt.packs {
 			t.Errorf("%s: %d packs more, want %d", tt.name, got, tt.packs)
 		}
-		point(t, s.source, "refs/merge-requests/2/head", tt.id)
-		fsck(t, s.source)
-		if n, err := s.source.Copy(ctx, s.fork, []gitcmd.ObjectID{tt.id}); n != 0 || err != nil {
+		gittest.Point(t, s.source, "refs/merge-requests/2/head", tt.id)
+		gittest.Fsck(t, s.source)
+		if n, err := s.source.Copy(ctx, s.fork, []gitstore.ObjectID{tt.id}); n != 0 || err != nil {
 			t.Errorf("%s, again: %d bytes, %v, want nothing", tt.name, n, err)
 		}
 	}
-	absent := must[gitcmd.ObjectID](t)(gitcmd.ParseObjectID(strings.Repeat("ab", 20)))
-	if _, err := s.source.Copy(ctx, s.fork, []gitcmd.ObjectID{absent}); !errors.Is(err, gitcmd.ErrNotFound) {
+	absent := gittest.Must[gitstore.ObjectID](t)(gitstore.ParseObjectID(strings.Repeat("ab", 20)))
+	if _, err := s.source.Copy(ctx, s.fork, []gitstore.ObjectID{absent}); !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("an object that is nowhere: %v", err)
 	}
 	// A view of both sees what only the pool holds.
@@ -287,15 +289,15 @@ func TestRepo_Copy(t *testing.T) {
 func TestRepo_Begin(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
-	if err := s.fork.Begin(t.Context(), []gitcmd.Ref{{Name: "refs/heads/other", ID: s.tip, Peeled: s.tip}}); !errors.Is(err, gitcmd.ErrExists) {
+	if err := s.fork.Begin(t.Context(), []gitstore.Ref{{Name: "refs/heads/other", ID: s.tip, Peeled: s.tip}}); !errors.Is(err, gitstore.ErrExists) {
 		t.Errorf("where there are references: %v", err)
 	}
 	if _, err := s.fork.Branch(t.Context(), "main"); err != nil {
 		t.Errorf("the references that were there: %v", err)
 	}
 	// A push afterwards finds no lock.
-	point(t, s.fork, "refs/heads/next", s.tip)
-	if err := s.fork.UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: "refs/heads/main", AnyOld: true}}); err != nil {
+	gittest.Point(t, s.fork, "refs/heads/next", s.tip)
+	if err := s.fork.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/main", AnyOld: true}}); err != nil {
 		t.Errorf("delete a packed reference: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package gitcmd
 import (
 	"bytes"
 	"sync"
+
+	"tenon/internal/base/gitstore"
 )
 
 // tail keeps the last few kilobytes written to it: what a process says on stderr.
@@ -44,7 +46,7 @@ func (c *capped) Write(p []byte) (int, error) {
 	if len(p) > c.left {
 		c.over = true
 		c.full()
-		return 0, ErrTooLarge
+		return 0, gitstore.ErrTooLarge
 	}
 	c.left -= len(p)
 	return c.buf.Write(p)

@@ -4,45 +4,91 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-)
 
-// RefUpdate moves one reference. Old zero means that it must not exist yet, New zero deletes it.
-type RefUpdate struct {
-	Ref    RefName
-	Old    ObjectID
-	New    ObjectID
-	AnyOld bool // move it whatever it holds; Old is ignored
-}
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/lru"
+)
 
 // UpdateRefs moves all references in one transaction or none of them. ErrRefMoved says
 // that one did not hold its old value or is being moved by another process,
-// ErrRefConflict that a name cannot stand beside another one. A few references that are
-// only moved or made become files; many, and deletions, are written to packed-refs at
-// once. git update-ref is run for what is out of the ordinary.
-func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
-	if len(updates) == 0 {
-		return nil
-	}
-	for _, u := range updates {
-		if err := u.Ref.check(); err != nil {
-			return err
-		}
-		if u.Ref == HEAD {
-			return fmt.Errorf("move HEAD: %w", ErrBadName)
-		}
-	}
-	move := r.moveFiles
-	if len(updates) > fewRefs || slices.ContainsFunc(updates, func(u RefUpdate) bool { return u.New.IsZero() }) {
-		move = r.moveMany
-	}
-	if err := move(ctx, updates); !errors.Is(err, errUnsure) {
+// ErrRefConflict that a name cannot stand beside another one. git update-ref runs only
+// for what gitstore does not do itself.
+func (r *Repo) UpdateRefs(ctx context.Context, updates []gitstore.RefUpdate) error {
+	if err := r.Repo.UpdateRefs(ctx, updates, stored{r.main()}); !errors.Is(err, gitstore.ErrUnsure) {
 		return err
 	}
+	return r.updateRefs(ctx, updates)
+}
+
+// stored tells gitstore which objects the repository has.
+type stored struct{ repo *Repo }
+
+// Kind gives the kind of an object.
+func (s stored) Kind(ctx context.Context, id gitstore.ObjectID) (gitstore.Kind, error) {
+	if s.repo.isKnownCommit(id) {
+		return gitstore.KindCommit, nil
+	}
+	info, err := s.repo.Info(ctx, id)
+	return info.Kind, err
+}
+
+// Peeled follows annotated tags in one process.
+func (s stored) Peeled(ctx context.Context, ids []gitstore.ObjectID) (map[gitstore.ObjectID]gitstore.Info, error) {
+	found := make(map[gitstore.ObjectID]gitstore.Info, len(ids))
+	var ask []gitstore.ObjectID
+	for _, id := range ids {
+		if s.repo.isKnownCommit(id) {
+			found[id] = gitstore.Info{ID: id, Kind: gitstore.KindCommit}
+		} else {
+			ask = append(ask, id)
+		}
+	}
+	if len(ask) == 0 {
+		return found, nil
+	}
+	return found, s.repo.peelMany(ctx, ask, found)
+}
+
+// isKnownCommit reports whether the cache has the object as a commit.
+func (r *Repo) isKnownCommit(id gitstore.ObjectID) bool {
+	_, known := lru.Get[*gitstore.Commit](r.git.objects, objectKey{r.Path(), 'c', id})
+	return known
+}
+
+// peelMany follows annotated tags to what they name in one process and adds that to found;
+// objects that are missing are left out.
+func (r *Repo) peelMany(ctx context.Context, ids []gitstore.ObjectID, found map[gitstore.ObjectID]gitstore.Info) error {
+	var in strings.Builder
+	for _, id := range ids {
+		in.WriteString(id.String() + "^{}\n")
+	}
+	const line = 64 // bytes of an answer, and some
+	out, err := r.git.output(ctx, call{
+		repo: r, args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, stdin: strings.NewReader(in.String()), load: long,
+	}, line*len(ids)+line)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for text := range strings.Lines(string(out)) {
+		name, kind, _ := strings.Cut(strings.TrimSpace(text), " ")
+		if n == len(ids) {
+			return fmt.Errorf("git cat-file answered too much: %w", gitstore.ErrMalformed)
+		}
+		if id, err := gitstore.ParseObjectID(name); err == nil {
+			found[ids[n]] = gitstore.Info{ID: id, Kind: gitstore.Kind(kind)}
+		}
+		n++
+	}
+	if n != len(ids) {
+		return fmt.Errorf("git cat-file answered too little: %w", gitstore.ErrMalformed)
+	}
+	return nil
+}
+
+// updateRefs has git update-ref do it.
+func (r *Repo) updateRefs(ctx context.Context, updates []gitstore.RefUpdate) error {
 	var in strings.Builder
 	in.WriteString("start\n")
 	for _, u := range updates {
@@ -60,7 +106,7 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates []RefUpdate) error {
 	in.WriteString("prepare\n")
 	// References never move towards objects that only a quarantine holds.
 	err := r.updateRef(ctx, in.String())
-	if errors.Is(err, errLocked) && r.dropStaleLocks(updates) {
+	if errors.Is(err, errLocked) && r.DropTransactionLocks(updates) {
 		err = r.updateRef(ctx, in.String())
 	}
 	return err
@@ -76,74 +122,6 @@ func (r *Repo) updateRef(ctx context.Context, commands string) error {
 // when it was killed.
 var errLocked = errors.New("reference is locked")
 
-// newPackedRefs is what git writes before it replaces the packed references, under their
-// lock. Where it was killed the file stays, and git refuses to begin another one.
-const newPackedRefs = "packed-refs.new"
-
-// isLock reports whether a file of this name keeps git from its work.
-func isLock(name string) bool { return strings.HasSuffix(name, ".lock") || name == newPackedRefs }
-
-// dropStaleLocks removes the lock files of these references that are older than this
-// process: whoever made them is gone, with the power or with the server before. git locks
-// HEAD as well where it names one of them. It reports whether there was one.
-func (r *Repo) dropStaleLocks(updates []RefUpdate) bool {
-	names := []string{"packed-refs.lock", newPackedRefs, "HEAD.lock"}
-	for _, u := range updates {
-		names = append(names, string(u.Ref)+".lock")
-	}
-	dropped := false
-	for _, name := range names {
-		dropped = r.dropStaleLock(filepath.Join(r.path, filepath.FromSlash(name))) || dropped
-	}
-	return dropped
-}
-
-func (r *Repo) dropStaleLock(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || !info.ModTime().Before(r.git.since) || os.Remove(path) != nil {
-		return false
-	}
-	r.git.config.Logger.Warn("removed a lock that a crash left", "path", path)
-	return true
-}
-
-// DropStaleLocks removes the locks of these references that a crash left, for those who
-// know that it happened.
-func (r *Repo) DropStaleLocks(names ...RefName) {
-	for _, name := range names {
-		if name.Valid() && name != HEAD {
-			r.dropStaleLock(r.refFile(name) + ".lock")
-		}
-	}
-}
-
-// dropAllStaleLocks removes every lock that is older than this process. git would take
-// it for one of somebody who is at work, and refuse to pack or to write a commit graph.
-func (r *Repo) dropAllStaleLocks() error {
-	for _, pattern := range []string{"*.lock", newPackedRefs, "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
-		found, err := filepath.Glob(filepath.Join(r.path, filepath.FromSlash(pattern)))
-		if err != nil {
-			return fmt.Errorf("look for locks: %w", err)
-		}
-		for _, path := range found {
-			r.dropStaleLock(path)
-		}
-	}
-	err := filepath.WalkDir(filepath.Join(r.path, "refs"), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // it went away meanwhile
-			return nil
-		}
-		if err == nil && !d.IsDir() && isLock(d.Name()) {
-			r.dropStaleLock(path)
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("look for locks: %w", err)
-	}
-	return nil
-}
-
 // refError types what git says about a refused transaction.
 func refError(err error) error {
 	var e *Error
@@ -154,19 +132,19 @@ func refError(err error) error {
 		text string
 		is   error
 	}{
-		{"but expected", ErrRefMoved},
-		{"reference already exists", ErrRefMoved},
-		{"unable to resolve reference", ErrRefMoved},
-		{"reference is missing but expected", ErrRefMoved},
-		{".lock': File exists", errors.Join(ErrRefMoved, errLocked)},
-		{newPackedRefs + ": File exists", errors.Join(ErrRefMoved, errLocked)},
-		{"exists; cannot create", ErrRefConflict},
-		{"there is a non-empty directory", ErrRefConflict},
-		{"cannot process", ErrRefConflict},
-		{"couldn't set", ErrRefConflict}, // somebody made a reference below this one at the same moment
-		{"nonexistent object", ErrNotFound},
-		{"multiple updates for", ErrBadName},
-		{"non-commit object", ErrWrongKind},
+		{"but expected", gitstore.ErrRefMoved},
+		{"reference already exists", gitstore.ErrRefMoved},
+		{"unable to resolve reference", gitstore.ErrRefMoved},
+		{"reference is missing but expected", gitstore.ErrRefMoved},
+		{".lock': File exists", errors.Join(gitstore.ErrRefMoved, errLocked)},
+		{"packed-refs.new: File exists", errors.Join(gitstore.ErrRefMoved, errLocked)},
+		{"exists; cannot create", gitstore.ErrRefConflict},
+		{"there is a non-empty directory", gitstore.ErrRefConflict},
+		{"cannot process", gitstore.ErrRefConflict},
+		{"couldn't set", gitstore.ErrRefConflict}, // somebody made a reference below this one at the same moment
+		{"nonexistent object", gitstore.ErrNotFound},
+		{"multiple updates for", gitstore.ErrBadName},
+		{"non-commit object", gitstore.ErrWrongKind},
 	} {
 		if strings.Contains(e.Stderr, m.text) {
 			return fmt.Errorf("move references: %w: %w", m.is, err)

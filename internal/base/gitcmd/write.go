@@ -1,218 +1,33 @@
 package gitcmd
 
 import (
-	"bufio"
-	"bytes"
-	"compress/zlib"
 	"context"
-	"crypto/sha1"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
+
+	"tenon/internal/base/gitstore"
 )
 
-// WriteBlob stores a blob durably and gives its id. No process is started.
-func (r *Repo) WriteBlob(ctx context.Context, content []byte) (ObjectID, error) {
-	return r.writeObject(ctx, KindBlob, content)
-}
-
-// WriteBlobFrom stores a blob of exactly size bytes as it is read.
-func (r *Repo) WriteBlobFrom(ctx context.Context, in io.Reader, size int64) (ObjectID, error) {
-	if size < 0 {
-		return ObjectID{}, fmt.Errorf("write blob: size %d", size)
+// BuildTree makes the tree that results from changes to a base commit or tree (zero:
+// the empty tree), and gives its id. Removals come first, so that a file may take the
+// place of a removed folder and the other way round; folders left empty go away.
+// ErrBadName is a path git would not check out, ErrNotFound a removal of nothing,
+// ErrPathConflict a path through a file or a file in the place of a folder.
+func (r *Repo) BuildTree(ctx context.Context, base gitstore.ObjectID, changes []gitstore.TreeChange) (gitstore.ObjectID, error) {
+	root, err := r.treeOf(ctx, base)
+	if err != nil {
+		return gitstore.ObjectID{}, err
 	}
-	return r.storeObject(ctx, KindBlob, size, in)
-}
-
-// CommitInput describes a commit to be made.
-type CommitInput struct {
-	Tree      ObjectID
-	Parents   []ObjectID
-	Author    Signature
-	Committer Signature // zero: the author
-	Message   string    // stored as it is
-}
-
-// CommitTree stores a commit durably and gives its id. It neither moves a reference
-// nor checks that tree and parents exist. No process is started.
-func (r *Repo) CommitTree(ctx context.Context, in CommitInput) (ObjectID, error) {
-	if in.Committer == (Signature{}) {
-		in.Committer = in.Author
-	}
-	if in.Tree.IsZero() {
-		return ObjectID{}, fmt.Errorf("write commit: no tree: %w", ErrBadName)
-	}
-	var buf bytes.Buffer
-	fmt.Fprintf(&buf, "tree %s\n", in.Tree)
-	for _, p := range in.Parents {
-		fmt.Fprintf(&buf, "parent %s\n", p)
-	}
-	fmt.Fprintf(&buf, "author %s\ncommitter %s\n\n", in.Author.encode(), in.Committer.encode())
-	if strings.IndexByte(in.Message, 0) >= 0 {
-		return ObjectID{}, fmt.Errorf("write commit: NUL in message: %w", ErrBadName)
-	}
-	buf.WriteString(strings.ToValidUTF8(in.Message, "\uFFFD"))
-	return r.writeObject(ctx, KindCommit, buf.Bytes())
-}
-
-// TagInput describes an annotated tag to be made.
-type TagInput struct {
-	Name    string // short name, as in refs/tags/<name>
-	Target  ObjectID
-	Tagger  Signature
-	Message string
+	return r.Repo.BuildTree(ctx, r, root, changes)
 }
 
 // CreateTag stores an annotated tag durably and gives its id; UpdateRefs then makes
 // the reference. No process is started unless the kind of the target is unknown.
-func (r *Repo) CreateTag(ctx context.Context, in TagInput) (ObjectID, error) {
-	if _, err := TagRef(in.Name); err != nil {
-		return ObjectID{}, err
-	}
-	if strings.IndexByte(in.Message, 0) >= 0 {
-		return ObjectID{}, fmt.Errorf("write tag: NUL in message: %w", ErrBadName)
+func (r *Repo) CreateTag(ctx context.Context, in gitstore.TagInput) (gitstore.ObjectID, error) {
+	if _, err := gitstore.TagRef(in.Name); err != nil {
+		return gitstore.ObjectID{}, err
 	}
 	info, err := r.Info(ctx, in.Target)
 	if err != nil {
-		return ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
-	message := strings.ToValidUTF8(in.Message, "\uFFFD")
-	if message != "" && !strings.HasSuffix(message, "\n") {
-		message += "\n"
-	}
-	content := fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger %s\n\n%s", in.Target, info.Kind, in.Name, in.Tagger.encode(), message)
-	return r.writeObject(ctx, KindTag, []byte(content))
-}
-
-// encode writes a signature as git does, without the bytes that would break its format.
-func (s Signature) encode() string {
-	name, email := cleanIdentity(s.Name), cleanIdentity(s.Email)
-	if name == "" {
-		name = "unknown"
-	}
-	seconds := max(s.When.Unix(), 0)
-	_, offset := s.When.Zone()
-	sign := '+'
-	if offset < 0 {
-		sign, offset = '-', -offset
-	}
-	return fmt.Sprintf("%s <%s> %d %c%02d%02d", name, email, seconds, sign, offset/3600, offset/60%60)
-}
-
-// cleanIdentity drops what may not stand in a name or address, and what git strips from its ends.
-func cleanIdentity(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if c == '<' || c == '>' || c == '\n' || c == '\r' || c == 0 {
-			return -1
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.TrimFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(".,:;\"\\'", c) })
-}
-
-func (r *Repo) writeObject(ctx context.Context, kind Kind, content []byte) (ObjectID, error) {
-	id := hashObject(kind, content)
-	if r.isLoose(id) || r.staging != nil && r.staging.keep(id, kind, content) {
-		return id, nil
-	}
-	return r.storeObject(ctx, kind, int64(len(content)), bytes.NewReader(content))
-}
-
-// isLoose reports whether the object stands as a file already, written durably before.
-func (r *Repo) isLoose(id ObjectID) bool {
-	for _, dir := range []string{r.objectDir(), filepath.Join(r.path, "objects")} {
-		if _, err := os.Lstat(loosePath(dir, id)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// storeObject writes a loose object: to a temporary file, then by its name. Inside a
-// quarantine durability waits for Commit.
-func (r *Repo) storeObject(ctx context.Context, kind Kind, size int64, in io.Reader) (ObjectID, error) {
-	if err := ctx.Err(); err != nil {
-		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
-	}
-	if err := r.spill(ctx); err != nil {
-		return ObjectID{}, err
-	}
-	dir := r.objectDir()
-	f, err := os.CreateTemp(dir, "tmp_obj_*")
-	if err != nil {
-		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already when all went well
-	id, err := r.git.encodeLoose(ctx, f, kind, size, in)
-	if err == nil {
-		err = f.Chmod(0o440)
-	}
-	if err == nil && r.objects == "" {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
-	}
-	if err := placeObject(f.Name(), dir, id, r.objects == ""); err != nil {
-		return ObjectID{}, fmt.Errorf("write %s: %w", kind, err)
-	}
-	return id, nil
-}
-
-// placeObject gives a written file its name among the loose objects.
-func placeObject(tmp, dir string, id ObjectID, durable bool) error {
-	place := placeIn(dir)
-	if err := place.put(tmp, loosePath(dir, id)); err != nil || !durable {
-		return err
-	}
-	return place.sync()
-}
-
-// encodeLoose writes header and content, compressed, and gives the id.
-func (g *Git) encodeLoose(ctx context.Context, out io.Writer, kind Kind, size int64, in io.Reader) (ObjectID, error) {
-	sum := sha1.New()
-	buffered := bufio.NewWriter(out)
-	z, ok := g.deflaters.Get().(*zlib.Writer)
-	if ok {
-		z.Reset(buffered)
-	} else {
-		var err error
-		if z, err = zlib.NewWriterLevel(buffered, zlib.BestSpeed); err != nil {
-			return ObjectID{}, err
-		}
-	}
-	defer g.deflaters.Put(z)
-	both := io.MultiWriter(sum, z)
-	if _, err := both.Write(objectHeader(kind, size)); err != nil {
-		return ObjectID{}, err
-	}
-	n, err := io.Copy(both, io.LimitReader(contextReader{ctx, in}, size+1))
-	if err != nil {
-		return ObjectID{}, err
-	}
-	if n != size {
-		return ObjectID{}, fmt.Errorf("content is not of the promised %d bytes: %w", size, io.ErrUnexpectedEOF)
-	}
-	if err := errors.Join(z.Close(), buffered.Flush()); err != nil {
-		return ObjectID{}, err
-	}
-	var id ObjectID
-	sum.Sum(id[:0])
-	return id, nil
-}
-
-// contextReader stops reading when its context ends.
-type contextReader struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.in.Read(p)
+	return r.WriteTag(ctx, in, info.Kind)
 }
