@@ -11,7 +11,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
@@ -72,7 +72,7 @@ func within(ctx context.Context, s *core.Services, as authz.Actor, row held, fn 
 }
 
 func commitOf(row held) repo.CommitID {
-	id, err := gitcmd.ParseObjectID(row.Text)
+	id, err := gitstore.ParseObjectID(row.Text)
 	if err != nil {
 		panic(err)
 	}

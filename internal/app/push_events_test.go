@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
@@ -54,9 +54,9 @@ func TestPush_activities(t *testing.T) {
 		changes := func(prefix string, n int, remove bool) []repo.RefChange {
 			var out []repo.RefChange
 			for i := range n {
-				c := repo.RefChange{Ref: gitcmd.RefName(fmt.Sprint(prefix, i)), New: tip}
+				c := repo.RefChange{Ref: gitstore.RefName(fmt.Sprint(prefix, i)), New: tip}
 				if remove {
-					c.Old, c.New = tip, gitcmd.ObjectID{}
+					c.Old, c.New = tip, gitstore.ObjectID{}
 				}
 				out = append(out, c)
 			}

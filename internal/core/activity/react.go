@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/event"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -178,7 +178,7 @@ func (r *Recorder) pushed(ctx context.Context, e repo.Pushed, p push) error {
 	return r.Record(ctx, Entry{ProjectID: e.ProjectID, AuthorID: e.By.UserID, Action: action, Payload: p})
 }
 
-func id(o gitcmd.ObjectID) *string {
+func id(o gitstore.ObjectID) *string {
 	if o.IsZero() {
 		return nil
 	}

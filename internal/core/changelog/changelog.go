@@ -13,7 +13,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -71,7 +71,7 @@ func (i *Input) complete(p *project.Project, now time.Time) {
 		set(&i.Branch, *p.DefaultBranch)
 	}
 	if i.Branch != "" {
-		set(&i.To, gitcmd.Branches+i.Branch) // in full, as a tag may have the same name
+		set(&i.To, gitstore.Branches+i.Branch) // in full, as a tag may have the same name
 	}
 	set(&i.Trailer, "Changelog")
 	set(&i.ConfigFile, ".gitlab/changelog_config.yml")
@@ -124,7 +124,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p *project.Project, i
 // insert makes the commit with the section.
 func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, in *Input, section string) error {
 	action := repo.Action{Kind: repo.ActionCreate, Path: in.File}
-	old, last, err := s.read(ctx, as, p, in.File, gitcmd.Branches+in.Branch)
+	old, last, err := s.read(ctx, as, p, in.File, gitstore.Branches+in.Branch)
 	switch {
 	case errs.Is(err, errs.NotFound):
 	case err != nil:
@@ -233,7 +233,7 @@ func (s *Service) config(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // commits gives the commits of the section, newest first.
-func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Project, in *Input, c *config, v version) ([]*gitcmd.Commit, error) {
+func (s *Service) commits(ctx context.Context, as authz.Actor, p *project.Project, in *Input, c *config, v version) ([]*gitstore.Commit, error) {
 	unknown := failed("Invalid or not found commit value in the given range")
 	to, err := s.Repos.FindCommit(ctx, as, p, in.To)
 	if errs.Is(err, errs.NotFound) {
@@ -288,11 +288,11 @@ func (s *Service) previous(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // reverted finds the commits that a commit says it undoes.
-func reverted(c *gitcmd.Commit) (gitcmd.ObjectID, bool) {
+func reverted(c *gitstore.Commit) (gitstore.ObjectID, bool) {
 	_, rest, ok := strings.Cut(c.Message, "This reverts commit ")
 	if !ok || len(rest) < 40 {
-		return gitcmd.ObjectID{}, false
+		return gitstore.ObjectID{}, false
 	}
-	id, err := gitcmd.ParseObjectID(rest[:40])
+	id, err := gitstore.ParseObjectID(rest[:40])
 	return id, err == nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -18,15 +18,15 @@ import (
 
 // entry is a commit that the section tells of.
 type entry struct {
-	commit   *gitcmd.Commit
+	commit   *gitstore.Commit
 	category string
-	trailers []gitcmd.Trailer
+	trailers []gitstore.Trailer
 }
 
 // entries picks the commits that have the trailer and that no later commit undoes; the
 // list is newest first.
-func entries(commits []*gitcmd.Commit, key string) []entry {
-	gone := map[gitcmd.ObjectID]bool{}
+func entries(commits []*gitstore.Commit, key string) []entry {
+	gone := map[gitstore.ObjectID]bool{}
 	var out []entry
 	for _, c := range commits {
 		if id, ok := reverted(c); ok {
@@ -35,7 +35,7 @@ func entries(commits []*gitcmd.Commit, key string) []entry {
 		if gone[c.ID] {
 			continue
 		}
-		e := entry{commit: c, trailers: gitcmd.Trailers(c.Message)}
+		e := entry{commit: c, trailers: gitstore.Trailers(c.Message)}
 		for _, t := range e.trailers {
 			if t.Key == key {
 				e.category = t.Value
@@ -49,7 +49,7 @@ func entries(commits []*gitcmd.Commit, key string) []entry {
 }
 
 // data gives what a template reads.
-func (s *Service) data(ctx context.Context, as authz.Actor, p *project.Project, c *config, trailer string, commits []*gitcmd.Commit) (map[string]any, error) {
+func (s *Service) data(ctx context.Context, as authz.Actor, p *project.Project, c *config, trailer string, commits []*gitstore.Commit) (map[string]any, error) {
 	list := entries(commits, trailer)
 	authors, err := s.authors(ctx, as, p, c, list)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Service) data(ctx context.Context, as authz.Actor, p *project.Project, 
 	return map[string]any{"categories": categories}, nil
 }
 
-func (e *entry) data(p *project.Project, authors map[string]author, requests map[gitcmd.ObjectID]int64) map[string]any {
+func (e *entry) data(p *project.Project, authors map[string]author, requests map[gitstore.ObjectID]int64) map[string]any {
 	trailers := map[string]any{}
 	for _, t := range e.trailers {
 		trailers[t.Key] = t.Value
@@ -204,7 +204,7 @@ func (s *Service) creditedGroups(ctx context.Context, as authz.Actor, c *config)
 
 // requests finds the merge requests that brought the commits of entries. Whoever may not
 // read merge requests hears of none.
-func (s *Service) requests(ctx context.Context, as authz.Actor, p *project.Project, commits []*gitcmd.Commit, list []entry) (map[gitcmd.ObjectID]int64, error) {
+func (s *Service) requests(ctx context.Context, as authz.Actor, p *project.Project, commits []*gitstore.Commit, list []entry) (map[gitstore.ObjectID]int64, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -212,11 +212,11 @@ func (s *Service) requests(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil || !may {
 		return nil, err
 	}
-	wanted := make(map[gitcmd.ObjectID]bool, len(list))
+	wanted := make(map[gitstore.ObjectID]bool, len(list))
 	for _, e := range list {
 		wanted[e.commit.ID] = true
 	}
-	inRange := make(map[gitcmd.ObjectID]bool, len(commits))
+	inRange := make(map[gitstore.ObjectID]bool, len(commits))
 	for _, c := range commits {
 		inRange[c.ID] = true
 	}

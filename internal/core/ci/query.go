@@ -7,7 +7,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
@@ -20,7 +20,7 @@ const (
 )
 
 // list reads a page of a commit's statuses.
-func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectID, f Filter) (page.Page[Status], error) {
+func (s *Service) list(ctx context.Context, in project.ID, commit gitstore.ObjectID, f Filter) (page.Page[Status], error) {
 	var w db.Where
 	w.And("p.project_id = ? AND p.sha = ?", in, commit.String())
 	if !f.All {
@@ -52,7 +52,7 @@ func (s *Service) list(ctx context.Context, in project.ID, commit gitcmd.ObjectI
 
 // newest gives the newest pipeline of a commit, of a ref and with an id where they are
 // given; nil where there is none.
-func (s *Service) newest(ctx context.Context, in project.ID, commit gitcmd.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
+func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
 	var w db.Where
 	w.And("p.project_id = ? AND p.sha = ?", in, commit.String())
 	if ref != "" {

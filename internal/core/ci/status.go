@@ -14,7 +14,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
@@ -140,7 +140,7 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Proje
 
 // Last gives the newest pipeline of a commit, nil where there is none or the actor may
 // not see it.
-func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitcmd.ObjectID) (*Pipeline, error) {
+func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID) (*Pipeline, error) {
 	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
 	if err != nil || !may {
 		return nil, err
@@ -219,7 +219,7 @@ func (i *Input) validate() error {
 }
 
 // refOf says which branch or tag a report is about.
-func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project, commit *gitcmd.Commit, in Input) (string, error) {
+func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project, commit *gitstore.Commit, in Input) (string, error) {
 	if in.Ref != "" {
 		return in.Ref, nil
 	}
@@ -242,7 +242,7 @@ func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project,
 
 // pipelineFor finds the pipeline that a status belongs to, or makes it. The row stays
 // locked until the transaction ends, so that reports come one after the other.
-func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Project, commit gitcmd.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
+func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID, ref string, id PipelineID) (*Pipeline, error) {
 	found, err := s.newest(ctx, p.ID, commit, ref, id)
 	if err != nil {
 		return nil, err

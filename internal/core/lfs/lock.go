@@ -8,7 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -46,7 +46,7 @@ func (s *Service) Lock(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err := s.mayLock(ctx, as, p); err != nil {
 		return nil, err
 	}
-	if len(at) > maxLockPath || !gitcmd.ValidPath(at) {
+	if len(at) > maxLockPath || !gitstore.ValidPath(at) {
 		return nil, errs.New(errs.Unprocessable, "Invalid path")
 	}
 	lock := Lock{ProjectID: p.ID, UserID: as.UserID, Path: at, LockedAt: db.At(s.Now())}
@@ -111,7 +111,7 @@ func (s *Service) VerifyLocks(ctx context.Context, as authz.Actor, p *project.Pr
 }
 
 func (s *Service) locks(ctx context.Context, id project.ID, f LockFilter) ([]Lock, error) {
-	if f.Path != "" && !gitcmd.ValidPath(f.Path) {
+	if f.Path != "" && !gitstore.ValidPath(f.Path) {
 		return nil, nil // nobody could lock it
 	}
 	var w db.Where

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -23,8 +24,8 @@ type attempt struct {
 	source *project.Project
 
 	messages messageData
-	merger   gitcmd.Signature
-	author   gitcmd.Signature
+	merger   gitstore.Signature
+	author   gitstore.Signature
 	remove   bool // delete the source branch as well
 
 	lease lease
@@ -93,25 +94,25 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 }
 
 // signatures gives names and commit addresses of users, with the present time.
-func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitcmd.Signature, error) {
+func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitstore.Signature, error) {
 	users, err := s.accounts.ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[authz.UserID]gitcmd.Signature, len(users))
+	out := make(map[authz.UserID]gitstore.Signature, len(users))
 	for id, u := range users {
-		out[id] = gitcmd.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now().UTC()}
+		out[id] = gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now().UTC()}
 	}
 	return out, nil
 }
 
 // commitsOf reads the request's commits, oldest first, the newest max of them.
-func (s *Service) commitsOf(ctx context.Context, r *gitcmd.Repo, m *MergeRequest, limit int) ([]*gitcmd.Commit, error) {
+func (s *Service) commitsOf(ctx context.Context, r *gitcmd.Repo, m *MergeRequest, limit int) ([]*gitstore.Commit, error) {
 	if m.BaseSHA == "" {
 		return nil, nil
 	}
 	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{idOf(m.HeadSHA)}, Not: []gitcmd.ObjectID{idOf(m.StartSHA)}, Limit: limit, Reverse: true,
+		From: []gitstore.ObjectID{idOf(m.HeadSHA)}, Not: []gitstore.ObjectID{idOf(m.StartSHA)}, Limit: limit, Reverse: true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list commits: %w", err)
@@ -121,7 +122,7 @@ func (s *Service) commitsOf(ctx context.Context, r *gitcmd.Repo, m *MergeRequest
 
 // closes lists the existing issues that the merge closes: those that title, description
 // and commits promise to close, where the target is the default branch.
-func (s *Service) closes(ctx context.Context, p *project.Project, m *MergeRequest, commits []*gitcmd.Commit) ([]int64, error) {
+func (s *Service) closes(ctx context.Context, p *project.Project, m *MergeRequest, commits []*gitstore.Commit) ([]int64, error) {
 	if p.DefaultBranch == nil || *p.DefaultBranch != m.TargetBranch || !p.AutocloseReferencedIssues {
 		return nil, nil
 	}

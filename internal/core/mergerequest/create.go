@@ -10,7 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/namespace"
@@ -104,8 +104,8 @@ func (s *Service) checkCreate(ctx context.Context, source, target *project.Proje
 		return err
 	}
 	var bad errs.Fields
-	_, badSource := gitcmd.BranchRef(in.SourceBranch)
-	_, badTarget := gitcmd.BranchRef(in.TargetBranch)
+	_, badSource := gitstore.BranchRef(in.SourceBranch)
+	_, badTarget := gitstore.BranchRef(in.TargetBranch)
 	bad.Check(badSource == nil, "source_branch", "is invalid")
 	bad.Check(badTarget == nil, "target_branch", "is invalid")
 	checkText(&bad, &in.Title, in.Description)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -14,7 +15,7 @@ import (
 const MaxChanges = 1000
 
 // changedFiles counts the files that differ, at most MaxChanges + 1.
-func changedFiles(ctx context.Context, r *gitcmd.Repo, base, head gitcmd.ObjectID) (int64, error) {
+func changedFiles(ctx context.Context, r *gitcmd.Repo, base, head gitstore.ObjectID) (int64, error) {
 	d, err := r.Diff(ctx, base, head, gitcmd.DiffOptions{NoPatch: true, MaxFiles: MaxChanges + 1})
 	if err != nil {
 		return 0, fmt.Errorf("count changed files: %w", err)
@@ -61,8 +62,8 @@ func (s *Service) Diffs(ctx context.Context, as authz.Actor, p *project.Project,
 
 // Commits lists the commits of a version, newest first, or of the newest version where v is
 // nil.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part page.Range) (page.Page[*gitcmd.Commit], error) {
-	none := page.None[*gitcmd.Commit](part)
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, v *Version, part page.Range) (page.Page[*gitstore.Commit], error) {
+	none := page.None[*gitstore.Commit](part)
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return none, err
 	}
@@ -86,7 +87,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 		return none, err
 	}
 	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{idOf(head)}, Not: []gitcmd.ObjectID{idOf(start)}, Skip: at.Offset, Limit: at.Limit,
+		From: []gitstore.ObjectID{idOf(head)}, Not: []gitstore.ObjectID{idOf(start)}, Skip: at.Offset, Limit: at.Limit,
 	})
 	if err != nil {
 		return none, fmt.Errorf("list commits of merge request: %w", err)
@@ -106,7 +107,7 @@ func (s *Service) Diverged(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return 0, err
 	}
-	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{idOf(m.TrialTargetSHA)}, Not: []gitcmd.ObjectID{idOf(m.HeadSHA)}})
+	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{idOf(m.TrialTargetSHA)}, Not: []gitstore.ObjectID{idOf(m.HeadSHA)}})
 	if err != nil {
 		return 0, fmt.Errorf("count diverged commits: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
@@ -76,7 +77,7 @@ func TestFork_merge(t *testing.T) {
 		equal(t, "status", m.Status, mergerequest.CanBeMerged)
 		equal(t, "source", *m.SourceProjectID, f.fork)
 		equal(t, "fork", m.Fork(), true)
-		head, err := f.git().Ref(ctx, gitcmd.RefName(fmt.Sprintf("refs/merge-requests/%d/head", m.IID)))
+		head, err := f.git().Ref(ctx, gitstore.RefName(fmt.Sprintf("refs/merge-requests/%d/head", m.IID)))
 		check(t, err)
 		equal(t, "refs/merge-requests/head", head.String(), first)
 
@@ -204,12 +205,12 @@ func TestFork_collaboration(t *testing.T) {
 		ctx := t.Context()
 		old := f.pushFork("topic", files{"c": "c\n"})
 		f.pushFork("private", files{"p": "p\n"})
-		zero := gitcmd.ObjectID{}
-		tip, err := gitcmd.ParseObjectID(old)
+		zero := gitstore.ObjectID{}
+		tip, err := gitstore.ParseObjectID(old)
 		check(t, err)
-		var next gitcmd.ObjectID
+		var next gitstore.ObjectID
 		f.in(func() { next = f.write([]string{old}, files{"e": "e\n"}, "Edit") })
-		try := func(as authz.Actor, ref gitcmd.RefName, from, to gitcmd.ObjectID) bool {
+		try := func(as authz.Actor, ref gitstore.RefName, from, to gitstore.ObjectID) bool {
 			t.Helper()
 			p := f.Find(as, f.fork)
 			var r *gitcmd.Repo
@@ -259,7 +260,7 @@ func TestFork_collaboration(t *testing.T) {
 			Branch: "topic", Message: "Edit", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "by-api", Content: &content}},
 		})
 		check(t, err)
-		f.in(func() { tip, _ = gitcmd.ParseObjectID(f.tip("topic")) })
+		f.in(func() { tip, _ = gitstore.ParseObjectID(f.tip("topic")) })
 		_, err = f.repos.Commit(ctx, f.maintainer, f.Find(f.maintainer, f.fork), repo.CommitInput{
 			Branch: "private", Message: "Edit", Actions: []repo.Action{{Kind: repo.ActionCreate, Path: "by-api", Content: &content}},
 		})

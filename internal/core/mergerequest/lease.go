@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
@@ -265,12 +266,12 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 
 // contains reports whether a branch's tip has the commit in its history; a commit that
 // was never kept is in none.
-func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitcmd.ObjectID) (bool, error) {
+func contains(ctx context.Context, r *gitcmd.Repo, tip, commit gitstore.ObjectID) (bool, error) {
 	if tip.IsZero() || commit.IsZero() {
 		return false, nil
 	}
 	yes, err := r.IsAncestor(ctx, commit, tip)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
@@ -301,7 +302,7 @@ func (s *Service) pinRecent(ctx context.Context) error {
 		if p == nil {
 			continue
 		}
-		if err := s.pinHead(ctx, p, m); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		if err := s.pinHead(ctx, p, m); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return err
 		}
 	}
@@ -311,7 +312,7 @@ func (s *Service) pinRecent(ctx context.Context) error {
 // removeForkBranch deletes the source branch in the fork once the merge is recorded. A
 // branch that has moved meanwhile stays.
 func (s *Service) removeForkBranch(ctx context.Context, a *attempt) error {
-	ref, err := gitcmd.BranchRef(a.m.SourceBranch)
+	ref, err := gitstore.BranchRef(a.m.SourceBranch)
 	if err != nil {
 		return fmt.Errorf("remove source branch: %w", err)
 	}

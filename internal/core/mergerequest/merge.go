@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -281,7 +282,7 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 
 // moves lists the references that the merge moves, in one transaction.
 func (a *attempt) moves() []repo.RefChange {
-	target, source := gitcmd.RefName(gitcmd.Branches+a.m.TargetBranch), gitcmd.RefName(gitcmd.Branches+a.m.SourceBranch)
+	target, source := gitstore.RefName(gitstore.Branches+a.m.TargetBranch), gitstore.RefName(gitstore.Branches+a.m.SourceBranch)
 	out := []repo.RefChange{{Ref: target, Old: idOf(a.lease.TargetOldSHA), New: idOf(a.lease.TargetNewSHA)}}
 	if a.remove && !a.m.Fork() {
 		out = append(out, repo.RefChange{Ref: source, Old: idOf(a.m.HeadSHA)})
@@ -291,7 +292,7 @@ func (a *attempt) moves() []repo.RefChange {
 
 // again looks why the references could not be moved. A source branch that has moved
 // ends the merge, or only keeps the branch where it is merely gone.
-func (s *Service) again(ctx context.Context, a *attempt) (gitcmd.ObjectID, error) {
+func (s *Service) again(ctx context.Context, a *attempt) (gitstore.ObjectID, error) {
 	if a.source != nil {
 		source, err := s.tip(ctx, a.source, a.m.SourceBranch)
 		if err != nil {

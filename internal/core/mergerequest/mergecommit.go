@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
 // commits makes, durably but named by nothing, the commits of a merge onto tip, and says
 // what the merge would move.
-func (s *Service) commits(ctx context.Context, a *attempt, tip gitcmd.ObjectID) (lease, error) {
+func (s *Service) commits(ctx context.Context, a *attempt, tip gitstore.ObjectID) (lease, error) {
 	q := a.kept
 	if a.kept = nil; q == nil {
 		var err error
@@ -37,7 +38,7 @@ func (s *Service) commits(ctx context.Context, a *attempt, tip gitcmd.ObjectID) 
 // judge asks whether the target branch may move to what was made. What the rules for
 // pushed commits say is why the merge fails.
 func (s *Service) judge(ctx context.Context, a *attempt, q *gitcmd.Quarantine, l *lease) error {
-	change := repo.RefChange{Ref: gitcmd.RefName(gitcmd.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
+	change := repo.RefChange{Ref: gitstore.RefName(gitstore.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
 	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, q.Repo, []repo.RefChange{change})
 	if refused, ok := errors.AsType[*repo.Refusal](err); ok {
 		return &refusal{refused.Text}
@@ -45,7 +46,7 @@ func (s *Service) judge(ctx context.Context, a *attempt, q *gitcmd.Quarantine, l
 	return err
 }
 
-func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantine, tip gitcmd.ObjectID) (lease, error) {
+func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantine, tip gitstore.ObjectID) (lease, error) {
 	head := idOf(a.m.HeadSHA)
 	l := lease{
 		RequestID: a.m.ID, UserID: a.as.UserID, TargetOldSHA: hexOf(tip), RemoveSource: a.remove, CreatedAt: s.stamp(),
@@ -53,7 +54,7 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 	}
 	base, err := q.MergeBase(ctx, tip, head)
 	switch {
-	case errors.Is(err, gitcmd.ErrNotFound):
+	case errors.Is(err, gitstore.ErrNotFound):
 		return lease{}, &refusal{errorMerging}
 	case err != nil:
 		return lease{}, fmt.Errorf("merge base: %w", err)
@@ -82,8 +83,8 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 	if message == "" {
 		message = a.messages.message(template(a.p.MergeCommitTemplate, defaultMergeTemplate))
 	}
-	id, err := q.CommitTree(ctx, gitcmd.CommitInput{
-		Tree: tree, Parents: []gitcmd.ObjectID{tip, theirs}, Author: a.merger, Committer: a.merger, Message: message,
+	id, err := q.CommitTree(ctx, gitstore.CommitInput{
+		Tree: tree, Parents: []gitstore.ObjectID{tip, theirs}, Author: a.merger, Committer: a.merger, Message: message,
 	})
 	if err != nil {
 		return lease{}, fmt.Errorf("write merge commit: %w", err)
@@ -97,7 +98,7 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 // target as it was when the newest version was made; where that is not in the target any
 // more, where it would be in conflict there, or where the target shall move to the
 // commit itself, it starts from the target's tip.
-func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine, tip gitcmd.ObjectID) (gitcmd.ObjectID, error) {
+func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine, tip gitstore.ObjectID) (gitstore.ObjectID, error) {
 	message := a.in.SquashMessage
 	if message == "" {
 		message = a.messages.message(template(a.p.SquashCommitTemplate, defaultSquashTemplate))
@@ -106,7 +107,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 	if a.m.CommitsCount == 1 {
 		only, err := q.Repo.Commit(ctx, head)
 		if err != nil {
-			return gitcmd.ObjectID{}, fmt.Errorf("read commit: %w", err)
+			return gitstore.ObjectID{}, fmt.Errorf("read commit: %w", err)
 		}
 		if len(only.Parents) == 1 && strings.TrimSpace(only.Message) == strings.TrimSpace(message) {
 			return head, nil
@@ -116,7 +117,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 	if start := idOf(a.m.StartSHA); a.method == project.MergeCommit && start != tip {
 		inside, err := q.IsAncestor(ctx, start, tip)
 		if err != nil {
-			return gitcmd.ObjectID{}, fmt.Errorf("look for start of squash: %w", err)
+			return gitstore.ObjectID{}, fmt.Errorf("look for start of squash: %w", err)
 		}
 		if inside {
 			parent = start
@@ -129,29 +130,29 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 		tree, err = merged(ctx, q, parent, head)
 	}
 	if errors.As(err, &why) {
-		return gitcmd.ObjectID{}, &refusal{errorSquash}
+		return gitstore.ObjectID{}, &refusal{errorSquash}
 	}
 	if err != nil {
-		return gitcmd.ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
 	author, committer := a.author, a.merger
-	id, err := q.CommitTree(ctx, gitcmd.CommitInput{
-		Tree: tree, Parents: []gitcmd.ObjectID{parent}, Author: author, Committer: committer, Message: message,
+	id, err := q.CommitTree(ctx, gitstore.CommitInput{
+		Tree: tree, Parents: []gitstore.ObjectID{parent}, Author: author, Committer: committer, Message: message,
 	})
 	if err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("write squash commit: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("write squash commit: %w", err)
 	}
 	return id, nil
 }
 
 // merged gives the tree of a merge of two commits; a conflict is a refusal.
-func merged(ctx context.Context, q *gitcmd.Quarantine, ours, theirs gitcmd.ObjectID) (gitcmd.ObjectID, error) {
+func merged(ctx context.Context, q *gitcmd.Quarantine, ours, theirs gitstore.ObjectID) (gitstore.ObjectID, error) {
 	result, err := q.MergeTree(ctx, ours, theirs)
 	switch {
-	case errors.Is(err, gitcmd.ErrNotFound), err == nil && !result.Clean:
-		return gitcmd.ObjectID{}, &refusal{errorMerging}
+	case errors.Is(err, gitstore.ErrNotFound), err == nil && !result.Clean:
+		return gitstore.ObjectID{}, &refusal{errorMerging}
 	case err != nil:
-		return gitcmd.ObjectID{}, fmt.Errorf("merge: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("merge: %w", err)
 	}
 	return result.Tree, nil
 }

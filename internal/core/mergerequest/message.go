@@ -3,7 +3,7 @@ package mergerequest
 import (
 	"strings"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 // The templates of projects that have none of their own.
@@ -19,10 +19,10 @@ type messageData struct {
 	issues    []int64 // that the merge closes
 	path      string  // of the target project
 	url       string
-	author    gitcmd.Signature // of the request
-	merger    gitcmd.Signature
-	reviewers []gitcmd.Signature // those that reviewed
-	commits   []*gitcmd.Commit   // of the request, oldest first, as far as they are listed
+	author    gitstore.Signature // of the request
+	merger    gitstore.Signature
+	reviewers []gitstore.Signature // those that reviewed
+	commits   []*gitstore.Commit   // of the request, oldest first, as far as they are listed
 }
 
 // message fills a template. Placeholders are written %{name}; unknown ones stay as they
@@ -157,7 +157,7 @@ func (d *messageData) firstMultiline() string {
 // coAuthors lists who else wrote the commits, each address once.
 func (d *messageData) coAuthors() string {
 	seen := map[string]bool{strings.ToLower(d.author.Email): true}
-	var others []gitcmd.Signature
+	var others []gitstore.Signature
 	for _, c := range d.commits {
 		if key := strings.ToLower(c.Author.Email); !seen[key] {
 			seen[key] = true
@@ -167,7 +167,7 @@ func (d *messageData) coAuthors() string {
 	return trailers("Co-authored-by: ", others)
 }
 
-func trailers(prefix string, people []gitcmd.Signature) string {
+func trailers(prefix string, people []gitstore.Signature) string {
 	lines := make([]string, len(people))
 	for i, p := range people {
 		lines[i] = prefix + mailbox(p)
@@ -175,4 +175,4 @@ func trailers(prefix string, people []gitcmd.Signature) string {
 	return strings.Join(lines, "\n")
 }
 
-func mailbox(s gitcmd.Signature) string { return s.Name + " <" + s.Email + ">" }
+func mailbox(s gitstore.Signature) string { return s.Name + " <" + s.Email + ">" }

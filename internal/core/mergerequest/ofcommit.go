@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -21,7 +22,7 @@ const maxHolding = 500
 // OfCommit lists the merge requests of a project that brought a commit: it is one of
 // their commits, their merge commit or their squashed one. Of the filter, everything but
 // the numbers counts.
-func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, f Filter) (*Page, error) {
+func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, f Filter) (*Page, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // introducing gives the numbers of the merge requests that brought a commit.
-func (s *Service) introducing(ctx context.Context, p *project.Project, commit gitcmd.ObjectID) ([]IID, error) {
+func (s *Service) introducing(ctx context.Context, p *project.Project, commit gitstore.ObjectID) ([]IID, error) {
 	iids, err := db.Select[IID](ctx, s.db, `SELECT iid FROM merge_requests
 		WHERE target_project_id = ? AND (merge_commit_sha = ? OR squash_commit_sha = ?) ORDER BY iid`, p.ID, commit, commit)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Service) introducing(ctx context.Context, p *project.Project, commit gi
 		return nil, fmt.Errorf("read merge requests of commit: %w", err)
 	}
 	for _, row := range rows {
-		id, err := gitcmd.ParseObjectID(row.Base)
+		id, err := gitstore.ParseObjectID(row.Base)
 		if err != nil {
 			continue // no version yet
 		}
@@ -94,13 +95,13 @@ const maxMerges = 2000
 
 // Introducing says for each wanted commit which merge request brought it, of those that
 // were merged within a range of commits. It asks for no permission.
-func (s *Service) Introducing(ctx context.Context, p *project.Project, within, wanted map[gitcmd.ObjectID]bool) (map[gitcmd.ObjectID]int64, error) {
+func (s *Service) Introducing(ctx context.Context, p *project.Project, within, wanted map[gitstore.ObjectID]bool) (map[gitstore.ObjectID]int64, error) {
 	type merged struct {
-		IID    int64           `db:"iid"`
-		Base   gitcmd.ObjectID `db:"base_sha"`
-		Head   gitcmd.ObjectID `db:"head_sha"`
-		Merge  *string         `db:"merge_commit_sha"`
-		Squash *string         `db:"squash_commit_sha"`
+		IID    int64             `db:"iid"`
+		Base   gitstore.ObjectID `db:"base_sha"`
+		Head   gitstore.ObjectID `db:"head_sha"`
+		Merge  *string           `db:"merge_commit_sha"`
+		Squash *string           `db:"squash_commit_sha"`
 	}
 	rows, err := db.Select[merged](ctx, s.db, `SELECT iid, base_sha, head_sha, merge_commit_sha, squash_commit_sha
 		FROM merge_requests WHERE target_project_id = ? AND state = 'merged' AND head_sha <> '' ORDER BY iid`, p.ID)
@@ -111,8 +112,8 @@ func (s *Service) Introducing(ctx context.Context, p *project.Project, within, w
 	if err != nil {
 		return nil, err
 	}
-	out := map[gitcmd.ObjectID]int64{}
-	found := func(id gitcmd.ObjectID, iid int64) {
+	out := map[gitstore.ObjectID]int64{}
+	found := func(id gitstore.ObjectID, iid int64) {
 		if _, known := out[id]; !known && wanted[id] {
 			out[id] = iid
 		}
@@ -124,7 +125,7 @@ func (s *Service) Introducing(ctx context.Context, p *project.Project, within, w
 			if sha == nil {
 				continue
 			}
-			if id, err := gitcmd.ParseObjectID(*sha); err == nil {
+			if id, err := gitstore.ParseObjectID(*sha); err == nil {
 				here = here || within[id]
 				found(id, m.IID)
 			}
@@ -133,8 +134,8 @@ func (s *Service) Introducing(ctx context.Context, p *project.Project, within, w
 			continue
 		}
 		looked++
-		ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{m.Head}, Not: []gitcmd.ObjectID{m.Base}, Limit: len(within) + 1})
-		if errors.Is(err, gitcmd.ErrNotFound) {
+		ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{m.Head}, Not: []gitstore.ObjectID{m.Base}, Limit: len(within) + 1})
+		if errors.Is(err, gitstore.ErrNotFound) {
 			continue // the commits are gone
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -182,14 +183,14 @@ func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.I
 	if err != nil {
 		return err
 	}
-	pushed, err := r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{c.Old}, Limit: maxPushed})
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	pushed, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.New}, Not: []gitstore.ObjectID{c.Old}, Limit: maxPushed})
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return nil // pushed over since, and swept away
 	}
 	if err != nil {
 		return fmt.Errorf("list pushed commits: %w", err)
 	}
-	in := make(map[gitcmd.ObjectID]bool, len(pushed))
+	in := make(map[gitstore.ObjectID]bool, len(pushed))
 	for _, commit := range pushed {
 		in[commit] = true
 	}
@@ -208,7 +209,7 @@ func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.I
 
 // overtake takes back the wish to merge a request that would have to be rebased first,
 // because its target branch has moved to tip.
-func (s *Service) overtake(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, r *gitcmd.Repo, tip gitcmd.ObjectID) error {
+func (s *Service) overtake(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, r *gitcmd.Repo, tip gitstore.ObjectID) error {
 	forward, err := contains(ctx, r, idOf(m.HeadSHA), tip)
 	if err != nil || forward {
 		return err
@@ -241,15 +242,15 @@ func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.P
 }
 
 // bringing finds the first commit on the target's own line that has head in its history.
-func bringing(ctx context.Context, r *gitcmd.Repo, head gitcmd.ObjectID, c repo.RefChange) (gitcmd.ObjectID, error) {
+func bringing(ctx context.Context, r *gitcmd.Repo, head gitstore.ObjectID, c repo.RefChange) (gitstore.ObjectID, error) {
 	line, err := r.Log(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{c.Old}, FirstParent: true, Reverse: true, Limit: maxPushed,
+		From: []gitstore.ObjectID{c.New}, Not: []gitstore.ObjectID{c.Old}, FirstParent: true, Reverse: true, Limit: maxPushed,
 	})
 	if err != nil {
 		return head, fmt.Errorf("list pushed commits: %w", err)
 	}
 	var failed error
-	at, _ := slices.BinarySearchFunc(line, true, func(commit gitcmd.ObjectID, _ bool) int {
+	at, _ := slices.BinarySearchFunc(line, true, func(commit gitstore.ObjectID, _ bool) int {
 		has, err := r.IsAncestor(ctx, head, commit)
 		failed = errors.Join(failed, err)
 		if has {

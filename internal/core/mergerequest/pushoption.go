@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/project"
@@ -339,12 +340,12 @@ func (s *Service) optionText(ctx context.Context, p, target *project.Project, c 
 	if err != nil {
 		return "", "", err
 	}
-	if _, err := r.Info(ctx, base); errors.Is(err, gitcmd.ErrNotFound) && p.DefaultBranch != nil {
+	if _, err := r.Info(ctx, base); errors.Is(err, gitstore.ErrNotFound) && p.DefaultBranch != nil {
 		if base, err = s.tip(ctx, p, *p.DefaultBranch); err != nil { // the fork has not caught up with its source
 			return "", "", err
 		}
 	}
-	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}, Not: []gitcmd.ObjectID{base}, Limit: 2})
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.New}, Not: []gitstore.ObjectID{base}, Limit: 2})
 	if err != nil {
 		return "", "", fmt.Errorf("read pushed commits: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/repo"
@@ -14,9 +14,9 @@ import (
 // pushed gives the change of a push of a new branch.
 func (w *world) pushed(branch string) repo.RefChange {
 	w.T.Helper()
-	tip, err := gitcmd.ParseObjectID(w.tip(branch))
+	tip, err := gitstore.ParseObjectID(w.tip(branch))
 	check(w.T, err)
-	return repo.RefChange{Ref: gitcmd.RefName("refs/heads/" + branch), New: tip}
+	return repo.RefChange{Ref: gitstore.RefName("refs/heads/" + branch), New: tip}
 }
 
 // options does what a push of these branches with these options does.

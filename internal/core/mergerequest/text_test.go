@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 func TestIsDraft(t *testing.T) {
@@ -65,11 +65,11 @@ func TestMessage(t *testing.T) {
 	d := messageData{
 		request: &MergeRequest{IID: 7, SourceBranch: "topic", TargetBranch: "main", Title: "Title", Description: &text},
 		path:    "group/shop", url: "http://tenon.test/group/shop/-/merge_requests/7",
-		author: gitcmd.Signature{Name: "Dave", Email: "dave@x"}, merger: gitcmd.Signature{Name: "Mary", Email: "mary@x"},
-		commits: []*gitcmd.Commit{
-			{Message: "First\n", Author: gitcmd.Signature{Name: "Dave", Email: "DAVE@x"}, Parents: make([]gitcmd.ObjectID, 1)},
-			{Message: "Second\n\nWith a body\n", Author: gitcmd.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitcmd.ObjectID, 1)},
-			{Message: "Merge\n\nx\n", Author: gitcmd.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitcmd.ObjectID, 2)},
+		author: gitstore.Signature{Name: "Dave", Email: "dave@x"}, merger: gitstore.Signature{Name: "Mary", Email: "mary@x"},
+		commits: []*gitstore.Commit{
+			{Message: "First\n", Author: gitstore.Signature{Name: "Dave", Email: "DAVE@x"}, Parents: make([]gitstore.ObjectID, 1)},
+			{Message: "Second\n\nWith a body\n", Author: gitstore.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitstore.ObjectID, 1)},
+			{Message: "Merge\n\nx\n", Author: gitstore.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitstore.ObjectID, 2)},
 		},
 	}
 	for template, want := range map[string]string{

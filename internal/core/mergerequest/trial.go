@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 // tried reports that the stored trial was made for the present tips. A source branch
@@ -23,7 +24,7 @@ func (l look) trial(ctx context.Context, m *MergeRequest) error {
 	}
 	base, err := l.repo.MergeBase(ctx, l.target, l.source)
 	switch {
-	case errors.Is(err, gitcmd.ErrNotFound), err == nil && base == l.source:
+	case errors.Is(err, gitstore.ErrNotFound), err == nil && base == l.source:
 		return nil
 	case err != nil:
 		return fmt.Errorf("merge base: %w", err)

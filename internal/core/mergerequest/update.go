@@ -10,7 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
@@ -85,7 +85,7 @@ func (s *Service) checkUpdate(ctx context.Context, p *project.Project, m *MergeR
 	var bad errs.Fields
 	checkText(&bad, c.Title, c.Description)
 	if c.TargetBranch != nil {
-		_, err := gitcmd.BranchRef(*c.TargetBranch)
+		_, err := gitstore.BranchRef(*c.TargetBranch)
 		bad.Check(err == nil, "target_branch", "is invalid")
 		bad.Check(m.Fork() || *c.TargetBranch != m.SourceBranch, "branch_conflict", "You can't use same project/branch for source and target")
 	}

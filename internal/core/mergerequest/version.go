@@ -8,13 +8,14 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // hexOf writes an object id as the rows keep it: "" where there is none.
-func hexOf(id gitcmd.ObjectID) string {
+func hexOf(id gitstore.ObjectID) string {
 	if id.IsZero() {
 		return ""
 	}
@@ -22,26 +23,26 @@ func hexOf(id gitcmd.ObjectID) string {
 }
 
 // idOf reads what hexOf wrote.
-func idOf(text string) gitcmd.ObjectID {
-	id, err := gitcmd.ParseObjectID(text)
+func idOf(text string) gitstore.ObjectID {
+	id, err := gitstore.ParseObjectID(text)
 	if err != nil {
-		return gitcmd.ObjectID{}
+		return gitstore.ObjectID{}
 	}
 	return id
 }
 
 // tip gives the commit of a branch of p, zero where there is no such branch.
-func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (gitcmd.ObjectID, error) {
+func (s *Service) tip(ctx context.Context, p *project.Project, branch string) (gitstore.ObjectID, error) {
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
-		return gitcmd.ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
 	id, err := r.Branch(ctx, branch)
-	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
-		return gitcmd.ObjectID{}, nil
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrBadName) {
+		return gitstore.ObjectID{}, nil
 	}
 	if err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("read branch: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("read branch: %w", err)
 	}
 	return id, nil
 }
@@ -64,7 +65,7 @@ func (s *Service) source(ctx context.Context, p *project.Project, m *MergeReques
 // look is what the repository says about a request at one moment.
 type look struct {
 	repo           *gitcmd.Repo       // of the target project
-	source, target gitcmd.ObjectID    // tips, zero where there is no such branch
+	source, target gitstore.ObjectID  // tips, zero where there is no such branch
 	kept           *gitcmd.Quarantine // where a trial merge is made; nil for one of its own
 }
 
@@ -95,12 +96,12 @@ func (s *Service) look(ctx context.Context, p, source *project.Project, m *Merge
 // moved and swept meanwhile counts as gone.
 func (s *Service) bring(ctx context.Context, l *look, source, p *project.Project) error {
 	_, err := l.repo.Info(ctx, l.source)
-	if err == nil || !errors.Is(err, gitcmd.ErrNotFound) {
+	if err == nil || !errors.Is(err, gitstore.ErrNotFound) {
 		return err
 	}
 	err = s.repos.Bring(ctx, source, p, l.source)
-	if errors.Is(err, gitcmd.ErrNotFound) {
-		l.source = gitcmd.ObjectID{}
+	if errors.Is(err, gitstore.ErrNotFound) {
+		l.source = gitstore.ObjectID{}
 		return nil
 	}
 	if err != nil {
@@ -189,13 +190,13 @@ func (l look) version(ctx context.Context, m *MergeRequest) error {
 	}
 	base, err := l.repo.MergeBase(ctx, l.target, l.source)
 	switch {
-	case errors.Is(err, gitcmd.ErrNotFound):
+	case errors.Is(err, gitstore.ErrNotFound):
 		base = l.target // no common history: compare with the target itself
 	case err != nil:
 		return fmt.Errorf("merge base: %w", err)
 	}
 	m.BaseSHA, m.StartSHA = hexOf(base), hexOf(l.target)
-	n, err := l.repo.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{l.source}, Not: []gitcmd.ObjectID{l.target}})
+	n, err := l.repo.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{l.source}, Not: []gitstore.ObjectID{l.target}})
 	if err != nil {
 		return fmt.Errorf("count commits: %w", err)
 	}
@@ -277,7 +278,7 @@ func (l look) news(ctx context.Context, old string) (NewVersion, error) {
 	if old == "" || l.source.IsZero() {
 		return out, nil
 	}
-	opts := gitcmd.LogOptions{From: []gitcmd.ObjectID{l.source}, Not: []gitcmd.ObjectID{idOf(old)}}
+	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{l.source}, Not: []gitstore.ObjectID{idOf(old)}}
 	if !l.target.IsZero() {
 		opts.Not = append(opts.Not, l.target)
 	}
@@ -317,15 +318,15 @@ func (s *Service) pinHead(ctx context.Context, p *project.Project, m *MergeReque
 	if err != nil {
 		return err
 	}
-	name := gitcmd.RefName(m.prefix() + "head")
+	name := gitstore.RefName(m.prefix() + "head")
 	now, err := r.Ref(ctx, name)
-	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return fmt.Errorf("read head of merge request: %w", err)
 	}
 	if hexOf(now) == m.HeadSHA {
 		return nil
 	}
-	if err := r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: name, New: idOf(m.HeadSHA), AnyOld: true}}); err != nil {
+	if err := r.UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: name, New: idOf(m.HeadSHA), AnyOld: true}}); err != nil {
 		return fmt.Errorf("keep head of merge request: %w", err)
 	}
 	return nil
@@ -341,9 +342,9 @@ func (s *Service) unpin(ctx context.Context, p *project.Project, m *MergeRequest
 	if err != nil {
 		return fmt.Errorf("list references of merge request: %w", err)
 	}
-	var updates []gitcmd.RefUpdate
+	var updates []gitstore.RefUpdate
 	for _, ref := range refs {
-		updates = append(updates, gitcmd.RefUpdate{Ref: ref.Name, AnyOld: true})
+		updates = append(updates, gitstore.RefUpdate{Ref: ref.Name, AnyOld: true})
 	}
 	if err := r.UpdateRefs(ctx, updates); err != nil {
 		return fmt.Errorf("drop references of merge request: %w", err)
@@ -392,7 +393,7 @@ func (s *Service) keepOld(ctx context.Context, l look, p *project.Project, old s
 	if err != nil || held {
 		return err
 	}
-	if _, err := l.repo.Info(ctx, idOf(old)); errors.Is(err, gitcmd.ErrNotFound) {
+	if _, err := l.repo.Info(ctx, idOf(old)); errors.Is(err, gitstore.ErrNotFound) {
 		return nil // it is gone already
 	}
 	return s.repos.KeepAround(ctx, p, idOf(old))

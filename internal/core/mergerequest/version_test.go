@@ -9,24 +9,25 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/repo"
 )
 
 // ref gives what a reference names, "" where there is none.
-func (w *world) ref(name gitcmd.RefName) string {
+func (w *world) ref(name gitstore.RefName) string {
 	w.T.Helper()
 	id, err := w.git().Ref(w.T.Context(), name)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return ""
 	}
 	check(w.T, err)
 	return id.String()
 }
 
-func refUpdates(gone gitcmd.RefName) []gitcmd.RefUpdate {
-	return []gitcmd.RefUpdate{{Ref: gone, AnyOld: true}}
+func refUpdates(gone gitstore.RefName) []gitstore.RefUpdate {
+	return []gitstore.RefUpdate{{Ref: gone, AnyOld: true}}
 }
 
 func (w *world) versions(iid mergerequest.IID) []mergerequest.Version {
@@ -81,11 +82,11 @@ func TestService_Versions_forced(t *testing.T) {
 		first := m.HeadSHA
 		w.push("topic", "", files{"c": "cc\n"}, "On top")
 		second := w.read(m.IID).HeadSHA
-		equal(t, "kept of what is still in the branch", w.ref(gitcmd.RefName("refs/keep-around/"+first)), "")
+		equal(t, "kept of what is still in the branch", w.ref(gitstore.RefName("refs/keep-around/"+first)), "")
 		w.move("topic", w.tip("main"))
 		w.push("topic", "", files{"d": "d\n"}, "Anew")
 		w.read(m.IID)
-		equal(t, "kept of what was forced away", w.ref(gitcmd.RefName("refs/keep-around/"+second)), second)
+		equal(t, "kept of what was forced away", w.ref(gitstore.RefName("refs/keep-around/"+second)), second)
 		check(t, w.git().Maintain(t.Context(), gitcmd.Maintenance{Full: true, Grace: time.Nanosecond}))
 		for _, v := range w.versions(m.IID) {
 			if _, err := w.requests.Diff(t.Context(), w.reporter, w.as(w.reporter), m, &v); err != nil {

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -120,7 +121,7 @@ func (w *world) git() *gitcmd.Repo {
 func (w *world) tip(branch string) string {
 	w.T.Helper()
 	id, err := w.git().Branch(w.T.Context(), branch)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return ""
 	}
 	check(w.T, err)
@@ -129,24 +130,24 @@ func (w *world) tip(branch string) string {
 
 // write makes a commit on top of a branch, or of the commit from where that is given,
 // and moves nothing.
-func (w *world) write(parents []string, content files, message string) gitcmd.ObjectID {
+func (w *world) write(parents []string, content files, message string) gitstore.ObjectID {
 	w.T.Helper()
 	ctx, r := w.T.Context(), w.git()
-	in := gitcmd.CommitInput{Message: message, Author: gitcmd.Signature{Name: "Dave", Email: "dave@example.com", When: w.Now()}}
-	var base gitcmd.ObjectID
+	in := gitstore.CommitInput{Message: message, Author: gitstore.Signature{Name: "Dave", Email: "dave@example.com", When: w.Now()}}
+	var base gitstore.ObjectID
 	for _, p := range parents {
-		id, err := gitcmd.ParseObjectID(p)
+		id, err := gitstore.ParseObjectID(p)
 		check(w.T, err)
 		in.Parents = append(in.Parents, id)
 	}
 	if len(in.Parents) > 0 {
 		base = in.Parents[0]
 	}
-	var changes []gitcmd.TreeChange
+	var changes []gitstore.TreeChange
 	for path, text := range content {
 		blob, err := r.WriteBlob(ctx, []byte(text))
 		check(w.T, err)
-		changes = append(changes, gitcmd.TreeChange{Path: path, Mode: gitcmd.ModeFile, ID: blob})
+		changes = append(changes, gitstore.TreeChange{Path: path, Mode: gitstore.ModeFile, ID: blob})
 	}
 	tree, err := r.BuildTree(ctx, base, changes)
 	check(w.T, err)
@@ -176,15 +177,15 @@ func (w *world) push(branch, from string, content files, message string) string 
 // move makes a branch name a commit, "" deletes it.
 func (w *world) move(branch, to string) {
 	w.T.Helper()
-	parse := func(text string) gitcmd.ObjectID {
+	parse := func(text string) gitstore.ObjectID {
 		if text == "" {
-			return gitcmd.ObjectID{}
+			return gitstore.ObjectID{}
 		}
-		id, err := gitcmd.ParseObjectID(text)
+		id, err := gitstore.ParseObjectID(text)
 		check(w.T, err)
 		return id
 	}
-	ref, err := gitcmd.BranchRef(branch)
+	ref, err := gitstore.BranchRef(branch)
 	check(w.T, err)
 	check(w.T, w.repos.MoveRefs(w.T.Context(), w.developer, w.as(w.owner), repo.ByPush,
 		[]repo.RefChange{{Ref: ref, Old: parse(w.tip(branch)), New: parse(to)}}))
@@ -225,9 +226,9 @@ func (w *world) drain() {
 	check(w.T, w.jobs.Drain(w.T.Context()))
 }
 
-func (w *world) commit(sha string) *gitcmd.Commit {
+func (w *world) commit(sha string) *gitstore.Commit {
 	w.T.Helper()
-	id, err := gitcmd.ParseObjectID(sha)
+	id, err := gitstore.ParseObjectID(sha)
 	check(w.T, err)
 	c, err := w.git().Commit(w.T.Context(), id)
 	check(w.T, err)
@@ -251,7 +252,7 @@ func (w *world) exec(query string, args ...any) {
 	}
 }
 
-func parents(c *gitcmd.Commit) string {
+func parents(c *gitstore.Commit) string {
 	var out []string
 	for _, p := range c.Parents {
 		out = append(out, p.String())

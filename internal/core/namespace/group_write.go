@@ -10,7 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 )
 
@@ -229,7 +229,7 @@ func (s *Service) checkGroup(ctx context.Context, as authz.Actor, g, old, parent
 	f.Range("repository_size_limit", g.RepositorySizeLimit, 0, MaxSizeLimit)
 	g.Settings().check(&f)
 	if g.DefaultBranch != nil {
-		f.Check(gitcmd.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
+		f.Check(gitstore.ValidBranchName(*g.DefaultBranch), "default_branch", "is not a valid branch name")
 	}
 	if g.DefaultBranchProtection != nil {
 		f.Check(*g.DefaultBranchProtection >= 0 && *g.DefaultBranchProtection <= 4, "default_branch_protection", "is not included in the list")

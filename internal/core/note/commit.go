@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -69,7 +69,7 @@ func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.C
 
 // Keep makes sure that the commit outlives its branches.
 func (c *Commits) Keep(ctx context.Context, p *project.Project, on noteable.Ref) error {
-	id, err := gitcmd.ParseObjectID(on.Commit)
+	id, err := gitstore.ParseObjectID(on.Commit)
 	if err != nil {
 		return fmt.Errorf("keep commit: %w", err)
 	}
@@ -86,7 +86,7 @@ func (c *Commits) Place(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, "", err
 	}
-	base := gitcmd.EmptyTree()
+	base := gitstore.EmptyTree()
 	if len(commit.Parents) > 0 {
 		base = commit.Parents[0]
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -68,7 +69,7 @@ func (p *Position) Line() (number int, old bool) {
 	return 0, false
 }
 
-func newPosition(base, head gitcmd.ObjectID, f *gitcmd.FileDiff, line gitcmd.ChangedLine) *Position {
+func newPosition(base, head gitstore.ObjectID, f *gitcmd.FileDiff, line gitcmd.ChangedLine) *Position {
 	p := &Position{
 		BaseSHA: base.String(), StartSHA: base.String(), HeadSHA: head.String(), OldPath: f.OldPath, NewPath: f.NewPath, Type: "text",
 	}

@@ -8,7 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 )
@@ -53,7 +53,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Projec
 	}
 	fields := check(p, nil)
 	if in.DefaultBranch != nil && *in.DefaultBranch != "" {
-		fields.Check(gitcmd.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
+		fields.Check(gitstore.ValidBranchName(*in.DefaultBranch), "default_branch", messageBranch)
 	}
 	in.Mirror.check(&fields, p)
 	storages := s.settings.Current().RepositoryStorages

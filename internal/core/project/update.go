@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 )
 
@@ -136,7 +136,7 @@ func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Proje
 }
 
 func (s *Service) moveHead(ctx context.Context, p *Project, branch string) error {
-	if !gitcmd.ValidBranchName(branch) {
+	if !gitstore.ValidBranchName(branch) {
 		var f errs.Fields
 		f.Add("default_branch", messageBranch)
 		return f.Err()

@@ -10,7 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -239,7 +239,7 @@ type People struct {
 
 // Commit gives the refusal of a commit, "" where it may be. One that git pushes may have
 // to be signed; what the server makes is not.
-func (c *Checks) Commit(commit *gitcmd.Commit, who People, pushed bool) string {
+func (c *Checks) Commit(commit *gitstore.Commit, who People, pushed bool) string {
 	message := commit.Message
 	if len(message) > maxMessage {
 		message = message[:maxMessage]

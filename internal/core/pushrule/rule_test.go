@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 func TestTerms_validate(t *testing.T) {
@@ -46,7 +46,7 @@ func TestChecks_linear(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := func(n int) time.Duration {
-		commit := &gitcmd.Commit{Message: strings.Repeat("a", n/2) + strings.Repeat("x", n/2) + "!"}
+		commit := &gitstore.Commit{Message: strings.Repeat("a", n/2) + strings.Repeat("x", n/2) + "!"}
 		begin := time.Now()
 		if got := c.Commit(commit, People{}, true); got != "Commit message does not follow the pattern '^(a+)+$'" {
 			t.Errorf("got %q", got)
@@ -60,9 +60,9 @@ func TestChecks_linear(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	t.Parallel()
-	commit := func(author, committer, message string) *gitcmd.Commit {
-		return &gitcmd.Commit{
-			Author: gitcmd.Signature{Name: "A", Email: author}, Committer: gitcmd.Signature{Name: "Carla", Email: committer}, Message: message,
+	commit := func(author, committer, message string) *gitstore.Commit {
+		return &gitstore.Commit{
+			Author: gitstore.Signature{Name: "A", Email: author}, Committer: gitstore.Signature{Name: "Carla", Email: committer}, Message: message,
 		}
 	}
 	plain := commit("a@x.org", "C@x.org", "Fix it\n\nSigned-off-by: A <a@x.org>\n")
@@ -72,7 +72,7 @@ func TestChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		terms  Terms
-		commit *gitcmd.Commit
+		commit *gitstore.Commit
 		who    People
 		want   string
 	}{

@@ -15,6 +15,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -82,7 +83,7 @@ func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Projec
 	if ref == "" {
 		ref = *p.DefaultBranch
 	}
-	path = gitcmd.CleanPath(path)
+	path = gitstore.CleanPath(path)
 	if path != "" {
 		if _, err := r.Entry(ctx, rev.Commit, path); err != nil {
 			return nil, missing(err, "File")
@@ -133,7 +134,7 @@ func fileNameRune(c rune) rune {
 func cleanPaths(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
-		if p = gitcmd.CleanPath(p); p != "" && !strings.ContainsRune(p, 0) {
+		if p = gitstore.CleanPath(p); p != "" && !strings.ContainsRune(p, 0) {
 			out = append(out, p)
 		}
 	}
@@ -143,7 +144,7 @@ func cleanPaths(paths []string) []string {
 
 // content is what an archive holds: the folder at a path of a commit, below a folder.
 type content struct {
-	commit       gitcmd.ObjectID
+	commit       gitstore.ObjectID
 	format       string
 	folder, path string
 	exclude      []string

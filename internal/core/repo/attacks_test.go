@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
@@ -24,40 +25,40 @@ func TestService_sameNameOfBranchAndTag(t *testing.T) {
 		ctx := t.Context()
 		tagged := w.put("main", "who", "the tag\n")
 		branched := w.put("twice", "other", "the branch\n")
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/tags/twice", New: tagged.ID}, {Ref: "refs/tags/main", New: branched.ID}}))
-		reads := map[string]func(ref string) gitcmd.ObjectID{
-			"commit": func(ref string) gitcmd.ObjectID {
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/tags/twice", New: tagged.ID}, {Ref: "refs/tags/main", New: branched.ID}}))
+		reads := map[string]func(ref string) gitstore.ObjectID{
+			"commit": func(ref string) gitstore.ObjectID {
 				c, err := w.repos.FindCommit(ctx, w.reporter, w.as(w.reporter), ref)
 				check(t, err)
 				return c.ID
 			},
-			"commits": func(ref string) gitcmd.ObjectID {
+			"commits": func(ref string) gitstore.ObjectID {
 				list, err := w.repos.Commits(ctx, w.reporter, w.as(w.reporter), repo.CommitFilter{Ref: ref, Range: page.Range{Limit: 1}})
 				check(t, err)
 				return list.Items[0].ID
 			},
-			"file": func(ref string) gitcmd.ObjectID {
+			"file": func(ref string) gitstore.ObjectID {
 				f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "who", ref, repo.WithoutHistory)
 				check(t, err)
 				check(t, f.Blob.Close())
 				return f.CommitID
 			},
-			"compare": func(ref string) gitcmd.ObjectID {
+			"compare": func(ref string) gitstore.ObjectID {
 				c, err := w.repos.Compare(ctx, w.reporter, w.as(w.reporter), repo.CompareInput{From: tagged.ID.String(), To: ref, Straight: true})
 				check(t, err)
 				return c.To
 			},
-			"merge base": func(ref string) gitcmd.ObjectID {
+			"merge base": func(ref string) gitstore.ObjectID {
 				c, err := w.repos.MergeBase(ctx, w.reporter, w.as(w.reporter), []string{ref, ref})
 				check(t, err)
 				return c.ID
 			},
-			"tree": func(ref string) gitcmd.ObjectID {
+			"tree": func(ref string) gitstore.ObjectID {
 				tree, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Ref: ref, Range: page.Range{Limit: 10}})
 				check(t, err)
-				return map[int]gitcmd.ObjectID{1: tagged.ID, 2: branched.ID}[len(tree.Items)]
+				return map[int]gitstore.ObjectID{1: tagged.ID, 2: branched.ID}[len(tree.Items)]
 			},
-			"archive": func(ref string) gitcmd.ObjectID {
+			"archive": func(ref string) gitstore.ObjectID {
 				a, _ := w.archive(w.reporter, ref, "", "tar")
 				if strings.Contains(a.Name, tagged.ID.String()) {
 					return tagged.ID
@@ -66,7 +67,7 @@ func TestService_sameNameOfBranchAndTag(t *testing.T) {
 			},
 		}
 		for name, read := range reads {
-			for ref, want := range map[string]gitcmd.ObjectID{
+			for ref, want := range map[string]gitstore.ObjectID{
 				"refs/heads/twice": branched.ID, "refs/tags/twice": tagged.ID, "refs/heads/main": tagged.ID, "refs/tags/main": branched.ID,
 			} {
 				if got := read(ref); got != want {
@@ -112,7 +113,7 @@ func TestService_Commit_throughLinks(t *testing.T) {
 		}
 		tip := w.fastImport(commitOf(1, "a@x.org", "Links", "from "+base.ID.String()+"\n"+link("out", "/tmp")+link("up", "../..")+link("here", "dir")+
 			"M 160000 "+base.ID.String()+" module\n"))
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/links", New: tip}}))
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/heads/links", New: tip}}))
 		content := "evil"
 		for _, a := range []repo.Action{
 			{Kind: repo.ActionCreate, Path: "out/evil", Content: &content},
@@ -154,7 +155,7 @@ func TestService_Commit_throughLinks(t *testing.T) {
 		f, err := w.repos.File(ctx, w.reporter, w.as(w.reporter), "out", "links", repo.WithoutHistory)
 		check(t, err)
 		defer f.Blob.Close()
-		if b, err := io.ReadAll(f.Blob); err != nil || !bytes.Equal(b, []byte("dir/file")) || f.Mode != gitcmd.ModeSymlink {
+		if b, err := io.ReadAll(f.Blob); err != nil || !bytes.Equal(b, []byte("dir/file")) || f.Mode != gitstore.ModeSymlink {
 			t.Errorf("the link holds %q, mode %s, %v", b, f.Mode, err)
 		}
 	})
@@ -182,15 +183,15 @@ func TestService_misleadingNames(t *testing.T) {
 			}); err == nil {
 				t.Errorf("a commit makes a branch %q", name)
 			}
-			for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
-				change := repo.RefChange{Ref: gitcmd.RefName(prefix + name), New: c.ID}
+			for _, prefix := range []string{gitstore.Branches, gitstore.Tags} {
+				change := repo.RefChange{Ref: gitstore.RefName(prefix + name), New: c.ID}
 				if err := w.repos.Judge(ctx, w.owner, w.as(w.owner), repo.ByPush, w.open(), []repo.RefChange{change}); err == nil {
 					t.Errorf("a push makes %q", prefix+name)
 				}
 			}
 		}
 		// git takes no reference right below refs/; "main" might then be refs/main.
-		for _, name := range []gitcmd.RefName{"refs/main", "refs/stash", "HEAD", "refs/", "refs", "main"} {
+		for _, name := range []gitstore.RefName{"refs/main", "refs/stash", "HEAD", "refs/", "refs", "main"} {
 			change := repo.RefChange{Ref: name, New: c.ID}
 			if err := w.repos.Judge(ctx, w.owner, w.as(w.owner), repo.ByPush, w.open(), []repo.RefChange{change}); err == nil {
 				t.Errorf("a push makes %q", name)
@@ -233,7 +234,7 @@ func TestService_hidingNames(t *testing.T) {
 			changes.WriteString(inline(quoted+`"`, "evil\n"))
 		}
 		tip := w.fastImport(commitOf(1, "a@x.org", "Hide", "from "+base.ID.String()+"\n"+changes.String()))
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/hiding", New: tip}}))
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/heads/hiding", New: tip}}))
 		compared, err := w.repos.Compare(ctx, w.reporter, w.as(w.reporter), repo.CompareInput{From: "main", To: "hiding"})
 		check(t, err)
 		commit, err := w.repos.FindCommit(ctx, w.reporter, w.as(w.reporter), "hiding")

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -18,7 +19,7 @@ import (
 // Branch is a branch as an actor sees it.
 type Branch struct {
 	Name      string
-	Tip       *gitcmd.Commit
+	Tip       *gitstore.Commit
 	Merged    bool // the default branch holds its tip and more
 	Protected bool
 	Default   bool
@@ -62,17 +63,17 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return none, err
 	}
-	refs, err := r.Refs(ctx, gitcmd.Branches)
+	refs, err := r.Refs(ctx, gitstore.Branches)
 	if err != nil {
 		return none, fmt.Errorf("list branches: %w", err)
 	}
-	refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool { return !matches(ref.Name.Short()) })
+	refs = slices.DeleteFunc(refs, func(ref gitstore.Ref) bool { return !matches(ref.Name.Short()) })
 	list, err := s.listBranches(ctx, as, p, r, refs, f)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		s.log.Error("a branch names a commit that is not there", "project_id", p.ID, "error", err)
-		refs = slices.DeleteFunc(refs, func(ref gitcmd.Ref) bool {
+		refs = slices.DeleteFunc(refs, func(ref gitstore.Ref) bool {
 			_, err := r.Commit(ctx, ref.Peeled)
-			return errors.Is(err, gitcmd.ErrNotFound)
+			return errors.Is(err, gitstore.ErrNotFound)
 		})
 		return s.listBranches(ctx, as, p, r, refs, f)
 	}
@@ -83,9 +84,9 @@ func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Proje
 var byName = page.Order{page.Text("name", "")}
 
 // listBranches gives the page of a list of branches.
-func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitcmd.Ref, f BranchFilter) (RefPage[*Branch], error) {
+func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, refs []gitstore.Ref, f BranchFilter) (RefPage[*Branch], error) {
 	none := RefPage[*Branch]{}
-	order, keys := byName, func(ref *gitcmd.Ref) []any { return []any{ref.Name.Short()} }
+	order, keys := byName, func(ref *gitstore.Ref) []any { return []any{ref.Name.Short()} }
 	if f.Sort == ByUpdatedAsc || f.Sort == ByUpdatedDesc {
 		dates, err := sortByDate(ctx, r, refs, f.Sort == ByUpdatedDesc)
 		if err != nil {
@@ -95,7 +96,7 @@ func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.P
 		if f.Sort == ByUpdatedDesc {
 			order = order.Desc()
 		}
-		keys = func(ref *gitcmd.Ref) []any { return []any{dates[ref.Name], ref.Name.Short()} }
+		keys = func(ref *gitstore.Ref) []any { return []any{dates[ref.Name], ref.Name.Short()} }
 	}
 	part, err := refsAfter(refs, f.Range, f.After, order, keys)
 	if err != nil {
@@ -177,8 +178,8 @@ func nameMatcher(search, pattern string) (func(string) bool, error) {
 }
 
 // sortByDate orders references by the date of their commits, then by name.
-func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFirst bool) (map[gitcmd.RefName]int64, error) {
-	dates := make(map[gitcmd.RefName]int64, len(refs))
+func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitstore.Ref, newestFirst bool) (map[gitstore.RefName]int64, error) {
+	dates := make(map[gitstore.RefName]int64, len(refs))
 	for _, ref := range refs {
 		c, err := r.Commit(ctx, ref.Peeled)
 		if err != nil {
@@ -186,7 +187,7 @@ func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitcmd.Ref, newestFi
 		}
 		dates[ref.Name] = c.Committer.When.Unix()
 	}
-	slices.SortStableFunc(refs, func(a, b gitcmd.Ref) int {
+	slices.SortStableFunc(refs, func(a, b gitstore.Ref) int {
 		if newestFirst {
 			a, b = b, a
 		}
@@ -211,7 +212,7 @@ func (s *Service) branchStanding(ctx context.Context, as authz.Actor, p *project
 }
 
 // branch assembles what is shown of a branch.
-func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitcmd.Ref, merged bool) (*Branch, error) {
+func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitstore.Ref, merged bool) (*Branch, error) {
 	tip, err := r.Commit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
@@ -229,18 +230,18 @@ func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo
 
 // mergedInto says of each branch whether the default branch holds it and has gone on
 // since: a branch that was only just started from there is not merged.
-func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []gitcmd.Ref) (map[gitcmd.RefName]bool, error) {
+func mergedInto(ctx context.Context, r *gitcmd.Repo, p *project.Project, refs []gitstore.Ref) (map[gitstore.RefName]bool, error) {
 	if p.DefaultBranch == nil || len(refs) == 0 {
 		return nil, nil
 	}
 	tip, err := r.Branch(ctx, *p.DefaultBranch)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
-	refs = slices.DeleteFunc(slices.Clone(refs), func(ref gitcmd.Ref) bool { return ref.Peeled == tip })
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref gitstore.Ref) bool { return ref.Peeled == tip })
 	merged, err := r.MergedBranches(ctx, refs, tip)
 	if err != nil {
 		return nil, fmt.Errorf("compare branches: %w", err)
@@ -262,12 +263,12 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	ref, err := gitcmd.BranchRef(name)
+	ref, err := gitstore.BranchRef(name)
 	if err != nil {
 		return nil, errs.Missing("Branch")
 	}
-	found := gitcmd.Ref{Name: ref, ID: id, Peeled: id}
-	merged, err := mergedInto(ctx, r, p, []gitcmd.Ref{found})
+	found := gitstore.Ref{Name: ref, ID: id, Peeled: id}
+	merged, err := mergedInto(ctx, r, p, []gitstore.Ref{found})
 	if err != nil {
 		return nil, missing(err, "Branch")
 	}
@@ -281,8 +282,8 @@ func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.P
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
-	ref, err := gitcmd.BranchRef(name)
-	if err != nil || !gitcmd.ValidBranchName(name) {
+	ref, err := gitstore.BranchRef(name)
+	if err != nil || !gitstore.ValidBranchName(name) {
 		return nil, errs.Plain("Branch name is invalid")
 	}
 	r, err := s.Open(ctx, p)
@@ -313,7 +314,7 @@ func (s *Service) CreateBranch(ctx context.Context, as authz.Actor, p *project.P
 		if errors.Is(err, ErrMoved) {
 			return nil, errs.Plain("Branch already exists")
 		}
-		if errors.Is(err, gitcmd.ErrRefConflict) {
+		if errors.Is(err, gitstore.ErrRefConflict) {
 			return nil, errs.Plain(fmt.Sprintf("Failed to create branch '%s': it conflicts with another branch", name))
 		}
 		return nil, plainRefusal(err)
@@ -342,7 +343,7 @@ func (s *Service) DeleteBranch(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return missing(err, "Branch")
 	}
-	ref, err := gitcmd.BranchRef(name)
+	ref, err := gitstore.BranchRef(name)
 	if err != nil {
 		return errs.Missing("Branch")
 	}
@@ -401,7 +402,7 @@ func (s *Service) mergedBranches(ctx context.Context, as authz.Actor, p *project
 		if !b.Merged || b.Protected || b.Default || wanted[b.Name] {
 			continue
 		}
-		ref, err := gitcmd.BranchRef(b.Name)
+		ref, err := gitstore.BranchRef(b.Name)
 		if err != nil {
 			return nil, fmt.Errorf("merged branch: %w", err)
 		}
@@ -419,7 +420,7 @@ func (s *Service) SetHead(ctx context.Context, p *project.Project, branch string
 	if _, err := r.Branch(ctx, branch); err != nil {
 		return missing(err, "Branch")
 	}
-	ref, err := gitcmd.BranchRef(branch)
+	ref, err := gitstore.BranchRef(branch)
 	if err != nil {
 		return errs.Missing("Branch")
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -13,14 +13,14 @@ import (
 // CommitID names a commit among all projects.
 type CommitID struct {
 	Project project.ID
-	ID      gitcmd.ObjectID
+	ID      gitstore.ObjectID
 }
 
 // CommitsByIDs returns those of the commits that there are and whose code the actor may
 // read. It takes one statement, for the projects with the actor's levels.
-func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []CommitID) (map[CommitID]*gitcmd.Commit, error) {
-	out := make(map[CommitID]*gitcmd.Commit, len(ids))
-	wanted := map[project.ID][]gitcmd.ObjectID{}
+func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []CommitID) (map[CommitID]*gitstore.Commit, error) {
+	out := make(map[CommitID]*gitstore.Commit, len(ids))
+	wanted := map[project.ID][]gitstore.ObjectID{}
 	var of []project.ID
 	for _, id := range ids {
 		if wanted[id.Project] == nil {
@@ -39,7 +39,7 @@ func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []Commit
 		}
 		for _, commit := range wanted[id] {
 			c, err := r.Commit(ctx, commit)
-			if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
+			if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrWrongKind) {
 				continue
 			}
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/project"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 			return nil, fmt.Errorf("check %s: %w", p.Path, err)
 		}
 		if p.Branch != nil && r.Exists() {
-			if _, err := r.Branch(ctx, *p.Branch); errors.Is(err, gitcmd.ErrNotFound) {
+			if _, err := r.Branch(ctx, *p.Branch); errors.Is(err, gitstore.ErrNotFound) {
 				found = append(found, fmt.Sprintf("the default branch %q is not there", *p.Branch))
 			}
 		}
@@ -130,7 +131,7 @@ func (s *Service) branchless(ctx context.Context, r *gitcmd.Repo, id project.ID,
 	if err != nil {
 		return nil, fmt.Errorf("read HEAD: %w", err)
 	}
-	if slices.ContainsFunc(refs, func(ref gitcmd.Ref) bool { return ref.Name == head }) {
+	if slices.ContainsFunc(refs, func(ref gitstore.Ref) bool { return ref.Name == head }) {
 		branch = head
 	} else if err := r.SetHead(ctx, branch); err != nil {
 		return nil, fmt.Errorf("set default branch: %w", err)
@@ -166,8 +167,8 @@ func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]
 			out = append(out, "a comment or status names the commit "+name+", which is not there")
 			continue
 		}
-		_, err = r.Ref(ctx, gitcmd.RefName(keepAround+name))
-		if errors.Is(err, gitcmd.ErrNotFound) {
+		_, err = r.Ref(ctx, gitstore.RefName(keepAround+name))
+		if errors.Is(err, gitstore.ErrNotFound) {
 			out = append(out, "nothing keeps the commit "+name+", which a comment or status names")
 			continue
 		}
@@ -187,9 +188,9 @@ func (s *Service) unkept(ctx context.Context, id project.ID, r *gitcmd.Repo) ([]
 // repository that git cannot read at all, which Inspect tells, it says that of all.
 func holding(ctx context.Context, r *gitcmd.Repo, names []string) (map[string]bool, error) {
 	there := make(map[string]bool, len(names))
-	ids := make([]gitcmd.ObjectID, 0, len(names))
+	ids := make([]gitstore.ObjectID, 0, len(names))
 	for _, name := range names {
-		if id, err := gitcmd.ParseObjectID(name); err == nil {
+		if id, err := gitstore.ParseObjectID(name); err == nil {
 			there[name] = true
 			ids = append(ids, id)
 		}

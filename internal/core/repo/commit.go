@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -28,8 +29,8 @@ type CommitFilter struct {
 
 // Commits lists commits, newest first. A cursor goes on from the commits that its list began
 // with, wherever the branch has gone since.
-func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, f CommitFilter) (page.Page[*gitcmd.Commit], error) {
-	none := page.None[*gitcmd.Commit](f.Range)
+func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Project, f CommitFilter) (page.Page[*gitstore.Commit], error) {
+	none := page.None[*gitstore.Commit](f.Range)
 	none.Total = -1
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
@@ -99,18 +100,18 @@ func (s *Service) commitRange(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 		if err != nil {
 			return err
 		}
-		opts.Not = []gitcmd.ObjectID{rev.Commit}
+		opts.Not = []gitstore.ObjectID{rev.Commit}
 	}
 	rev, err := resolve(ctx, r, p, to, "Commit")
 	if err != nil {
 		return err
 	}
-	opts.From = []gitcmd.ObjectID{rev.Commit}
+	opts.From = []gitstore.ObjectID{rev.Commit}
 	return nil
 }
 
 // FindCommit gives one commit by branch, tag or id.
-func (s *Service) FindCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*gitcmd.Commit, error) {
+func (s *Service) FindCommit(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*gitstore.Commit, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ type Stats struct {
 }
 
 // CommitStats counts the lines of a commit against its first parent.
-func (s *Service) CommitStats(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit) (Stats, error) {
+func (s *Service) CommitStats(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit) (Stats, error) {
 	diff, err := s.CommitDiff(ctx, as, p, c)
 	if err != nil {
 		return Stats{}, err
@@ -150,12 +151,12 @@ func (s *Service) CommitStats(ctx context.Context, as authz.Actor, p *project.Pr
 }
 
 // CommitDiff compares a commit with its first parent, the first one with nothing.
-func (s *Service) CommitDiff(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit) (*gitcmd.Diff, error) {
+func (s *Service) CommitDiff(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit) (*gitcmd.Diff, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}
-	from := gitcmd.EmptyTree()
+	from := gitstore.EmptyTree()
 	if len(c.Parents) > 0 {
 		from = c.Parents[0]
 	}
@@ -163,7 +164,7 @@ func (s *Service) CommitDiff(ctx context.Context, as authz.Actor, p *project.Pro
 }
 
 // CommitDiffs lists the changed files of CommitDiff. Cursors name the commit.
-func (s *Service) CommitDiffs(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, part page.Range) (page.Page[gitcmd.FileDiff], error) {
+func (s *Service) CommitDiffs(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, part page.Range) (page.Page[gitcmd.FileDiff], error) {
 	d, err := s.CommitDiff(ctx, as, p, c)
 	if err != nil {
 		return page.Page[gitcmd.FileDiff]{}, err
@@ -172,7 +173,7 @@ func (s *Service) CommitDiffs(ctx context.Context, as authz.Actor, p *project.Pr
 }
 
 // diff compares two commits or trees within the instance's limits.
-func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitcmd.ObjectID) (*gitcmd.Diff, error) {
+func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitstore.ObjectID) (*gitcmd.Diff, error) {
 	d, err := r.Diff(ctx, from, to, s.diffOptions())
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)

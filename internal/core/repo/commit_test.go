@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
@@ -326,7 +327,7 @@ func TestService_Tree_tokens(t *testing.T) {
 			files += "M 100644 inline \"" + strings.NewReplacer("\xff", `\377`, "\xfe", `\376`, "\xe9", `\351`).Replace(name) + "\"\ndata 1\nx\n"
 		}
 		tip := w.fastImport(commitOf(1, "a@x.org", "Names", "from "+base.ID.String()+"\n"+files))
-		check(t, w.open().UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: "refs/heads/names", New: tip}}))
+		check(t, w.open().UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: "refs/heads/names", New: tip}}))
 		seen := map[string]bool{}
 		f := repo.TreeFilter{Ref: "names", Range: page.Range{Keyset: true, Limit: 1}}
 		for pages := 0; pages < 10; pages++ {

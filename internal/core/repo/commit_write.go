@@ -11,6 +11,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -34,7 +35,7 @@ type Action struct {
 	LastCommitID string  // refuse when another commit touched the file last; "" asks nothing
 	Executable   *bool   // of chmod
 
-	submodule gitcmd.ObjectID // that a submodule shall name
+	submodule gitstore.ObjectID // that a submodule shall name
 }
 
 // CommitInput describes a commit made through the API.
@@ -57,7 +58,7 @@ const textBranchPush = "You are not allowed to push into this branch"
 
 // Commit makes one commit of all actions, without a work tree, and moves the branch to
 // it; either everything happens or nothing. The commit is on the branch when it returns.
-func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
+func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitstore.Commit, error) {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
 		return nil, err
 	}
@@ -71,13 +72,13 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	return s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
+	return s.oneByOne(p, in.Branch, func() (*gitstore.Commit, error) { return s.commitOnce(ctx, as, p, r, &in) })
 }
 
 // DeleteFile is Commit for the deletion of one file. Unlike the other writes it refuses
 // callers without the right to push with 403 and no reason, and those whom only the branch
 // keeps out with 400.
-func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitcmd.Commit, error) {
+func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitstore.Commit, error) {
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Pro
 // oneByOne makes a commit while no other is made on the branch, or in a project without
 // any: they wait for each other here rather than fail against each other. A push that
 // comes between makes one try in vain.
-func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gitcmd.Commit, error)) (*gitcmd.Commit, error) {
+func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gitstore.Commit, error)) (*gitstore.Commit, error) {
 	if p.DefaultBranch == nil {
 		branch = "" // whoever comes first makes the default branch
 	}
@@ -126,7 +127,7 @@ func (c *CommitInput) validate() error {
 		return errs.Bad("branch is required")
 	case strings.TrimSpace(c.Message) == "":
 		return errs.Plain("You must provide a commit message")
-	case !gitcmd.ValidBranchName(c.Branch):
+	case !gitstore.ValidBranchName(c.Branch):
 		return errs.Plain("Branch name is invalid")
 	case len(c.Actions) == 0 && !c.AllowEmpty:
 		return errs.Bad("Provide at least one action, or set allow_empty to true")
@@ -150,7 +151,7 @@ func (a *Action) validate() error {
 		switch {
 		case traverses(path):
 			return errs.Plain("Path cannot include directory traversal")
-		case !gitcmd.ValidPath(path):
+		case !gitstore.ValidPath(path):
 			return errs.Plain("Path is invalid: " + path)
 		}
 	}
@@ -181,13 +182,13 @@ func traverses(path string) bool {
 }
 
 // commitOnce makes the commit on the branch as it stands now.
-func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in *CommitInput) (*gitcmd.Commit, error) {
-	ref, err := gitcmd.BranchRef(in.Branch)
+func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in *CommitInput) (*gitstore.Commit, error) {
+	ref, err := gitstore.BranchRef(in.Branch)
 	if err != nil {
 		return nil, errs.Plain("Branch name is invalid")
 	}
 	old, err := r.Ref(ctx, ref)
-	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
 	parent, err := s.startingPoint(ctx, r, p, in, old)
@@ -214,9 +215,9 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	if in.AuthorEmail != "" {
 		author.Email = in.AuthorEmail
 	}
-	commit := gitcmd.CommitInput{Tree: tree, Author: author, Committer: by, Message: in.Message}
+	commit := gitstore.CommitInput{Tree: tree, Author: author, Committer: by, Message: in.Message}
 	if !parent.IsZero() {
-		commit.Parents = []gitcmd.ObjectID{parent}
+		commit.Parents = []gitstore.ObjectID{parent}
 	}
 	id, err := quarantine.CommitTree(ctx, commit)
 	if err != nil {
@@ -251,7 +252,7 @@ func namesSubmodules(path string) bool {
 }
 
 // land judges a commit that stands in a quarantine, keeps it and moves its branch.
-func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, source Source, change RefChange) (*gitcmd.Commit, error) {
+func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, quarantine *gitcmd.Quarantine, source Source, change RefChange) (*gitstore.Commit, error) {
 	if err := s.Judge(ctx, as, p, source, quarantine.Repo, []RefChange{change}); err != nil {
 		return nil, plainRefusal(err)
 	}
@@ -263,7 +264,7 @@ func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, fmt.Errorf("keep objects: %w", err)
 	}
 	if err := s.MoveRefs(ctx, as, p, ByAPI, []RefChange{change}); err != nil {
-		if errors.Is(err, gitcmd.ErrRefConflict) {
+		if errors.Is(err, gitstore.ErrRefConflict) {
 			return nil, errs.Plain("Branch name is invalid")
 		}
 		return nil, err
@@ -273,7 +274,7 @@ func (s *Service) land(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // startingPoint gives the parent of the new commit, zero for the first one of an empty
 // repository.
-func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.Project, in *CommitInput, tip gitcmd.ObjectID) (gitcmd.ObjectID, error) {
+func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.Project, in *CommitInput, tip gitstore.ObjectID) (gitstore.ObjectID, error) {
 	start := in.StartBranch
 	if start == "" {
 		start = in.StartSHA
@@ -289,37 +290,37 @@ func (s *Service) startingPoint(ctx context.Context, r *gitcmd.Repo, p *project.
 		}
 		empty, err := s.Empty(ctx, p)
 		if err != nil {
-			return gitcmd.ObjectID{}, err
+			return gitstore.ObjectID{}, err
 		}
 		if !empty {
-			return gitcmd.ObjectID{}, errs.Plain("You can only create or edit files when you are on a branch")
+			return gitstore.ObjectID{}, errs.Plain("You can only create or edit files when you are on a branch")
 		}
-		return gitcmd.ObjectID{}, nil
+		return gitstore.ObjectID{}, nil
 	case !tip.IsZero() && !in.Force:
-		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf(
+		return gitstore.ObjectID{}, errs.Plain(fmt.Sprintf(
 			"A branch called '%s' already exists. Switch to that branch in order to make changes", in.Branch))
 	}
 	there, source := r, p
 	if elsewhere {
 		var err error
 		if there, err = s.Open(ctx, in.StartIn); err != nil {
-			return gitcmd.ObjectID{}, err
+			return gitstore.ObjectID{}, err
 		}
 		source = in.StartIn
 	}
 	name := start
 	if _, err := there.Branch(ctx, start); err == nil && in.StartSHA == "" {
-		name = gitcmd.Branches + start // which a tag of the same name does not stand before
+		name = gitstore.Branches + start // which a tag of the same name does not stand before
 	}
 	rev, err := resolve(ctx, there, source, name, "Ref")
 	if errs.Is(err, errs.NotFound) {
-		return gitcmd.ObjectID{}, errs.Plain(fmt.Sprintf("Cannot find %s: %s", startWord(in), start))
+		return gitstore.ObjectID{}, errs.Plain(fmt.Sprintf("Cannot find %s: %s", startWord(in), start))
 	}
 	if err != nil || !elsewhere {
 		return rev.Commit, err
 	}
 	if err := s.Bring(ctx, in.StartIn, p, rev.Commit); err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("start in another project: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("start in another project: %w", err)
 	}
 	return rev.Commit, nil
 }
@@ -347,16 +348,16 @@ func startWord(in *CommitInput) string {
 }
 
 // signature names the actor as author of a commit made now.
-func (s *Service) signature(ctx context.Context, as authz.Actor) (gitcmd.Signature, error) {
+func (s *Service) signature(ctx context.Context, as authz.Actor) (gitstore.Signature, error) {
 	users, err := s.accounts.ByIDs(ctx, []authz.UserID{as.UserID})
 	if err != nil {
-		return gitcmd.Signature{}, err
+		return gitstore.Signature{}, err
 	}
 	u := users[as.UserID]
 	if u == nil {
-		return gitcmd.Signature{}, errs.New(errs.Unauthorized, "")
+		return gitstore.Signature{}, errs.New(errs.Unauthorized, "")
 	}
-	return gitcmd.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now()}, nil
+	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: s.now()}, nil
 }
 
 // writeReadme makes the first commit of a project: a README.md with its name.

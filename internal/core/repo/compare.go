@@ -8,15 +8,16 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // Comparison is what lies between two commits.
 type Comparison struct {
-	From, To gitcmd.ObjectID // as compared: From is the merge base unless the comparison is straight
-	Commit   *gitcmd.Commit  // the newest of Commits, nil where there are none
-	Commits  []*gitcmd.Commit
+	From, To gitstore.ObjectID // as compared: From is the merge base unless the comparison is straight
+	Commit   *gitstore.Commit  // the newest of Commits, nil where there are none
+	Commits  []*gitstore.Commit
 	Diff     *gitcmd.Diff
 	SameRef  bool
 }
@@ -58,7 +59,7 @@ func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	out := &Comparison{From: first, To: second, SameRef: in.From == in.To && source == p}
 	out.Commits, err = r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{second}, Not: []gitcmd.ObjectID{first}, Reverse: true, Limit: maxComparedCommits,
+		From: []gitstore.ObjectID{second}, Not: []gitstore.ObjectID{first}, Reverse: true, Limit: maxComparedCommits,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list compared commits: %w", err)
@@ -70,8 +71,8 @@ func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Projec
 	if !in.Straight {
 		base, err := r.MergeBase(ctx, first, second)
 		switch {
-		case errors.Is(err, gitcmd.ErrNotFound):
-			start = gitcmd.EmptyTree()
+		case errors.Is(err, gitstore.ErrNotFound):
+			start = gitstore.EmptyTree()
 		case err != nil:
 			return nil, fmt.Errorf("find merge base: %w", err)
 		default:
@@ -103,16 +104,16 @@ func (s *Service) relative(ctx context.Context, as authz.Actor, p *project.Proje
 	return r, other, nil
 }
 
-func resolveGiven(ctx context.Context, r *gitcmd.Repo, p *project.Project, name string) (gitcmd.ObjectID, error) {
+func resolveGiven(ctx context.Context, r *gitcmd.Repo, p *project.Project, name string) (gitstore.ObjectID, error) {
 	if name == "" {
-		return gitcmd.ObjectID{}, errs.Missing("Ref")
+		return gitstore.ObjectID{}, errs.Missing("Ref")
 	}
 	rev, err := resolve(ctx, r, p, name, "Ref")
 	return rev.Commit, err
 }
 
 // MergeBase gives the best common ancestor of two or more refs.
-func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Project, refs []string) (*gitcmd.Commit, error) {
+func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Project, refs []string) (*gitstore.Commit, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (s *Service) MergeBase(ctx context.Context, as authz.Actor, p *project.Proj
 	if len(refs) < 2 {
 		return nil, errs.Plain("Provide at least 2 refs")
 	}
-	ids := make([]gitcmd.ObjectID, 0, len(refs))
+	ids := make([]gitstore.ObjectID, 0, len(refs))
 	var unknown []string
 	for _, name := range refs {
 		id, err := resolveGiven(ctx, r, p, name)

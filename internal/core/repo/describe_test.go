@@ -3,7 +3,7 @@ package repo_test
 import (
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
@@ -48,7 +48,7 @@ func TestService_Tree_defaultBranch(t *testing.T) {
 		old := w.put("main", "a", "a\n")
 		w.put("main", "b", "b\n")
 		// A tag called like the default branch, made past our rules as a mirror might.
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/tags/main", New: old.ID}}))
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/tags/main", New: old.ID}}))
 		tree, err := w.repos.Tree(ctx, w.reporter, w.as(w.reporter), repo.TreeFilter{Range: page.Range{Limit: 10}})
 		check(t, err)
 		if len(tree.Items) != 2 {

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
@@ -202,7 +203,7 @@ func printedRaw(text string) string {
 }
 
 func (w *world) sameComparisons(t *testing.T) {
-	empty := gitcmd.EmptyTree().String()
+	empty := gitstore.EmptyTree().String()
 	for _, from := range oddRefs {
 		for _, to := range oddRefs {
 			for _, straight := range []bool{false, true} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
@@ -50,7 +51,7 @@ func (s *Service) fillTemplate(ctx context.Context, p *project.Project, args pro
 	if err != nil {
 		return err
 	}
-	ref, err := gitcmd.BranchRef(s.firstBranch(p))
+	ref, err := gitstore.BranchRef(s.firstBranch(p))
 	if err != nil {
 		return fmt.Errorf("first branch: %w", err)
 	}
@@ -66,50 +67,50 @@ func (s *Service) fillTemplate(ctx context.Context, p *project.Project, args pro
 	if err := quarantine.Commit(ctx); err != nil {
 		return fmt.Errorf("commit quarantine: %w", err)
 	}
-	err = r.Begin(ctx, []gitcmd.Ref{{Name: ref, ID: commit, Peeled: commit}})
-	if err != nil && !errors.Is(err, gitcmd.ErrExists) { // an earlier run came so far
+	err = r.Begin(ctx, []gitstore.Ref{{Name: ref, ID: commit, Peeled: commit}})
+	if err != nil && !errors.Is(err, gitstore.ErrExists) { // an earlier run came so far
 		return fmt.Errorf("first branch: %w", err)
 	}
 	return s.finishImport(ctx, p, r, ref.Short(), "")
 }
 
 // templateCommit writes a commit with the files of a template. It is the same one each time.
-func (s *Service) templateCommit(ctx context.Context, r *gitcmd.Repo, p *project.Project, t starter.Template, by authz.UserID) (gitcmd.ObjectID, error) {
-	changes := make([]gitcmd.TreeChange, len(t.Files))
+func (s *Service) templateCommit(ctx context.Context, r *gitcmd.Repo, p *project.Project, t starter.Template, by authz.UserID) (gitstore.ObjectID, error) {
+	changes := make([]gitstore.TreeChange, len(t.Files))
 	for i, f := range t.Files {
 		id, err := r.WriteBlob(ctx, []byte(f.Content))
 		if err != nil {
-			return gitcmd.ObjectID{}, fmt.Errorf("write file: %w", err)
+			return gitstore.ObjectID{}, fmt.Errorf("write file: %w", err)
 		}
-		changes[i] = gitcmd.TreeChange{Path: f.Path, Mode: gitcmd.ModeFile, ID: id}
+		changes[i] = gitstore.TreeChange{Path: f.Path, Mode: gitstore.ModeFile, ID: id}
 	}
-	tree, err := r.BuildTree(ctx, gitcmd.ObjectID{}, changes)
+	tree, err := r.BuildTree(ctx, gitstore.ObjectID{}, changes)
 	if err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("build tree: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("build tree: %w", err)
 	}
 	author, err := s.signatureOf(ctx, by, p.CreatedAt.Time)
 	if err != nil {
-		return gitcmd.ObjectID{}, err
+		return gitstore.ObjectID{}, err
 	}
-	id, err := r.CommitTree(ctx, gitcmd.CommitInput{
+	id, err := r.CommitTree(ctx, gitstore.CommitInput{
 		Tree: tree, Author: author, Message: fmt.Sprintf("Initialized from '%s' project template", t.Title),
 	})
 	if err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("write commit: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("write commit: %w", err)
 	}
 	return id, nil
 }
 
 // signatureOf names a user as the author of a commit made at a moment; where the account is
 // gone, nobody in particular.
-func (s *Service) signatureOf(ctx context.Context, id authz.UserID, at time.Time) (gitcmd.Signature, error) {
+func (s *Service) signatureOf(ctx context.Context, id authz.UserID, at time.Time) (gitstore.Signature, error) {
 	users, err := s.accounts.ByIDs(ctx, []authz.UserID{id})
 	if err != nil {
-		return gitcmd.Signature{}, err
+		return gitstore.Signature{}, err
 	}
 	u := users[id]
 	if u == nil {
-		return gitcmd.Signature{Name: "Ghost User", Email: "ghost@" + s.accounts.CommitHost(), When: at}, nil
+		return gitstore.Signature{Name: "Ghost User", Email: "ghost@" + s.accounts.CommitHost(), When: at}, nil
 	}
-	return gitcmd.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: at}, nil
+	return gitstore.Signature{Name: u.Name, Email: u.CommitAddress(s.accounts.CommitHost()), When: at}, nil
 }

@@ -3,7 +3,7 @@ package repo_test
 import (
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/starter"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -36,7 +36,7 @@ func TestService_FillTemplate(t *testing.T) {
 			check(t, err)
 			content, err := r.Blob(ctx, e.ID, 1<<20)
 			check(t, err)
-			if string(content) != f.Content || e.Mode != gitcmd.ModeFile {
+			if string(content) != f.Content || e.Mode != gitstore.ModeFile {
 				t.Errorf("%s: got %q with mode %v", f.Path, content, e.Mode)
 			}
 		}

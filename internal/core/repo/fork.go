@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -38,7 +39,7 @@ func (s *Service) HasBranch(ctx context.Context, p *project.Project, branch stri
 		return false, err
 	}
 	_, err = r.Branch(ctx, branch)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -104,7 +105,7 @@ func (s *Service) fillFork(ctx context.Context, fork, source *project.Project, b
 			return err
 		}
 	}
-	ids := make([]gitcmd.ObjectID, len(refs))
+	ids := make([]gitstore.ObjectID, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID
 	}
@@ -112,7 +113,7 @@ func (s *Service) fillFork(ctx context.Context, fork, source *project.Project, b
 	if err != nil {
 		return err
 	}
-	if err := to.Begin(ctx, refs); err != nil && !errors.Is(err, gitcmd.ErrExists) {
+	if err := to.Begin(ctx, refs); err != nil && !errors.Is(err, gitstore.ErrExists) {
 		return err
 	}
 	if shares {
@@ -124,19 +125,19 @@ func (s *Service) fillFork(ctx context.Context, fork, source *project.Project, b
 }
 
 // forkedRefs lists what a fork gets: all branches and tags, or one branch.
-func forkedRefs(ctx context.Context, from *gitcmd.Repo, branch string) ([]gitcmd.Ref, error) {
+func forkedRefs(ctx context.Context, from *gitcmd.Repo, branch string) ([]gitstore.Ref, error) {
 	if branch != "" {
 		id, err := from.Branch(ctx, branch)
-		if errors.Is(err, gitcmd.ErrNotFound) {
+		if errors.Is(err, gitstore.ErrNotFound) {
 			return nil, nil // deleted since: the fork stays empty
 		}
-		return []gitcmd.Ref{{Name: gitcmd.RefName(gitcmd.Branches + branch), ID: id, Peeled: id}}, err
+		return []gitstore.Ref{{Name: gitstore.RefName(gitstore.Branches + branch), ID: id, Peeled: id}}, err
 	}
-	branches, err := from.Refs(ctx, gitcmd.Branches)
+	branches, err := from.Refs(ctx, gitstore.Branches)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}
-	tags, err := from.Refs(ctx, gitcmd.Tags)
+	tags, err := from.Refs(ctx, gitstore.Tags)
 	if err != nil {
 		return nil, fmt.Errorf("list tags: %w", err)
 	}
@@ -149,12 +150,12 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 		branch = *source.DefaultBranch
 	}
 	if branch != "" {
-		ref, err := gitcmd.BranchRef(branch)
+		ref, err := gitstore.BranchRef(branch)
 		if err == nil {
 			_, err = r.Ref(ctx, ref)
 		}
 		switch {
-		case errors.Is(err, gitcmd.ErrNotFound):
+		case errors.Is(err, gitstore.ErrNotFound):
 			branch = ""
 		case err != nil:
 			return fmt.Errorf("default branch of fork: %w", err)
@@ -183,7 +184,7 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 // Bring copies a commit of one project, with all that it needs, into the repository of
 // another one. It moves no reference and asks for no permission. A commit that is not
 // there is gitcmd.ErrNotFound.
-func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit gitcmd.ObjectID) error {
+func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit gitstore.ObjectID) error {
 	source, err := s.Open(ctx, from)
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit g
 		return fmt.Errorf("bring commits: %w", err)
 	}
 	defer func() { _ = quarantine.Discard() }()
-	copied, err := quarantine.Copy(ctx, source, []gitcmd.ObjectID{commit})
+	copied, err := quarantine.Copy(ctx, source, []gitstore.ObjectID{commit})
 	if err != nil {
 		return fmt.Errorf("bring commits: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -59,7 +60,7 @@ func (w *world) pools() []string {
 }
 
 // seen fails the test unless a commit can be read in a project, or cannot.
-func (w *world) seen(id project.ID, commit gitcmd.ObjectID, want bool) {
+func (w *world) seen(id project.ID, commit gitstore.ObjectID, want bool) {
 	w.T.Helper()
 	p := w.Find(authz.System(), id)
 	_, err := w.repos.FindCommit(w.T.Context(), authz.System(), p, commit.String())
@@ -74,9 +75,9 @@ func TestService_FillFork(t *testing.T) {
 		ctx := t.Context()
 		base := w.put("main", "a", "a\n")
 		w.put("feature", "b", "b\n")
-		tag, err := w.open().CreateTag(ctx, gitcmd.TagInput{Name: "v1", Target: base.ID, Tagger: gitcmd.Signature{Name: "A", Email: "a@x", When: w.Now()}})
+		tag, err := w.open().CreateTag(ctx, gitstore.TagInput{Name: "v1", Target: base.ID, Tagger: gitstore.Signature{Name: "A", Email: "a@x", When: w.Now()}})
 		check(t, err)
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/tags/v1", New: tag}}))
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/tags/v1", New: tag}}))
 		job := w.fork("fork", w.id, w.developer)
 		p := w.Find(w.developer, job.ProjectID)
 		if _, err := w.repos.BeginPush(ctx, w.developer, p); !errs.Is(err, errs.Forbidden) || err.Error() != "A repository for this project does not exist yet." {
@@ -116,7 +117,7 @@ func TestService_FillFork_secrets(t *testing.T) {
 		base := w.put("main", "a", "a\n")
 		// A merge request of a private fork, and a branch that was deleted before.
 		hidden := w.put("secret", "hidden", "hidden\n")
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{
 			{Ref: "refs/merge-requests/1/head", New: hidden.ID}, {Ref: "refs/heads/secret", Old: hidden.ID},
 		}))
 		one, two := w.fork("one", w.id, w.developer), w.fork("two", w.id, w.reporter)

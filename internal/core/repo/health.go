@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // Health says how the repository of a project is stored, as it is at that time.
-func (s *Service) Health(ctx context.Context, as authz.Actor, p *project.Project) (gitcmd.Health, time.Time, error) {
+func (s *Service) Health(ctx context.Context, as authz.Actor, p *project.Project) (gitstore.Health, time.Time, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
-		return gitcmd.Health{}, time.Time{}, err
+		return gitstore.Health{}, time.Time{}, err
 	}
 	now := s.now()
 	h, err := r.Health(ctx, now)

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -58,7 +59,7 @@ func (s *Service) Contributors(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return none, err
 	}
-	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
+	commits, err := r.LogCommits(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{rev.Commit}, NoMerges: true, Limit: maxContributions})
 	if err != nil {
 		return none, fmt.Errorf("list contributions: %w", err)
 	}
@@ -99,13 +100,13 @@ const (
 
 // Holding lists the branches and the tags from which a commit can be reached; kind is
 // branch, tag or all.
-func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, kind string, part page.Range) (page.Page[gitcmd.RefName], error) {
-	none := page.Page[gitcmd.RefName]{}
+func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, kind string, part page.Range) (page.Page[gitstore.RefName], error) {
+	none := page.Page[gitstore.RefName]{}
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return none, err
 	}
-	prefixes := []string{gitcmd.Branches, gitcmd.Tags}
+	prefixes := []string{gitstore.Branches, gitstore.Tags}
 	switch kind {
 	case "branch":
 		prefixes = prefixes[:1]
@@ -117,17 +118,17 @@ func (s *Service) Holding(ctx context.Context, as authz.Actor, p *project.Projec
 		return none, fmt.Errorf("look for commit in references: %w", err)
 	}
 	slices.Sort(names)
-	return page.Slice(names, part, byName, func(ref *gitcmd.RefName) []any { return []any{string(*ref)} })
+	return page.Slice(names, part, byName, func(ref *gitstore.RefName) []any { return []any{string(*ref)} })
 }
 
 // Sequence counts the commits up to and with a commit; of the filter only FirstParent
 // counts.
-func (s *Service) Sequence(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, f CommitFilter) (int, error) {
+func (s *Service) Sequence(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, f CommitFilter) (int, error) {
 	r, err := s.Read(ctx, as, p)
 	if err != nil {
 		return 0, err
 	}
-	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{c.ID}, FirstParent: f.FirstParent})
+	n, err := r.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.ID}, FirstParent: f.FirstParent})
 	if err != nil {
 		return 0, fmt.Errorf("count commits: %w", err)
 	}
@@ -136,7 +137,7 @@ func (s *Service) Sequence(ctx context.Context, as authz.Actor, p *project.Proje
 
 // Blamed is a run of lines that one commit wrote.
 type Blamed struct {
-	Commit *gitcmd.Commit
+	Commit *gitstore.Commit
 	Lines  [][]byte
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -46,12 +47,12 @@ func TestService_Housekeep_besideReaders(t *testing.T) {
 		random := make([]byte, 1<<20)
 		_, _ = rand.Read(random)
 		w.put("main", "large", base64.StdEncoding.EncodeToString(random))
-		var tips []gitcmd.ObjectID
+		var tips []gitstore.ObjectID
 		for i := range 8 {
 			tips = append(tips, w.put("main", fmt.Sprintf("f%d", i), fmt.Sprintf("content %d\n", i)).ID)
 		}
 		r := w.open()
-		check(t, r.UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: gitcmd.RefName("refs/keep-around/" + tips[3].String()), New: tips[3]}}))
+		check(t, r.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: gitstore.RefName("refs/keep-around/" + tips[3].String()), New: tips[3]}}))
 		done := make(chan struct{})
 		var readers sync.WaitGroup
 		for n := range 2 {
@@ -106,7 +107,7 @@ func TestService_Housekeep(t *testing.T) {
 		w.put("main", "large", base64.StdEncoding.EncodeToString(random))
 		tip := w.put("main", "a", "a\n")
 		r := w.open()
-		keep := func() gitcmd.Storage {
+		keep := func() gitstore.Storage {
 			t.Helper()
 			check(t, w.repos.Housekeep(ctx, repo.Housekeeping{ProjectID: w.id}))
 			s, err := r.Storage(ctx)

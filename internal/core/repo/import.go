@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/project"
@@ -238,7 +239,7 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 	if err := dropMisleading(ctx, r); err != nil {
 		return err
 	}
-	refs, err := r.Refs(ctx, gitcmd.Branches)
+	refs, err := r.Refs(ctx, gitstore.Branches)
 	if err != nil {
 		return fmt.Errorf("list branches: %w", err)
 	}
@@ -249,7 +250,7 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 		}
 	}
 	if branch != "" {
-		ref, err := gitcmd.BranchRef(branch)
+		ref, err := gitstore.BranchRef(branch)
 		if err != nil {
 			return fmt.Errorf("default branch of import: %w", err)
 		}
@@ -276,9 +277,9 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 // dropMisleading removes what no push may bring: branches and tags whose names look like
 // a commit's or like full names.
 func dropMisleading(ctx context.Context, r *gitcmd.Repo) error {
-	var gone []gitcmd.RefUpdate
+	var gone []gitstore.RefUpdate
 	for prefix, valid := range map[string]func(string) bool{
-		gitcmd.Branches: gitcmd.ValidBranchName, gitcmd.Tags: gitcmd.ValidTagName,
+		gitstore.Branches: gitstore.ValidBranchName, gitstore.Tags: gitstore.ValidTagName,
 	} {
 		refs, err := r.Refs(ctx, prefix)
 		if err != nil {
@@ -286,7 +287,7 @@ func dropMisleading(ctx context.Context, r *gitcmd.Repo) error {
 		}
 		for _, ref := range refs {
 			if !valid(ref.Name.Short()) {
-				gone = append(gone, gitcmd.RefUpdate{Ref: ref.Name, AnyOld: true})
+				gone = append(gone, gitstore.RefUpdate{Ref: ref.Name, AnyOld: true})
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/project"
@@ -143,7 +143,7 @@ func TestService_Import(t *testing.T) {
 		if got, want := strings.Join(names, " "), "refs/heads/aside refs/heads/trunk refs/notes/commits refs/tags/v1"; got != want {
 			t.Errorf("references: %s, want %s", got, want)
 		}
-		if _, err := w.open().Resolve(ctx, gitcmd.Branches+"trunk"); err != nil {
+		if _, err := w.open().Resolve(ctx, gitstore.Branches+"trunk"); err != nil {
 			t.Error(err)
 		}
 		if len(asked) != 2 {

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -50,7 +51,7 @@ const notesRefs = "refs/notes/"
 // taken reports whether a reference lies where people may make and move references. In
 // other places some have a meaning for git itself, as refs/replace/ and refs/bisect/, and
 // clients look for none.
-func taken(name gitcmd.RefName) bool {
+func taken(name gitstore.RefName) bool {
 	return name.IsBranch() || name.IsTag() || strings.HasPrefix(string(name), notesRefs)
 }
 
@@ -59,14 +60,14 @@ var hiddenRefs = []string{"refs/merge-requests/", "refs/keep-around/", "refs/env
 
 // Refusal is the cause of the Forbidden error that Judge gives.
 type Refusal struct {
-	Ref  gitcmd.RefName // the reference at fault, "" for the whole push
+	Ref  gitstore.RefName // the reference at fault, "" for the whole push
 	Text string
 }
 
 // Error gives the text.
 func (r *Refusal) Error() string { return r.Text }
 
-func refuse(ref gitcmd.RefName, text string) error {
+func refuse(ref gitstore.RefName, text string) error {
 	return &errs.Error{Kind: errs.Forbidden, Message: text, Err: &Refusal{Ref: ref, Text: text}}
 }
 
@@ -142,9 +143,9 @@ func (j *judge) branch(ctx context.Context, c RefChange) error {
 		return refuse(c.Ref, textDeleteByGit)
 	case c.Deleted():
 		return nil
-	case c.Created() && gitcmd.LooksLikeID(name):
+	case c.Created() && gitstore.LooksLikeID(name):
 		return refuse(c.Ref, textBranchIsSHA)
-	case c.Created() && !gitcmd.ValidBranchName(name):
+	case c.Created() && !gitstore.ValidBranchName(name):
 		return refuse(c.Ref, textBranchName)
 	case c.Created() && access.Protected && !access.Push:
 		return j.newProtected(ctx, c, access)
@@ -180,7 +181,7 @@ func (j *judge) newProtected(ctx context.Context, c RefChange, access Access) er
 	case j.source == ByPush:
 		return refuse(c.Ref, textCreateByGit)
 	}
-	refs, err := j.repo.Refs(ctx, gitcmd.Branches)
+	refs, err := j.repo.Refs(ctx, gitstore.Branches)
 	if err != nil {
 		return fmt.Errorf("list branches: %w", err)
 	}
@@ -245,9 +246,9 @@ func (j *judge) tag(ctx context.Context, c RefChange) error {
 	protected, may := j.tags.mayCreateTag(name)
 	maintainer := j.tags.level >= authz.Maintainer
 	switch {
-	case c.Created() && gitcmd.LooksLikeID(name):
+	case c.Created() && gitstore.LooksLikeID(name):
 		return refuse(c.Ref, textTagIsSHA)
-	case c.Created() && !gitcmd.ValidTagName(name):
+	case c.Created() && !gitstore.ValidTagName(name):
 		return refuse(c.Ref, textTagName)
 	case c.Created() && j.project.DefaultBranch != nil && *j.project.DefaultBranch == name:
 		return refuse(c.Ref, textTagDefault)

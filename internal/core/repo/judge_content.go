@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/pushrule"
 )
@@ -31,7 +32,7 @@ func (j *judge) content(ctx context.Context, changes []RefChange) error {
 	if err != nil || rule == nil {
 		return err
 	}
-	var tips []gitcmd.ObjectID
+	var tips []gitstore.ObjectID
 	for _, c := range changes {
 		switch {
 		case c.Deleted() && c.Ref.IsTag() && rule.DenyDeleteTag && j.source == ByPush:
@@ -72,7 +73,7 @@ func (j *judge) isDefault(branch string) bool {
 }
 
 // commits gives the first refusal of a new commit or file, "" where all may be.
-func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitcmd.ObjectID) (string, error) {
+func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitstore.ObjectID) (string, error) {
 	ids, err := j.repo.NewCommits(ctx, tips)
 	if err != nil || len(ids) == 0 {
 		return "", err
@@ -99,7 +100,7 @@ func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitcm
 }
 
 // people reads whose addresses the checks of persons compare with.
-func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitcmd.ObjectID) (pushrule.People, error) {
+func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstore.ObjectID) (pushrule.People, error) {
 	var out pushrule.People
 	if rule.CommitterName {
 		users, err := j.service.accounts.ByIDs(ctx, []authz.UserID{j.as.UserID})
@@ -141,18 +142,18 @@ func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitcmd.
 var errStop = errors.New("found")
 
 // files gives the first refusal of a file, "" where all may be.
-func (j *judge) files(ctx context.Context, rule *pushrule.Checks, ids []gitcmd.ObjectID) (string, error) {
+func (j *judge) files(ctx context.Context, rule *pushrule.Checks, ids []gitstore.ObjectID) (string, error) {
 	kept, err := j.service.Open(ctx, j.project)
 	if err != nil {
 		return "", err
 	}
 	text := ""
-	sized := map[gitcmd.ObjectID]bool{}
+	sized := map[gitstore.ObjectID]bool{}
 	err = j.repo.CommitFiles(ctx, ids, func(f gitcmd.CommitFile) error {
 		if f.Added {
 			text = rule.File(f.Path)
 		}
-		if text == "" && rule.MaxFileSize > 0 && f.Mode != gitcmd.ModeSubmodule && !sized[f.ID] {
+		if text == "" && rule.MaxFileSize > 0 && f.Mode != gitstore.ModeSubmodule && !sized[f.ID] {
 			sized[f.ID] = true
 			info, err := j.repo.Info(ctx, f.ID)
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
@@ -26,7 +26,7 @@ func (w *world) ruled(c pushrule.Changes) {
 }
 
 // fastImport writes commits that no reference names and gives the tip of the branch x.
-func (w *world) fastImport(stream string) gitcmd.ObjectID {
+func (w *world) fastImport(stream string) gitstore.ObjectID {
 	w.T.Helper()
 	git := func(in string, args ...string) string {
 		cmd := exec.CommandContext(w.T.Context(), "git", append([]string{"-C", w.open().Path(), "-c", "fastimport.unpackLimit=0"}, args...)...)
@@ -38,7 +38,7 @@ func (w *world) fastImport(stream string) gitcmd.ObjectID {
 		return strings.TrimSpace(string(out))
 	}
 	git(stream, "fast-import", "--quiet")
-	id, err := gitcmd.ParseObjectID(git("", "rev-parse", "refs/heads/x"))
+	id, err := gitstore.ParseObjectID(git("", "rev-parse", "refs/heads/x"))
 	check(w.T, err)
 	git("", "update-ref", "-d", "refs/heads/x")
 	return id
@@ -69,7 +69,7 @@ func TestService_Judge_content(t *testing.T) {
 		push := func(source repo.Source, c repo.RefChange) error {
 			return w.repos.Judge(t.Context(), w.developer, w.as(w.developer), source, w.open(), []repo.RefChange{c})
 		}
-		branch := func(id gitcmd.ObjectID) repo.RefChange { return repo.RefChange{Ref: "refs/heads/topic", New: id} }
+		branch := func(id gitstore.ObjectID) repo.RefChange { return repo.RefChange{Ref: "refs/heads/topic", New: id} }
 		if err := push(repo.ByPush, branch(tip)); err != nil {
 			t.Errorf("without a rule: %v", err)
 		}
@@ -80,7 +80,7 @@ func TestService_Judge_content(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			rule pushrule.Changes
-			tip  gitcmd.ObjectID
+			tip  gitstore.ObjectID
 			want string
 		}{
 			{"nothing asked", pushrule.Changes{}, tip, ""},

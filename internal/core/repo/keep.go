@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/project"
 )
 
@@ -14,20 +14,20 @@ import (
 const keepAround = "refs/keep-around/"
 
 // KeepAround makes sure that a commit outlives its branches. It asks for no permission.
-func (s *Service) KeepAround(ctx context.Context, p *project.Project, commit gitcmd.ObjectID) error {
+func (s *Service) KeepAround(ctx context.Context, p *project.Project, commit gitstore.ObjectID) error {
 	r, err := s.Open(ctx, p)
 	if err != nil {
 		return err
 	}
-	ref := gitcmd.RefName(keepAround + commit.String())
+	ref := gitstore.RefName(keepAround + commit.String())
 	_, err = r.Ref(ctx, ref)
 	if err == nil {
 		return nil
 	}
-	if !errors.Is(err, gitcmd.ErrNotFound) {
+	if !errors.Is(err, gitstore.ErrNotFound) {
 		return fmt.Errorf("look for kept commit: %w", err)
 	}
-	err = r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: ref, New: commit, AnyOld: true}})
+	err = r.UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: ref, New: commit, AnyOld: true}})
 	if err != nil {
 		return fmt.Errorf("keep commit: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/progress"
@@ -24,7 +24,7 @@ func TestService_KeepAround(t *testing.T) {
 			check(t, w.repos.KeepAround(t.Context(), w.as(w.owner), c.ID))
 		}
 		r := w.open()
-		if id, err := r.Ref(t.Context(), gitcmd.RefName("refs/keep-around/"+c.ID.String())); err != nil || id != c.ID {
+		if id, err := r.Ref(t.Context(), gitstore.RefName("refs/keep-around/"+c.ID.String())); err != nil || id != c.ID {
 			t.Errorf("kept %v, %v", id, err)
 		}
 		before := w.git.Started()
@@ -45,9 +45,9 @@ func TestService_KeepAround(t *testing.T) {
 		if _, err := r.Commit(t.Context(), c.ID); err != nil {
 			t.Errorf("the kept commit: %v", err)
 		}
-		unknown, err := gitcmd.ParseObjectID("0123456789012345678901234567890123456789")
+		unknown, err := gitstore.ParseObjectID("0123456789012345678901234567890123456789")
 		check(t, err)
-		if err := w.repos.KeepAround(t.Context(), w.as(w.owner), unknown); err == nil || errors.Is(err, gitcmd.ErrRefMoved) {
+		if err := w.repos.KeepAround(t.Context(), w.as(w.owner), unknown); err == nil || errors.Is(err, gitstore.ErrRefMoved) {
 			t.Errorf("a commit that is not there: %v", err)
 		}
 	})
@@ -75,7 +75,7 @@ func TestService_Check_namedCommits(t *testing.T) {
 			t.Errorf("all is well: %q", got)
 		}
 		r := w.open()
-		check(t, r.UpdateRefs(t.Context(), []gitcmd.RefUpdate{{Ref: gitcmd.RefName("refs/keep-around/" + c.ID.String()), Old: c.ID}}))
+		check(t, r.UpdateRefs(t.Context(), []gitstore.RefUpdate{{Ref: gitstore.RefName("refs/keep-around/" + c.ID.String()), Old: c.ID}}))
 		if got := wrong(); len(got) != 1 || got[0] != "nothing keeps the commit "+c.ID.String()+", which a comment or status names" {
 			t.Errorf("not kept: %q", got)
 		}
@@ -105,7 +105,7 @@ func TestService_Check_defaultBranch(t *testing.T) {
 				t.Errorf("all is well: %v", got)
 			}
 			w.exec("UPDATE projects SET default_branch = NULL")
-			check(t, w.open().SetHead(ctx, gitcmd.RefName(tt.head)))
+			check(t, w.open().SetHead(ctx, gitstore.RefName(tt.head)))
 			got := look(false)
 			if len(got) != 1 || got[0].Repaired || got[0].Text != "the project has no default branch, and its repository 2 branches" {
 				t.Errorf("without a default branch: %v", got)

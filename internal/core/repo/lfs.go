@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
@@ -102,7 +103,7 @@ func changedPaths(ctx context.Context, r *gitcmd.Repo, p *project.Project, c Ref
 		if err == nil {
 			from, err = r.MergeBase(ctx, tip, c.New)
 		}
-		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return nil, fmt.Errorf("find where the branch began: %w", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/license"
 	"tenon/internal/base/pattern"
 )
@@ -27,7 +28,7 @@ const maxLicense = 256 << 10
 func licenseOf(ctx context.Context, r *gitcmd.Repo, root []gitcmd.PathEntry) (path, key string, err error) {
 	for _, name := range licenseNames {
 		i := slices.IndexFunc(root, func(e gitcmd.PathEntry) bool {
-			return (e.Mode == gitcmd.ModeFile || e.Mode == gitcmd.ModeExecutable) && name().MatchString(e.Path)
+			return (e.Mode == gitstore.ModeFile || e.Mode == gitstore.ModeExecutable) && name().MatchString(e.Path)
 		})
 		if i < 0 {
 			continue

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/language"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -51,9 +52,9 @@ func (s *Service) measure(ctx context.Context, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	var tip gitcmd.ObjectID
+	var tip gitstore.ObjectID
 	if p.DefaultBranch != nil {
-		if tip, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		if tip, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return fmt.Errorf("read default branch: %w", err)
 		}
 	}
@@ -82,8 +83,8 @@ func (s *Service) measure(ctx context.Context, p *project.Project) error {
 }
 
 // look fills in what the commit at the tip of the default branch holds.
-func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, m *project.Measure) error {
-	commits, err := r.Count(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{tip}})
+func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectID, m *project.Measure) error {
+	commits, err := r.Count(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{tip}})
 	if err != nil {
 		return fmt.Errorf("measure: %w", err)
 	}
@@ -105,10 +106,10 @@ func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID,
 var errEnough = errors.New("enough was looked at")
 
 // countLanguages adds up the bytes of each language.
-func countLanguages(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, into map[string]int64) error {
+func countLanguages(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectID, into map[string]int64) error {
 	files, heads := 0, int64(0)
 	err := r.Walk(ctx, tip, "", func(e gitcmd.PathEntry) error {
-		if e.Mode != gitcmd.ModeFile && e.Mode != gitcmd.ModeExecutable {
+		if e.Mode != gitstore.ModeFile && e.Mode != gitstore.ModeExecutable {
 			return nil
 		}
 		if files++; files > maxMeasured {
@@ -146,7 +147,7 @@ func countLanguages(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, in
 }
 
 // head reads how a file begins.
-func head(ctx context.Context, r *gitcmd.Repo, id gitcmd.ObjectID) ([]byte, error) {
+func head(ctx context.Context, r *gitcmd.Repo, id gitstore.ObjectID) ([]byte, error) {
 	blob, err := r.OpenBlob(ctx, id)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ var readmeEndings = []string{".md", ".markdown", ".mkd", ".mdown", ".rst", ".ado
 func readmeOf(root []gitcmd.PathEntry) string {
 	best, at := "", len(readmeEndings)
 	for _, e := range root {
-		if e.Kind() != gitcmd.KindBlob {
+		if e.Kind() != gitstore.KindBlob {
 			continue
 		}
 		ending, ok := strings.CutPrefix(strings.ToLower(e.Path), "readme")
@@ -187,7 +188,7 @@ func (s *Service) Tip(ctx context.Context, p *project.Project) (string, error) {
 		return "", err
 	}
 	tip, err := r.Branch(ctx, *p.DefaultBranch)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return "", nil
 	}
 	if err != nil {
@@ -207,7 +208,7 @@ func (s *Service) Languages(ctx context.Context, as authz.Actor, p *project.Proj
 		return []project.LanguageShare{}, nil
 	}
 	tip, err := r.Branch(ctx, *p.DefaultBranch)
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return []project.LanguageShare{}, nil
 	}
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // RefChange moves one reference. A zero Old creates it, a zero New deletes it.
 type RefChange struct {
-	Ref gitcmd.RefName  `json:"ref"`
-	Old gitcmd.ObjectID `json:"old"`
-	New gitcmd.ObjectID `json:"new"`
+	Ref gitstore.RefName  `json:"ref"`
+	Old gitstore.ObjectID `json:"old"`
+	New gitstore.ObjectID `json:"new"`
 }
 
 // Created reports whether the change makes the reference.
@@ -27,8 +28,8 @@ func (c RefChange) Created() bool { return c.Old.IsZero() && !c.New.IsZero() }
 // Deleted reports whether the change deletes the reference.
 func (c RefChange) Deleted() bool { return c.New.IsZero() }
 
-func (c RefChange) update() gitcmd.RefUpdate {
-	return gitcmd.RefUpdate{Ref: c.Ref, Old: c.Old, New: c.New}
+func (c RefChange) update() gitstore.RefUpdate {
+	return gitstore.RefUpdate{Ref: c.Ref, Old: c.Old, New: c.New}
 }
 
 // PushKind is what changes of a push have in common that the record of activity sums up.
@@ -113,7 +114,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return err
 	}
-	updates := make([]gitcmd.RefUpdate, len(changes))
+	updates := make([]gitstore.RefUpdate, len(changes))
 	for i, c := range changes {
 		updates[i] = c.update()
 	}
@@ -124,7 +125,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 		if after := s.afterFailure(ctx, intent, err); after != nil {
 			s.log.Error("settle a failed push", "project_id", p.ID, "error", after)
 		}
-		if errors.Is(err, gitcmd.ErrRefMoved) {
+		if errors.Is(err, gitstore.ErrRefMoved) {
 			return &errs.Error{Kind: errs.Conflict, Message: "The reference was changed meanwhile. Please try again.", Err: errors.Join(ErrMoved, err)}
 		}
 		return fmt.Errorf("move references: %w", err)
@@ -158,7 +159,7 @@ func (s *Service) adoptBranch(ctx context.Context, r *gitcmd.Repo, p *project.Pr
 			break
 		}
 	}
-	ref, err := gitcmd.BranchRef(names[0])
+	ref, err := gitstore.BranchRef(names[0])
 	if err != nil {
 		return "", fmt.Errorf("first branch: %w", err)
 	}
@@ -209,16 +210,16 @@ func describe(ctx context.Context, r *gitcmd.Repo, p *project.Project, c RefChan
 	}
 	since := c.Old
 	if since.IsZero() && p.DefaultBranch != nil { // a new branch counts from where it left the default one
-		if since, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		if since, err = r.Branch(ctx, *p.DefaultBranch); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return out, fmt.Errorf("read default branch: %w", err)
 		}
 	}
 	if since == c.New {
 		return out, nil
 	}
-	opts := gitcmd.LogOptions{From: []gitcmd.ObjectID{c.New}}
+	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{c.New}}
 	if !since.IsZero() {
-		opts.Not = []gitcmd.ObjectID{since}
+		opts.Not = []gitstore.ObjectID{since}
 	}
 	count, err := r.Count(ctx, opts)
 	if err != nil {
@@ -308,7 +309,7 @@ func (s *Service) Reconcile(ctx context.Context, olderThan db.Time) error {
 // none has; where it was killed, some may have, and the references themselves tell.
 func (s *Service) afterFailure(ctx context.Context, intent int64, cause error) error {
 	for _, refusal := range []error{
-		gitcmd.ErrRefMoved, gitcmd.ErrRefConflict, gitcmd.ErrNotFound, gitcmd.ErrWrongKind, gitcmd.ErrBadName,
+		gitstore.ErrRefMoved, gitstore.ErrRefConflict, gitstore.ErrNotFound, gitstore.ErrWrongKind, gitstore.ErrBadName,
 	} {
 		if errors.Is(cause, refusal) {
 			if _, err := s.db.Exec(ctx, "DELETE FROM ref_intents WHERE id = ?", intent); err != nil {
@@ -336,11 +337,11 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 	// git renames the references of one transaction one after the other, so a crash may
 	// have moved only some. The push was not answered yet; it is completed rather than
 	// undone, because what has moved may have been fetched.
-	var rest []gitcmd.RefUpdate
+	var rest []gitstore.RefUpdate
 	for _, c := range in.Event.Changes {
 		r.DropStaleLocks(c.Ref)
 		at, err := r.Ref(ctx, c.Ref)
-		if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return fmt.Errorf("read reference: %w", err)
 		}
 		if at != c.New {
@@ -348,7 +349,7 @@ func (s *Service) reconcile(ctx context.Context, row intentRow) error {
 		}
 	}
 	if len(rest) < len(in.Event.Changes) {
-		if err := r.UpdateRefs(ctx, rest); err != nil && !errors.Is(err, gitcmd.ErrRefMoved) {
+		if err := r.UpdateRefs(ctx, rest); err != nil && !errors.Is(err, gitstore.ErrRefMoved) {
 			return fmt.Errorf("complete push: %w", err)
 		}
 		s.log.Info("settled a push that a crash interrupted", "project_id", row.ProjectID)

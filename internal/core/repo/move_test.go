@@ -9,15 +9,15 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
 )
 
-func ref(t *testing.T, name string) gitcmd.RefName {
+func ref(t *testing.T, name string) gitstore.RefName {
 	t.Helper()
-	r, err := gitcmd.ParseRefName(name)
+	r, err := gitstore.ParseRefName(name)
 	check(t, err)
 	return r
 }
@@ -35,13 +35,13 @@ func TestService_Judge(t *testing.T) {
 		first := w.put("main", "a", "a\n").ID
 		second := w.put("main", "b", "b\n").ID
 		side := w.put("side", "c", "c\n").ID
-		zero := gitcmd.ObjectID{}
+		zero := gitstore.ObjectID{}
 		for _, tt := range []struct {
 			name     string
 			who      authz.Actor
 			source   repo.Source
 			ref      string
-			old, new gitcmd.ObjectID
+			old, new gitstore.ObjectID
 			want     string // "" is allowed
 		}{
 			{"developer pushes a branch", w.developer, repo.ByPush, "refs/heads/side", first, side, ""},
@@ -124,18 +124,18 @@ func TestService_Reconcile(t *testing.T) {
 				"changes": `{"event":{"ProjectID":` + itoa(int64(w.id)) + `,"FullPath":"group/shop","Source":"push","Changes":[` + changes + `]},"branch":""}`,
 			})
 		}
-		change := func(name string, old, now gitcmd.ObjectID) string {
+		change := func(name string, old, now gitstore.ObjectID) string {
 			return `{"ref":"refs/heads/` + name + `","old":"` + old.String() + `","new":"` + now.String() + `"}`
 		}
-		intend(change("untouched", gitcmd.ObjectID{}, first))
-		intend(change("half", gitcmd.ObjectID{}, first) + "," + change("other", gitcmd.ObjectID{}, second))
-		intend(change("done", gitcmd.ObjectID{}, first))
-		check(t, w.open().UpdateRefs(ctx, []gitcmd.RefUpdate{
+		intend(change("untouched", gitstore.ObjectID{}, first))
+		intend(change("half", gitstore.ObjectID{}, first) + "," + change("other", gitstore.ObjectID{}, second))
+		intend(change("done", gitstore.ObjectID{}, first))
+		check(t, w.open().UpdateRefs(ctx, []gitstore.RefUpdate{
 			{Ref: ref(t, "refs/heads/half"), New: first}, {Ref: ref(t, "refs/heads/done"), New: first},
 		}))
 		w.pushed = nil
 		check(t, w.repos.Reconcile(ctx, db.At(time.Now())))
-		for name, want := range map[string]gitcmd.ObjectID{"half": first, "other": second, "done": first, "untouched": {}} {
+		for name, want := range map[string]gitstore.ObjectID{"half": first, "other": second, "done": first, "untouched": {}} {
 			got, _ := w.open().Branch(ctx, name)
 			if got != want {
 				t.Errorf("branch %s at %v, want %v", name, got, want)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 // oddNames are names of files that are hard to write, to quote or to match.
@@ -186,9 +186,9 @@ func (w *world) oddities() {
 }
 
 // rev gives the commit of an odd reference.
-func (w *world) rev(t *testing.T, name string) gitcmd.ObjectID {
+func (w *world) rev(t *testing.T, name string) gitstore.ObjectID {
 	t.Helper()
-	id, err := gitcmd.ParseObjectID(strings.TrimSpace(w.prints("rev-parse", name+"^{commit}")))
+	id, err := gitstore.ParseObjectID(strings.TrimSpace(w.prints("rev-parse", name+"^{commit}")))
 	check(t, err)
 	return id
 }

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -32,24 +33,24 @@ func (e *PickError) Error() string { return e.Text }
 // CherryPick makes the change of a commit once more on a branch, under the name of its
 // author. A merge is taken as its change to the first parent. Nothing but a check is
 // done, and the commit is nil, in a dry run.
-func (s *Service) CherryPick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, picking{"cherry-pick", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+func (s *Service) CherryPick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitstore.Commit, error) {
+	return s.pick(ctx, as, p, ref, in, picking{"cherry-pick", func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string) {
 		message = strings.TrimRight(c.Message, "\n") + "\n\n(cherry picked from commit " + c.ID.String() + ")"
 		return firstParent(c), c.ID, c.Author, message
 	}})
 }
 
 // Revert undoes the change of a commit on a branch; otherwise it is like CherryPick.
-func (s *Service) Revert(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitcmd.Commit, error) {
-	return s.pick(ctx, as, p, ref, in, picking{"revert", func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string) {
+func (s *Service) Revert(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput) (*gitstore.Commit, error) {
+	return s.pick(ctx, as, p, ref, in, picking{"revert", func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string) {
 		return c.ID, firstParent(c), by, "Revert \"" + c.Title() + "\"\n\nThis reverts commit " + c.ID.String()
 	}})
 }
 
 // firstParent is zero, which stands for the empty tree, for a commit without parents.
-func firstParent(c *gitcmd.Commit) gitcmd.ObjectID {
+func firstParent(c *gitstore.Commit) gitstore.ObjectID {
 	if len(c.Parents) == 0 {
-		return gitcmd.EmptyTree()
+		return gitstore.EmptyTree()
 	}
 	return c.Parents[0]
 }
@@ -57,10 +58,10 @@ func firstParent(c *gitcmd.Commit) gitcmd.ObjectID {
 // picking says which change is made, by whom, with which words.
 type picking struct {
 	verb string // in messages
-	how  func(c *gitcmd.Commit, by gitcmd.Signature) (base, theirs gitcmd.ObjectID, author gitcmd.Signature, message string)
+	how  func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string)
 }
 
-func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, change picking) (*gitcmd.Commit, error) {
+func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, ref string, in PickInput, change picking) (*gitstore.Commit, error) {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *Service) pick(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) {
+	made, err := s.oneByOne(p, in.Branch, func() (*gitstore.Commit, error) {
 		base, theirs, author, message := change.how(c, by)
 		if in.Message != "" {
 			message = in.Message
@@ -106,13 +107,13 @@ func (c pickCode) Error() string { return string(c) }
 
 // side is the change that is brought onto a branch, and the commit to be.
 type side struct {
-	base, theirs      gitcmd.ObjectID
-	author, committer gitcmd.Signature
+	base, theirs      gitstore.ObjectID
+	author, committer gitstore.Signature
 	message           string
 }
 
-func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in PickInput, d side) (*gitcmd.Commit, error) {
-	ref, err := gitcmd.BranchRef(in.Branch)
+func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, in PickInput, d side) (*gitstore.Commit, error) {
+	ref, err := gitstore.BranchRef(in.Branch)
 	if err != nil {
 		return nil, errs.Missing("Branch")
 	}
@@ -140,8 +141,8 @@ func (s *Service) pickOnce(ctx context.Context, as authz.Actor, p *project.Proje
 	case in.DryRun:
 		return nil, nil
 	}
-	id, err := quarantine.CommitTree(ctx, gitcmd.CommitInput{
-		Tree: merged.Tree, Parents: []gitcmd.ObjectID{tip}, Author: d.author, Committer: d.committer, Message: d.message,
+	id, err := quarantine.CommitTree(ctx, gitstore.CommitInput{
+		Tree: merged.Tree, Parents: []gitstore.ObjectID{tip}, Author: d.author, Committer: d.committer, Message: d.message,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write commit: %w", err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/repo"
@@ -27,7 +27,7 @@ func TestService_Judge_deployKey(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			ref, err := gitcmd.BranchRef(branch)
+			ref, err := gitstore.BranchRef(branch)
 			check(t, err)
 			change := repo.RefChange{Ref: ref, New: head}
 			return w.repos.Judge(t.Context(), key, p, repo.ByPush, w.open(), []repo.RefChange{change})

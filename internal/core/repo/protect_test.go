@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/repo"
@@ -263,13 +263,13 @@ func TestService_ProtectTag(t *testing.T) {
 		_, err = w.repos.CreateTag(ctx, w.maintainer, p, "v1", "main", "")
 		check(t, err)
 
-		zero, old := gitcmd.ObjectID{}, w.put("main", "c", "c\n").ID
+		zero, old := gitstore.ObjectID{}, w.put("main", "c", "c\n").ID
 		for _, tt := range []struct {
 			name     string
 			who      authz.Actor
 			source   repo.Source
 			ref      string
-			old, new gitcmd.ObjectID
+			old, new gitstore.ObjectID
 			want     string
 		}{
 			{"developer creates", w.developer, repo.ByPush, "v2", zero, tip, "You are not allowed to create this tag as it is protected."},

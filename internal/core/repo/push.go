@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -17,7 +18,7 @@ import (
 
 // RefResult is the outcome for one reference; Reason is empty when it moved.
 type RefResult struct {
-	Ref    gitcmd.RefName
+	Ref    gitstore.RefName
 	Reason string
 }
 
@@ -94,7 +95,7 @@ func (s *Service) pusher(ctx context.Context, as authz.Actor, p *project.Project
 // quarantine, or the repository itself where it brings none. A refusal is text for the
 // person who pushes; err is a failure of the server.
 func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChange, options []string) (refusal string, err error) {
-	named := make(map[gitcmd.RefName]bool, len(changes))
+	named := make(map[gitstore.RefName]bool, len(changes))
 	for _, c := range changes {
 		switch {
 		case !c.Ref.Valid(): // git takes names that we do not
@@ -181,9 +182,9 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	if err := p.service.MoveRefs(ctx, p.by, p.project, ByPush, changes); err != nil {
 		reason := "failed to update ref: it was changed meanwhile"
 		switch {
-		case errors.Is(err, gitcmd.ErrWrongKind):
+		case errors.Is(err, gitstore.ErrWrongKind):
 			reason = "a branch must point at a commit"
-		case errors.Is(err, gitcmd.ErrRefConflict):
+		case errors.Is(err, gitstore.ErrRefConflict):
 			reason = "another branch or tag stands where its name would be a folder"
 		case !errors.Is(err, ErrMoved):
 			return nil, "", err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/repo"
 )
 
@@ -43,10 +43,10 @@ func TestPush_many(t *testing.T) {
 		for i, n := range []int{100, 1000} {
 			steps := map[string][]repo.RefChange{}
 			for k := range n {
-				for _, prefix := range []string{gitcmd.Branches, gitcmd.Tags} {
+				for _, prefix := range []string{gitstore.Branches, gitstore.Tags} {
 					name := ref(t, fmt.Sprintf("%smany/%d-%d", prefix, i, k))
 					steps["make"] = append(steps["make"], repo.RefChange{Ref: name, New: next})
-					if prefix == gitcmd.Branches {
+					if prefix == gitstore.Branches {
 						steps["move"] = append(steps["move"], repo.RefChange{Ref: name, Old: next, New: main})
 						steps["delete"] = append(steps["delete"], repo.RefChange{Ref: name, Old: main})
 					}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/repo"
 )
@@ -22,7 +22,7 @@ func TestPush_Apply_impossible(t *testing.T) {
 		check(t, err)
 		for _, tt := range []struct {
 			name, ref string
-			id        gitcmd.ObjectID
+			id        gitstore.ObjectID
 			want      string
 		}{
 			{"a blob as branch", "refs/heads/blob", blob, "must point at a commit"},

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -21,7 +22,7 @@ var ErrRebase = errors.New("cannot be rebased")
 // RebaseInput says which branch is put on top of what.
 type RebaseInput struct {
 	Branch string
-	Onto   gitcmd.ObjectID
+	Onto   gitstore.ObjectID
 	Of     *project.Project // whose repository has Onto; nil is the branch's own
 }
 
@@ -41,12 +42,12 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	_, err = s.oneByOne(p, in.Branch, func() (*gitcmd.Commit, error) { return s.rebaseOnce(ctx, as, p, r, by, in) })
+	_, err = s.oneByOne(p, in.Branch, func() (*gitstore.Commit, error) { return s.rebaseOnce(ctx, as, p, r, by, in) })
 	return err
 }
 
-func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, by gitcmd.Signature, in RebaseInput) (*gitcmd.Commit, error) {
-	ref, err := gitcmd.BranchRef(in.Branch)
+func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Project, r *gitcmd.Repo, by gitstore.Signature, in RebaseInput) (*gitstore.Commit, error) {
+	ref, err := gitstore.BranchRef(in.Branch)
 	if err != nil {
 		return nil, errs.Missing("Branch")
 	}
@@ -64,7 +65,7 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 		if err != nil {
 			return nil, err
 		}
-		if _, err := quarantine.Copy(ctx, from, []gitcmd.ObjectID{in.Onto}); err != nil {
+		if _, err := quarantine.Copy(ctx, from, []gitstore.ObjectID{in.Onto}); err != nil {
 			return nil, fmt.Errorf("bring commits: %w", err)
 		}
 	}
@@ -81,14 +82,14 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 
 // replay makes the commits of tip that onto does not have anew on top of it, and gives the
 // last of them.
-func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitcmd.ObjectID, by gitcmd.Signature) (gitcmd.ObjectID, error) {
-	if _, err := q.MergeBase(ctx, tip, onto); errors.Is(err, gitcmd.ErrNotFound) {
+func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.ObjectID, by gitstore.Signature) (gitstore.ObjectID, error) {
+	if _, err := q.MergeBase(ctx, tip, onto); errors.Is(err, gitstore.ErrNotFound) {
 		return onto, fmt.Errorf("no common history: %w", ErrRebase)
 	} else if err != nil {
 		return onto, fmt.Errorf("find merge base: %w", err)
 	}
 	commits, err := q.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitcmd.ObjectID{tip}, Not: []gitcmd.ObjectID{onto}, NoMerges: true, Order: gitcmd.OrderTopo, Limit: maxRebase + 1, Reverse: true,
+		From: []gitstore.ObjectID{tip}, Not: []gitstore.ObjectID{onto}, NoMerges: true, Order: gitcmd.OrderTopo, Limit: maxRebase + 1, Reverse: true,
 	})
 	if err != nil {
 		return onto, fmt.Errorf("list commits: %w", err)
@@ -118,8 +119,8 @@ func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitcmd.ObjectID
 			}
 		}
 		tree = merged.Tree
-		if head, err = q.CommitTree(ctx, gitcmd.CommitInput{
-			Tree: tree, Parents: []gitcmd.ObjectID{head}, Author: c.Author, Committer: by, Message: c.Message,
+		if head, err = q.CommitTree(ctx, gitstore.CommitInput{
+			Tree: tree, Parents: []gitstore.ObjectID{head}, Author: c.Author, Committer: by, Message: c.Message,
 		}); err != nil {
 			return onto, fmt.Errorf("write commit: %w", err)
 		}
@@ -129,9 +130,9 @@ func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitcmd.ObjectID
 
 // changesNothing reports whether a commit was made without a change, which it may say with
 // its message alone.
-func changesNothing(ctx context.Context, q *gitcmd.Quarantine, c *gitcmd.Commit) (bool, error) {
+func changesNothing(ctx context.Context, q *gitcmd.Quarantine, c *gitstore.Commit) (bool, error) {
 	if len(c.Parents) == 0 {
-		return c.Tree == gitcmd.EmptyTree(), nil
+		return c.Tree == gitstore.EmptyTree(), nil
 	}
 	parent, err := q.Repo.Commit(ctx, c.Parents[0])
 	if err != nil {

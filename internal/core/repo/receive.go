@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 // Receiving is what a client of a push sends and reads.
@@ -56,7 +57,7 @@ func (j pushJudge) Failed(err error) {
 }
 
 // Check judges the push. References where none are taken have their reason in the report.
-func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitcmd.RefUpdate, options []string) (refusal string, reasons []string) {
+func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitstore.RefUpdate, options []string) (refusal string, reasons []string) {
 	defer j.rescue(func() { refusal = textTryAgain })
 	refusal, err := j.push.Check(ctx, view, changesOf(updates), options)
 	if err != nil {
@@ -76,7 +77,7 @@ func (j pushJudge) Check(ctx context.Context, view *gitcmd.Repo, updates []gitcm
 }
 
 // Apply moves the references.
-func (j pushJudge) Apply(ctx context.Context, updates []gitcmd.RefUpdate) (reasons []string, message string) {
+func (j pushJudge) Apply(ctx context.Context, updates []gitstore.RefUpdate) (reasons []string, message string) {
 	reasons = make([]string, len(updates))
 	for i := range reasons {
 		reasons[i] = "internal server error"
@@ -102,7 +103,7 @@ func (j pushJudge) rescue(answer func()) {
 	}
 }
 
-func changesOf(updates []gitcmd.RefUpdate) []RefChange {
+func changesOf(updates []gitstore.RefUpdate) []RefChange {
 	changes := make([]RefChange, len(updates))
 	for i, u := range updates {
 		changes[i] = RefChange{Ref: u.Ref, Old: u.Old, New: u.New}

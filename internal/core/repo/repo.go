@@ -21,6 +21,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/safehttp"
@@ -189,7 +190,7 @@ func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, e
 	}
 	if !r.Exists() {
 		// An import, a fork and whoever looks at the new project may all come here at once.
-		if err := r.Init(ctx, s.firstBranch(p)); err != nil && !errors.Is(err, gitcmd.ErrExists) {
+		if err := r.Init(ctx, s.firstBranch(p)); err != nil && !errors.Is(err, gitstore.ErrExists) {
 			return nil, fmt.Errorf("make repository: %w", err)
 		}
 	}
@@ -215,7 +216,7 @@ func (s *Service) Create(ctx context.Context, p *project.Project, opts project.C
 		return err
 	}
 	if opts.DefaultBranch != "" {
-		head, err := gitcmd.BranchRef(opts.DefaultBranch)
+		head, err := gitstore.BranchRef(opts.DefaultBranch)
 		if err != nil {
 			return fmt.Errorf("first branch: %w", err)
 		}
@@ -249,7 +250,7 @@ func (s *Service) Empty(ctx context.Context, p *project.Project) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	refs, err := r.Refs(ctx, gitcmd.Branches)
+	refs, err := r.Refs(ctx, gitstore.Branches)
 	if err != nil {
 		return false, fmt.Errorf("list branches: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -27,10 +28,10 @@ func resolve(ctx context.Context, r *gitcmd.Repo, p *project.Project, name, thin
 			return gitcmd.Revision{}, errs.Missing(thing)
 		}
 		// In full, so that a tag of the same name does not stand before it.
-		name = gitcmd.Branches + *p.DefaultBranch
+		name = gitstore.Branches + *p.DefaultBranch
 	}
 	rev, err := r.Resolve(ctx, name)
-	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) {
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrBadName) {
 		return gitcmd.Revision{}, errs.Missing(thing)
 	}
 	if err != nil {
@@ -41,7 +42,7 @@ func resolve(ctx context.Context, r *gitcmd.Repo, p *project.Project, name, thin
 
 // missing turns git's "not found" into the API's.
 func missing(err error, thing string) error {
-	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrBadName) || errors.Is(err, gitcmd.ErrWrongKind) {
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrBadName) || errors.Is(err, gitstore.ErrWrongKind) {
 		return errs.Missing(thing)
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
@@ -32,11 +33,11 @@ func (w *world) limit(more int64) {
 }
 
 // bring makes a commit with a file that does not compress, in a quarantine of its own.
-func (w *world) bring(r *gitcmd.Repo, parent gitcmd.ObjectID, bytes int) (*gitcmd.Quarantine, gitcmd.ObjectID, error) {
+func (w *world) bring(r *gitcmd.Repo, parent gitstore.ObjectID, bytes int) (*gitcmd.Quarantine, gitstore.ObjectID, error) {
 	ctx := w.T.Context()
 	q, err := r.Quarantine(ctx)
 	if err != nil {
-		return nil, gitcmd.ObjectID{}, err
+		return nil, gitstore.ObjectID{}, err
 	}
 	content := make([]byte, bytes)
 	_, _ = rand.Read(content)
@@ -44,23 +45,23 @@ func (w *world) bring(r *gitcmd.Repo, parent gitcmd.ObjectID, bytes int) (*gitcm
 	if err != nil {
 		return q, blob, err
 	}
-	tree, err := q.BuildTree(ctx, parent, []gitcmd.TreeChange{{Path: "large", Mode: gitcmd.ModeFile, ID: blob}})
+	tree, err := q.BuildTree(ctx, parent, []gitstore.TreeChange{{Path: "large", Mode: gitstore.ModeFile, ID: blob}})
 	if err != nil {
 		return q, tree, err
 	}
-	by := gitcmd.Signature{Name: "Ann", Email: "ann@example.com", When: w.Now()}
-	id, err := q.CommitTree(ctx, gitcmd.CommitInput{Tree: tree, Parents: []gitcmd.ObjectID{parent}, Author: by, Committer: by, Message: "Large\n"})
+	by := gitstore.Signature{Name: "Ann", Email: "ann@example.com", When: w.Now()}
+	id, err := q.CommitTree(ctx, gitstore.CommitInput{Tree: tree, Parents: []gitstore.ObjectID{parent}, Author: by, Committer: by, Message: "Large\n"})
 	return q, id, err
 }
 
 // push pushes the commit of a quarantine to a new branch and gives the refusal.
-func (w *world) push(p *project.Project, q *gitcmd.Quarantine, name string, id gitcmd.ObjectID) (refusal string, err error) {
+func (w *world) push(p *project.Project, q *gitcmd.Quarantine, name string, id gitstore.ObjectID) (refusal string, err error) {
 	ctx := w.T.Context()
 	push, err := w.repos.BeginPush(ctx, w.developer, p)
 	if err != nil {
 		return "", err
 	}
-	changes := []repo.RefChange{{Ref: gitcmd.RefName(gitcmd.Branches + name), New: id}}
+	changes := []repo.RefChange{{Ref: gitstore.RefName(gitstore.Branches + name), New: id}}
 	if refusal, err = push.Check(ctx, q.Repo, changes, nil); err != nil || refusal != "" {
 		return refusal, err
 	}
@@ -191,7 +192,7 @@ func TestPush_sizeLimitStatements(t *testing.T) {
 			push, err := w.repos.BeginPush(ctx, w.developer, w.as(w.developer))
 			check(t, err)
 			n := dbtest.Count(t, w.DB, func() {
-				refusal, err := push.Check(ctx, q.Repo, []repo.RefChange{{Ref: gitcmd.RefName(gitcmd.Branches + name), New: id}}, nil)
+				refusal, err := push.Check(ctx, q.Repo, []repo.RefChange{{Ref: gitstore.RefName(gitstore.Branches + name), New: id}}, nil)
 				if err != nil || refusal != "" {
 					t.Errorf("%s: %q, %v", name, refusal, err)
 				}

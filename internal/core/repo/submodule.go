@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -22,7 +22,7 @@ type SubmoduleInput struct {
 
 // UpdateSubmodule makes a commit in which a submodule names another commit. It asks for
 // the same right as Commit.
-func (s *Service) UpdateSubmodule(ctx context.Context, as authz.Actor, p *project.Project, in SubmoduleInput) (*gitcmd.Commit, error) {
+func (s *Service) UpdateSubmodule(ctx context.Context, as authz.Actor, p *project.Project, in SubmoduleInput) (*gitstore.Commit, error) {
 	if err := s.MayCommit(ctx, as, p, in.Branch); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Service) UpdateSubmodule(ctx context.Context, as authz.Actor, p *projec
 	if empty {
 		return nil, errs.Plain("The repository is empty")
 	}
-	id, err := gitcmd.ParseObjectID(in.Commit)
+	id, err := gitstore.ParseObjectID(in.Commit)
 	if err != nil || id.IsZero() {
 		return nil, errs.Plain("Invalid parameters")
 	}
@@ -48,11 +48,11 @@ func (s *Service) UpdateSubmodule(ctx context.Context, as authz.Actor, p *projec
 // moveSubmodule makes a submodule that is there name another commit.
 func (t *treeEdit) moveSubmodule(a *Action, old staged, exists bool) error {
 	switch {
-	case !exists || old.mode != gitcmd.ModeSubmodule:
+	case !exists || old.mode != gitstore.ModeSubmodule:
 		return errs.Plain("Invalid submodule path")
 	case old.id == a.submodule:
 		return errs.Plain("The submodule " + a.Path + " is already at " + a.submodule.String())
 	}
-	t.staged[a.Path] = staged{mode: gitcmd.ModeSubmodule, id: a.submodule}
+	t.staged[a.Path] = staged{mode: gitstore.ModeSubmodule, id: a.submodule}
 	return nil
 }

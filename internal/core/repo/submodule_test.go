@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/repo"
 )
 
@@ -13,7 +13,7 @@ func TestService_UpdateSubmodule(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		update := func(path, commit, branch, message string) (*gitcmd.Commit, error) {
+		update := func(path, commit, branch, message string) (*gitstore.Commit, error) {
 			return w.repos.UpdateSubmodule(ctx, w.developer, w.as(w.developer), repo.SubmoduleInput{Path: path, Commit: commit, Branch: branch, Message: message})
 		}
 		one, two := strings.Repeat("1a", 20), strings.Repeat("2b", 20)
@@ -21,12 +21,12 @@ func TestService_UpdateSubmodule(t *testing.T) {
 		wants(t, err, errs.Invalid, "The repository is empty")
 		base := w.put("main", "a", "a\n")
 		r := w.open()
-		id, err := gitcmd.ParseObjectID(one)
+		id, err := gitstore.ParseObjectID(one)
 		check(t, err)
-		tree, err := r.BuildTree(ctx, base.ID, []gitcmd.TreeChange{{Path: "libs/one", Mode: gitcmd.ModeSubmodule, ID: id}})
+		tree, err := r.BuildTree(ctx, base.ID, []gitstore.TreeChange{{Path: "libs/one", Mode: gitstore.ModeSubmodule, ID: id}})
 		check(t, err)
-		by := gitcmd.Signature{Name: "A", Email: "a@x", When: w.Now()}
-		with, err := r.CommitTree(ctx, gitcmd.CommitInput{Tree: tree, Parents: []gitcmd.ObjectID{base.ID}, Author: by, Message: "Add a submodule"})
+		by := gitstore.Signature{Name: "A", Email: "a@x", When: w.Now()}
+		with, err := r.CommitTree(ctx, gitstore.CommitInput{Tree: tree, Parents: []gitstore.ObjectID{base.ID}, Author: by, Message: "Add a submodule"})
 		check(t, err)
 		check(t, w.repos.MoveRefs(ctx, w.developer, w.as(w.developer), repo.ByPush, []repo.RefChange{{Ref: "refs/heads/topic", New: with}}))
 
@@ -36,7 +36,7 @@ func TestService_UpdateSubmodule(t *testing.T) {
 			t.Errorf("commit: %+v", c)
 		}
 		e, err := r.Entry(ctx, c.ID, "libs/one")
-		if check(t, err); e.Mode != gitcmd.ModeSubmodule || e.ID.String() != two {
+		if check(t, err); e.Mode != gitstore.ModeSubmodule || e.ID.String() != two {
 			t.Errorf("entry: %+v", e)
 		}
 		if c, err = update("libs/one", one, "topic", "Go back"); err != nil || c.Message != "Go back" {

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -18,9 +19,9 @@ import (
 // Tag is a tag with the commit it names.
 type Tag struct {
 	Name      string
-	Message   *string         // of an annotated tag, nil for a lightweight one
-	Target    gitcmd.ObjectID // the tag object, or the commit
-	Commit    *gitcmd.Commit
+	Message   *string           // of an annotated tag, nil for a lightweight one
+	Target    gitstore.ObjectID // the tag object, or the commit
+	Commit    *gitstore.Commit
 	CreatedAt *time.Time // of an annotated tag
 	Protected bool       // a rule says who may create it
 }
@@ -63,7 +64,7 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return none, err
 	}
-	refs, err := r.Refs(ctx, gitcmd.Tags)
+	refs, err := r.Refs(ctx, gitstore.Tags)
 	if err != nil {
 		return none, fmt.Errorf("list tags: %w", err)
 	}
@@ -73,7 +74,7 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 			continue
 		}
 		t, err := tag(ctx, r, ref)
-		if errors.Is(err, gitcmd.ErrWrongKind) || errors.Is(err, gitcmd.ErrNotFound) {
+		if errors.Is(err, gitstore.ErrWrongKind) || errors.Is(err, gitstore.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -172,7 +173,7 @@ func number(s string) (digits, rest string) {
 }
 
 // tag assembles what is shown of a tag.
-func tag(ctx context.Context, r *gitcmd.Repo, ref gitcmd.Ref) (*Tag, error) {
+func tag(ctx context.Context, r *gitcmd.Repo, ref gitstore.Ref) (*Tag, error) {
 	commit, err := r.Commit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read tag: %w", err)
@@ -206,7 +207,7 @@ func (s *Service) FindTag(ctx context.Context, as authz.Actor, p *project.Projec
 }
 
 func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
-	ref, err := gitcmd.TagRef(name)
+	ref, err := gitstore.TagRef(name)
 	if err != nil {
 		return nil, errs.Missing("Tag")
 	}
@@ -218,7 +219,7 @@ func findTag(ctx context.Context, r *gitcmd.Repo, name string) (*Tag, error) {
 	if err != nil {
 		return nil, missing(err, "Tag")
 	}
-	t, err := tag(ctx, r, gitcmd.Ref{Name: ref, ID: id, Peeled: peeled.ID})
+	t, err := tag(ctx, r, gitstore.Ref{Name: ref, ID: id, Peeled: peeled.ID})
 	return t, missing(err, "Tag")
 }
 
@@ -227,8 +228,8 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, err
 	}
-	ref, err := gitcmd.TagRef(name)
-	if err != nil || !gitcmd.ValidTagName(name) {
+	ref, err := gitstore.TagRef(name)
+	if err != nil || !gitstore.ValidTagName(name) {
 		return nil, errs.Plain("Tag name invalid")
 	}
 	r, err := s.Open(ctx, p)
@@ -251,7 +252,7 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 		if err != nil {
 			return nil, err
 		}
-		change.New, err = r.CreateTag(ctx, gitcmd.TagInput{Name: name, Target: rev.Commit, Tagger: by, Message: message})
+		change.New, err = r.CreateTag(ctx, gitstore.TagInput{Name: name, Target: rev.Commit, Tagger: by, Message: message})
 		if err != nil {
 			return nil, fmt.Errorf("write tag: %w", err)
 		}
@@ -260,7 +261,7 @@ func (s *Service) CreateTag(ctx context.Context, as authz.Actor, p *project.Proj
 		if errors.Is(err, ErrMoved) {
 			return nil, errs.Plain(fmt.Sprintf("Tag %s already exists", name))
 		}
-		if errors.Is(err, gitcmd.ErrRefConflict) {
+		if errors.Is(err, gitstore.ErrRefConflict) {
 			return nil, errs.Plain(fmt.Sprintf("Failed to create tag '%s': it conflicts with another tag", name))
 		}
 		return nil, plainRefusal(err)
@@ -285,7 +286,7 @@ func (s *Service) DeleteTag(ctx context.Context, as authz.Actor, p *project.Proj
 	if err != nil {
 		return err
 	}
-	ref, err := gitcmd.TagRef(name)
+	ref, err := gitstore.TagRef(name)
 	if err != nil {
 		return errs.Missing("Tag")
 	}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -53,7 +53,7 @@ func (s *Service) Templates(ctx context.Context, as authz.Actor, p *project.Proj
 		return none, err
 	}
 	entries, err := r.List(ctx, rev.Commit, kind.folder())
-	if errors.Is(err, gitcmd.ErrNotFound) {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return none, nil
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Service) Template(ctx context.Context, as authz.Actor, p *project.Proje
 		return "", gone
 	}
 	text, err := r.Blob(ctx, e.ID, maxTemplate)
-	if errors.Is(err, gitcmd.ErrTooLarge) {
+	if errors.Is(err, gitstore.ErrTooLarge) {
 		return "", gone
 	}
 	if err != nil {
@@ -102,6 +102,6 @@ func (s *Service) Template(ctx context.Context, as authz.Actor, p *project.Proje
 }
 
 // isFile reports whether an entry is a file, and neither a link nor anything else.
-func isFile(e gitcmd.TreeEntry) bool {
-	return e.Mode == gitcmd.ModeFile || e.Mode == gitcmd.ModeExecutable
+func isFile(e gitstore.TreeEntry) bool {
+	return e.Mode == gitstore.ModeFile || e.Mode == gitstore.ModeExecutable
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/repo"
 )
@@ -34,11 +34,11 @@ func TestService_Templates(t *testing.T) {
 		// A symbolic link that leads out of the repository.
 		link, err := r.WriteBlob(ctx, []byte("/etc/passwd"))
 		check(t, err)
-		tree, err := r.BuildTree(ctx, tip.ID, []gitcmd.TreeChange{{Path: folder + "Link.md", Mode: gitcmd.ModeSymlink, ID: link}})
+		tree, err := r.BuildTree(ctx, tip.ID, []gitstore.TreeChange{{Path: folder + "Link.md", Mode: gitstore.ModeSymlink, ID: link}})
 		check(t, err)
-		commit, err := r.CommitTree(ctx, gitcmd.CommitInput{Tree: tree, Parents: []gitcmd.ObjectID{tip.ID}, Author: tip.Author, Committer: tip.Committer, Message: "Link"})
+		commit, err := r.CommitTree(ctx, gitstore.CommitInput{Tree: tree, Parents: []gitstore.ObjectID{tip.ID}, Author: tip.Author, Committer: tip.Committer, Message: "Link"})
 		check(t, err)
-		check(t, r.UpdateRefs(ctx, []gitcmd.RefUpdate{{Ref: "refs/heads/main", Old: tip.ID, New: commit}}))
+		check(t, r.UpdateRefs(ctx, []gitstore.RefUpdate{{Ref: "refs/heads/main", Old: tip.ID, New: commit}}))
 
 		p := w.as(w.reporter)
 		for kind, want := range map[repo.TemplateKind]string{repo.IssueTemplate: "Bug,Fix me,Large", repo.MergeRequestTemplate: "Default"} {

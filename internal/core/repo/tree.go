@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -56,7 +57,7 @@ func (s *Service) Tree(ctx context.Context, as authz.Actor, p *project.Project, 
 	return TreePage{Page: part}, err
 }
 
-func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f TreeFilter) ([]gitcmd.PathEntry, error) {
+func listing(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, f TreeFilter) ([]gitcmd.PathEntry, error) {
 	var entries []gitcmd.PathEntry
 	var err error
 	if f.Recursive {
@@ -70,10 +71,10 @@ func listing(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f Tree
 	} else {
 		entries, err = r.List(ctx, commit, f.Path)
 	}
-	if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrWrongKind) {
 		return nil, nil
 	}
-	if errors.Is(err, gitcmd.ErrTooLarge) {
+	if errors.Is(err, gitstore.ErrTooLarge) {
 		return nil, errs.Bad("the tree is nested too deeply to be listed whole")
 	}
 	if err != nil {
@@ -89,7 +90,7 @@ var treeTokens = page.Order{page.Text("commit", ""), page.Text("path", "")}
 var errTreeToken = errs.Bad("page_token is invalid")
 
 // treeByToken gives a page of a keyset listing.
-func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f TreeFilter) (TreePage, error) {
+func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, f TreeFilter) (TreePage, error) {
 	if f.After == "" {
 		f.After = f.Cursor
 	}
@@ -126,12 +127,12 @@ func treeByToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, f 
 
 // readTreeToken gives the path that a token names and the commit in which it does. Exact
 // says that it came from TreePage; anything else may be a path or an object id.
-func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, token string) (path string, in gitcmd.ObjectID, exact bool, err error) {
+func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID, token string) (path string, in gitstore.ObjectID, exact bool, err error) {
 	values, err := treeTokens.Values(token)
 	if err != nil {
 		return token, commit, false, nil
 	}
-	if in, err = gitcmd.ParseObjectID(values[0].(string)); err != nil {
+	if in, err = gitstore.ParseObjectID(values[0].(string)); err != nil {
 		return "", in, true, errTreeToken
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(values[1].(string))
@@ -139,7 +140,7 @@ func readTreeToken(ctx context.Context, r *gitcmd.Repo, commit gitcmd.ObjectID, 
 		return "", in, true, errTreeToken
 	}
 	if _, err := r.Commit(ctx, in); err != nil {
-		if errors.Is(err, gitcmd.ErrNotFound) || errors.Is(err, gitcmd.ErrWrongKind) {
+		if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrWrongKind) {
 			err = errTreeToken
 		}
 		return "", in, true, err
@@ -174,7 +175,7 @@ func endOfPage(entries []gitcmd.PathEntry, id string, limit int) int {
 
 // foldersFirst orders a page: folders, files, submodules, each kind as it was.
 func foldersFirst(entries []gitcmd.PathEntry) []gitcmd.PathEntry {
-	rank := map[gitcmd.Kind]int{gitcmd.KindTree: 0, gitcmd.KindBlob: 1, gitcmd.KindCommit: 2}
+	rank := map[gitstore.Kind]int{gitstore.KindTree: 0, gitstore.KindBlob: 1, gitstore.KindCommit: 2}
 	out := slices.Clone(entries)
 	slices.SortStableFunc(out, func(a, b gitcmd.PathEntry) int { return rank[a.Kind()] - rank[b.Kind()] })
 	return out
@@ -186,7 +187,7 @@ func (s *Service) Blob(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	id, err := gitcmd.ParseObjectID(sha)
+	id, err := gitstore.ParseObjectID(sha)
 	if err != nil {
 		return nil, errs.Missing("Blob")
 	}
@@ -199,7 +200,7 @@ func (s *Service) Blob(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // openBlob opens a blob. One that a process streams holds that process for as long as its
 // reader likes: nobody gets so many that others get none.
-func (s *Service) openBlob(ctx context.Context, as authz.Actor, r *gitcmd.Repo, id gitcmd.ObjectID) (*gitcmd.BlobReader, error) {
+func (s *Service) openBlob(ctx context.Context, as authz.Actor, r *gitcmd.Repo, id gitstore.ObjectID) (*gitcmd.BlobReader, error) {
 	streams, err := r.Streams(ctx, id)
 	switch {
 	case err != nil:
@@ -227,10 +228,10 @@ var streamLimits = FetchLimits{Running: 60}
 type File struct {
 	Path       string
 	Ref        string // as it was asked for
-	Mode       gitcmd.Mode
-	BlobID     gitcmd.ObjectID
-	CommitID   gitcmd.ObjectID
-	LastCommit gitcmd.ObjectID // the last one that touched the path; zero where it was not asked for
+	Mode       gitstore.Mode
+	BlobID     gitstore.ObjectID
+	CommitID   gitstore.ObjectID
+	LastCommit gitstore.ObjectID // the last one that touched the path; zero where it was not asked for
 	Blob       *gitcmd.BlobReader
 }
 
@@ -258,7 +259,7 @@ func (s *Service) File(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, missing(err, "File")
 	}
-	if entry.Kind() != gitcmd.KindBlob {
+	if entry.Kind() != gitstore.KindBlob {
 		return nil, errs.Missing("File")
 	}
 	out := &File{Path: path, Ref: ref, Mode: entry.Mode, BlobID: entry.ID, CommitID: rev.Commit}
@@ -287,10 +288,10 @@ const (
 )
 
 // lastCommit finds the newest commit reachable from tip that touched a path.
-func lastCommit(ctx context.Context, r *gitcmd.Repo, tip gitcmd.ObjectID, path string) (gitcmd.ObjectID, error) {
-	ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitcmd.ObjectID{tip}, Path: path, Limit: 1})
+func lastCommit(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectID, path string) (gitstore.ObjectID, error) {
+	ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{tip}, Path: path, Limit: 1})
 	if err != nil {
-		return gitcmd.ObjectID{}, fmt.Errorf("last commit of path: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("last commit of path: %w", err)
 	}
 	if len(ids) == 0 {
 		return tip, nil

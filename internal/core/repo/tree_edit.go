@@ -9,47 +9,48 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 // staged is a file as the actions so far leave it; a zero id is a file taken away.
 type staged struct {
-	mode gitcmd.Mode
-	id   gitcmd.ObjectID
+	mode gitstore.Mode
+	id   gitstore.ObjectID
 }
 
 // treeEdit applies the actions of a commit to the tree of its parent.
 type treeEdit struct {
 	repo   *gitcmd.Repo // writes go into its quarantine
-	parent gitcmd.ObjectID
+	parent gitstore.ObjectID
 	staged map[string]staged
 }
 
 // apply plays the actions one after the other and gives the resulting tree.
-func (t *treeEdit) apply(ctx context.Context, actions []Action) (gitcmd.ObjectID, error) {
+func (t *treeEdit) apply(ctx context.Context, actions []Action) (gitstore.ObjectID, error) {
 	for i := range actions {
 		if err := t.action(ctx, &actions[i]); err != nil {
-			return gitcmd.ObjectID{}, err
+			return gitstore.ObjectID{}, err
 		}
 	}
-	changes := make([]gitcmd.TreeChange, 0, len(t.staged))
+	changes := make([]gitstore.TreeChange, 0, len(t.staged))
 	for _, path := range slices.Sorted(maps.Keys(t.staged)) {
 		file := t.staged[path]
 		if file.id.IsZero() {
 			// A file that came and went within the commit is no removal.
-			if _, err := t.stored(ctx, path); errors.Is(err, gitcmd.ErrNotFound) {
+			if _, err := t.stored(ctx, path); errors.Is(err, gitstore.ErrNotFound) {
 				continue
 			}
 		}
-		changes = append(changes, gitcmd.TreeChange{Path: path, Mode: file.mode, ID: file.id})
+		changes = append(changes, gitstore.TreeChange{Path: path, Mode: file.mode, ID: file.id})
 	}
 	tree, err := t.repo.BuildTree(ctx, t.parent, changes)
 	switch {
-	case errors.Is(err, gitcmd.ErrPathConflict):
-		return gitcmd.ObjectID{}, errs.Plain("A file or directory with this name already exists")
-	case errors.Is(err, gitcmd.ErrBadName):
-		return gitcmd.ObjectID{}, errs.Plain("Path is invalid")
+	case errors.Is(err, gitstore.ErrPathConflict):
+		return gitstore.ObjectID{}, errs.Plain("A file or directory with this name already exists")
+	case errors.Is(err, gitstore.ErrBadName):
+		return gitstore.ObjectID{}, errs.Plain("Path is invalid")
 	case err != nil:
-		return gitcmd.ObjectID{}, fmt.Errorf("build tree: %w", err)
+		return gitstore.ObjectID{}, fmt.Errorf("build tree: %w", err)
 	}
 	return tree, nil
 }
@@ -66,7 +67,7 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 	}
 	old, err := t.file(ctx, from)
 	exists := err == nil
-	if err != nil && !errors.Is(err, gitcmd.ErrNotFound) {
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return err
 	}
 	if exists && a.LastCommitID != "" {
@@ -81,9 +82,9 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 		if exists {
 			return errs.Plain(textFileExists)
 		}
-		return t.put(ctx, a, gitcmd.ModeFile)
+		return t.put(ctx, a, gitstore.ModeFile)
 	}
-	if !exists || old.mode == gitcmd.ModeSubmodule && a.touches() {
+	if !exists || old.mode == gitstore.ModeSubmodule && a.touches() {
 		return errs.Plain(textFileMissing)
 	}
 	switch a.Kind {
@@ -100,7 +101,7 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 	case ActionMove:
 		if _, err := t.file(ctx, a.Path); err == nil {
 			return errs.Plain(textFileExists)
-		} else if !errors.Is(err, gitcmd.ErrNotFound) {
+		} else if !errors.Is(err, gitstore.ErrNotFound) {
 			return err
 		}
 		t.staged[a.PreviousPath] = staged{}
@@ -119,7 +120,7 @@ func (a *Action) touches() bool {
 }
 
 // put stores an action's content at its path.
-func (t *treeEdit) put(ctx context.Context, a *Action, mode gitcmd.Mode) error {
+func (t *treeEdit) put(ctx context.Context, a *Action, mode gitstore.Mode) error {
 	var content []byte
 	if a.Content != nil {
 		content = []byte(*a.Content)
@@ -140,21 +141,21 @@ func (t *treeEdit) put(ctx context.Context, a *Action, mode gitcmd.Mode) error {
 
 // mode gives the mode of a file that had one after the action. A symbolic link stays one:
 // what it names is no program.
-func (a *Action) mode(old gitcmd.Mode) gitcmd.Mode {
+func (a *Action) mode(old gitstore.Mode) gitstore.Mode {
 	switch {
-	case a.Executable == nil || old == gitcmd.ModeSymlink:
+	case a.Executable == nil || old == gitstore.ModeSymlink:
 		return old
 	case *a.Executable:
-		return gitcmd.ModeExecutable
+		return gitstore.ModeExecutable
 	}
-	return gitcmd.ModeFile
+	return gitstore.ModeFile
 }
 
 // file gives a file as the actions so far leave it.
 func (t *treeEdit) file(ctx context.Context, path string) (staged, error) {
 	if f, ok := t.staged[path]; ok {
 		if f.id.IsZero() {
-			return staged{}, gitcmd.ErrNotFound
+			return staged{}, gitstore.ErrNotFound
 		}
 		return f, nil
 	}
@@ -164,17 +165,17 @@ func (t *treeEdit) file(ctx context.Context, path string) (staged, error) {
 // stored gives a file of the parent commit. A folder is no file.
 func (t *treeEdit) stored(ctx context.Context, path string) (staged, error) {
 	if t.parent.IsZero() {
-		return staged{}, gitcmd.ErrNotFound
+		return staged{}, gitstore.ErrNotFound
 	}
 	entry, err := t.repo.Entry(ctx, t.parent, path)
 	if err != nil {
-		if errors.Is(err, gitcmd.ErrWrongKind) || errors.Is(err, gitcmd.ErrPathConflict) {
-			return staged{}, gitcmd.ErrNotFound
+		if errors.Is(err, gitstore.ErrWrongKind) || errors.Is(err, gitstore.ErrPathConflict) {
+			return staged{}, gitstore.ErrNotFound
 		}
 		return staged{}, fmt.Errorf("read tree: %w", err)
 	}
-	if entry.Kind() == gitcmd.KindTree {
-		return staged{}, gitcmd.ErrNotFound
+	if entry.Kind() == gitstore.KindTree {
+		return staged{}, gitstore.ErrNotFound
 	}
 	return staged{mode: entry.Mode, id: entry.ID}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
@@ -131,7 +132,7 @@ func (w *world) open() *gitcmd.Repo {
 }
 
 // put writes a file onto a branch as the owner and gives the commit.
-func (w *world) put(branch, path, content string) *gitcmd.Commit {
+func (w *world) put(branch, path, content string) *gitstore.Commit {
 	w.T.Helper()
 	in := repo.CommitInput{
 		Branch: branch, Message: "Put " + path,
@@ -139,7 +140,7 @@ func (w *world) put(branch, path, content string) *gitcmd.Commit {
 	}
 	p := w.as(w.owner)
 	if p.DefaultBranch != nil && *p.DefaultBranch != branch {
-		if _, err := w.open().Branch(w.T.Context(), branch); errors.Is(err, gitcmd.ErrNotFound) {
+		if _, err := w.open().Branch(w.T.Context(), branch); errors.Is(err, gitstore.ErrNotFound) {
 			in.StartBranch = *p.DefaultBranch
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/pattern"
 )
 
@@ -49,7 +49,7 @@ func (s *Settings) problems() []errs.Field {
 		wrong("import_sources", fmt.Sprintf("'%s' is not a import source", source), !slices.Contains(sources, source))
 	}
 	wrong("commit_email_hostname", "is invalid", s.CommitEmailHostname != nil && !hostText().MatchString(*s.CommitEmailHostname))
-	wrong("default_branch_name", "is not a valid branch name", s.DefaultBranchName != nil && !gitcmd.ValidBranchName(*s.DefaultBranchName))
+	wrong("default_branch_name", "is not a valid branch name", s.DefaultBranchName != nil && !gitstore.ValidBranchName(*s.DefaultBranchName))
 	wrong("notes_create_limit_allowlist", "is too long (maximum is 100 entries)", len(s.NotesCreateLimitAllowlist) > 100)
 	wrong("outbound_local_requests_whitelist", "is too long (maximum is 1000 entries)", len(s.OutboundLocalRequestsWhitelist) > 1000)
 	wrong("outbound_local_requests_whitelist", "is too long (maximum is 255 characters)",

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
@@ -79,8 +79,8 @@ const maxSignature = 64 << 10
 
 // signed is an object that is to be judged.
 type signed struct {
-	gitcmd.Signed
-	by gitcmd.Signature // the committer or tagger
+	gitstore.Signed
+	by gitstore.Signature // the committer or tagger
 }
 
 // OfCommit gives the signature of a commit, NotFound where it has none of a kind that is
@@ -90,7 +90,7 @@ func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return nil, err
 	}
-	return s.of(ctx, as, p, c.ID, gitcmd.KindCommit, c.Committer)
+	return s.of(ctx, as, p, c.ID, gitstore.KindCommit, c.Committer)
 }
 
 // OfTag is OfCommit for an annotated tag.
@@ -110,12 +110,12 @@ func (s *Service) OfTag(ctx context.Context, as authz.Actor, p *project.Project,
 	if err != nil {
 		return nil, fmt.Errorf("read tag: %w", err)
 	}
-	return s.of(ctx, as, p, t.Target, gitcmd.KindTag, tag.Tagger)
+	return s.of(ctx, as, p, t.Target, gitstore.KindTag, tag.Tagger)
 }
 
 func missing() error { return errs.Missing("Signature") }
 
-func (s *Service) of(ctx context.Context, as authz.Actor, p *project.Project, id gitcmd.ObjectID, kind gitcmd.Kind, by gitcmd.Signature,
+func (s *Service) of(ctx context.Context, as authz.Actor, p *project.Project, id gitstore.ObjectID, kind gitstore.Kind, by gitstore.Signature,
 ) (*Signature, error) {
 	r, err := s.Repos.Read(ctx, as, p)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -119,7 +120,7 @@ func (h *Handler) ended(w http.ResponseWriter, r *http.Request, out *response, e
 	switch {
 	case errs.Is(err, errs.Unavailable) && !out.started:
 		unavailable(w, int(repo.RetryAfter.Seconds()), err.Error())
-	case (errors.Is(err, errBodyTooLarge) || errors.Is(err, gitcmd.ErrTooLarge)) && !out.started:
+	case (errors.Is(err, errBodyTooLarge) || errors.Is(err, gitstore.ErrTooLarge)) && !out.started:
 		plain(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 	case !out.started && garbled(err):
 		plain(w, http.StatusBadRequest, "Bad Request")

@@ -9,7 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 )
 
 func TestCommitStatuses(t *testing.T) {
@@ -114,7 +114,7 @@ func TestCommitStatuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Ref(t.Context(), gitcmd.RefName("refs/keep-around/"+sha)); err != nil {
+		if _, err := r.Ref(t.Context(), gitstore.RefName("refs/keep-around/"+sha)); err != nil {
 			t.Errorf("the commit is not kept: %v", err)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -70,7 +70,7 @@ func (s *Server) commits(ctx context.Context, as authz.Actor, in listCommitsPara
 	return api.Listed(list, out), nil
 }
 
-func (s *Server) stats(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit) (*statsEntity, error) {
+func (s *Server) stats(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit) (*statsEntity, error) {
 	stats, err := s.Repos.CommitStats(ctx, as, p, c)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *Server) commit(ctx context.Context, as authz.Actor, in getCommitParams)
 	return s.commitDetail(ctx, as, p, c, in.Stats)
 }
 
-func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitcmd.Commit, stats bool) (commitDetailEntity, error) {
+func (s *Server) commitDetail(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, stats bool) (commitDetailEntity, error) {
 	out := commitDetailEntity{commitEntity: s.commitEntity(p, c), ProjectID: p.ID}
 	pipeline, err := s.Checks.Last(ctx, as, p, c.ID)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
@@ -25,7 +25,7 @@ func (s *Server) commitHistoryRoutes() []*api.Route {
 }
 
 // findCommit gives the project and the commit that a path names.
-func (s *Server) findCommit(ctx context.Context, as authz.Actor, in commitParams) (*project.Project, *gitcmd.Commit, error) {
+func (s *Server) findCommit(ctx context.Context, as authz.Actor, in commitParams) (*project.Project, *gitstore.Commit, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +57,7 @@ func (s *Server) commitRefs(ctx context.Context, as authz.Actor, in commitRefsPa
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(refs, func(ref *gitcmd.RefName) refEntity {
+	return api.ListOf(refs, func(ref *gitstore.RefName) refEntity {
 		if ref.IsTag() {
 			return refEntity{"tag", ref.Short()}
 		}
@@ -140,7 +140,7 @@ func (commitEntity) OneOf(commitEntity, dryRun) {}
 // OneOf names the outcomes of a cherry-pick or revert.
 func (dryRun) OneOf(commitEntity, dryRun) {}
 
-type picker func(context.Context, authz.Actor, *project.Project, string, repo.PickInput) (*gitcmd.Commit, error)
+type picker func(context.Context, authz.Actor, *project.Project, string, repo.PickInput) (*gitstore.Commit, error)
 
 // pick cherry-picks or reverts and says what came of it.
 func (s *Server) pick(ctx context.Context, as authz.Actor, in pickParams, message string, how picker) (api.Reply[pickForm], error) {

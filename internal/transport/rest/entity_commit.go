@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -46,7 +47,7 @@ type commitDetailEntity struct {
 // noMessage is the title of a commit without a message.
 const noMessage = "--no commit message"
 
-func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity {
+func (s *Server) commitEntity(p *project.Project, c *gitstore.Commit) commitEntity {
 	e := commitEntity{
 		ID: c.ID.String(), ShortID: c.ID.Short(), CreatedAt: api.CommitTime(c.Committer.When),
 		ParentIDs: make([]string, len(c.Parents)), Title: c.Title(), Message: c.Message,
@@ -69,14 +70,14 @@ func (s *Server) commitEntity(p *project.Project, c *gitcmd.Commit) commitEntity
 // clients written in Go decode a commit into maps of strings and fail on the arrays of
 // extended_trailers.
 func (e commitEntity) withTrailers() commitEntity {
-	for _, t := range gitcmd.Trailers(e.Message) {
+	for _, t := range gitstore.Trailers(e.Message) {
 		e.Trailers[t.Key] = t.Value
 		e.ExtendedTrailers[t.Key] = append(e.ExtendedTrailers[t.Key], t.Value)
 	}
 	return e
 }
 
-func (s *Server) commitEntities(p *project.Project, list []*gitcmd.Commit) []commitEntity {
+func (s *Server) commitEntities(p *project.Project, list []*gitstore.Commit) []commitEntity {
 	out := make([]commitEntity, len(list))
 	for i, c := range list {
 		out[i] = s.commitEntity(p, c)

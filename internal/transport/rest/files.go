@@ -17,6 +17,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
@@ -107,7 +108,7 @@ func (s *Server) fileEntity(f *repo.File, ref string, content []byte) fileEntity
 	return fileEntity{
 		FileName: f.Name(), FilePath: f.Path, Size: f.Blob.Size, Encoding: "base64",
 		ContentSHA256: hex.EncodeToString(sum[:]), Ref: ref, BlobID: f.BlobID.String(), CommitID: f.CommitID.String(),
-		LastCommitID: f.LastCommit.String(), ExecuteFilemode: f.Mode == gitcmd.ModeExecutable,
+		LastCommitID: f.LastCommit.String(), ExecuteFilemode: f.Mode == gitstore.ModeExecutable,
 	}
 }
 

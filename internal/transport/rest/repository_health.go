@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/transport/rest/api"
 )
@@ -112,7 +112,7 @@ func (s *Server) repositoryHealth(ctx context.Context, as authz.Actor, in health
 	return out, nil
 }
 
-func newHealthBitmap(b *gitcmd.Bitmap) *healthBitmap {
+func newHealthBitmap(b *gitstore.Bitmap) *healthBitmap {
 	if b == nil {
 		return nil
 	}
