@@ -183,7 +183,7 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 
 // Bring copies a commit of one project, with all that it needs, into the repository of
 // another one. It moves no reference and asks for no permission. A commit that is not
-// there is gitcmd.ErrNotFound.
+// there is gitstore.ErrNotFound.
 func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit gitstore.ObjectID) error {
 	source, err := s.Open(ctx, from)
 	if err != nil {
