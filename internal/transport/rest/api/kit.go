@@ -59,7 +59,7 @@ type Kit struct {
 	gate     httpkit.Gate
 	tree     node
 	routes   []*Route
-	document []byte
+	document func() []byte // made when it is first asked for: that takes longer than all else that New does
 	memory   *memory
 	pool     sync.Pool
 }
@@ -71,7 +71,7 @@ func New(c Config, routes []*Route) *Kit {
 	k := &Kit{config: c, gate: httpkit.Gate{Log: c.Log, Observe: c.Observe}, routes: slices.Clone(routes), memory: newMemory()}
 	k.pool.New = func() any { return &exchange{kit: k} }
 	k.routes = append(k.routes, Get("/openapi.json", func(context.Context, authz.Actor, struct{}) (Raw, error) {
-		return Raw{Type: "application/json", Bytes: k.document, Tagged: true}, nil
+		return Raw{Type: "application/json", Bytes: k.document(), Tagged: true}, nil
 	}).Doc("Describe this API as an OpenAPI 3.1 document").Public().AnyScope().Gives("application/json", map[string]json.RawMessage{}))
 	var problems []string
 	for _, r := range k.routes {
@@ -85,7 +85,7 @@ func New(c Config, routes []*Route) *Kit {
 	if problems != nil {
 		panic("api: " + strings.Join(problems, "; "))
 	}
-	k.document = document(c, k.routes)
+	k.document = sync.OnceValue(func() []byte { return document(c, k.routes) })
 	return k
 }
 
@@ -99,7 +99,7 @@ func (k *Kit) Routes() []Info {
 }
 
 // Document gives the OpenAPI document.
-func (k *Kit) Document() []byte { return bytes.Clone(k.document) }
+func (k *Kit) Document() []byte { return bytes.Clone(k.document()) }
 
 // exchange is one request on its way through the kit.
 type exchange struct {
