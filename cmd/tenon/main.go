@@ -62,7 +62,7 @@ func run() int {
 func program() *cobra.Command {
 	f := &flags{given: make(map[string]*string, len(settings))}
 	root := group("tenon", "A code-collaboration server in one binary that speaks GitLab's interface",
-		f.serve(), f.migrate(), f.admin(), openAPI(), showVersion())
+		f.serve(), f.dev(), f.migrate(), f.admin(), openAPI(), showVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -89,6 +89,9 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 func report(err error) int {
 	if err == nil {
 		return 0
+	}
+	if ended := (*statusError)(nil); errors.As(err, &ended) {
+		return ended.status()
 	}
 	_, _ = fmt.Fprintln(os.Stderr, "tenon: "+err.Error())
 	return 1

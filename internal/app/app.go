@@ -43,6 +43,7 @@ type App struct {
 	log     *slog.Logger
 	now     func() time.Time
 	baseURL string // external URL without a trailing slash
+	brief   bool   // its data is gone with it, see Dev
 
 	id       string          // of the instance
 	self     instance.Server // this process
@@ -146,7 +147,7 @@ func (a *App) open(ctx context.Context) error {
 		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
 	}
 	var err error
-	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log}); err != nil {
+	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log, NoSync: a.brief}); err != nil {
 		return err
 	}
 	a.closing(func(context.Context) error { return a.db.Close() })
@@ -264,7 +265,11 @@ func (a *App) SSHAddress() string {
 const grace = 30 * time.Second
 
 func (a *App) drain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, grace)
+	patience := grace
+	if a.brief {
+		patience = devGrace
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a.log.Info("stopping")
 	var wg sync.WaitGroup

@@ -38,6 +38,9 @@ func (a *App) firstStart(ctx context.Context) error {
 	if !isNew {
 		return nil
 	}
+	if a.brief {
+		return nil // who made it gave both
+	}
 	debug.FreeOSMemory() // hashing the password took 19 MiB
 	if made == "" {
 		_, _ = fmt.Fprint(os.Stderr, "\nThe administrator root was created with the password and the token that were given.\n\n")

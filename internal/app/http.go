@@ -54,7 +54,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Services: a.core, Log: a.log, HostKeys: a.config.Data, Busy: a.idle.busy,
+		Services: a.core, Log: a.log, HostKeys: a.config.Data, Busy: a.idle.busy, Brief: a.brief,
 	})
 	if err != nil {
 		return fmt.Errorf("start git over SSH: %w", err)

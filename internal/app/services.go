@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/secret"
 	"tenon/internal/core"
 	"tenon/internal/core/repo"
 )
@@ -17,7 +18,7 @@ func (a *App) services() error {
 	a.bus = &event.Bus{}
 	var err error
 	a.core, err = core.New(core.Deps{
-		DB: a.db, Git: a.git, Bus: a.bus, Objects: a.objects, Archives: a.archives, Packs: a.packs, Box: a.box, Log: a.log, Now: a.now,
+		DB: a.db, Git: a.git, Bus: a.bus, Objects: a.objects, Archives: a.archives, Packs: a.packs, Box: a.box, Hasher: a.hasher(), Log: a.log, Now: a.now,
 		// The queue is made later, because it runs what the services do.
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return a.jobs.Enqueue(ctx, args, options...)
@@ -39,6 +40,14 @@ func (a *App) services() error {
 		return fmt.Errorf("count fetches: %w", err)
 	}
 	return nil
+}
+
+// hasher makes the hashes of passwords; those of a brief instance are not worth a guess.
+func (a *App) hasher() *secret.Hasher {
+	if a.brief {
+		return secret.NewWeakHasher()
+	}
+	return secret.NewHasher()
 }
 
 // host is the name that clients reach the server by, without a port.

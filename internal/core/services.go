@@ -61,6 +61,7 @@ type Deps struct {
 	Archives *spool.Cache // where archives are kept
 	Packs    *spool.Cache // where answers to fetches are kept
 	Box      *secret.Box
+	Hasher   *secret.Hasher
 	Log      *slog.Logger
 	Now      func() time.Time
 
@@ -147,7 +148,7 @@ func (s *Services) people(c *check, d Deps) {
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
-		Hasher: secret.NewHasher(), Now: d.Now, Log: d.Log, URLs: s.URLs,
+		Hasher: d.Hasher, Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,

@@ -25,6 +25,10 @@ type TokenInput struct {
 	Description *string
 	Scopes      authz.Scopes
 	ExpiresOn   *string // YYYY-MM-DD; nil is the longest life there is, or none where nobody needs one
+
+	// Secret is the token itself, 20 to 512 printable characters without spaces; "" makes one.
+	// It is for instances that are made for a test: secrets that people choose are guessed.
+	Secret string
 }
 
 // CreateToken makes a personal access token for a user. Only administrators may. The
@@ -67,7 +71,10 @@ func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, us
 	if t.ExpiresOn == nil && s.NeedsExpiry() {
 		t.ExpiresOn = s.lastDay(tokenLife)
 	}
-	key := s.newSecret()
+	key := in.Secret
+	if key == "" {
+		key = s.newSecret()
+	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		kept, err := s.keep(ctx, as, t, key)
 		t.ID = kept.ID
@@ -106,6 +113,7 @@ func (s *Service) tokenProblems(in *TokenInput) errs.Fields {
 	f.Check(in.Name != "", "name", "can't be blank")
 	f.Check(utf8.RuneCountInString(in.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
 	f.Check(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxName, "description", "is too long (maximum is 255 characters)")
+	f.Check(in.Secret == "" || plausible(in.Secret), "secret", "must have 20 to 512 printable characters")
 	f.Check(len(in.Scopes) > 0, "scopes", "can't be blank")
 	all := authz.AllScopes()
 	f.Check(!slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool { return !slices.Contains(all, scope) }),

@@ -27,6 +27,10 @@ type Deps struct {
 	HostKeys string               // folder of the host keys, which are made where they are missing
 	Busy     func() (done func()) // told of every command; may be nil
 
+	// Brief is set for a server that soon ends: it makes no key for RSA, which takes the
+	// processor most of a second.
+	Brief bool
+
 	Connections int // at a time in all; 0 is 1024
 	PerAddress  int // at a time from one address; 0 is 64
 
@@ -67,7 +71,7 @@ func New(d Deps) (*Server, error) {
 		return nil, err
 	}
 	s.config.Store(s.configure(signers))
-	if late {
+	if late && !d.Brief {
 		s.wg.Go(func() { s.addLateKey(signers) })
 	}
 	return s, nil
