@@ -93,7 +93,7 @@ func commits(t *testing.T, r *gitcmd.Repo, n int) (next func() gitstore.ObjectID
 // deleted may never be absent, and in the end both must read the same.
 func TestRepo_UpdateRefs_besideGit(t *testing.T) {
 	t.Parallel()
-	const rounds = 120
+	const rounds = 80
 	ctx, r := t.Context(), gittest.NewRepo(t, gittest.New(t))
 	next := commits(t, r, 40*rounds)
 	seed := rand.Uint64()
@@ -154,7 +154,7 @@ func TestRepo_UpdateRefs_besideGit(t *testing.T) {
 	}
 
 	var work, beside sync.WaitGroup
-	var ours, theirs atomic.Int64
+	var ours, theirs, gcs, packs, fetches atomic.Int64
 	for worker := range 3 {
 		work.Go(func() {
 			d := rand.New(rand.NewPCG(seed, uint64(worker)))
@@ -204,19 +204,22 @@ func TestRepo_UpdateRefs_besideGit(t *testing.T) {
 			}
 		})
 	}
-	repeat(func(round int) { // both give way to those who hold locks
-		if round%4 == 3 {
-			_, _ = gittest.Try(r.Path(), "gc", "--quiet")
-		} else {
-			_, _ = gittest.Try(r.Path(), "pack-refs", "--all", "--prune")
-		}
-	})
+	again := func(count *atomic.Int64, args ...string) { // gives way to those who hold locks
+		repeat(func(int) {
+			if _, err := gittest.Try(r.Path(), args...); err == nil {
+				count.Add(1)
+			}
+		})
+	}
+	again(&gcs, "gc", "--quiet")
+	again(&packs, "pack-refs", "--all", "--prune")
 	other := gittest.Clone(t, r)
 	var fetched string
 	repeat(func(round int) {
 		gittest.Run(t, other, "commit", "-q", "--allow-empty", "-m", fmt.Sprint("elsewhere ", round))
 		gittest.Run(t, other, "branch", "-f", fmt.Sprint("side", round%3))
 		if _, err := gittest.Try(r.Path(), "fetch", "-q", "--no-tags", filepath.Join(other, ".git"), "+HEAD:refs/remotes/other/main", "+refs/heads/side*:refs/remotes/other/side*"); err == nil {
+			fetches.Add(1)
 			fetched = strings.TrimSpace(gittest.Run(t, other, "rev-parse", "HEAD"))
 		}
 	})
@@ -232,6 +235,9 @@ func TestRepo_UpdateRefs_besideGit(t *testing.T) {
 
 	if ours.Load() < rounds/2 || theirs.Load() < rounds/8 {
 		t.Errorf("%d changes by the server and %d by git went through, which is no test", ours.Load(), theirs.Load())
+	}
+	if gcs.Load() == 0 || packs.Load() == 0 || fetches.Load() == 0 {
+		t.Errorf("gc ran %d times, pack-refs %d, fetch %d, want each at least once", gcs.Load(), packs.Load(), fetches.Load())
 	}
 	want := map[string]string{}
 	for line := range strings.Lines(gittest.Run(t, r.Path(), "for-each-ref", "--format=%(refname) %(objectname)")) {
