@@ -34,17 +34,16 @@ type Input struct {
 type Created struct {
 	authz.Stamp
 
-	Place   namespace.Place
-	TokenID account.TokenID
-	Scopes  authz.Scopes
+	Place namespace.Place
+	Token account.Token
 }
 
 // Revoked says that a place's token is of no use any more.
 type Revoked struct {
 	authz.Stamp
 
-	Place   namespace.Place
-	TokenID account.TokenID
+	Place namespace.Place
+	Token account.Token // before it was revoked
 }
 
 // Deps is what a Service is made of.
@@ -195,7 +194,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 		if err := s.Namespaces.AddBot(ctx, as, p, t.UserID, in.Level); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Created{Place: p, TokenID: t.ID, Scopes: in.Scopes, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *t})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create access token: %w", err)
@@ -233,7 +232,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place,
 	// Not in one transaction with the rotation: where that finds a token used twice, it
 	// revokes the whole family and fails.
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		return s.Bus.Publish(ctx, Created{Place: p, TokenID: next.ID, Scopes: next.Scopes(), Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Place: p, Token: *next})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("rotate access token: %w", err)
@@ -286,7 +285,7 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place,
 		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Revoked{Place: p, TokenID: t.ID, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(s.Now()), Place: p, Token: t.Token})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke access token: %w", err)

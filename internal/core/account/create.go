@@ -148,9 +148,11 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, row *userRow, in *
 				return err
 			}
 		}
-		return s.Bus.Publish(ctx, UserCreated{
-			UserID: id, Username: in.Username, Name: in.Name, Stamp: as.Stamp(s.Now()), ResetPassword: in.ResetPassword,
-		})
+		u, err := s.load(ctx, "u.id = ?", id)
+		if err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, UserCreated{Stamp: as.Stamp(s.Now()), User: *u, ResetPassword: in.ResetPassword})
 	})
 	return id, err
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
@@ -103,9 +105,9 @@ func TestService_Create(t *testing.T) {
 		if got, want := u.PrivateAddress(h.CommitHost()), "2-Mona.Lisa@users.noreply.tenon.example"; got != want {
 			t.Errorf("got private address %q, want %q", got, want)
 		}
-		want := account.UserCreated{UserID: u.ID, Username: "Mona.Lisa", Name: "Mona Lisa", Stamp: h.root.Stamp(h.now)}
-		if got := h.events[len(h.events)-1].(account.UserCreated); got.UserID != want.UserID || got.By.UserID != want.By.UserID {
-			t.Errorf("got event %+v, want %+v", got, want)
+		got, _ := h.events[len(h.events)-1].(account.UserCreated)
+		if diff := cmp.Diff(*u, got.User); diff != "" || got.By.UserID != h.root.UserID || !got.At.Equal(h.now) {
+			t.Errorf("event by %d at %s, user (-found +published):\n%s", got.By.UserID, got.At, diff)
 		}
 	})
 }

@@ -100,9 +100,7 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 				return err
 			}
 		}
-		if err := s.Bus.Publish(ctx, UserRemoved{
-			UserID: u.ID, Username: u.Username, Name: u.Name, Rejected: u.State == PendingApproval, Stamp: as.Stamp(s.Now()),
-		}); err != nil {
+		if err := s.Bus.Publish(ctx, UserRemoved{Stamp: as.Stamp(s.Now()), User: out.Before.User, Rejected: u.State == PendingApproval}); err != nil {
 			return err
 		}
 		return s.Jobs.Enqueue(ctx, Departure{UserID: u.ID, By: as.UserID, Hard: hard})

@@ -129,7 +129,7 @@ func TestService_Reject(t *testing.T) {
 			t.Fatal(err)
 		}
 		removed, _ := h.events[len(h.events)-1].(account.UserRemoved)
-		if !removed.Rejected || removed.UserID != ann.ID {
+		if !removed.Rejected || removed.User.ID != ann.ID || removed.User.State != account.PendingApproval {
 			t.Errorf("published %+v, want the rejection", removed)
 		}
 		finish()

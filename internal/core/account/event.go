@@ -2,42 +2,30 @@ package account
 
 import "tenon/internal/core/authz"
 
-// UserCreated is published when an account was made. By is System for the first one.
+// Events carry users as the single reads give them. Handlers do not change what they point to.
+
+// UserCreated is published when an account was created. By is System for the first one.
 type UserCreated struct {
 	authz.Stamp
 
-	UserID   authz.UserID
-	Username string
-	Name     string
-
-	// ResetPassword says that the user is to be sent a link to choose a password.
-	ResetPassword bool
+	User          User
+	ResetPassword bool // the user is to be sent a link to choose a password
 }
 
 // UserUpdated is published when an administrator or the user changed an account.
 type UserUpdated struct {
 	authz.Stamp
 
-	UserID   authz.UserID
-	Username string // the new one
-	Was      string // the username before
-
-	User   User // as it is now; handlers do not change what it points to
-	Before User
-
-	Promoted, Demoted bool // to administrator, from there
+	User, Before      User
+	Promoted, Demoted bool // to administrator, from administrator
 	NewPassword       bool
 }
 
-// UserStateChanged is published when an account may act again or no more.
+// UserStateChanged is published when the state of an account changed.
 type UserStateChanged struct {
 	authz.Stamp
 
-	UserID   authz.UserID
-	Username string
-	From, To State
-	User     User // as it is now; handlers do not change what it points to
-	Before   User
+	User, Before User
 }
 
 // AccessLocked is published when there were too many wrong passwords for an account. By is
@@ -49,7 +37,7 @@ type AccessLocked struct {
 	Username string
 }
 
-// AccessUnlocked is published when somebody ended that before its time.
+// AccessUnlocked is published when an administrator unlocked an account before its time.
 type AccessUnlocked struct {
 	authz.Stamp
 
@@ -58,37 +46,29 @@ type AccessUnlocked struct {
 }
 
 // UserRemoved is published when the deletion of an account began. The user can do
-// nothing from then on; the rows go in the background.
+// nothing from then on; the rows are deleted in the background.
 type UserRemoved struct {
 	authz.Stamp
 
-	UserID   authz.UserID
-	Username string
-	Name     string
+	User     User // before the deletion
 	Rejected bool // the user was waiting for approval
 }
 
-// TokenCreated is published when an access token was made, by rotation too.
+// TokenCreated is published when an access token was created, by rotation too.
 type TokenCreated struct {
 	authz.Stamp
 
-	TokenID TokenID
-	Kind    Kind
-	Name    string
-	UserID  authz.UserID // whose it is
+	Token Token
 }
 
-// TokenRevoked is published when an access token was made useless.
+// TokenRevoked is published when an access token was revoked.
 type TokenRevoked struct {
 	authz.Stamp
 
-	TokenID TokenID
-	Kind    Kind
-	Name    string
-	UserID  authz.UserID
+	Token, Before Token
 }
 
-// AddressAdded says that a user has one more address.
+// AddressAdded is published when a user has one more email address.
 type AddressAdded struct {
 	authz.Stamp
 

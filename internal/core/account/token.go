@@ -81,7 +81,7 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string)
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
 	t.ID = TokenID(id)
-	err = s.Bus.Publish(ctx, TokenCreated{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, Stamp: as.Stamp(s.Now())})
+	err = s.Bus.Publish(ctx, TokenCreated{Stamp: as.Stamp(s.Now()), Token: t})
 	return t, err
 }
 

@@ -124,10 +124,13 @@ func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, 
 	if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", t.ID); err != nil {
 		return 0, err
 	}
-	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, s.Now(), t.ID)
+	now := s.Now()
+	n, err := s.DB.Exec(ctx, "UPDATE access_tokens SET revoked = ?, updated_at = ? WHERE id = ? AND NOT revoked", true, now, t.ID)
 	if err != nil || n == 0 {
 		return n, err
 	}
 	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
-	return n, s.Bus.Publish(ctx, TokenRevoked{TokenID: t.ID, Kind: t.Kind, Name: t.Name, UserID: t.UserID, Stamp: as.Stamp(s.Now())})
+	revoked := *t
+	revoked.Revoked, revoked.UpdatedAt = true, db.At(now)
+	return n, s.Bus.Publish(ctx, TokenRevoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
 }

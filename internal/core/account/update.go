@@ -115,9 +115,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 			}
 			was, row := &out.Before, &out.After
 			return s.Bus.Publish(ctx, UserUpdated{
-				UserID: id, Username: row.Username, Was: was.Username, Promoted: row.Admin && !was.Admin,
-				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil, Stamp: as.Stamp(s.Now()),
-				User: row.User, Before: was.User,
+				Stamp: as.Stamp(s.Now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,
+				Demoted: was.Admin && !row.Admin, NewPassword: c.Password != nil,
 			})
 		})
 	})
@@ -288,8 +287,5 @@ func (s *Service) readdress(ctx context.Context, id authz.UserID, email string, 
 
 // stateChanged is what the event of a change of state says.
 func stateChanged(as authz.Actor, c *db.Change[userRow], at time.Time) UserStateChanged {
-	return UserStateChanged{
-		UserID: c.After.ID, Username: c.After.Username, From: c.Before.State, To: c.After.State,
-		User: c.After.User, Before: c.Before.User, Stamp: as.Stamp(at),
-	}
+	return UserStateChanged{Stamp: as.Stamp(at), User: c.After.User, Before: c.Before.User}
 }

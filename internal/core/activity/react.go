@@ -42,12 +42,12 @@ func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error 
 
 // MemberAdded records that somebody joined.
 func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
-	return r.member(ctx, e.Place, e.UserID, Joined)
+	return r.member(ctx, e.Place, e.Member.UserID, Joined)
 }
 
 // MemberRemoved records that somebody left.
 func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
-	return r.member(ctx, e.Place, e.UserID, Left)
+	return r.member(ctx, e.Place, e.Member.UserID, Left)
 }
 
 func (r *Recorder) member(ctx context.Context, at namespace.Place, user authz.UserID, action string) error {

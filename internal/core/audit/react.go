@@ -16,8 +16,8 @@ import (
 // UserCreated records a new account.
 func (r *Recorder) UserCreated(ctx context.Context, e account.UserCreated) error {
 	return r.Record(ctx, Entry{
-		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username, Event: "user_created",
-		Message: "User " + e.Username + " created", TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Name,
+		By: e.By, EntityType: User, EntityID: int64(e.User.ID), EntityPath: e.User.Username, Event: "user_created",
+		Message: "User " + e.User.Username + " created", TargetType: User, TargetID: int64(e.User.ID), TargetDetails: e.User.Name,
 		Details: map[string]any{"add": "user"},
 	})
 }
@@ -25,23 +25,23 @@ func (r *Recorder) UserCreated(ctx context.Context, e account.UserCreated) error
 // UserStateChanged records that an account may act again or no more.
 func (r *Recorder) UserStateChanged(ctx context.Context, e account.UserStateChanged) error {
 	out := Entry{
-		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username,
-		TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Username,
+		By: e.By, EntityType: User, EntityID: int64(e.User.ID), EntityPath: e.User.Username,
+		TargetType: User, TargetID: int64(e.User.ID), TargetDetails: e.User.Username,
 	}
 	switch {
-	case e.To == account.Blocked:
+	case e.User.State == account.Blocked:
 		out.Event, out.Message = "user_blocked", "Blocked user"
-	case e.To == account.Deactivated:
+	case e.User.State == account.Deactivated:
 		out.Event, out.Message = "user_deactivate", "Deactivated user"
-	case e.To == account.Active && e.From == account.Blocked:
+	case e.User.State == account.Active && e.Before.State == account.Blocked:
 		out.Event, out.Message = "user_unblocked", "Unblocked user"
-	case e.To == account.Active && e.From == account.PendingApproval:
+	case e.User.State == account.Active && e.Before.State == account.PendingApproval:
 		out.Event, out.Message = "user_approved", "Instance access request approved"
-	case e.To == account.Active:
+	case e.User.State == account.Active:
 		out.Event, out.Message = "user_activate", "Activated user"
 	default:
 		out.Event = "user_state_updated"
-		out.Message = fmt.Sprintf("Changed state from %s to %s", e.From, e.To)
+		out.Message = fmt.Sprintf("Changed state from %s to %s", e.Before.State, e.User.State)
 	}
 	return r.Record(ctx, out)
 }
@@ -65,9 +65,9 @@ func (r *Recorder) AccessUnlocked(ctx context.Context, e account.AccessUnlocked)
 // UserRemoved records that the deletion of an account began.
 func (r *Recorder) UserRemoved(ctx context.Context, e account.UserRemoved) error {
 	out := Entry{
-		By: e.By, EntityType: User, EntityID: int64(e.UserID), EntityPath: e.Username,
-		TargetType: User, TargetID: int64(e.UserID), TargetDetails: e.Name, Details: map[string]any{"remove": "user"},
-		Event: "user_destroyed", Message: "User " + e.Username + " scheduled for deletion",
+		By: e.By, EntityType: User, EntityID: int64(e.User.ID), EntityPath: e.User.Username,
+		TargetType: User, TargetID: int64(e.User.ID), TargetDetails: e.User.Name, Details: map[string]any{"remove": "user"},
+		Event: "user_destroyed", Message: "User " + e.User.Username + " scheduled for deletion",
 	}
 	if e.Rejected {
 		out.Event, out.Message = "user_rejected", "Instance access request rejected"
@@ -77,20 +77,20 @@ func (r *Recorder) UserRemoved(ctx context.Context, e account.UserRemoved) error
 
 // TokenCreated records a new access token.
 func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) error {
-	if e.Kind == account.ProjectToken || e.Kind == account.GroupToken {
+	if e.Token.Kind == account.ProjectToken || e.Token.Kind == account.GroupToken {
 		return nil // their place records them
 	}
-	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_created",
-		fmt.Sprintf("Created personal access token with id %d", e.TokenID))
+	return r.token(ctx, e.By, e.Token.UserID, int64(e.Token.ID), "personal_access_token_created",
+		fmt.Sprintf("Created personal access token with id %d", e.Token.ID))
 }
 
 // TokenRevoked records that a token is useless now.
 func (r *Recorder) TokenRevoked(ctx context.Context, e account.TokenRevoked) error {
-	if e.Kind == account.ProjectToken || e.Kind == account.GroupToken {
+	if e.Token.Kind == account.ProjectToken || e.Token.Kind == account.GroupToken {
 		return nil // their place records them
 	}
-	return r.token(ctx, e.By, e.UserID, int64(e.TokenID), "personal_access_token_revoked",
-		fmt.Sprintf("Revoked personal access token with id %d", e.TokenID))
+	return r.token(ctx, e.By, e.Token.UserID, int64(e.Token.ID), "personal_access_token_revoked",
+		fmt.Sprintf("Revoked personal access token with id %d", e.Token.ID))
 }
 
 func (r *Recorder) token(ctx context.Context, by authz.Actor, user authz.UserID, token int64, event, message string) error {
@@ -102,37 +102,37 @@ func (r *Recorder) token(ctx context.Context, by authz.Actor, user authz.UserID,
 
 // KeyAdded records a new SSH key of a user.
 func (r *Recorder) KeyAdded(ctx context.Context, e sshkey.Added) error {
-	out := aboutKey(e.By, e.UserID, e.KeyID, e.Fingerprint)
+	out := aboutKey(e.By, &e.Key)
 	out.Event, out.Message = "add_ssh_key", "Added SSH key"
 	return r.Record(ctx, out)
 }
 
 // KeyRemoved records that a user's SSH key is gone.
 func (r *Recorder) KeyRemoved(ctx context.Context, e sshkey.Removed) error {
-	out := aboutKey(e.By, e.UserID, e.KeyID, e.Fingerprint)
+	out := aboutKey(e.By, &e.Key)
 	out.Event, out.Message = "remove_ssh_key", "Removed SSH key"
 	return r.Record(ctx, out)
 }
 
-func aboutKey(by authz.Actor, user authz.UserID, key sshkey.ID, fingerprint string) Entry {
+func aboutKey(by authz.Actor, k *sshkey.Key) Entry {
 	return Entry{
-		By: by, EntityType: User, EntityID: int64(user), TargetType: "Key", TargetID: int64(key), TargetDetails: fingerprint,
+		By: by, EntityType: User, EntityID: int64(*k.UserID), TargetType: "Key", TargetID: int64(k.ID), TargetDetails: k.SHA256,
 	}
 }
 
 // GPGKeyAdded records a new OpenPGP key of a user.
 func (r *Recorder) GPGKeyAdded(ctx context.Context, e gpgkey.Added) error {
 	return r.Record(ctx, Entry{
-		By: e.By, EntityType: User, EntityID: int64(e.UserID), Event: "add_gpg_key", Message: "Added GPG key",
-		TargetType: "GpgKey", TargetID: int64(e.KeyID), TargetDetails: e.Fingerprint,
+		By: e.By, EntityType: User, EntityID: int64(e.Key.UserID), Event: "add_gpg_key", Message: "Added GPG key",
+		TargetType: "GpgKey", TargetID: int64(e.Key.ID), TargetDetails: e.Key.Fingerprint,
 	})
 }
 
 // GPGKeyRemoved records that a user's OpenPGP key is gone.
 func (r *Recorder) GPGKeyRemoved(ctx context.Context, e gpgkey.Removed) error {
 	return r.Record(ctx, Entry{
-		By: e.By, EntityType: User, EntityID: int64(e.UserID), Event: "remove_gpg_key", Message: "Removed GPG key",
-		TargetType: "GpgKey", TargetID: int64(e.KeyID), TargetDetails: e.Fingerprint,
+		By: e.By, EntityType: User, EntityID: int64(e.Key.UserID), Event: "remove_gpg_key", Message: "Removed GPG key",
+		TargetType: "GpgKey", TargetID: int64(e.Key.ID), TargetDetails: e.Key.Fingerprint,
 	})
 }
 
@@ -147,8 +147,8 @@ func at(p namespace.Place) Entry {
 // MemberAdded records a new membership.
 func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
 	out := at(e.Place)
-	out.By, out.Event, out.Message, out.TargetID = e.By, "member_created", "Membership created", int64(e.UserID)
-	out.Details = map[string]any{"add": "user_access", "as": e.Level.Name()}
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_created", "Membership created", int64(e.Member.UserID)
+	out.Details = map[string]any{"add": "user_access", "as": e.Member.Level.Name()}
 	return r.Record(ctx, out)
 }
 
@@ -166,7 +166,7 @@ func (r *Recorder) MemberChanged(ctx context.Context, e namespace.MemberChanged)
 // MemberRemoved records the end of a membership.
 func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
 	out := at(e.Place)
-	out.By, out.Event, out.Message, out.TargetID = e.By, "member_destroyed", "Membership destroyed", int64(e.UserID)
+	out.By, out.Event, out.Message, out.TargetID = e.By, "member_destroyed", "Membership destroyed", int64(e.Member.UserID)
 	out.Details = map[string]any{"remove": "user_access"}
 	return r.Record(ctx, out)
 }

@@ -12,16 +12,16 @@ import (
 // BotTokenCreated records a new access token of a project or group.
 func (r *Recorder) BotTokenCreated(ctx context.Context, e accesstoken.Created) error {
 	out, kind := at(e.Place), accesstoken.Kind(e.Place)
-	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.TokenID), kind+"_access_token_created"
-	out.Message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: [%s]", kind, e.TokenID, list(e.Scopes))
+	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.Token.ID), kind+"_access_token_created"
+	out.Message = fmt.Sprintf("Created %s access token with token_id: %d with scopes: [%s]", kind, e.Token.ID, list(e.Token.Scopes()))
 	return r.Record(ctx, out)
 }
 
 // BotTokenRevoked records the end of an access token of a project or group.
 func (r *Recorder) BotTokenRevoked(ctx context.Context, e accesstoken.Revoked) error {
 	out, kind := at(e.Place), accesstoken.Kind(e.Place)
-	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.TokenID), kind+"_access_token_deleted"
-	out.Message = fmt.Sprintf("Revoked %s access token with token_id: %d", kind, e.TokenID)
+	out.By, out.TargetType, out.TargetID, out.Event = e.By, "PersonalAccessToken", int64(e.Token.ID), kind+"_access_token_deleted"
+	out.Message = fmt.Sprintf("Revoked %s access token with token_id: %d", kind, e.Token.ID)
 	return r.Record(ctx, out)
 }
 

@@ -98,6 +98,7 @@ type StatusReported struct {
 
 	Status   Status
 	Pipeline Pipeline
+	Project  *project.Project
 }
 
 // Deps is what a Service is made of.
@@ -184,7 +185,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, StatusReported{Status: *out, Pipeline: *pipeline, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.Now()), Status: *out, Pipeline: *pipeline, Project: p})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("report status: %w", err)

@@ -24,16 +24,12 @@ type Key struct {
 type Added struct {
 	authz.Stamp
 
-	KeyID       ID
-	Fingerprint string
-	UserID      authz.UserID // whose it is
+	Key Key
 }
 
 // Removed is published when a key of an account was deleted or revoked.
 type Removed struct {
 	authz.Stamp
 
-	KeyID       ID
-	Fingerprint string
-	UserID      authz.UserID
+	Key Key // before the deletion
 }

@@ -68,7 +68,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 			}
 		}
 		k.ID = ID(id)
-		return s.Bus.Publish(ctx, Added{KeyID: k.ID, Fingerprint: k.Fingerprint, UserID: user, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
 		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
@@ -166,7 +166,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		if n == 0 {
 			return errs.Missing("GPG Key")
 		}
-		return s.Bus.Publish(ctx, Removed{KeyID: id, Fingerprint: k.Fingerprint, UserID: user, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
 	})
 	if err != nil {
 		return fmt.Errorf("delete OpenPGP key: %w", err)

@@ -162,11 +162,12 @@ func TestFork_unforked(t *testing.T) {
 		f.pushFork("other", files{"o": "o\n"})
 		m := f.request("topic", nil)
 		own := f.request("other", func(in *mergerequest.Input) { in.Target = 0 })
+		gone := project.Fact{Stamp: f.stranger.Stamp(f.Now()), Project: *f.Find(f.stranger, f.fork)}
 		leave := func(e project.Unforked) {
 			t.Helper()
 			check(t, f.DB.InTx(ctx, func(ctx context.Context) error { return f.Bus.Publish(ctx, e) }))
 		}
-		leave(project.Unforked{ProjectID: f.fork, Stamp: f.stranger.Stamp(f.Now())})
+		leave(project.Unforked{Fact: gone})
 		f.exec("UPDATE projects SET forked_from_id = NULL, fork_root_id = NULL WHERE id = ?", f.fork)
 		m = f.read(m.IID)
 		equal(t, "state", m.State, mergerequest.StateClosed)
@@ -181,7 +182,7 @@ func TestFork_unforked(t *testing.T) {
 		_, err = f.requests.Update(ctx, f.maintainer, f.as(f.maintainer), m.IID, mergerequest.Changes{Event: mergerequest.Reopen})
 		check(t, err)
 		// Deleted: closed, and then without a source. What it brought stays.
-		leave(project.Unforked{ProjectID: f.fork, Deleted: true, Stamp: f.stranger.Stamp(f.Now())})
+		leave(project.Unforked{Fact: gone, Deleted: true})
 		check(t, f.repos.Remove(ctx, f.Find(f.stranger, f.fork)))
 		f.exec("DELETE FROM projects WHERE id = ?", f.fork)
 		m = f.read(m.IID)

@@ -217,6 +217,6 @@ func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user auth
 		if err != nil {
 			return fmt.Errorf("level of member: %w", err)
 		}
-		return s.removeBelow(ctx, as, p, user, level)
+		return s.removeBelow(ctx, as, p, Member{NamespaceID: p.Namespace, UserID: user, Level: level})
 	})
 }

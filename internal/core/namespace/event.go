@@ -1,6 +1,9 @@
 package namespace
 
 import (
+	"context"
+	"fmt"
+
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 )
@@ -49,9 +52,8 @@ type MemberAdded struct {
 	authz.Stamp
 
 	Place  Place
-	UserID authz.UserID
-	Level  authz.Level
-	Expiry *string // YYYY-MM-DD, nil for none
+	Member Member
+	User   MemberUser
 }
 
 // MemberChanged is published when a membership got another level or date of expiry.
@@ -61,6 +63,15 @@ type MemberChanged struct {
 	Place  Place
 	Member Member // as it is now
 	Before Member
+	User   MemberUser
+}
+
+// MemberUser is what events of a membership say of its user.
+type MemberUser struct {
+	ID          authz.UserID `db:"id"`
+	Username    string       `db:"username"`
+	Name        string       `db:"name"`
+	PublicEmail string       `db:"public_email"` // "" where the user shows none
 }
 
 // MemberRemoved is published when a membership ended; By is the user where they left by
@@ -69,11 +80,29 @@ type MemberRemoved struct {
 	authz.Stamp
 
 	Place  Place
-	UserID authz.UserID
-	Level  authz.Level
+	Member Member // before the removal
+	User   MemberUser
 }
 
 // groupFact is what events say of a change.
 func (s *Service) groupFact(as authz.Actor, c *db.Change[Group]) GroupFact {
 	return GroupFact{Group: c.After, Before: &c.Before, Stamp: as.Stamp(s.now())}
+}
+
+// memberUser reads what events say of a user.
+func (s *Service) memberUser(ctx context.Context, id authz.UserID) (MemberUser, error) {
+	u, err := db.Get[MemberUser](ctx, s.db, "SELECT id, username, name, public_email FROM users WHERE id = ?", id)
+	if err != nil {
+		return u, fmt.Errorf("read user of member: %w", err)
+	}
+	return u, nil
+}
+
+// removed publishes the end of a membership.
+func (s *Service) removed(ctx context.Context, as authz.Actor, p Place, m Member) error {
+	u, err := s.memberUser(ctx, m.UserID)
+	if err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, MemberRemoved{Stamp: as.Stamp(s.now()), Place: p, Member: m, User: u})
 }

@@ -1,15 +1,13 @@
 package namespace_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/namespace"
 )
 
@@ -19,17 +17,19 @@ func TestEvents_group(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		ctx, ann := t.Context(), f.user("ann")
-		var facts []namespace.GroupFact
-		hear := func(fact namespace.GroupFact) error { facts = append(facts, fact); return nil }
-		event.On(f.bus, "test", func(_ context.Context, e namespace.GroupCreated) error { return hear(e.GroupFact) })
-		event.On(f.bus, "test", func(_ context.Context, e namespace.GroupUpdated) error { return hear(e.GroupFact) })
-		event.On(f.bus, "test", func(_ context.Context, e namespace.GroupMarked) error { return hear(e.GroupFact) })
-		event.On(f.bus, "test", func(_ context.Context, e namespace.GroupArchived) error { return hear(e.GroupFact) })
-		event.On(f.bus, "test", func(_ context.Context, e namespace.GroupTransferred) error { return hear(e.GroupFact) })
+		var facts coretest.Facts[namespace.Group]
+		read := func(e namespace.GroupFact) coretest.Fact[namespace.Group] {
+			return coretest.Fact[namespace.Group]{Stamp: e.Stamp, Row: e.Group, Before: e.Before}
+		}
+		coretest.Hear(f.bus, &facts, func(e namespace.GroupCreated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
+		coretest.Hear(f.bus, &facts, func(e namespace.GroupUpdated) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
+		coretest.Hear(f.bus, &facts, func(e namespace.GroupMarked) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
+		coretest.Hear(f.bus, &facts, func(e namespace.GroupArchived) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
+		coretest.Hear(f.bus, &facts, func(e namespace.GroupTransferred) coretest.Fact[namespace.Group] { return read(e.GroupFact) })
 		into := f.group(ann, "into", nil, authz.Public)
 		facts = nil
 		id := f.group(ann, "team", into, authz.Public).ID
-		if len(facts) != 1 || facts[0].Before != nil || facts[0].Group.ID != id || facts[0].Group.FullPath != "into/team" {
+		if len(facts) != 1 || facts[0].Before != nil || facts[0].Row.ID != id || facts[0].Row.FullPath != "into/team" {
 			t.Fatalf("created: %+v", facts)
 		}
 		ref := fmt.Sprint(id)
@@ -38,39 +38,59 @@ func TestEvents_group(t *testing.T) {
 			return g
 		}
 		name, path, hidden := "Shop", "shop", authz.Private
-		now := find()
-		for _, tt := range []struct {
-			name   string
-			change func() error
-		}{
-			{"update", func() error {
+		coretest.CheckFacts(t, &facts, ann, find, []coretest.Step{
+			coretest.Do("update", func() error {
 				_, err := f.Update(ctx, ann, ref, namespace.GroupChanges{Name: &name, Path: &path, Visibility: &hidden})
 				return err
-			}},
-			{"archive", func() error { _, err := f.Archive(ctx, ann, ref); return err }},
-			{"unarchive", func() error { _, err := f.Unarchive(ctx, ann, ref); return err }},
-			{"transfer", func() error { _, err := f.Transfer(ctx, ann, ref, nil); return err }},
-			{"mark", func() error { _, err := f.Mark(ctx, ann, ref); return err }},
-			{"restore", func() error { _, err := f.Restore(ctx, ann, ref); return err }},
-		} {
-			facts = nil
-			before := now
-			if err := tt.change(); err != nil {
-				t.Fatalf("%s: %v", tt.name, err)
+			}, 1),
+			coretest.Do("archive", func() error { _, err := f.Archive(ctx, ann, ref); return err }, 1),
+			coretest.Do("unarchive", func() error { _, err := f.Unarchive(ctx, ann, ref); return err }, 1),
+			coretest.Do("transfer", func() error { _, err := f.Transfer(ctx, ann, ref, nil); return err }, 1),
+			coretest.Do("mark", func() error { _, err := f.Mark(ctx, ann, ref); return err }, 1),
+			coretest.Do("restore", func() error { _, err := f.Restore(ctx, ann, ref); return err }, 1),
+		}, cmpopts.IgnoreFields(namespace.Group{}, "Level", "LevelKnown", "Archived", "MarkedAbove", "UpdatedAt"))
+	})
+}
+
+// TestEvents_member compares what events say of a membership with what readers find before
+// and after each change.
+func TestEvents_member(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx, ann, bob := t.Context(), f.user("ann"), f.user("bob")
+		place := at(f.group(ann, "team", nil, authz.Public))
+		var facts coretest.Facts[namespace.Member]
+		read := func(s authz.Stamp, p namespace.Place, u namespace.MemberUser, m namespace.Member, before *namespace.Member) coretest.Fact[namespace.Member] {
+			if p.ID != place.ID || p.Path != "team" || u.ID != bob.UserID || u.Username != "bob" || u.Name == "" {
+				t.Errorf("an event in %q about %+v, want in team about bob", p.Path, u)
 			}
-			if now = find(); len(facts) != 1 {
-				t.Fatalf("%s: %d events, want 1", tt.name, len(facts))
-			}
-			elsewhere := cmpopts.IgnoreFields(namespace.Group{}, "Level", "LevelKnown", "Archived", "MarkedAbove", "UpdatedAt")
-			if diff := cmp.Diff(now, &facts[0].Group, elsewhere); diff != "" {
-				t.Errorf("%s: group (-found +published):\n%s", tt.name, diff)
-			}
-			if diff := cmp.Diff(before, facts[0].Before, elsewhere); diff != "" {
-				t.Errorf("%s: before (-found +published):\n%s", tt.name, diff)
-			}
-			if facts[0].By.UserID != ann.UserID || facts[0].At.IsZero() {
-				t.Errorf("%s: by %d at %s", tt.name, facts[0].By.UserID, facts[0].At)
-			}
+			return coretest.Fact[namespace.Member]{Stamp: s, Row: m, Before: before}
 		}
+		coretest.Hear(f.bus, &facts, func(e namespace.MemberAdded) coretest.Fact[namespace.Member] {
+			return read(e.Stamp, e.Place, e.User, e.Member, nil)
+		})
+		coretest.Hear(f.bus, &facts, func(e namespace.MemberChanged) coretest.Fact[namespace.Member] {
+			return read(e.Stamp, e.Place, e.User, e.Member, &e.Before)
+		})
+		coretest.Hear(f.bus, &facts, func(e namespace.MemberRemoved) coretest.Fact[namespace.Member] {
+			return read(e.Stamp, e.Place, e.User, e.Member, nil)
+		})
+		find := func() *namespace.Member {
+			m, _ := f.Member(ctx, ann, place, bob.UserID, namespace.MemberFilter{})
+			return m
+		}
+		day := "2099-01-02"
+		expires := &day
+		coretest.CheckFacts(t, &facts, ann, find, []coretest.Step{
+			coretest.Do("add", func() error {
+				_, err := f.Add(ctx, ann, place, namespace.MemberInput{UserID: bob.UserID, Level: authz.Developer})
+				return err
+			}, 1),
+			coretest.Do("change", func() error {
+				_, err := f.Change(ctx, ann, place, bob.UserID, namespace.MemberChanges{Level: authz.Maintainer, ExpiresOn: &expires})
+				return err
+			}, 1),
+			coretest.Do("remove", func() error { return f.Delete(ctx, ann, place, bob.UserID, namespace.KeepBelow) }, 1),
+		}, cmpopts.IgnoreFields(namespace.Member{}, "ID", "UpdatedAt"))
 	})
 }

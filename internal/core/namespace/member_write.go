@@ -107,10 +107,16 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p Place, j joining) 
 		if _, err := s.db.Exec(ctx, "DELETE FROM access_requests WHERE namespace_id = ? AND user_id = ?", p.Namespace, j.user); err != nil {
 			return err
 		}
-		if _, err := db.Insert(ctx, s.db, "members", row); err != nil {
+		id, err := db.Insert(ctx, s.db, "members", row)
+		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberAdded{Place: p, UserID: j.user, Level: j.level, Expiry: j.expires, Stamp: as.Stamp(s.now())})
+		u, err := s.memberUser(ctx, j.user)
+		if err != nil {
+			return err
+		}
+		row.ID = id
+		return s.bus.Publish(ctx, MemberAdded{Stamp: as.Stamp(s.now()), Place: p, Member: row, User: u})
 	})
 	if err != nil {
 		return nil, err
@@ -156,7 +162,11 @@ func (s *Service) Change(ctx context.Context, as authz.Actor, p Place, user auth
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, MemberChanged{Place: p, Member: out.After, Before: out.Before, Stamp: as.Stamp(s.now())})
+		u, err := s.memberUser(ctx, user)
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, MemberChanged{Stamp: as.Stamp(s.now()), Place: p, Member: out.After, Before: out.Before, User: u})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -225,23 +235,23 @@ func (s *Service) leave(ctx context.Context, as authz.Actor, p Place, m *Member,
 			return err
 		}
 		if below == RemoveBelow && p.Group {
-			return s.removeBelow(ctx, as, p, m.UserID, m.Level)
+			return s.removeBelow(ctx, as, p, *m)
 		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM members WHERE namespace_id = ? AND user_id = ?", p.Namespace, m.UserID); err != nil {
 			return fmt.Errorf("remove member: %w", err)
 		}
-		return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: m.UserID, Level: m.Level, Stamp: as.Stamp(s.now())})
+		return s.removed(ctx, as, p, *m)
 	})
 }
 
 // removeBelow ends all memberships of a user in a group and inside it, in the transaction
 // of ctx.
-func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, user authz.UserID, level authz.Level) error {
+func (s *Service) removeBelow(ctx context.Context, as authz.Actor, p Place, m Member) error {
 	if _, err := s.db.Exec(ctx, `DELETE FROM members WHERE user_id = ? AND namespace_id IN
-		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, user, p.Namespace); err != nil {
+		(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)`, m.UserID, p.Namespace); err != nil {
 		return fmt.Errorf("remove member: %w", err)
 	}
-	return s.bus.Publish(ctx, MemberRemoved{Place: p, UserID: user, Level: level, Stamp: as.Stamp(s.now())})
+	return s.removed(ctx, as, p, m)
 }
 
 // Below says what becomes of a user's memberships inside a group they leave.

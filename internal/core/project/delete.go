@@ -86,7 +86,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error 
 		if err := s.cancelImport(ctx, p.ID); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Deleted: true, Stamp: as.Stamp(s.now())}); err != nil {
+		if err := s.bus.Publish(ctx, Unforked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.now())}, Deleted: true}); err != nil {
 			return err
 		}
 		if err := s.bus.Publish(ctx, Deleted{Fact{Project: *p, Stamp: as.Stamp(s.now())}}); err != nil {

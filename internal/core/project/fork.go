@@ -24,14 +24,10 @@ type ForkInput struct {
 
 // Forked says that a fork was made, whose repository is still empty.
 type Forked struct {
-	authz.Stamp
+	Fact
 
-	ProjectID ID
-	Name      string
-	FullPath  string
-	SourceID  ID
-	Source    string // full path
-	Branch    string // the only one to copy, or ""
+	Source *Project
+	Branch string // the only one to copy, or ""
 }
 
 // Fork makes a project like the one that ref names, whose repository is copied in the
@@ -72,9 +68,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 		if err := s.join(ctx, p, source.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Forked{
-			ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Branch: in.Branch, Stamp: as.Stamp(s.now()),
-		})
+		return s.bus.Publish(ctx, Forked{Fact: Fact{Project: *p, Stamp: as.Stamp(s.now())}, Source: source, Branch: in.Branch})
 	})
 	if err != nil {
 		return nil, conflicting(err)

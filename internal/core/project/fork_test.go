@@ -44,7 +44,8 @@ func TestService_Fork(t *testing.T) {
 			*fork.Settings().CIConfigPath != "ci.yml" || !fork.Settings().MRDefaultTargetSelf {
 			t.Errorf("fork: got %+v", fork)
 		}
-		if e := forked[len(forked)-1]; e.ProjectID != fork.ID || e.SourceID != source.ID || e.Source != "team/app" || e.FullPath != "bob/app" {
+		if e := forked[len(forked)-1]; e.Project.ID != fork.ID || e.Source.ID != source.ID || e.Source.FullPath != "team/app" || e.Project.FullPath != "bob/app" ||
+			e.Project.ForkedFromID == nil || *e.Project.ForkedFromID != source.ID {
 			t.Errorf("event: got %+v", e)
 		}
 		taken := "Project namespace name has already been taken, Name has already been taken, Path has already been taken"
@@ -175,7 +176,7 @@ func TestService_Unfork(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantError(t, f.Unfork(ctx, bob, "bob/app"), errs.NotModified, "not modified")
-		if e := left[len(left)-1]; e.ProjectID != one.ID || e.Deleted {
+		if e := left[len(left)-1]; e.Project.ID != one.ID || e.Deleted {
 			t.Errorf("event: got %+v", e)
 		}
 		one, two = now(one), now(two)

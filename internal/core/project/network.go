@@ -12,23 +12,16 @@ import (
 
 // ForkLinked says that somebody declared a project to be a fork of another one.
 type ForkLinked struct {
-	authz.Stamp
+	Fact
 
-	ProjectID ID
-	Name      string
-	FullPath  string
-	SourceID  ID
-	Source    string // full path
+	Source *Project
 }
 
 // Unforked says that a project has left its network of forks.
 type Unforked struct {
-	authz.Stamp
+	Fact
 
-	ProjectID ID
-	Name      string
-	FullPath  string
-	Deleted   bool // because it was deleted, whether or not it had forks or was one
+	Deleted bool // because it was deleted, whether or not it had forks or was one
 }
 
 // Root names the network of forks that the project belongs to: the project in which it
@@ -99,10 +92,13 @@ func (s *Service) join(ctx context.Context, fork *Project, source ID) error {
 		if err := s.namespaces.Show(ctx, fork.NamespaceID, from.Visibility); err != nil {
 			return err
 		}
+		fork.Visibility = from.Visibility
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", source, from.network(), fork.ID); err != nil {
+	root := from.network()
+	if _, err := s.db.Exec(ctx, "UPDATE projects SET forked_from_id = ?, fork_root_id = ? WHERE id = ?", source, root, fork.ID); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}
+	fork.ForkedFromID, fork.ForkRootID = &source, &root
 	return s.countForks(ctx, source)
 }
 
@@ -129,7 +125,6 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 	if p.ForkRootID == nil {
 		return errs.New(errs.NotModified, "")
 	}
-	e := Unforked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now())}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM projects WHERE id = ?", p.ID); err != nil {
 			return err
@@ -141,7 +136,9 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 		if !left { // somebody else was faster
 			return errs.New(errs.NotModified, "")
 		}
-		return s.bus.Publish(ctx, e)
+		now := *p
+		now.ForkedFromID, now.ForkRootID, now.ForksCount = nil, nil, 0
+		return s.bus.Publish(ctx, Unforked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.now())}})
 	})
 	if err != nil {
 		return fmt.Errorf("unfork project: %w", err)
@@ -192,12 +189,13 @@ func (s *Service) MakeFork(ctx context.Context, as authz.Actor, ref, of string) 
 	if err != nil {
 		return nil, err
 	}
-	e := ForkLinked{ProjectID: p.ID, Name: p.Name, FullPath: p.FullPath, SourceID: source.ID, Source: source.FullPath, Stamp: as.Stamp(s.now())}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.linkFork(ctx, p.ID, source.ID); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, e)
+		root, now := source.Root(), *p
+		now.ForkedFromID, now.ForkRootID, now.UpdatedAt = &source.ID, &root, db.At(s.now())
+		return s.bus.Publish(ctx, ForkLinked{Fact: Fact{Project: now, Before: p, Stamp: as.Stamp(s.now())}, Source: source})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make fork: %w", err)

@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -87,26 +86,6 @@ func TestService_MakeFork_at_once(t *testing.T) {
 			if made != 1 {
 				t.Errorf("%d of the two became a fork of the other", made)
 			}
-		}
-	})
-}
-
-func TestService_MakeFork_says_so(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, f *fixture) {
-		ctx, ann, bob := t.Context(), f.user("ann", 10), f.user("bob", 10)
-		source, p := f.project(ann, "app", nil, authz.Public), f.project(bob, "app", nil, authz.Public)
-		var linked []project.ForkLinked
-		event.On(f.bus, "test", func(_ context.Context, e project.ForkLinked) error {
-			linked = append(linked, e)
-			return nil
-		})
-		if _, err := f.MakeFork(ctx, bob, "bob/app", "ann/app"); err != nil {
-			t.Fatal(err)
-		}
-		want := project.ForkLinked{ProjectID: p.ID, Name: "app", FullPath: "bob/app", SourceID: source.ID, Source: "ann/app", Stamp: bob.Stamp(f.today)}
-		if len(linked) != 1 || fmt.Sprint(linked[0]) != fmt.Sprint(want) {
-			t.Errorf("event: got %+v, want %+v", linked, want)
 		}
 	})
 }

@@ -41,6 +41,8 @@ func TestService_Commit_first(t *testing.T) {
 		wants(t, err, errs.Forbidden, "You are not allowed to push into this branch")
 		if n := len(w.pushed); n == 0 || w.pushed[n-1].Changes[0].CommitTitle != "Put a" || w.pushed[n-1].Changes[0].CommitCount != 1 {
 			t.Errorf("published %+v", w.pushed)
+		} else if e := w.pushed[n-1]; e.Project.ID != w.id || e.Project.DefaultBranch == nil || e.By.UserID != w.owner.UserID || e.At.IsZero() {
+			t.Errorf("published for project %+v by %d at %s", e.Project, e.By.UserID, e.At)
 		}
 	})
 }

@@ -68,12 +68,14 @@ const (
 	byServer Source = "server" // the first commit of a repository; Pushed says ByAPI
 )
 
-// Pushed is published after references have moved, through whichever door.
+// Pushed is published after references have moved, by a push or by a call. Nothing is published
+// for a project that was deleted meanwhile.
 type Pushed struct {
 	authz.Stamp
 
 	ProjectID project.ID
 	FullPath  string
+	Project   *project.Project `json:"-"` // after the push; not stored with the intention
 	Source    Source
 	Changes   []PushedRef
 }
@@ -276,6 +278,14 @@ func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch str
 			if err := s.protectFirst(ctx, e.ProjectID, branch); err != nil {
 				return err
 			}
+		}
+		found, err := s.projects.Load(ctx, []project.ID{e.ProjectID})
+		if err != nil || found[e.ProjectID] == nil {
+			return err
+		}
+		e.Project = found[e.ProjectID]
+		if e.At.IsZero() { // recorded by an older version
+			e.At = s.now()
 		}
 		return s.bus.Publish(ctx, e)
 	})

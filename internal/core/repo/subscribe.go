@@ -26,7 +26,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.CancelImport(ctx, e.Project.ID)
 	})
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
-		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID, Branch: e.Branch})
+		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.Project.ID, SourceID: e.Source.ID, Branch: e.Branch})
 	})
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Templated) error {
 		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.ProjectID, SourceID: e.SourceID})
@@ -38,7 +38,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if e.Deleted {
 			return nil // its repository goes as a whole
 		}
-		return s.jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.ProjectID})
+		return s.jobs.Enqueue(ctx, PoolLeaving{ProjectID: e.Project.ID})
 	})
 	event.On(b, "housekeeping", func(ctx context.Context, e Pushed) error {
 		if !s.Due(e.ProjectID) {

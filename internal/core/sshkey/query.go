@@ -15,7 +15,9 @@ import (
 
 const tables = "ssh_keys k LEFT JOIN users u ON u.id = k.user_id"
 
-func keyColumns() string { return db.Columns[Key]("k") + ", COALESCE(u.name, '') AS owner_name" }
+func keyColumns() string {
+	return db.Columns[Key]("k") + ", COALESCE(u.name, '') AS owner_name, COALESCE(u.username, '') AS owner_username"
+}
 
 // load reads one key or answers that there is none.
 func (s *Service) load(ctx context.Context, condition string, args ...any) (*Key, error) {

@@ -82,13 +82,16 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		return nil, err
 	}
 	k.UserID = &user
-	var id int64
+	var made *Key
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		var err error
-		if id, err = s.insert(ctx, k); err != nil {
+		id, err := s.insert(ctx, k)
+		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Added{KeyID: ID(id), Title: k.Title, Fingerprint: k.SHA256, UserID: user, Stamp: as.Stamp(s.Now())})
+		if made, err = s.load(ctx, "k.id = ?", id); err != nil {
+			return err
+		}
+		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: *made})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
 		return nil, ErrTaken()
@@ -96,7 +99,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 	if err != nil {
 		return nil, fmt.Errorf("add key: %w", err)
 	}
-	return s.load(ctx, "k.id = ?", id)
+	return made, nil
 }
 
 // build makes a key that is not stored yet.
@@ -214,7 +217,7 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 		if n == 0 {
 			return errs.Missing("Key")
 		}
-		return s.Bus.Publish(ctx, Removed{KeyID: id, Title: k.Title, Fingerprint: k.SHA256, UserID: user, Stamp: as.Stamp(s.Now())})
+		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
 	})
 	if err != nil {
 		return fmt.Errorf("delete key: %w", err)

@@ -49,7 +49,8 @@ type Key struct {
 	CreatedAt  db.Time       `db:"created_at"`
 	UpdatedAt  db.Time       `db:"updated_at"`
 
-	OwnerName string `db:"owner_name,readonly"` // of the user, "" for nobody
+	OwnerName     string `db:"owner_name,readonly"`     // of the user, "" for a deploy key
+	OwnerUsername string `db:"owner_username,readonly"` // likewise
 }
 
 // Expired reports whether the key's time is over.
@@ -72,18 +73,12 @@ func (k *Key) Line(host string) string {
 type Added struct {
 	authz.Stamp
 
-	KeyID       ID
-	Title       string
-	Fingerprint string
-	UserID      authz.UserID // whose it is
+	Key Key
 }
 
 // Removed is published when a key of an account was deleted.
 type Removed struct {
 	authz.Stamp
 
-	KeyID       ID
-	Title       string
-	Fingerprint string
-	UserID      authz.UserID
+	Key Key // before the deletion
 }
