@@ -11,11 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tenon/internal/base/db"
+	"tenon/test/scaletest"
 )
 
 // scale is a large instance that runs.
 type scale struct {
-	*seeder
+	*scaletest.Seeder
 	server *server
 	tokens map[string]string // by who asks
 }
@@ -24,9 +27,9 @@ type scale struct {
 // and by a member of fifty groups.
 func measureScale(ctx context.Context, o options, folder string, out *report) error {
 	data := filepath.Join(folder, "data")
-	w := &scale{seeder: &seeder{crowdSize: wholeCrowd}, tokens: map[string]string{"administrator": rootToken}}
+	w := &scale{Seeder: &scaletest.Seeder{Size: scaletest.Whole, Step: timed}, tokens: map[string]string{"administrator": rootToken}}
 	if o.quick {
-		w.crowdSize = quickCrowd
+		w.Size = scaletest.Quick
 	}
 	if o.data != "" {
 		return w.again(ctx, o, data, out)
@@ -41,7 +44,7 @@ func measureScale(ctx context.Context, o options, folder string, out *report) er
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if err := seedScale(ctx, o, data, w.seeder); err != nil {
+	if err := w.seed(ctx, o, data); err != nil {
 		return fmt.Errorf("fill the database: %w", err)
 	}
 	if w.server, err = startServer(ctx, o, data); err != nil {
@@ -50,9 +53,32 @@ func measureScale(ctx context.Context, o options, folder string, out *report) er
 	return errors.Join(w.measure(ctx, o, out), w.server.stop())
 }
 
+// seed fills the data folder of a server that does not run.
+func (w *scale) seed(ctx context.Context, o options, data string) (err error) {
+	address := o.database
+	if address == "" {
+		address = filepath.Join(data, "tenon.db")
+	}
+	d, err := db.Open(ctx, db.Config{URL: address, Stall: time.Hour})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := d.Loosely(ctx, func() error { return w.Fill(ctx, d) }); err != nil {
+		return err
+	}
+	return vacuum(ctx, o.database)
+}
+
+// make makes a template.
+func (a *api) make(ctx context.Context, path string, in map[string]any) (scaletest.Made, error) {
+	out, err := a.post(ctx, path, in)
+	return scaletest.Made{ID: int64(out.ID), IID: int64(out.IID)}, err
+}
+
 // prepare makes the templates and the tokens.
 func (w *scale) prepare(ctx context.Context, root *api) error {
-	if err := w.templates(ctx, root); err != nil {
+	if err := w.Templates(ctx, root.make); err != nil {
 		return fmt.Errorf("make the templates: %w", err)
 	}
 	return w.memberToken(ctx, root)
@@ -73,7 +99,7 @@ func (w *scale) again(ctx context.Context, o options, data string, out *report) 
 	if err := json.Unmarshal(text, &members); err != nil || len(members) != 1 {
 		return fmt.Errorf("look for the user member: %d found, %w", len(members), err)
 	}
-	w.user = int64(members[0].ID)
+	w.Member = int64(members[0].ID)
 	if err := w.memberToken(ctx, root); err != nil {
 		return err
 	}
@@ -81,73 +107,27 @@ func (w *scale) again(ctx context.Context, o options, data string, out *report) 
 }
 
 func (w *scale) memberToken(ctx context.Context, root *api) error {
-	token, err := root.post(ctx, fmt.Sprintf("/users/%d/personal_access_tokens", w.user), map[string]any{
+	token, err := root.post(ctx, fmt.Sprintf("/users/%d/personal_access_tokens", w.Member), map[string]any{
 		"name": "bench", "scopes": []string{"api"},
 	})
 	w.tokens["member"] = token.Token
 	return err
 }
 
-// lists are the paths that are measured. Those with a word are searches.
-func (w *scale) lists() []struct{ name, path string } {
-	large := fmt.Sprintf("/projects/%d", firstProject)
-	group := fmt.Sprintf("/groups/%d", firstGroup)
-	return []struct{ name, path string }{
-		{"issues everywhere", "/issues?scope=all"},
-		{"open ones by update", "/issues?scope=all&state=opened&order_by=updated_at"},
-		{"assigned to me", "/issues?scope=assigned_to_me"},
-		{"of a large project", large + "/issues"},
-		{"open ones by update, there", large + "/issues?state=opened&order_by=updated_at"},
-		{"with a label", large + "/issues?labels=label-7"},
-		{"with two labels", large + "/issues?labels=label-1,label-7"},
-		{"without a label", large + "/issues?not[labels]=label-7"},
-		{"of an assignee", large + fmt.Sprintf("/issues?assignee_id=%d", firstUser+7)},
-		{"of an author", large + fmt.Sprintf("/issues?author_id=%d", firstUser+31)},
-		{"page 100", large + "/issues?page=100"},
-		{"statistics", large + "/issues_statistics"},
-		{"of a group", group + "/issues"},
-		{"search of a rare word", large + "/issues?search=zanzibar"},
-		{"search of a word", large + "/issues?search=kumquat"},
-		{"search of a common word", large + "/issues?search=service"},
-		{"search of no word", large + "/issues?search=xylophone"},
-		{"search everywhere", "/issues?scope=all&search=zanzibar"},
-		{"merge requests everywhere", "/merge_requests?scope=all"},
-		{"merge requests of a large project", large + "/merge_requests"},
-		{"open ones by update", large + "/merge_requests?state=opened&order_by=updated_at"},
-		{"merge requests of a group", group + "/merge_requests"},
-		{"search of merge requests", large + "/merge_requests?search=kumquat"},
-		{"projects", "/projects"},
-		{"projects by activity", "/projects?order_by=last_activity_at"},
-		{"own projects", "/projects?membership=true"},
-		{"search of projects", "/projects?search=project7777"},
-		{"projects of a group", group + "/projects"},
-		{"groups", "/groups"},
-		{"users", "/users"},
-		{"search of users", "/users?search=person77"},
-		{"members of a group", group + "/members"},
-		{"all members of a project", large + "/members/all"},
-		{"labels", large + "/labels"},
-		{"notes of an issue", large + "/issues/3/notes"},
-		{"notes of a long issue", large + "/issues/1/notes"},
-		{"one issue", large + "/issues/3"},
-		{"one project", large},
-	}
-}
-
 func (w *scale) measure(ctx context.Context, o options, out *report) error {
 	l := &loader{server: w.server, length: o.length}
-	out.line("\n%d projects, %d issues (%d in one project), %d merge requests, %d notes, %d users", w.projects, w.issues, w.inLarge,
-		w.requests, w.noted*w.notesEach+w.longNote, w.users)
+	out.line("\n%d projects, %d issues (%d in one project), %d merge requests, %d notes, %d users", w.Projects, w.Issues, w.InLarge,
+		w.Requests, w.Noted*w.NotesEach+w.LongNote, w.Users)
 	for _, who := range []string{"administrator", "member"} {
 		out.line("\n| lists of 20 for the %s | p50 / p95 / p99 ms | longest | SQL | goal |\n|---|--:|--:|--:|---|", who)
-		for _, list := range w.lists() {
-			if !o.only.MatchString(list.name) {
+		for _, list := range scaletest.Lists() {
+			if !o.only.MatchString(list.Name) {
 				continue
 			}
-			ready := request(w.server.url, w.tokens[who], http.MethodGet, list.path, nil)
-			op := operation{name: list.name, wants: http.StatusOK, sends: func(int) []byte { return ready }}
-			if err := w.row(ctx, l, op, list.path, out); err != nil {
-				return fmt.Errorf("%s for the %s: %w", list.name, who, err)
+			ready := request(w.server.url, w.tokens[who], http.MethodGet, list.Path, nil)
+			op := operation{name: list.Name, wants: http.StatusOK, sends: func(int) []byte { return ready }}
+			if err := w.row(ctx, l, op, list.Path, out); err != nil {
+				return fmt.Errorf("%s for the %s: %w", list.Name, who, err)
 			}
 		}
 	}
@@ -187,7 +167,7 @@ func (w *scale) row(ctx context.Context, l *loader, op operation, path string, o
 // isolation measures reading one project while one caller searches a large one four times
 // at once, without end.
 func (w *scale) isolation(ctx context.Context, l *loader, out *report) error {
-	large := fmt.Sprintf("/projects/%d", firstProject)
+	large := fmt.Sprintf("/projects/%d", scaletest.FirstProject)
 	search := request(w.server.url, w.tokens["member"], http.MethodGet, large+"/issues?search=xylophone+quince&in=title,description", nil)
 	read := request(w.server.url, w.tokens["administrator"], http.MethodGet, large, nil)
 	searching, stop := context.WithCancel(ctx)
