@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"tenon/internal/base/db"
 	"tenon/internal/transport/rest/api"
@@ -18,42 +19,46 @@ import (
 // longest is the encoding that needs most room, 12 bytes for one character.
 const longest = "json with escapes"
 
+// repeated is a string that is written several times.
+type repeated struct {
+	once  string
+	times int
+}
+
+func (t repeated) String() string { return strings.Repeat(t.once, t.times) }
+
 // encodings write a body with one long text in every way that a client may.
-func encodings() map[string]func(values map[string]string) (kind, body string) {
-	json := func(write func(string) string) func(map[string]string) (string, string) {
-		return func(values map[string]string) (string, string) {
+func encodings() map[string]func(values map[string]repeated) (kind, body string) {
+	json := func(write func(string) string) func(map[string]repeated) (string, string) {
+		return func(values map[string]repeated) (string, string) {
 			var pairs []string
 			for name, value := range values {
-				pairs = append(pairs, fmt.Sprintf("%q:\"%s\"", name, write(value)))
+				pairs = append(pairs, fmt.Sprintf("%q:\"%s\"", name, strings.Repeat(write(value.once), value.times)))
 			}
 			return "application/json", "{" + strings.Join(pairs, ",") + "}"
 		}
 	}
-	return map[string]func(map[string]string) (string, string){
+	return map[string]func(map[string]repeated) (string, string){
 		"json": json(func(s string) string { return s }),
 		longest: json(func(s string) string {
 			var b strings.Builder
-			for _, r := range s {
-				if r > 0xffff {
-					fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
-					continue
-				}
-				fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.Encode([]rune(s)) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
 			}
 			return b.String()
 		}),
-		"form": func(values map[string]string) (string, string) {
-			form := url.Values{}
+		"form": func(values map[string]repeated) (string, string) {
+			var pairs []string
 			for name, value := range values {
-				form.Set(name, value)
+				pairs = append(pairs, url.QueryEscape(name)+"="+strings.Repeat(url.QueryEscape(value.once), value.times))
 			}
-			return "application/x-www-form-urlencoded", form.Encode()
+			return "application/x-www-form-urlencoded", strings.Join(pairs, "&")
 		},
-		"multipart": func(values map[string]string) (string, string) {
+		"multipart": func(values map[string]repeated) (string, string) {
 			var b bytes.Buffer
 			w := multipart.NewWriter(&b)
 			for name, value := range values {
-				if err := w.WriteField(name, value); err != nil {
+				if err := w.WriteField(name, value.String()); err != nil {
 					panic(err)
 				}
 			}
@@ -80,9 +85,9 @@ func TestTexts(t *testing.T) {
 				routes++
 				r := w.rows(route, all)[0]
 				q, _ := r.request()
-				values := map[string]string{}
+				values := map[string]repeated{}
 				for name, value := range q.body {
-					values[name] = fmt.Sprint(value)
+					values[name] = repeated{fmt.Sprint(value), 1}
 				}
 				// What a text takes in a body depends on its limit, not on the route or the engine: the
 				// first route of each limit tries every encoding, all others the longest.
@@ -104,7 +109,7 @@ func TestTexts_content(t *testing.T) {
 	s.do("admin", "POST", "/projects", obj{"name": "app", "path": "app", "initialize_with_readme": true})
 	w := &world{server: s}
 	for name, encode := range encodings() {
-		kind, body := encode(map[string]string{"branch": "main", "commit_message": "x", "content": strings.Repeat("\u8a9e", 1<<20)})
+		kind, body := encode(map[string]repeated{"branch": {"main", 1}, "commit_message": {"x", 1}, "content": {"\u8a9e", 1 << 20}})
 		q := request{method: "POST", path: "/projects/root%2Fapp/repository/files/" + url.PathEscape(name)}
 		if got := w.sendBody(q, kind, body); got.Code != 201 {
 			t.Errorf("as %s: got %d %.200s", name, got.Code, got.Body)
@@ -116,7 +121,7 @@ func TestTexts_content(t *testing.T) {
 type longRequest struct {
 	route  string
 	q      request
-	values map[string]string
+	values map[string]repeated
 	p      api.Param
 	every  bool // in every encoding, not only in the longest
 }
@@ -133,21 +138,21 @@ func (w *world) longText(t *testing.T, l longRequest) {
 			if script != "astral" && name != "json" {
 				continue // shorter than those
 			}
-			values[p.Name] = strings.Repeat(letter, p.Chars)
+			values[p.Name] = repeated{letter, p.Chars}
 			kind, body := encode(values)
 			got := w.sendBody(q, kind, body)
-			if got.Code >= 300 || !strings.Contains(got.Body.String(), values[p.Name]) {
+			if got.Code >= 300 || !strings.Contains(got.Body.String(), values[p.Name].String()) {
 				t.Errorf("%s with %d characters of %s as %s: got %d %.200s", route, p.Chars, script, name, got.Code, got.Body)
 			}
 		}
-		values[p.Name] = strings.Repeat("x", p.Chars+1)
+		values[p.Name] = repeated{"x", p.Chars + 1}
 		kind, body := encode(values)
 		got := w.sendBody(q, kind, body)
 		if want := fmt.Sprintf("is too long (maximum is %d characters)", p.Chars); got.Code != 400 || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s with %d characters as %s: got %d %.200s, want 400 with %q", route, p.Chars+1, name, got.Code, got.Body, want)
 		}
 	}
-	values[p.Name] = strings.Repeat("x", 12*p.Chars+api.DefaultMaxBody)
+	values[p.Name] = repeated{"x", 12*p.Chars + api.DefaultMaxBody}
 	kind, body := encodings()["json"](values)
 	got := w.sendBody(q, kind, body)
 	if want := `{"message":"413 Request Entity Too Large"}`; got.Code != 413 || got.Body.String() != want {
