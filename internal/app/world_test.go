@@ -272,7 +272,7 @@ func (s *server) undone(q request, first *request) *httptest.ResponseRecorder {
 		return s.send(s.tb.Context(), q)
 	}
 	if s.refs == nil {
-		s.refs = s.references()
+		s.refs = s.references(filepath.Join(s.data, "repositories"))
 	}
 	var w *httptest.ResponseRecorder
 	err := s.db.InTx(s.tb.Context(), func(ctx context.Context) error {
@@ -293,38 +293,42 @@ func (s *server) undone(q request, first *request) *httptest.ResponseRecorder {
 	return w
 }
 
-// references reads the files that hold the references of all repositories.
-func (s *server) references() map[string]string {
+// references reads the files that hold the references of all repositories below the roots.
+func (s *server) references(roots ...string) map[string]string {
 	out := map[string]string{}
-	root := filepath.Join(s.data, "repositories")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "objects" || d.Name() == "logs"):
+				return fs.SkipDir
+			case d.IsDir():
+				return nil
+			}
+			content, err := os.ReadFile(path)
+			out[path] = string(content)
 			return err
-		case d.IsDir() && (d.Name() == "objects" || d.Name() == "logs"):
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
+		})
+		if err != nil {
+			s.tb.Fatal(err)
 		}
-		content, err := os.ReadFile(path)
-		out[path] = string(content)
-		return err
-	})
-	if err != nil {
-		s.tb.Fatal(err)
 	}
 	return out
 }
 
-// restore brings the references back. Repositories that were made since stay: the next
-// project with the same number takes them over.
+// restore brings the references of the repositories of before back. Those that were made
+// since stay: the next project with the same number takes them over.
 func (s *server) restore(before map[string]string) {
-	now := s.references()
+	var known []string
+	for path := range before {
+		if filepath.Base(path) == "HEAD" {
+			known = append(known, filepath.Dir(path))
+		}
+	}
+	now := s.references(known...)
 	for path := range now {
-		repo, _, _ := strings.Cut(path, ".git"+string(filepath.Separator))
-		_, kept := before[path]
-		_, known := before[filepath.Join(repo+".git", "HEAD")]
-		if kept || !known {
+		if _, kept := before[path]; kept {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
