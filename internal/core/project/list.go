@@ -139,6 +139,10 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 			out = append(out, page.Candidates{SQL: query, Args: args})
 		}
 	}
+	if f.Parent != nil {
+		query, args := s.inPlace(f)
+		return append(out, page.Candidates{SQL: query, Args: args})
+	}
 	var places string
 	var args []any
 	ok := true
@@ -148,7 +152,7 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 	} else {
 		places, args, ok = s.policy.VisibleProjectIDsSQL(as)
 	}
-	if ok && f.Parent == nil {
+	if ok {
 		shown.Raw("p.namespace_id = place.id")
 		out = append(out, page.Candidates{
 			SQL:  "SELECT p.id FROM (" + places + ") place CROSS JOIN " + f.tables(false) + shown.SQL(),
@@ -173,7 +177,10 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	if !f.PendingDelete || !as.Admin {
 		w.Raw("NOT p.pending_delete")
 	}
-	s.place(&w, f)
+	if f.Parent != nil {
+		place, args := s.inPlace(f)
+		w.And("p.id IN ("+place+")", args...)
+	}
 	s.membership(&w, as, f)
 	if f.Search != "" {
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
@@ -257,28 +264,26 @@ func (f Filter) least() authz.Level {
 	return least
 }
 
-// place adds where the projects stand.
-func (s *Service) place(w *db.Where, f Filter) {
-	if f.Parent == nil {
-		return
-	}
-	shared := "p.namespace_id IN (SELECT s.namespace_id FROM shares s WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))"
+// inPlace selects the projects of the group that the filter names, each once, as id. Each
+// part of it has an index; PostgreSQL reads the whole table where OR joins them.
+func (s *Service) inPlace(f Filter) (query string, args []any) {
+	const below = "SELECT x.id FROM projects x WHERE x.parent_id "
+	const shared = "SELECT x.id FROM shares s JOIN projects x ON x.namespace_id = s.namespace_id WHERE s.group_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?)"
 	today := s.now().UTC().Format(time.DateOnly)
 	if f.OnlyShared {
-		w.And(shared, *f.Parent, today)
-		return
+		return shared, []any{*f.Parent, today}
 	}
-	cond, args := "p.parent_id = ?", []any{*f.Parent}
+	query, args = below+"= ?", []any{*f.Parent}
 	if f.Subgroups {
-		cond = "p.parent_id IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)"
+		query = below + "IN (SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?)"
 	}
 	if f.Ancestors {
-		cond, args = cond+" OR p.parent_id IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *f.Parent)
+		query, args = query+" UNION "+below+"IN (SELECT ancestor_id FROM namespace_ancestors WHERE namespace_id = ?)", append(args, *f.Parent)
 	}
 	if f.Shared {
-		cond, args = cond+" OR "+shared, append(args, *f.Parent, today)
+		query, args = query+" UNION "+shared, append(args, *f.Parent, today)
 	}
-	w.And("("+cond+")", args...)
+	return query, args
 }
 
 // membership adds what the actor must be to the projects.
