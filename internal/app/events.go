@@ -11,6 +11,7 @@ type subscriber interface{ Subscribe(b *event.Bus) }
 func (a *App) react() {
 	c := a.core
 	for _, s := range []subscriber{
+		c.Sessions,
 		c.DeployKeys, c.BotTokens, // they publish what becomes of each key and token
 		c.Issues, c.SystemNotes, c.Activity, c.Audit,
 		c.Namespaces, c.Projects, c.PushRules, c.Requests, c.Repos, c.Notes,

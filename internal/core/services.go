@@ -43,6 +43,7 @@ import (
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
@@ -85,6 +86,7 @@ type Services struct {
 	Limits   *limit.Service // nil limits nothing
 
 	Accounts   *account.Service
+	Sessions   *session.Service
 	Keys       *sshkey.Service
 	GPGKeys    *gpgkey.Service
 	Signatures *signature.Service
@@ -150,6 +152,7 @@ func (s *Services) people(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
 		Hasher: d.Hasher, Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
+	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Now: d.Now, Log: d.Log}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
 	}))
@@ -241,11 +244,12 @@ func (s *Services) connect(c *check) {
 // left written.
 func (s *Services) Start() {
 	s.Accounts.Start()
+	s.Sessions.Start()
 	s.Keys.Start()
 	s.Repos.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.Keys.Stop(ctx), s.Repos.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Accounts.Stop(ctx))
 }

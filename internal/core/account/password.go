@@ -37,9 +37,26 @@ type attempt struct {
 // Those who try one account come one after the other, so that no more are looked at in
 // parallel than are allowed in all.
 func (s *Service) AuthenticatePassword(ctx context.Context, login, password string) (authz.Actor, error) {
-	id, err := s.namedBy(ctx, login)
+	who, err := s.prove(ctx, login, password)
 	if err != nil {
 		return authz.Actor{}, err
+	}
+	if err := s.barred(&who.standing); err != nil {
+		return authz.Actor{}, err
+	}
+	return who.actor(), nil
+}
+
+// actor is the account with every right of it.
+func (a *attempt) actor() authz.Actor {
+	return authz.Actor{UserID: a.ID, Username: a.Username, Admin: a.Admin, Auditor: a.Auditor, External: a.External}
+}
+
+// prove gives the account with this name and password, whatever state it is in.
+func (s *Service) prove(ctx context.Context, login, password string) (attempt, error) {
+	id, err := s.namedBy(ctx, login)
+	if err != nil {
+		return attempt{}, err
 	}
 	turn := "name " + db.Fold(login)
 	if id != 0 {
@@ -47,38 +64,33 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 	}
 	done, err := s.turns.take(ctx, turn)
 	if err != nil {
-		return authz.Actor{}, undecided(err)
+		return attempt{}, undecided(err)
 	}
 	defer done()
 	who, err := s.attempt(ctx, id)
 	if err != nil {
-		return authz.Actor{}, err
+		return attempt{}, err
 	}
 	if s.locked(who.LockedAt) {
 		who.PasswordHash = ""
 	}
 	fits, err := s.Hasher.Verify(ctx, who.PasswordHash, password)
 	if err != nil {
-		return authz.Actor{}, undecided(err)
+		return attempt{}, undecided(err)
 	}
 	ctx = context.WithoutCancel(ctx) // who hangs up is counted all the same
 	if !fits {
 		if err := s.countFailure(ctx, who); err != nil {
-			return authz.Actor{}, err
+			return attempt{}, err
 		}
-		return authz.Actor{}, errs.New(errs.Unauthorized, "")
+		return attempt{}, errs.New(errs.Unauthorized, "")
 	}
 	if who.FailedAttempts != 0 || who.LockedAt != nil {
 		if err := s.clearFailures(ctx, id); err != nil {
-			return authz.Actor{}, err
+			return attempt{}, err
 		}
 	}
-	if err := s.barred(&who.standing); err != nil {
-		return authz.Actor{}, err
-	}
-	return authz.Actor{
-		UserID: id, Username: who.Username, Admin: who.Admin, Auditor: who.Auditor, External: who.External,
-	}, nil
+	return who, nil
 }
 
 // namedBy finds the person whom a username or primary address means, 0 where it is nobody.

@@ -64,6 +64,38 @@ func (s *Service) CreateOwnToken(ctx context.Context, as authz.Actor, in TokenIn
 	return s.createToken(ctx, as, PersonalToken, as.UserID, in)
 }
 
+// SessionScopes lists the scopes that CreateTokenInSession takes from the actor: those that
+// act as an administrator are for administrators.
+func (s *Service) SessionScopes(as authz.Actor) authz.Scopes {
+	all := authz.AllScopes()
+	if as.Admin {
+		return all
+	}
+	return slices.DeleteFunc(all, func(scope authz.Scope) bool {
+		return scope == authz.ScopeSudo || scope == authz.ScopeAdminMode
+	})
+}
+
+// CreateTokenInSession makes a personal access token for a person who signed on with a
+// password. Who came with a token is Forbidden: a token could give itself more rights.
+func (s *Service) CreateTokenInSession(ctx context.Context, as authz.Actor, in TokenInput) (*Token, string, error) {
+	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
+		return nil, "", err
+	}
+	if as.Session == 0 {
+		return nil, "", errs.Denied("")
+	}
+	f := s.tokenProblems(&in)
+	mine := s.SessionScopes(as)
+	f.Check(!slices.ContainsFunc(in.Scopes, func(scope authz.Scope) bool {
+		return !slices.Contains(mine, scope) && slices.Contains(authz.AllScopes(), scope)
+	}), "scopes", "can only contain available scopes")
+	if err := f.Err(); err != nil {
+		return nil, "", err
+	}
+	return s.createToken(ctx, as, PersonalToken, as.UserID, in)
+}
+
 // createToken stores a token whose input was checked.
 func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in TokenInput) (*Token, string, error) {
 	t := s.token(kind, user, in.Name, in.Scopes)

@@ -113,6 +113,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 					return err
 				}
 			}
+			if c.Password != nil {
+				if err := s.dropLink(ctx, id); err != nil {
+					return err
+				}
+			}
 			was, row := &out.Before, &out.After
 			return s.Bus.Publish(ctx, UserUpdated{
 				Stamp: as.Stamp(s.Now()), User: row.User, Before: was.User, Promoted: row.Admin && !was.Admin,

@@ -177,22 +177,23 @@ type Ability string
 
 // Abilities of the instance.
 const (
-	ReadVersion    Ability = "read_version"
-	ReadUser       Ability = "read_user"
-	ReadOwnUser    Ability = "read_own_user"
-	ListUsers      Ability = "list_users"
-	AdminUsers     Ability = "admin_users"
-	CreateTopGroup Ability = "create_top_level_group"
-	ListProjects   Ability = "list_projects"
-	ListGroups     Ability = "list_groups"
-	ReadNamespace  Ability = "read_namespace"
-	ManageOwnToken Ability = "manage_own_token"
-	ManageOwnKey   Ability = "manage_own_key"
-	AddOwnKey      Ability = "add_own_key"
-	UpdateOwnUser  Ability = "update_own_user"
-	ReadUserStatus Ability = "read_user_status"
-	ReadUserKeys   Ability = "read_user_keys"
-	LookUpKey      Ability = "look_up_key"
+	ReadVersion      Ability = "read_version"
+	ReadUser         Ability = "read_user"
+	ReadOwnUser      Ability = "read_own_user"
+	ListUsers        Ability = "list_users"
+	AdminUsers       Ability = "admin_users"
+	CreateTopGroup   Ability = "create_top_level_group"
+	ListProjects     Ability = "list_projects"
+	ListGroups       Ability = "list_groups"
+	ReadNamespace    Ability = "read_namespace"
+	ManageOwnToken   Ability = "manage_own_token"
+	ManageOwnSession Ability = "manage_own_session"
+	ManageOwnKey     Ability = "manage_own_key"
+	AddOwnKey        Ability = "add_own_key"
+	UpdateOwnUser    Ability = "update_own_user"
+	ReadUserStatus   Ability = "read_user_status"
+	ReadUserKeys     Ability = "read_user_keys"
+	LookUpKey        Ability = "look_up_key"
 
 	ReadTopic       Ability = "read_topic"
 	AdminTopics     Ability = "admin_topics"
@@ -335,22 +336,23 @@ var adminsOnly = AdminLevel
 // Rules is the permission table.
 // docs/permissions.md is generated from it.
 var Rules = map[Ability]Rule{
-	ReadVersion:    {SignedIn: true},
-	ReadUser:       {SignedIn: true},
-	ReadOwnUser:    {SignedIn: true},
-	ListUsers:      {Anyone: true},
-	AdminUsers:     {Min: adminsOnly, Write: true},
-	CreateTopGroup: {SignedIn: true, Write: true},
-	ListProjects:   {Anyone: true},
-	ListGroups:     {Anyone: true},
-	ReadNamespace:  {SignedIn: true},
-	ManageOwnToken: {SignedIn: true},
-	ManageOwnKey:   {SignedIn: true},
-	AddOwnKey:      {SignedIn: true, Person: true}, // a bot is worth as long as its token
-	UpdateOwnUser:  {SignedIn: true},
-	ReadUserStatus: {Anyone: true},
-	ReadUserKeys:   {Anyone: true},
-	LookUpKey:      {Min: adminsOnly},
+	ReadVersion:      {SignedIn: true},
+	ReadUser:         {SignedIn: true},
+	ReadOwnUser:      {SignedIn: true},
+	ListUsers:        {Anyone: true},
+	AdminUsers:       {Min: adminsOnly, Write: true},
+	CreateTopGroup:   {SignedIn: true, Write: true},
+	ListProjects:     {Anyone: true},
+	ListGroups:       {Anyone: true},
+	ReadNamespace:    {SignedIn: true},
+	ManageOwnToken:   {SignedIn: true},
+	ManageOwnSession: {SignedIn: true, Person: true},
+	ManageOwnKey:     {SignedIn: true},
+	AddOwnKey:        {SignedIn: true, Person: true}, // a bot is worth as long as its token
+	UpdateOwnUser:    {SignedIn: true},
+	ReadUserStatus:   {Anyone: true},
+	ReadUserKeys:     {Anyone: true},
+	LookUpKey:        {Min: adminsOnly},
 
 	ReadTopic:       {Anyone: true},
 	AdminTopics:     {Min: adminsOnly, Write: true},

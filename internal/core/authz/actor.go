@@ -25,6 +25,7 @@ type Actor struct {
 	Deploy Deploy
 
 	TokenID int64  // the access token used, zero for a password or none
+	Session int64  // the session used, zero for everything else
 	Scopes  Scopes // what the credential permits; nil for a session or a password
 	Address string // remote address, for the audit trail
 
