@@ -3,9 +3,11 @@ module tenon
 go 1.26.0
 
 require (
-	github.com/dsnet/compress v0.0.1
 	github.com/ProtonMail/go-crypto v1.5.2
+	github.com/a-h/templ v0.3.977
+	github.com/dsnet/compress v0.0.1
 	github.com/google/go-cmp v0.7.0
+	github.com/google/licensecheck v0.3.1
 	github.com/google/renameio/v2 v2.0.2
 	github.com/hiddeco/sshsig v0.2.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -20,6 +22,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
+	github.com/yuin/goldmark v1.8.7
 	gitlab.com/gitlab-org/api/client-go/v2 v2.64.0
 	golang.org/x/crypto v0.58.0
 	golang.org/x/sync v0.24.0
@@ -29,10 +32,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/google/licensecheck v0.3.1 // indirect
-	github.com/yuin/goldmark v1.8.7 // indirect
-)
+require github.com/a-h/parse v0.0.0-20250122154542-74294addb73e // indirect
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

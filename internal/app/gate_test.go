@@ -24,13 +24,13 @@ func TestGate(t *testing.T) {
 		status                    int
 		route, user               string
 	}{
-		{"page, nobody", "/mona/tools", "", "", 404, "page", ""},
-		{"page, private token", "/mona/tools", "Private-Token", s.keys["mona"], 200, "page", "mona"},
-		{"page, bearer", "/mona/tools", "Authorization", "Bearer " + s.keys["mona"], 200, "page", "mona"},
-		{"page, parameter", "/mona/tools?private_token=" + s.keys["mona"], "", "", 200, "page", "mona"},
-		{"page, access token", "/mona/tools?access_token=" + s.keys["mona"], "", "", 200, "page", "mona"},
-		{"page, unknown token", "/mona/tools", "Private-Token", "glpat-unknown", 404, "page", ""},
-		{"page, token without the scope", "/mona/tools", "Private-Token", s.keys["git only"], 404, "page", ""},
+		{"page, nobody", "/mona/tools", "", "", 404, "page /{place...}", ""},
+		{"page, private token", "/mona/tools", "Private-Token", s.keys["mona"], 200, "page /{place...}", "mona"},
+		{"page, bearer", "/mona/tools", "Authorization", "Bearer " + s.keys["mona"], 200, "page /{place...}", "mona"},
+		{"page, parameter", "/mona/tools?private_token=" + s.keys["mona"], "", "", 200, "page /{place...}", "mona"},
+		{"page, access token", "/mona/tools?access_token=" + s.keys["mona"], "", "", 200, "page /{place...}", "mona"},
+		{"page, unknown token", "/mona/tools", "Private-Token", "glpat-unknown", 404, "page /{place...}", ""},
+		{"page, token without the scope", "/mona/tools", "Private-Token", s.keys["git only"], 404, "page /{place...}", ""},
 		{"file that is not there", "/mona/tools/uploads/0123456789abcdef0123456789abcdef/a.txt", "Private-Token", s.keys["mona"], 404, "file", "mona"},
 		{"file through the API", "/api/v4/projects/mona%2Ftools/uploads/0123456789abcdef0123456789abcdef/a.txt", "Private-Token", s.keys["mona"], 404, "/projects/:id/uploads/:secret/:filename", "mona"},
 		{"git, nobody", "/mona/tools.git/info/refs?service=git-upload-pack", "", "", 401, "git/info/refs", ""},

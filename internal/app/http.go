@@ -26,9 +26,14 @@ func (a *App) transports() error {
 		Services: a.core, Revision: a.build.Revision, Now: a.now,
 	}
 	observe := func(o httpkit.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) }
-	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Limits: a.core.Limits}
+	sessions, err := httpkit.NewSessions(a.core.Sessions, a.baseURL)
+	if err != nil {
+		return err
+	}
+	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Limits: a.core.Limits, Sessions: sessions}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
+		Session: sessions.Acting,
 		Observe: observe, Log: a.log, Title: "Tenon", Version: rest.Level,
 	}, server.Routes())
 	git := githttp.New(githttp.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
@@ -86,10 +91,10 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.git.ServeHTTP(httpkit.Patiently(w, r, httpkit.GitPatience), r)
 	case web.MatchFile(path):
 		h.pages.ServeFile(httpkit.Patiently(w, r, httpkit.Patience), r)
-	case strings.HasPrefix(path, "/-/"):
+	case slices.Contains(servicePaths, path):
 		h.service.ServeHTTP(w, r)
 	default:
-		h.pages.ServeHTTP(w, r)
+		h.pages.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	}
 }
 
@@ -105,6 +110,9 @@ func allReads(r *http.Request, limit time.Duration) time.Duration {
 	}
 	return 0
 }
+
+// servicePaths are what service answers.
+var servicePaths = []string{"/-/liveness", "/-/readiness", "/-/health", "/-/metrics"}
 
 // service answers the questions of whoever watches over the server.
 func (a *App) service() http.Handler {

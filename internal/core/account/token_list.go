@@ -200,6 +200,19 @@ func (s *Service) RevokeToken(ctx context.Context, as authz.Actor, id TokenID) e
 	return s.revokeOne(ctx, as, t)
 }
 
+// RevokeMine is RevokeToken for one of the actor's own tokens; all others are NotFound, for
+// administrators as well.
+func (s *Service) RevokeMine(ctx context.Context, as authz.Actor, id TokenID) error {
+	t, err := s.FindToken(ctx, as, id)
+	switch {
+	case errs.Is(err, errs.Unauthorized) && as.SignedIn(), err == nil && (t.UserID != as.UserID || t.Kind != PersonalToken):
+		return errNoToken
+	case err != nil:
+		return err
+	}
+	return s.revokeOne(ctx, as, t)
+}
+
 // RevokeOwnToken makes the token useless that the actor signed on with.
 func (s *Service) RevokeOwnToken(ctx context.Context, as authz.Actor) error {
 	t, err := s.OwnToken(ctx, as)

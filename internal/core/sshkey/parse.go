@@ -175,3 +175,13 @@ func readFingerprint(text string) (column, value string, ok bool) {
 	}
 	return "fingerprint_md5", strings.ToLower(text), len(pairs) == 16
 }
+
+// CommentOf gives the comment of a key as ssh-keygen writes it, "" where it has none or is
+// no key.
+func CommentOf(text string) string {
+	p, err := parse(text)
+	if err != nil {
+		return ""
+	}
+	return p.comment
+}

@@ -31,11 +31,67 @@ func New(base *url.URL, ssh string) *Site {
 // Root is the URL of the instance, without a trailing slash.
 func (s *Site) Root() string { return s.base }
 
+// Home is the first page.
+func (s *Site) Home() string { return s.base + "/" }
+
 // Host is the host name of the instance, without a port.
 func (s *Site) Host() string { return s.host }
 
 // Confirmation is the page that sends the confirmation of an email address once more.
 func (s *Site) Confirmation() string { return s.base + "/users/confirmation/new" }
+
+// Asset is a file that pages refer to, such as the stylesheet.
+func (s *Site) Asset(name string) string { return s.base + "/-/assets/" + name }
+
+// SignIn is where people sign on; they go on to a path of the instance, "" for none.
+func (s *Site) SignIn(to string) string {
+	page := s.base + "/users/sign_in"
+	if to == "" {
+		return page
+	}
+	return page + "?" + url.Values{"return_to": {to}}.Encode()
+}
+
+// SignOut ends a session.
+func (s *Site) SignOut() string { return s.base + "/users/sign_out" }
+
+// ForgottenPassword says what to do without a password.
+func (s *Site) ForgottenPassword() string { return s.base + "/users/password/new" }
+
+// ChoosePassword is where a password is chosen with the secret of a link, "" for none.
+func (s *Site) ChoosePassword(key string) string {
+	page := s.base + "/users/password/edit"
+	if key == "" {
+		return page
+	}
+	return page + "?" + url.Values{"reset_password_token": {key}}.Encode()
+}
+
+// ExpiredPassword is where an expired password is replaced.
+func (s *Site) ExpiredPassword() string { return s.base + "/users/password/expired" }
+
+// Explore lists projects.
+func (s *Site) Explore() string { return s.base + "/explore/projects" }
+
+// Profile is the page of the settings of whoever is signed on.
+func (s *Site) Profile() string { return s.base + "/-/profile" }
+
+// ProfileTokens lists the own access tokens.
+func (s *Site) ProfileTokens() string { return s.Profile() + "/personal_access_tokens" }
+
+// ProfileKeys lists the own SSH keys.
+func (s *Site) ProfileKeys() string { return s.Profile() + "/keys" }
+
+// ProfileSessions lists the own sessions.
+func (s *Site) ProfileSessions() string { return s.Profile() + "/active_sessions" }
+
+// ProfilePassword is where the own password is changed.
+func (s *Site) ProfilePassword() string { return s.Profile() + "/password" }
+
+// Act is where a form sends what to do with one thing of a list.
+func Act(list string, id int64, verb string) string {
+	return list + "/" + strconv.FormatInt(id, 10) + "/" + verb
+}
 
 // Help is a page of the documentation.
 func (s *Site) Help(page string) string { return s.base + "/help/" + page }
@@ -54,6 +110,34 @@ func (s *Site) Project(path string) string { return s.base + "/" + path }
 
 // ProjectMembers lists the members of a project.
 func (s *Site) ProjectMembers(path string) string { return s.inside(path, "project_members") }
+
+// Issues lists the issues of a project.
+func (s *Site) Issues(path string) string { return s.inside(path, "issues") }
+
+// MergeRequests lists the merge requests of a project.
+func (s *Site) MergeRequests(path string) string { return s.inside(path, "merge_requests") }
+
+// Branches lists the branches of a project.
+func (s *Site) Branches(path string) string { return s.inside(path, "branches") }
+
+// Tags lists the tags of a project.
+func (s *Site) Tags(path string) string { return s.inside(path, "tags") }
+
+// Commits lists the commits of a branch, tag or commit that touch a file or a folder, "" for
+// all.
+func (s *Site) Commits(path, ref, file string) string {
+	return s.inside(path, "commits/"+escaped(strings.TrimSuffix(ref+"/"+file, "/")))
+}
+
+// Folder is the page of a folder at a branch, tag or commit.
+func (s *Site) Folder(path, ref, folder string) string {
+	return s.inside(path, "tree/"+escaped(strings.TrimSuffix(ref+"/"+folder, "/")))
+}
+
+// Raw is the content of a file at a branch, tag or commit.
+func (s *Site) Raw(path, ref, file string) string {
+	return s.inside(path, "raw/"+escaped(ref+"/"+file))
+}
 
 // Issue is the page of an issue that is no task.
 func (s *Site) Issue(path string, iid int64) string { return s.numbered(path, "issues", iid) }

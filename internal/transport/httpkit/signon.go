@@ -29,6 +29,7 @@ func (e TokenError) Error() string { return string(e) }
 type SignOn struct {
 	Accounts *account.Service
 	Limits   *limit.Service
+	Sessions *Sessions // nil has none
 }
 
 // Authenticate gives the actor of a credential. It answers Unauthorized for one that is
@@ -63,7 +64,8 @@ func (s *SignOn) FindUser(ctx context.Context, idOrName string) (authz.Actor, er
 
 // Reader gives the actor of a request for something that is shown as the API shows it, such as
 // a page or a file: the anonymous one where there is no credential that is good and reads the
-// API. The actor has the address in any case.
+// API. Where there is no token at all, the session in the cookie counts. The actor has the
+// address in any case.
 func (s *SignOn) Reader(r *http.Request) authz.Actor {
 	anonymous := authz.Actor{Address: Address(r)}
 	var query map[string][]string
@@ -76,7 +78,13 @@ func (s *SignOn) Reader(r *http.Request) authz.Actor {
 		}
 		return ""
 	})
-	if err != nil || !ok {
+	if err != nil {
+		return anonymous
+	}
+	if !ok {
+		if as, _, ok := s.Sessions.Of(r); ok {
+			return as
+		}
 		return anonymous
 	}
 	as, err := s.Authenticate(r.Context(), c)

@@ -76,7 +76,7 @@ func (x *exchange) signIn() error {
 		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, limit)
 	}
 	if !ok {
-		if err := x.throttle(); err != nil {
+		if err := x.session(); err != nil {
 			return err
 		}
 	}
@@ -84,6 +84,17 @@ func (x *exchange) signIn() error {
 		return errs.New(errs.Unauthorized, "")
 	}
 	return x.sudo()
+}
+
+// session makes the actor of a request without a token from the session in its cookie, where
+// there is one. One that may not act here counts for nothing.
+func (x *exchange) session() error {
+	if find := x.kit.config.Session; find != nil {
+		if as, ok := find(x.r); ok {
+			x.As = as
+		}
+	}
+	return x.throttle()
 }
 
 func (x *exchange) authenticate(c httpkit.Credential) error {

@@ -32,6 +32,10 @@ type Config struct {
 	// Authenticate turns credentials into actors.
 	Authenticate Authenticator
 
+	// Session, where set, finds the actor of a request whose cookie has a session that may do
+	// what the request does. It is asked where no token was presented.
+	Session func(r *http.Request) (authz.Actor, bool)
+
 	// FindUser finds the user to act for under sudo, by a number or by a name
 	// without regard to case. It answers NotFound where there is none.
 	FindUser func(ctx context.Context, idOrName string) (authz.Actor, error)

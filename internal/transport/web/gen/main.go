@@ -1,0 +1,53 @@
+// Command gen makes the Go code of the pages from their templates: for each x.templ of the
+// folder above an x_templ.go beside it.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/a-h/templ/generator"
+	"github.com/a-h/templ/parser/v2"
+)
+
+func main() {
+	files, err := generate(".")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for name, code := range files {
+		if err := os.WriteFile(name, code, 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// generate gives the code of every template in a folder, by the name of its file.
+func generate(dir string) (map[string][]byte, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.templ"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for _, name := range names {
+		tree, err := parser.Parse(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		var b bytes.Buffer
+		if _, err := generator.Generate(tree, &b, generator.WithFileName(filepath.Base(name))); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		code, err := format.Source(b.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[strings.TrimSuffix(name, ".templ")+"_templ.go"] = code
+	}
+	return out, nil
+}
