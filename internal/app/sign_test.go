@@ -468,7 +468,7 @@ func TestProfile(t *testing.T) {
 		if p := b.get(tokens); strings.Contains(p.text, m[1]) {
 			t.Error("the secret of the token is shown again")
 		}
-		revoke := regexp.MustCompile(tokens + `/(\d+)/revoke`).FindAllStringSubmatch(p.text, -1)
+		revoke := regexp.MustCompile(tokens+`/(\d+)/revoke`).FindAllStringSubmatch(p.text, -1)
 		if p := b.post(tokens, tokens+"/"+itoa(int64(others.ID))+"/revoke", url.Values{}); p.status != http.StatusNotFound {
 			t.Errorf("revoke the token of another user: got %d, want 404", p.status)
 		}

@@ -129,10 +129,7 @@ func (s *Service) setPassword(ctx context.Context, as authz.Actor, id authz.User
 	if err := s.dropLink(ctx, id); err != nil {
 		return err
 	}
-	was, row := &out.Before, &out.After
-	return s.Bus.Publish(ctx, UserUpdated{
-		UserID: id, Username: row.Username, Was: was.Username, NewPassword: true, By: as, User: row.User, Before: was.User, At: s.Now(),
-	})
+	return s.Bus.Publish(ctx, UserUpdated{Stamp: as.Stamp(s.Now()), User: out.After.User, Before: out.Before.User, NewPassword: true})
 }
 
 // isCode reports whether an error has a code.

@@ -90,7 +90,9 @@ var keyUsages = []keyUsage{
 	{sshkey.Signing, "Signing"},
 }
 
-func (x *visit) getKeys() (templ.Component, error) { return x.keysPage(keyForm{Usage: sshkey.AuthAndSigning}) }
+func (x *visit) getKeys() (templ.Component, error) {
+	return x.keysPage(keyForm{Usage: sshkey.AuthAndSigning})
+}
 
 func (x *visit) keysPage(f keyForm) (templ.Component, error) {
 	list, err := x.Keys.ListOwn(x.r.Context(), x.as, page.Range{Limit: mostOwn})

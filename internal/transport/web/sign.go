@@ -193,7 +193,9 @@ func (x *visit) getPassword() (templ.Component, error) {
 	return changePassword(&x.sheet, at.ProfilePassword(), "", false), nil
 }
 
-func (x *visit) postPassword() (templ.Component, error) { return x.replacePassword(x.as.Username, x.getPassword) }
+func (x *visit) postPassword() (templ.Component, error) {
+	return x.replacePassword(x.as.Username, x.getPassword)
+}
 
 // replacePassword changes the password of the person who knows the current one; again is the
 // page with the form.

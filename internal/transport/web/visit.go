@@ -85,7 +85,9 @@ var errNotOurs = errors.New("form without the token of its browser")
 // field gives a field of the form; bytes that are no text count as an unknown letter.
 func (x *visit) field(name string) string { return textOf(x.r.PostForm.Get(name)) }
 
-func textOf(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd") }
+func textOf(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
 
 // bind gives a browser without a session a cookie that forms are bound to.
 func (x *visit) bind() {

@@ -209,4 +209,3 @@ func failure(w http.ResponseWriter, err error) int {
 	w.Header().Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	return http.StatusServiceUnavailable
 }
-
