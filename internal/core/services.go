@@ -40,6 +40,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
@@ -95,15 +96,16 @@ type Services struct {
 	Attributes *attribute.Service
 	Avatars    *avatar.Service
 
-	Projects   *project.Service
-	DeployKeys *deploykey.Service
-	PushRules  *pushrule.Service
-	Repos      *repo.Service
-	Quota      *quota.Service
-	LFS        *lfs.Service
-	Uploads    *upload.Service
-	Badges     *badge.Service
-	Checks     *ci.Service
+	Projects    *project.Service
+	DeployKeys  *deploykey.Service
+	PushRules   *pushrule.Service
+	Protections *protection.Service
+	Repos       *repo.Service
+	Quota       *quota.Service
+	LFS         *lfs.Service
+	Uploads     *upload.Service
+	Badges      *badge.Service
+	Checks      *ci.Service
 
 	Labels     *label.Service
 	Issues     *issue.Service
@@ -176,6 +178,7 @@ func (s *Services) code(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Keys: s.Keys, Projects: s.Projects, Now: d.Now,
 	}))
 	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Protections = protection.New(need(c, protection.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now}))
 	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
 		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Keys: s.Keys, Objects: d.Objects,
@@ -192,7 +195,7 @@ func (s *Services) code(c *check, d Deps) {
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
 		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
-		Jobs: d.Jobs, PushRules: s.PushRules, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
+		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
 		Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Signatures = signature.New(need(c, signature.Deps{
@@ -207,7 +210,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Projects: s.Projects, Now: d.Now}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
 		Labels: s.Labels, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
@@ -234,6 +237,7 @@ func (s *Services) reactions(c *check, d Deps) {
 func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
+	s.Protections.Connect(s.Requests)
 	// Projects go first, so that what stands in them needs no other end.
 	s.Accounts.Connect(
 		s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart,

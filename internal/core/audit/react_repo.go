@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"strings"
 
-	"tenon/internal/core/repo"
+	"tenon/internal/core/protection"
 )
 
 // aboutRule describes what happened to a protection rule.
-func aboutRule(e repo.Protection, kind, event, message string) Entry {
+func aboutRule(e protection.Event, kind, event, message string) Entry {
 	out := aboutProject(e.By, e.ProjectID, e.Rule.Name, e.FullPath, event, message)
 	out.TargetType, out.TargetID = kind, int64(e.Rule.ID)
 	return out
 }
 
 // roles gives the words for the levels that a rule has for an action.
-func roles(r *repo.Rule, action string) []string {
+func roles(r *protection.Rule, action string) []string {
 	out := []string{}
 	for _, l := range r.Levels {
 		switch {
@@ -28,15 +28,15 @@ func roles(r *repo.Rule, action string) []string {
 		case l.DeployKeyID != nil:
 			out = append(out, fmt.Sprintf("deploy key %d", *l.DeployKeyID))
 		case l.Level != nil:
-			out = append(out, repo.LevelWords(*l.Level))
+			out = append(out, protection.LevelWords(*l.Level))
 		}
 	}
 	return out
 }
 
 // branchRule adds the state of a rule for branches.
-func branchRule(e repo.Protection, event, verb string) Entry {
-	push, merge := roles(&e.Rule, repo.ActionPush), roles(&e.Rule, repo.ActionMerge)
+func branchRule(e protection.Event, event, verb string) Entry {
+	push, merge := roles(&e.Rule, protection.ActionPush), roles(&e.Rule, protection.ActionMerge)
 	out := aboutRule(e, "ProtectedBranch", event, fmt.Sprintf(
 		"%s protected branch with [allowed to push: [%s], allowed to merge: [%s], allow force push: %t, code owner approval required: %t]",
 		verb, strings.Join(push, ", "), strings.Join(merge, ", "), e.Rule.AllowForcePush, e.Rule.CodeOwners))
@@ -48,30 +48,30 @@ func branchRule(e repo.Protection, event, verb string) Entry {
 }
 
 // BranchProtected records a new rule for branches.
-func (r *Recorder) BranchProtected(ctx context.Context, e repo.BranchProtected) error {
-	return r.Record(ctx, branchRule(e.Protection, "protected_branch_created", "Added"))
+func (r *Recorder) BranchProtected(ctx context.Context, e protection.BranchProtected) error {
+	return r.Record(ctx, branchRule(e.Event, "protected_branch_created", "Added"))
 }
 
 // BranchProtectionUpdated records what a rule for branches says now.
-func (r *Recorder) BranchProtectionUpdated(ctx context.Context, e repo.BranchProtectionUpdated) error {
-	return r.Record(ctx, branchRule(e.Protection, "protected_branch_updated", "Changed"))
+func (r *Recorder) BranchProtectionUpdated(ctx context.Context, e protection.BranchProtectionUpdated) error {
+	return r.Record(ctx, branchRule(e.Event, "protected_branch_updated", "Changed"))
 }
 
 // BranchUnprotected records that a rule for branches is gone.
-func (r *Recorder) BranchUnprotected(ctx context.Context, e repo.BranchUnprotected) error {
-	out := branchRule(e.Protection, "protected_branch_removed", "")
+func (r *Recorder) BranchUnprotected(ctx context.Context, e protection.BranchUnprotected) error {
+	out := branchRule(e.Event, "protected_branch_removed", "")
 	out.Message = "Unprotected branch"
 	return r.Record(ctx, out)
 }
 
 // TagProtected records a new rule for tags.
-func (r *Recorder) TagProtected(ctx context.Context, e repo.TagProtected) error {
-	out := aboutRule(e.Protection, "ProtectedTag", "protected_tag_created", "Added protected tag")
-	out.Details = map[string]any{"create_access_levels": roles(&e.Rule, repo.ActionCreateTag)}
+func (r *Recorder) TagProtected(ctx context.Context, e protection.TagProtected) error {
+	out := aboutRule(e.Event, "ProtectedTag", "protected_tag_created", "Added protected tag")
+	out.Details = map[string]any{"create_access_levels": roles(&e.Rule, protection.ActionCreateTag)}
 	return r.Record(ctx, out)
 }
 
 // TagUnprotected records that a rule for tags is gone.
-func (r *Recorder) TagUnprotected(ctx context.Context, e repo.TagUnprotected) error {
-	return r.Record(ctx, aboutRule(e.Protection, "ProtectedTag", "protected_tag_removed", "Unprotected tag"))
+func (r *Recorder) TagUnprotected(ctx context.Context, e protection.TagUnprotected) error {
+	return r.Record(ctx, aboutRule(e.Event, "ProtectedTag", "protected_tag_removed", "Unprotected tag"))
 }

@@ -89,7 +89,7 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 	if a.source.DefaultBranch != nil && *a.source.DefaultBranch == a.m.SourceBranch {
 		return false, nil
 	}
-	access, err := s.repos.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
+	access, err := s.protections.BranchAccess(ctx, a.as, a.source, a.m.SourceBranch)
 	return access.Delete && !access.Protected, err
 }
 

@@ -27,7 +27,7 @@ func (s *Service) collaborates(ctx context.Context, as authz.Actor, source, p *p
 	if source == nil || source.ID == p.ID || source.Visibility == authz.Private || p.Visibility == authz.Private {
 		return false, nil
 	}
-	access, err := s.repos.BranchAccess(ctx, as, source, branch)
+	access, err := s.protections.BranchAccess(ctx, as, source, branch)
 	return access.Push && !access.Protected, err
 }
 

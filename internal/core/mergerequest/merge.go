@@ -209,7 +209,7 @@ func (s *Service) CanMerge(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil || !may {
 		return false, err
 	}
-	access, err := s.repos.BranchAccess(ctx, as, p, m.TargetBranch)
+	access, err := s.protections.BranchAccess(ctx, as, p, m.TargetBranch)
 	return access.Push || access.Merge, err
 }
 

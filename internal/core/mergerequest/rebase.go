@@ -97,7 +97,7 @@ func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Proj
 	} else if err != nil {
 		return nil, err
 	}
-	access, err := s.repos.BranchAccess(ctx, as, source, m.SourceBranch)
+	access, err := s.protections.BranchAccess(ctx, as, source, m.SourceBranch)
 	if err == nil && !access.ForcePush {
 		err = errs.Denied("Source branch is protected from force push")
 	}

@@ -6,7 +6,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/repo"
+	"tenon/internal/core/protection"
 )
 
 func TestService_Rebase(t *testing.T) {
@@ -96,10 +96,10 @@ func TestService_Rebase_refused(t *testing.T) {
 			t.Errorf("a blocked user has moved the branch, or nobody hears that he has not: %v", got.MergeError)
 		}
 
-		_, err := w.repos.ProtectBranch(ctx, w.owner, w.as(w.owner), repo.ProtectInput{Name: "topic"})
+		_, err := w.protections.ProtectBranch(ctx, w.owner, w.as(w.owner), protection.Input{Name: "topic"})
 		check(t, err)
 		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID), errs.Forbidden, "Source branch is protected from force push")
-		check(t, w.repos.UnprotectBranch(ctx, w.owner, w.as(w.owner), "topic"))
+		check(t, w.protections.UnprotectBranch(ctx, w.owner, w.as(w.owner), "topic"))
 		w.move("topic", "")
 		wantError(t, w.requests.Rebase(ctx, w.maintainer, w.as(w.maintainer), m.IID), errs.Forbidden, "Source branch does not exist")
 	})

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/weburl"
@@ -19,37 +20,39 @@ import (
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Accounts *account.Service
-	Projects *project.Service
-	Repos    *repo.Service
-	Labels   *label.Service
-	Issues   Issues
-	Settings *setting.Store
-	Jobs     job.Enqueuer
-	Log      *slog.Logger
-	Now      func() time.Time
-	URLs     *weburl.Site // stands in commit messages
+	DB          *db.DB
+	Policy      *authz.Policy
+	Bus         *event.Bus
+	Accounts    *account.Service
+	Projects    *project.Service
+	Repos       *repo.Service
+	Protections *protection.Service
+	Labels      *label.Service
+	Issues      Issues
+	Settings    *setting.Store
+	Jobs        job.Enqueuer
+	Log         *slog.Logger
+	Now         func() time.Time
+	URLs        *weburl.Site // stands in commit messages
 }
 
 // Service reads, changes and merges merge requests. It is safe for concurrent use.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	accounts *account.Service
-	projects *project.Service
-	repos    *repo.Service
-	labels   *label.Service
-	issues   Issues
-	settings *setting.Store
-	log      *slog.Logger
-	now      func() time.Time
-	urls     *weburl.Site
-	columns  string // of MergeRequest, under the alias m
-	jobs     job.Enqueuer
+	db          *db.DB
+	policy      *authz.Policy
+	bus         *event.Bus
+	accounts    *account.Service
+	projects    *project.Service
+	repos       *repo.Service
+	protections *protection.Service
+	labels      *label.Service
+	issues      Issues
+	settings    *setting.Store
+	log         *slog.Logger
+	now         func() time.Time
+	urls        *weburl.Site
+	columns     string // of MergeRequest, under the alias m
+	jobs        job.Enqueuer
 
 	merging sync.Map          // ID of each request whose merge runs in this process
 	lanes   [64]chan struct{} // merges into one target branch follow one another
@@ -58,7 +61,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	s := &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos,
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
 		labels: d.Labels, issues: d.Issues, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
@@ -31,14 +32,15 @@ import (
 // world is a project with a repository, and people of every role.
 type world struct {
 	*coretest.World
-	requests *mergerequest.Service
-	repos    *repo.Service
-	jobs     *job.Queue
-	deps     mergerequest.Deps
-	engine   *gitcmd.Git
-	id       project.ID
-	seen     sync.Mutex
-	merged   []mergerequest.Merged
+	requests    *mergerequest.Service
+	repos       *repo.Service
+	protections *protection.Service
+	jobs        *job.Queue
+	deps        mergerequest.Deps
+	engine      *gitcmd.Git
+	id          project.ID
+	seen        sync.Mutex
+	merged      []mergerequest.Merged
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
@@ -59,13 +61,14 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.engine = git
 	settings := setting.New(d, w.Now)
 	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, "")})
+	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	w.repos = repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
 		Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
-		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
+		PushRules: pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Protections: w.protections,
 	})
 	w.deps = mergerequest.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Repos: w.repos,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Protections: w.protections, Repos: w.repos,
 		Labels: label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
@@ -78,6 +81,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.jobs, err = job.New(d, &registry, job.Config{})
 	check(t, err)
 	w.repos.Connect(w.requests)
+	w.protections.Connect(w.requests)
 	event.On(w.Bus, "merge requests", w.requests.OnPushed)
 	event.On(w.Bus, "test", func(_ context.Context, e mergerequest.Merged) error {
 		w.seen.Lock() // jobs run beside one another

@@ -203,7 +203,7 @@ func TestService_misleadingNames(t *testing.T) {
 		}
 		// Other letters, composed or not, are other names: nothing is folded, so nothing is gone around.
 		access := func(name string) bool {
-			a, err := w.repos.BranchAccess(ctx, w.developer, w.as(w.developer), name)
+			a, err := w.protections.BranchAccess(ctx, w.developer, w.as(w.developer), name)
 			check(t, err)
 			return a.Push
 		}

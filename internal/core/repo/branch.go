@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 )
 
 // Branch is a branch as an actor sees it.
@@ -102,7 +103,7 @@ func (s *Service) listBranches(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return none, err
 	}
-	st, err := s.branchStanding(ctx, as, p)
+	st, err := s.protections.Branches(ctx, as, p)
 	if err != nil {
 		return none, err
 	}
@@ -174,7 +175,7 @@ func nameMatcher(search, pattern string) (func(string) bool, error) {
 		search, after = rest, ""
 	}
 	wild := before + search + after
-	return func(name string) bool { return matchWildcard(wild, strings.ToLower(name)) }, nil
+	return func(name string) bool { return protection.MatchWildcard(wild, strings.ToLower(name)) }, nil
 }
 
 // sortByDate orders references by the date of their commits, then by name.
@@ -202,23 +203,14 @@ func sortByDate(ctx context.Context, r *gitcmd.Repo, refs []gitstore.Ref, newest
 	return dates, nil
 }
 
-// branchStanding reads what decides about the branches of a project.
-func (s *Service) branchStanding(ctx context.Context, as authz.Actor, p *project.Project) (*standing, error) {
-	rules, err := s.Rules(ctx, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	return s.standing(ctx, as, p, rules)
-}
-
 // branch assembles what is shown of a branch.
-func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *standing, ref gitstore.Ref, merged bool) (*Branch, error) {
+func (s *Service) branch(ctx context.Context, p *project.Project, r *gitcmd.Repo, st *protection.Standing, ref gitstore.Ref, merged bool) (*Branch, error) {
 	tip, err := r.Commit(ctx, ref.Peeled)
 	if err != nil {
 		return nil, fmt.Errorf("read branch: %w", err)
 	}
 	name := ref.Name.Short()
-	access := st.access(name)
+	access := st.Access(name)
 	b := &Branch{
 		Name: name, Tip: tip, Protected: access.Protected, CanPush: access.Push,
 		Default:           p.DefaultBranch != nil && *p.DefaultBranch == name,
@@ -259,7 +251,7 @@ func (s *Service) FindBranch(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, missing(err, "Branch")
 	}
-	st, err := s.branchStanding(ctx, as, p)
+	st, err := s.protections.Branches(ctx, as, p)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (s *Service) MayCommit(ctx context.Context, as authz.Actor, p *project.Proj
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil && !errs.Is(err, errs.Forbidden) {
 		return err
 	}
-	access, err := s.BranchAccess(ctx, as, p, branch)
+	access, err := s.protections.BranchAccess(ctx, as, p, branch)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (s *Service) finishFork(ctx context.Context, fork, source *project.Project,
 			return err
 		}
 		if branch != "" {
-			if err := s.protectFirst(ctx, fork.ID, branch); err != nil {
+			if err := s.protections.ProtectFirst(ctx, fork.ID, branch); err != nil {
 				return err
 			}
 		}

@@ -96,7 +96,7 @@ func TestService_FillFork(t *testing.T) {
 		if fmt.Sprint(len(refs), refs[0].Name, refs[1].Name, refs[2].Name) != "3refs/heads/featurerefs/heads/mainrefs/tags/v1" || !refs[2].Annotated() {
 			t.Errorf("references: %+v", refs)
 		}
-		access, err := w.repos.BranchAccess(ctx, w.developer, p, "main")
+		access, err := w.protections.BranchAccess(ctx, w.developer, p, "main")
 		if check(t, err); !access.Protected {
 			t.Error("the default branch of the fork is not protected")
 		}

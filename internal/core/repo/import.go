@@ -263,7 +263,7 @@ func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcm
 			return err
 		}
 		if branch != "" {
-			if err := s.protectFirst(ctx, p.ID, branch); err != nil {
+			if err := s.protections.ProtectFirst(ctx, p.ID, branch); err != nil {
 				return err
 			}
 		}

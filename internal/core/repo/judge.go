@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 )
 
 // What people read when a reference may not move.
@@ -115,22 +116,19 @@ type judge struct {
 	source  Source
 	repo    *gitcmd.Repo
 
-	branches, tags *standing
+	branches, tags *protection.Standing
 }
 
 func (j *judge) branch(ctx context.Context, c RefChange) error {
 	if j.branches == nil {
-		rules, err := j.service.Rules(ctx, j.project.ID)
-		if err != nil {
-			return err
-		}
-		if j.branches, err = j.service.standing(ctx, j.as, j.project, rules); err != nil {
+		var err error
+		if j.branches, err = j.service.protections.Branches(ctx, j.as, j.project); err != nil {
 			return err
 		}
 	}
 	name := c.Ref.Short()
-	access := j.branches.access(name)
-	if !j.branches.push && (c.Created() || c.Deleted() || !access.Push) { // a guest in one branch moves it and does nothing else
+	access := j.branches.Access(name)
+	if !j.branches.Push && (c.Created() || c.Deleted() || !access.Push) { // a guest in one branch moves it and does nothing else
 		return refuse(c.Ref, textNoPush)
 	}
 	isDefault := j.project.DefaultBranch != nil && *j.project.DefaultBranch == name
@@ -174,7 +172,7 @@ func (j *judge) branch(ctx context.Context, c RefChange) error {
 // newProtected judges a new branch that a rule speaks of and the actor may not push to.
 // Who may merge into it may make it through the API, of commits that stand in a
 // protected branch already: anything else would be pushing.
-func (j *judge) newProtected(ctx context.Context, c RefChange, access Access) error {
+func (j *judge) newProtected(ctx context.Context, c RefChange, access protection.Access) error {
 	switch {
 	case !access.Merge:
 		return refuse(c.Ref, textCreateProtected)
@@ -186,7 +184,7 @@ func (j *judge) newProtected(ctx context.Context, c RefChange, access Access) er
 		return fmt.Errorf("list branches: %w", err)
 	}
 	for _, ref := range refs {
-		if !Protected(j.branches.rules, ref.Name.Short()) {
+		if !j.branches.Protects(ref.Name.Short()) {
 			continue
 		}
 		held, err := j.repo.IsAncestor(ctx, c.New, ref.ID)
@@ -206,7 +204,7 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	if p.DefaultBranch != nil {
 		return nil
 	}
-	protection, err := s.firstProtection(ctx, p.ID)
+	defaults, err := s.protections.Defaults(ctx, p.ID)
 	if err != nil {
 		return err
 	}
@@ -221,7 +219,7 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 	if err != nil {
 		return err
 	}
-	if protection.first(level) {
+	if defaults.AdmitsFirst(level) {
 		return nil
 	}
 	return refuse(c.Ref, fmt.Sprintf("A default branch (e.g. %s) does not yet exist for %s\n"+
@@ -231,20 +229,17 @@ func (s *Service) judgeFirstPush(ctx context.Context, as authz.Actor, p *project
 
 func (j *judge) tag(ctx context.Context, c RefChange) error {
 	if j.tags == nil {
-		rules, err := j.service.TagRules(ctx, j.project.ID)
-		if err != nil {
-			return err
-		}
-		if j.tags, err = j.service.standing(ctx, j.as, j.project, rules); err != nil {
+		var err error
+		if j.tags, err = j.service.protections.Tags(ctx, j.as, j.project); err != nil {
 			return err
 		}
 	}
-	if !j.tags.push {
+	if !j.tags.Push {
 		return refuse(c.Ref, textNoPush)
 	}
 	name := c.Ref.Short()
-	protected, may := j.tags.mayCreateTag(name)
-	maintainer := j.tags.level >= authz.Maintainer
+	protected, may := j.tags.MayCreateTag(name)
+	maintainer := j.tags.Level >= authz.Maintainer
 	switch {
 	case c.Created() && gitstore.LooksLikeID(name):
 		return refuse(c.Ref, textTagIsSHA)

@@ -275,7 +275,7 @@ func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch str
 			return err
 		}
 		if branch != "" {
-			if err := s.protectFirst(ctx, e.ProjectID, branch); err != nil {
+			if err := s.protections.ProtectFirst(ctx, e.ProjectID, branch); err != nil {
 				return err
 			}
 		}

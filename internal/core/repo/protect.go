@@ -2,410 +2,45 @@ package repo
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"reflect"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
-// LevelInput is one level that a rule is to have. With an ID it changes the level that
-// has it, or takes it away.
-type LevelInput struct {
-	ID          *int64
-	Destroy     bool
-	Level       *authz.Level
-	UserID      *authz.UserID
-	GroupID     *authz.NamespaceID
-	DeployKeyID *int64
-}
-
-// ProtectInput describes a new rule for branches. An action that nobody is named for is
-// for maintainers.
-type ProtectInput struct {
-	Name           string
-	Push           []LevelInput
-	Merge          []LevelInput
-	Unprotect      []LevelInput
-	AllowForcePush bool
-	CodeOwners     bool
-}
-
-// ProtectChanges are what a call changes of a rule; nil leaves alone.
-type ProtectChanges struct {
-	Push           []LevelInput
-	Merge          []LevelInput
-	Unprotect      []LevelInput
-	AllowForcePush *bool
-	CodeOwners     *bool
-}
-
-// Protection says what happened to a rule.
-type Protection struct {
-	authz.Stamp
-
-	ProjectID   project.ID
-	ProjectName string
-	FullPath    string
-	Rule        Rule
-}
-
-// BranchProtected is published when branches get a rule.
-type BranchProtected struct{ Protection }
-
-// BranchProtectionUpdated is published when the rule of branches changes.
-type BranchProtectionUpdated struct {
-	Protection
-	Before Rule
-}
-
-// BranchUnprotected is published when the rule of branches is taken away.
-type BranchUnprotected struct{ Protection }
-
-// TagProtected is published when tags get a rule.
-type TagProtected struct{ Protection }
-
-// TagUnprotected is published when the rule of tags is taken away.
-type TagUnprotected struct{ Protection }
-
-func (s *Service) protection(as authz.Actor, p *project.Project, rule *Rule) Protection {
-	return Protection{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Rule: *rule}
-}
-
-// ProtectedBranches lists the rules for branches whose names contain the text.
-func (s *Service) ProtectedBranches(ctx context.Context, as authz.Actor, p *project.Project, search string, part page.Range) (page.Page[*Rule], error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
-		return page.Page[*Rule]{}, err
-	}
-	rules, err := s.Rules(ctx, p.ID)
-	if err != nil {
-		return page.Page[*Rule]{}, err
-	}
-	rules = slices.DeleteFunc(rules, func(r *Rule) bool { return !strings.Contains(db.Fold(r.Name), db.Fold(search)) })
-	return page.Slice(rules, part, byName, ruleName)
-}
-
-func ruleName(r **Rule) []any { return []any{(*r).Name} }
-
-// ProtectedBranch gives the rule that has exactly this name.
-func (s *Service) ProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadProtectedBranch, p.Subject()); err != nil {
-		return nil, err
-	}
-	return s.rule(ctx, branchTables, p.ID, name)
-}
-
-// rule finds a rule by its name; NotFound where there is none.
-func (s *Service) rule(ctx context.Context, t ruleTables, id project.ID, name string) (*Rule, error) {
-	rules, err := s.readRules(ctx, t, id)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rules {
-		if r.Name == name {
-			return r, nil
-		}
-	}
-	return nil, errs.Missing("")
-}
-
-// ProtectBranch adds a rule for branches. A second one of the same name is
-// a Conflict.
-func (s *Service) ProtectBranch(ctx context.Context, as authz.Actor, p *project.Project, in ProtectInput) (*Rule, error) {
+// ProtectOne protects an existing branch by its name, or changes whether developers may
+// push to it and merge into it: the older form of protection.Service.ProtectBranch. nil leaves alone.
+func (s *Service) ProtectOne(ctx context.Context, as authz.Actor, p *project.Project, name string, push, merge *bool) (*Branch, error) {
 	if err := s.policy.Require(ctx, as, authz.AdminProtectedBranch, p.Subject()); err != nil {
 		return nil, err
 	}
-	rule := &Rule{Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners}
-	wanted := map[string][]LevelInput{ActionPush: in.Push, ActionMerge: in.Merge, ActionUnprotect: in.Unprotect}
-	if err := s.plan(ctx, p, rule, wanted, []string{ActionPush, ActionMerge, ActionUnprotect}); err != nil {
-		return nil, err
-	}
-	var made *Rule
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		var err error
-		if made, err = s.insertRule(ctx, branchTables, p.ID, rule); err != nil {
-			return err
-		}
-		return s.bus.Publish(ctx, BranchProtected{s.protection(as, p, made)})
-	})
-	if errors.Is(err, db.ErrDuplicate) {
-		return nil, errs.New(errs.Conflict, "Protected branch '"+in.Name+"' already exists")
-	}
-	return made, err
-}
-
-// plan gives a new rule the levels asked for, maintainers where an action has none, and
-// checks it.
-func (s *Service) plan(ctx context.Context, p *project.Project, rule *Rule, wanted map[string][]LevelInput, actions []string) error {
-	var found []string
-	switch {
-	case strings.TrimSpace(rule.Name) == "":
-		found = append(found, "Name can't be blank")
-	case utf8.RuneCountInString(rule.Name) > 255:
-		found = append(found, "Name is too long (maximum is 255 characters)")
-	}
-	for _, action := range actions {
-		levels := wanted[action]
-		if len(levels) == 0 {
-			maintainer := authz.Maintainer
-			levels = []LevelInput{{Level: &maintainer}}
-		}
-		for _, l := range levels {
-			rule.Levels = append(rule.Levels, RuleLevel{
-				Action: action, Level: l.Level, UserID: l.UserID, GroupID: l.GroupID, DeployKeyID: l.DeployKeyID,
-			})
-		}
-	}
-	problems, err := s.checkLevels(ctx, p, rule)
-	if err != nil {
-		return err
-	}
-	if found = append(found, problems...); len(found) > 0 {
-		return errs.Sentences(errs.Unprocessable, found...)
-	}
-	return nil
-}
-
-// insertRule stores a rule with its levels inside the caller's transaction and gives it
-// as it is stored.
-func (s *Service) insertRule(ctx context.Context, t ruleTables, id project.ID, rule *Rule) (*Rule, error) {
-	now := db.At(s.now())
-	made := *rule
-	made.Levels = slices.Clone(rule.Levels)
-	query, args := "INSERT INTO "+t.rules+" (project_id, name, created_at, updated_at) VALUES (?, ?, ?, ?) RETURNING id", []any{id, rule.Name, now, now}
-	if t == branchTables {
-		query = `INSERT INTO protected_branches (project_id, name, created_at, updated_at, allow_force_push, code_owner_approval_required)
-			VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
-		args = append(args, rule.AllowForcePush, rule.CodeOwners)
-	}
-	var err error
-	if made.ID, err = db.Get[RuleID](ctx, s.db, query, args...); err != nil {
-		return nil, fmt.Errorf("store rule: %w", err)
-	}
-	for i := range made.Levels {
-		if err := s.insertLevel(ctx, t, made.ID, &made.Levels[i]); err != nil {
-			return nil, err
-		}
-	}
-	return &made, nil
-}
-
-func (s *Service) insertLevel(ctx context.Context, t ruleTables, rule RuleID, l *RuleLevel) error {
-	var err error
-	l.ID, err = db.Get[int64](ctx, s.db, "INSERT INTO "+t.levels+" ("+t.key+
-		", action, access_level, user_id, group_id, deploy_key_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-		rule, l.Action, l.Level, l.UserID, l.GroupID, l.DeployKeyID)
-	if err != nil {
-		return fmt.Errorf("store level of rule: %w", err)
-	}
-	return nil
-}
-
-// UpdateProtectedBranch changes a rule. Levels without an id are added to those it has.
-func (s *Service) UpdateProtectedBranch(ctx context.Context, as authz.Actor, p *project.Project, name string, c ProtectChanges) (*Rule, error) {
-	return s.updateRule(ctx, as, p, name, func(*Rule) ProtectChanges { return c })
-}
-
-// updateRule changes a rule as wanted says when it sees the rule as it is.
-func (s *Service) updateRule(ctx context.Context, as authz.Actor, p *project.Project, name string, wanted func(rule *Rule) ProtectChanges) (*Rule, error) {
-	known, err := s.changeableRule(ctx, as, p, authz.AdminProtectedBranch, name)
+	b, err := s.FindBranch(ctx, as, p, name)
 	if err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "protected_branches", ID: known.ID, Now: s.now}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		var old []RuleLevel
-		changed := false
-		out, err := db.Update(ctx, s.db, row, func(ctx context.Context, rule *Rule) error {
-			err := as.UnmodifiedAt(rule.UpdatedAt.Time)
-			if err != nil {
-				return err
-			}
-			if old, err = s.levels(ctx, rule.ID); err != nil {
-				return err
-			}
-			rule.Levels = slices.Clone(old)
-			if err := s.applyRule(ctx, p, rule, wanted(rule)); err != nil {
-				return err
-			}
-			changed, err = s.storeLevels(ctx, rule, old)
-			if changed {
-				rule.UpdatedAt = db.At(s.now())
-			}
-			return err
-		})
-		if err != nil || !out.Any() && !changed {
-			return err
-		}
-		out.Before.Levels = old
-		return s.bus.Publish(ctx, BranchProtectionUpdated{s.protection(as, p, &out.After), out.Before})
-	})
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
-	}
-	if err != nil {
-		return nil, errs.Wrap(err, "update protected branch")
-	}
-	return s.rule(ctx, branchTables, p.ID, name)
-}
-
-// applyRule writes the changes into a rule and checks it.
-func (s *Service) applyRule(ctx context.Context, p *project.Project, rule *Rule, c ProtectChanges) error {
-	old := rule.Levels
-	rule.Levels = nil
-	wanted := map[string][]LevelInput{ActionPush: c.Push, ActionMerge: c.Merge, ActionUnprotect: c.Unprotect}
-	for _, action := range []string{ActionPush, ActionMerge, ActionUnprotect} {
-		levels, err := merge(old, action, wanted[action])
-		if err != nil {
-			return err
-		}
-		rule.Levels = append(rule.Levels, levels...)
-	}
-	if c.AllowForcePush != nil {
-		rule.AllowForcePush = *c.AllowForcePush
-	}
-	if c.CodeOwners != nil {
-		rule.CodeOwners = *c.CodeOwners
-	}
-	problems, err := s.checkLevels(ctx, p, rule)
-	if err != nil {
-		return err
-	}
-	if len(problems) > 0 {
-		return errs.Sentences(errs.Unprocessable, problems...)
-	}
-	return nil
-}
-
-// levels reads the levels of a rule for branches by id.
-func (s *Service) levels(ctx context.Context, id RuleID) ([]RuleLevel, error) {
-	out, err := db.Select[RuleLevel](ctx, s.db, "SELECT "+db.Columns[RuleLevel]("")+
-		" FROM protected_branch_levels WHERE protected_branch_id = ? ORDER BY id", id)
-	if err != nil {
-		return nil, fmt.Errorf("read levels of rule: %w", err)
-	}
-	return out, nil
-}
-
-// merge gives the levels of one action as the inputs change them.
-func merge(old []RuleLevel, action string, inputs []LevelInput) ([]RuleLevel, error) {
-	var out []RuleLevel
-	for _, l := range old {
-		if l.Action == action {
-			out = append(out, l)
-		}
-	}
-	for _, in := range inputs {
-		next := RuleLevel{Action: action, Level: in.Level, UserID: in.UserID, GroupID: in.GroupID, DeployKeyID: in.DeployKeyID}
-		if in.ID == nil {
-			out = append(out, next)
-			continue
-		}
-		at := slices.IndexFunc(out, func(l RuleLevel) bool { return l.ID == *in.ID })
-		switch {
-		case at < 0:
-			return nil, errs.Missing("")
-		case in.Destroy:
-			out = slices.Delete(out, at, at+1)
-		case next.Level != nil || next.UserID != nil || next.GroupID != nil || next.DeployKeyID != nil:
-			next.ID = *in.ID
-			out[at] = next
-		}
-	}
-	return out, nil
-}
-
-// storeLevels writes the levels of a rule in place of those that it had, and reports
-// whether any differs.
-func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) (changed bool, err error) {
-	for _, l := range old {
-		if slices.ContainsFunc(rule.Levels, func(n RuleLevel) bool { return n.ID == l.ID }) {
-			continue
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM protected_branch_levels WHERE id = ?", l.ID); err != nil {
-			return false, fmt.Errorf("drop level of rule: %w", err)
-		}
-		changed = true
-	}
-	for i := range rule.Levels {
-		l := &rule.Levels[i]
-		if l.ID == 0 {
-			if err := s.insertLevel(ctx, branchTables, rule.ID, l); err != nil {
-				return false, err
-			}
-			changed = true
-			continue
-		}
-		at := slices.IndexFunc(old, func(o RuleLevel) bool { return o.ID == l.ID })
-		if reflect.DeepEqual(old[at], *l) {
-			continue
-		}
-		_, err := db.Update(ctx, s.db, db.Row{Table: "protected_branch_levels", ID: l.ID}, func(_ context.Context, row *RuleLevel) error {
-			*row = *l
-			return nil
-		})
-		if err != nil {
-			return false, fmt.Errorf("store level of rule: %w", err)
-		}
-		changed = true
-	}
-	return changed, nil
-}
-
-// changeableRule finds a rule that the actor may change or take away: a maintainer whom
-// the rule's own levels for that admit.
-func (s *Service) changeableRule(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability, name string) (*Rule, error) {
-	if err := s.policy.Require(ctx, as, ability, p.Subject()); err != nil {
+	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
 		return nil, err
 	}
-	rule, err := s.rule(ctx, branchTables, p.ID, name)
+	if err := s.protections.SetDevelopers(ctx, as, p, name, push, merge); err != nil {
+		return nil, err
+	}
+	return s.FindBranch(ctx, as, p, name)
+}
+
+// UnprotectOne takes the rule of exactly this name away, where there is one.
+func (s *Service) UnprotectOne(ctx context.Context, as authz.Actor, p *project.Project, name string) (*Branch, error) {
+	if err := s.policy.Require(ctx, as, authz.DeleteProtectedBranch, p.Subject()); err != nil {
+		return nil, err
+	}
+	b, err := s.FindBranch(ctx, as, p, name)
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.standing(ctx, as, p, []*Rule{rule})
-	if err != nil {
+	if err := as.UnmodifiedAt(b.Tip.Committer.When); err != nil {
 		return nil, err
 	}
-	restricted := false
-	for _, l := range rule.Levels {
-		if l.Action != ActionUnprotect {
-			continue
-		}
-		if st.granted(l) {
-			return rule, nil
-		}
-		restricted = true
+	if err := s.protections.UnprotectBranch(ctx, as, p, name); err != nil && !errs.Is(err, errs.NotFound) {
+		return nil, err
 	}
-	if restricted {
-		return nil, errs.Denied("")
-	}
-	return rule, nil
-}
-
-// UnprotectBranch takes a rule away.
-func (s *Service) UnprotectBranch(ctx context.Context, as authz.Actor, p *project.Project, name string) error {
-	rule, err := s.changeableRule(ctx, as, p, authz.DeleteProtectedBranch, name)
-	if err != nil {
-		return err
-	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM protected_branches WHERE id = ?", rule.ID); err != nil {
-			return err
-		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM protected_branches WHERE id = ?", rule.ID)
-		if err != nil {
-			return fmt.Errorf("drop rule: %w", err)
-		}
-		if gone == 0 {
-			return errs.Missing("")
-		}
-		return s.bus.Publish(ctx, BranchUnprotected{s.protection(as, p, rule)})
-	})
+	return s.FindBranch(ctx, as, p, name)
 }

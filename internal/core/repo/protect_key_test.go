@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
 )
@@ -40,24 +41,24 @@ func TestService_Judge_deployKey(t *testing.T) {
 		}
 		check(t, move("free"))
 		developers := authz.Developer
-		_, err := w.repos.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), repo.ProtectInput{
-			Name: "r/*", Push: []repo.LevelInput{{Level: &developers}},
+		_, err := w.protections.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), protection.Input{
+			Name: "r/*", Push: []protection.LevelInput{{Level: &developers}},
 		})
 		check(t, err)
 		wants(t, move("r/1"), errs.Forbidden, "You are not allowed to create protected branches on this project.")
-		_, err = w.repos.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), repo.ProtectInput{
-			Name: "r/1", Push: []repo.LevelInput{{DeployKeyID: &id}},
+		_, err = w.protections.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), protection.Input{
+			Name: "r/1", Push: []protection.LevelInput{{DeployKeyID: &id}},
 		})
 		check(t, err)
 		check(t, move("r/1"))
-		_, err = w.repos.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), repo.ProtectInput{
-			Name: "m", Merge: []repo.LevelInput{{DeployKeyID: &id}},
+		_, err = w.protections.ProtectBranch(t.Context(), w.maintainer, w.as(w.maintainer), protection.Input{
+			Name: "m", Merge: []protection.LevelInput{{DeployKeyID: &id}},
 		})
 		wants(t, err, errs.Unprocessable, "Merge access levels deploy key is not enabled for this project")
 
 		p := w.as(w.maintainer)
-		check(t, w.repos.DropDeployKey(t.Context(), deploykey.Removed{Change: deploykey.Change{KeyID: sshkey.ID(id), ProjectID: p.ID}}))
-		rule, err := w.repos.ProtectedBranch(t.Context(), w.maintainer, p, "r/1")
+		check(t, w.protections.DropDeployKey(t.Context(), deploykey.Removed{Change: deploykey.Change{KeyID: sshkey.ID(id), ProjectID: p.ID}}))
+		rule, err := w.protections.ProtectedBranch(t.Context(), w.maintainer, p, "r/1")
 		check(t, err)
 		for _, l := range rule.Levels {
 			if l.DeployKeyID != nil {

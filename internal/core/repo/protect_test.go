@@ -1,26 +1,25 @@
 package repo_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/base/event"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 )
 
-func role(l authz.Level) repo.LevelInput { return repo.LevelInput{Level: &l} }
+func role(l authz.Level) protection.LevelInput { return protection.LevelInput{Level: &l} }
 
-func user(as authz.Actor) repo.LevelInput { return repo.LevelInput{UserID: &as.UserID} }
+func user(as authz.Actor) protection.LevelInput { return protection.LevelInput{UserID: &as.UserID} }
 
 // shape writes the levels of a rule as "push:40 merge:user".
-func shape(r *repo.Rule) string {
+func shape(r *protection.Rule) string {
 	var parts []string
 	for _, l := range r.Levels {
 		who := "user"
@@ -35,171 +34,6 @@ func shape(r *repo.Rule) string {
 	return strings.Join(parts, " ")
 }
 
-func TestService_ProtectBranch(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		var published []repo.Protection
-		event.On(w.Bus, "test", func(_ context.Context, e repo.BranchProtected) error {
-			published = append(published, e.Protection)
-			return nil
-		})
-		event.On(w.Bus, "test", func(_ context.Context, e repo.BranchUnprotected) error {
-			published = append(published, e.Protection)
-			return nil
-		})
-		p := w.as(w.maintainer)
-		rule, err := w.repos.ProtectBranch(ctx, w.maintainer, p, repo.ProtectInput{Name: "release/*"})
-		check(t, err)
-		if got := shape(rule); got != "push:40 merge:40 unprotect:40" {
-			t.Errorf("defaults: %s", got)
-		}
-		_, err = w.repos.ProtectBranch(ctx, w.maintainer, p, repo.ProtectInput{Name: "release/*"})
-		wants(t, err, errs.Conflict, "Protected branch 'release/*' already exists")
-		for _, tt := range []struct {
-			name string
-			who  authz.Actor
-			in   repo.ProtectInput
-			kind errs.Kind
-			text string
-		}{
-			{"developer", w.developer, repo.ProtectInput{Name: "x"}, errs.Forbidden, ""},
-			{"blank", w.maintainer, repo.ProtectInput{Name: " "}, errs.Unprocessable, "Name can't be blank"},
-			{
-				"a stranger may push", w.maintainer,
-				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{user(w.stranger)}},
-				errs.Unprocessable, "Push access levels user is not a member of the project",
-			},
-			{
-				"a foreign group", w.maintainer,
-				repo.ProtectInput{Name: "x", Merge: []repo.LevelInput{{GroupID: ptr(w.Group("other", authz.Private, 0))}}},
-				errs.Unprocessable, "Merge access levels group does not have access to the project",
-			},
-			{
-				"a deploy key", w.maintainer,
-				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{{DeployKeyID: ptr(int64(1))}}},
-				errs.Unprocessable, "Push access levels deploy key is not enabled for this project",
-			},
-			{
-				"a level twice", w.maintainer,
-				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(30), role(30)}},
-				errs.Unprocessable, "Push access levels access level has already been taken",
-			},
-			{
-				"an odd level", w.maintainer,
-				repo.ProtectInput{Name: "x", Push: []repo.LevelInput{role(20)}},
-				errs.Unprocessable, "Push access levels access level is not included in the list",
-			},
-		} {
-			t.Run(tt.name, func(t *testing.T) {
-				_, err := w.repos.ProtectBranch(ctx, tt.who, w.as(tt.who), tt.in)
-				wants(t, err, tt.kind, tt.text)
-			})
-		}
-		wants(t, w.repos.UnprotectBranch(ctx, w.developer, w.as(w.developer), "release/*"), errs.Forbidden, "")
-		wants(t, w.repos.UnprotectBranch(ctx, w.maintainer, p, "release/1"), errs.NotFound, "")
-		check(t, w.repos.UnprotectBranch(ctx, w.maintainer, p, "release/*"))
-		if len(published) != 2 || published[0].Rule.Name != "release/*" || published[1].By.UserID != w.maintainer.UserID {
-			t.Errorf("published %+v", published)
-		}
-		list, err := w.repos.ProtectedBranches(ctx, w.developer, w.as(w.developer), "", page.Range{})
-		if err != nil || len(list.Items) != 0 {
-			t.Errorf("%d rules left, %v", len(list.Items), err)
-		}
-		_, err = w.repos.ProtectedBranches(ctx, w.guest, w.as(w.guest), "", page.Range{})
-		wants(t, err, errs.Forbidden, "")
-	})
-}
-
-func TestService_UpdateProtectedBranch(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		p := w.as(w.maintainer)
-		rule, err := w.repos.ProtectBranch(ctx, w.maintainer, p, repo.ProtectInput{Name: "main", Push: []repo.LevelInput{role(40), user(w.developer)}})
-		check(t, err)
-		if got := shape(rule); got != "push:40 push:user merge:40 unprotect:40" {
-			t.Fatalf("made %s", got)
-		}
-		maintainers := rule.Levels[0].ID
-		_, err = w.repos.UpdateProtectedBranch(ctx, w.maintainer, p, "main", repo.ProtectChanges{Push: []repo.LevelInput{role(40)}})
-		wants(t, err, errs.Unprocessable, "Push access levels access level has already been taken")
-		_, err = w.repos.UpdateProtectedBranch(ctx, w.maintainer, p, "main", repo.ProtectChanges{Push: []repo.LevelInput{{ID: ptr(int64(999999)), Destroy: true}}})
-		wants(t, err, errs.NotFound, "")
-		_, err = w.repos.UpdateProtectedBranch(ctx, w.developer, w.as(w.developer), "main", repo.ProtectChanges{AllowForcePush: ptr(true)})
-		wants(t, err, errs.Forbidden, "")
-		rule, err = w.repos.UpdateProtectedBranch(ctx, w.maintainer, p, "main", repo.ProtectChanges{
-			AllowForcePush: ptr(true), CodeOwners: ptr(true), Push: []repo.LevelInput{{ID: &maintainers, Destroy: true}},
-			Merge:     []repo.LevelInput{{ID: &rule.Levels[2].ID, Level: ptr(authz.Developer)}, user(w.reporter)},
-			Unprotect: []repo.LevelInput{{ID: &rule.Levels[3].ID, UserID: &w.owner.UserID}},
-		})
-		check(t, err)
-		if got := shape(rule); got != "push:user merge:30 unprotect:user merge:user" || !rule.AllowForcePush || !rule.CodeOwners {
-			t.Errorf("changed to %s %+v", got, rule)
-		}
-		// Only the owner may change the rule now.
-		_, err = w.repos.UpdateProtectedBranch(ctx, w.maintainer, p, "main", repo.ProtectChanges{AllowForcePush: ptr(false)})
-		wants(t, err, errs.Forbidden, "")
-		wants(t, w.repos.UnprotectBranch(ctx, w.maintainer, p, "main"), errs.Forbidden, "")
-		check(t, w.repos.UnprotectBranch(ctx, w.owner, w.as(w.owner), "main"))
-	})
-}
-
-// The most permissive of the rules that match decides; a rule may name people and groups.
-func TestService_BranchAccess(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		crew := w.Group("crew", authz.Private, 0)
-		member := w.User("kim")
-		w.Member(crew, member, authz.Guest)
-		w.Join(w.id, member, authz.Developer)
-		p := w.as(w.owner)
-		w.Insert("shares", map[string]any{"namespace_id": p.NamespaceID, "group_id": crew, "access_level": authz.Developer})
-		for _, in := range []repo.ProtectInput{
-			{Name: "closed", Push: []repo.LevelInput{role(0)}, Merge: []repo.LevelInput{role(0)}},
-			{Name: "stable-*", Push: []repo.LevelInput{role(40)}, Merge: []repo.LevelInput{role(30)}},
-			{Name: "stable-*-x", Push: []repo.LevelInput{user(w.developer)}, AllowForcePush: true},
-			{Name: "crew/*", Push: []repo.LevelInput{{GroupID: &crew}}},
-			{Name: "named", Push: []repo.LevelInput{user(w.reporter)}},
-		} {
-			_, err := w.repos.ProtectBranch(ctx, w.owner, p, in)
-			check(t, err)
-		}
-		for _, tt := range []struct {
-			branch string
-			who    authz.Actor
-			want   string // letters of what is allowed: push, merge, force, delete
-		}{
-			{"free", w.developer, "pmfd"},
-			{"free", w.reporter, ""},
-			{"closed", w.owner, "d"},
-			{"closed", w.developer, ""},
-			{"stable-1", w.developer, "m"},
-			{"stable-1", w.maintainer, "pmd"},
-			{"stable-1-x", w.developer, "pmf"},
-			{"stable-1-x", member, "m"},
-			{"stable-1-x", w.maintainer, "pmfd"},
-			{"crew/a/b", member, "pm"},
-			{"crew/a/b", w.developer, ""},
-			{"crew/a/b", w.owner, "md"},
-			{"named", w.reporter, ""}, // a reporter pushes nothing, whatever a rule says
-		} {
-			a, err := w.repos.BranchAccess(ctx, tt.who, w.as(tt.who), tt.branch)
-			check(t, err)
-			got := ""
-			for i, ok := range []bool{a.Push, a.Merge, a.ForcePush, a.Delete} {
-				if ok {
-					got += "pmfd"[i : i+1]
-				}
-			}
-			if got != tt.want || a.Protected != (tt.branch != "free") {
-				t.Errorf("%s on %s: got %q (%+v), want %q", tt.who.Username, tt.branch, got, a, tt.want)
-			}
-		}
-	})
-}
-
 // Who may merge into a branch to be may create it through the API, of commits that
 // stand in a protected branch already.
 func TestService_Judge_newProtectedBranch(t *testing.T) {
@@ -209,9 +43,9 @@ func TestService_Judge_newProtectedBranch(t *testing.T) {
 		w.put("main", "a", "a\n")
 		w.put("side", "b", "b\n")
 		p := w.as(w.owner)
-		_, err := w.repos.ProtectBranch(ctx, w.owner, p, repo.ProtectInput{Name: "r-*", Merge: []repo.LevelInput{role(30)}})
+		_, err := w.protections.ProtectBranch(ctx, w.owner, p, protection.Input{Name: "r-*", Merge: []protection.LevelInput{role(30)}})
 		check(t, err)
-		_, err = w.repos.ProtectBranch(ctx, w.owner, p, repo.ProtectInput{Name: "m-*"})
+		_, err = w.protections.ProtectBranch(ctx, w.owner, p, protection.Input{Name: "m-*"})
 		check(t, err)
 		dev := w.as(w.developer)
 		_, err = w.repos.CreateBranch(ctx, w.developer, dev, "m-1", "main")
@@ -236,18 +70,18 @@ func TestService_ProtectTag(t *testing.T) {
 		w.put("main", "a", "a\n")
 		tip := w.put("main", "b", "b\n").ID
 		p := w.as(w.maintainer)
-		_, err := w.repos.ProtectTag(ctx, w.developer, w.as(w.developer), "v*", nil)
+		_, err := w.protections.ProtectTag(ctx, w.developer, w.as(w.developer), "v*", nil)
 		wants(t, err, errs.Forbidden, "")
-		_, err = w.repos.ProtectedTags(ctx, w.developer, w.as(w.developer), page.Range{})
+		_, err = w.protections.ProtectedTags(ctx, w.developer, w.as(w.developer), page.Range{})
 		wants(t, err, errs.Forbidden, "")
-		rule, err := w.repos.ProtectTag(ctx, w.maintainer, p, "v*", nil)
+		rule, err := w.protections.ProtectTag(ctx, w.maintainer, p, "v*", nil)
 		check(t, err)
 		if got := shape(rule); got != "create:40" {
 			t.Errorf("made %s", got)
 		}
-		_, err = w.repos.ProtectTag(ctx, w.maintainer, p, "v*", nil)
+		_, err = w.protections.ProtectTag(ctx, w.maintainer, p, "v*", nil)
 		wants(t, err, errs.Unprocessable, "Name has already been taken")
-		_, err = w.repos.ProtectTag(ctx, w.maintainer, p, "vip", []repo.LevelInput{user(w.developer)})
+		_, err = w.protections.ProtectTag(ctx, w.maintainer, p, "vip", []protection.LevelInput{user(w.developer)})
 		check(t, err)
 
 		dev := w.as(w.developer)
@@ -292,8 +126,8 @@ func TestService_ProtectTag(t *testing.T) {
 			}
 		}
 		wants(t, w.repos.DeleteTag(ctx, w.developer, dev, "v1"), errs.Invalid, "")
-		check(t, w.repos.UnprotectTag(ctx, w.maintainer, p, "v*"))
-		wants(t, w.repos.UnprotectTag(ctx, w.maintainer, p, "v*"), errs.NotFound, "")
+		check(t, w.protections.UnprotectTag(ctx, w.maintainer, p, "v*"))
+		wants(t, w.protections.UnprotectTag(ctx, w.maintainer, p, "v*"), errs.NotFound, "")
 		check(t, w.repos.DeleteTag(ctx, w.developer, dev, "v1"))
 	})
 }
@@ -311,7 +145,7 @@ func TestService_defaultProtection(t *testing.T) {
 			_, err := w.DB.Exec(ctx, "UPDATE groups SET default_branch_protection = ? WHERE namespace_id = ?", set, w.as(w.owner).ParentID)
 			check(t, err)
 			w.put("main", "a", "a\n")
-			rules, err := w.repos.Rules(ctx, w.id)
+			rules, err := w.protections.Rules(ctx, w.id)
 			check(t, err)
 			got := ""
 			if len(rules) == 1 {
@@ -357,7 +191,7 @@ func TestService_defaultProtection_words(t *testing.T) {
 			if err != nil {
 				w.put("main", "a", "a")
 			}
-			rules, err := w.repos.Rules(ctx, w.id)
+			rules, err := w.protections.Rules(ctx, w.id)
 			check(t, err)
 			got, force := "", false
 			if len(rules) == 1 {

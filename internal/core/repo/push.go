@@ -68,11 +68,11 @@ func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Pr
 	case as.Deploy.KeyID != 0:
 		return refuse("", textNoWriteKey)
 	}
-	st, err := s.standing(ctx, as, p, nil)
+	collaborates, err := s.protections.Collaborates(ctx, as, p)
 	if err != nil {
 		return err
 	}
-	if len(st.with) == 0 || p.Filling() {
+	if !collaborates || p.Filling() {
 		return refuse("", textNoPush)
 	}
 	return nil

@@ -1,6 +1,6 @@
-// Package repo holds the git repositories of projects: reading them, who may move
-// which reference, and moving references so that the database and git agree after a
-// crash.
+// Package repo holds the git repositories of projects: reading them, judging what is
+// pushed, and moving references so that the database and git agree after a crash. Rules
+// that protect branches and tags are package protection's.
 package repo
 
 import (
@@ -32,6 +32,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
@@ -40,19 +41,20 @@ import (
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Git      *gitcmd.Git
-	Settings *setting.Store
-	Projects *project.Service
-	Accounts *account.Service
-	Keys     *deploykey.Service // whose pushes are those of somebody else
-	LFS      *lfs.Service
-	Quota    *quota.Service
-	Archives *spool.Cache // where archives are kept
-	Packs    *spool.Cache // where answers to those who fetch are kept
-	Fetches  FetchLimits
+	DB          *db.DB
+	Policy      *authz.Policy
+	Bus         *event.Bus
+	Git         *gitcmd.Git
+	Settings    *setting.Store
+	Projects    *project.Service
+	Accounts    *account.Service
+	Keys        *deploykey.Service // whose pushes are those of somebody else
+	LFS         *lfs.Service
+	Quota       *quota.Service
+	Protections *protection.Service
+	Archives    *spool.Cache // where archives are kept
+	Packs       *spool.Cache // where answers to those who fetch are kept
+	Fetches     FetchLimits
 
 	Jobs      job.Enqueuer
 	PushRules *pushrule.Service // what pushed commits must look like
@@ -70,24 +72,25 @@ type Deps struct {
 
 // Service reads and changes repositories.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	git      *gitcmd.Git
-	settings *setting.Store
-	projects *project.Service
-	accounts *account.Service
-	keys     *deploykey.Service
-	lfs      *lfs.Service
-	quota    *quota.Service
-	archives *spool.Cache
-	packs    *spool.Cache
-	fetches  *gate
-	receives *gate
-	streams  *gate
-	log      *slog.Logger
-	now      func() time.Time
-	urls     *weburl.Site
+	db          *db.DB
+	policy      *authz.Policy
+	bus         *event.Bus
+	git         *gitcmd.Git
+	settings    *setting.Store
+	projects    *project.Service
+	accounts    *account.Service
+	keys        *deploykey.Service
+	lfs         *lfs.Service
+	quota       *quota.Service
+	protections *protection.Service
+	archives    *spool.Cache
+	packs       *spool.Cache
+	fetches     *gate
+	receives    *gate
+	streams     *gate
+	log         *slog.Logger
+	now         func() time.Time
+	urls        *weburl.Site
 
 	archiveLarge int64
 
@@ -121,9 +124,6 @@ type MergeRequests interface {
 	// PushOptions does what the options of a push ask for after its references have
 	// moved, and gives what the person who pushed is warned of.
 	PushOptions(ctx context.Context, as authz.Actor, p *project.Project, changes []RefChange, options []string) (string, error)
-	// Collaborations gives the branches of a project that a signed-in actor may move
-	// although not a member.
-	Collaborations(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
 	// Requested gives the branches of a project that open merge requests come from or go
 	// to.
 	Requested(ctx context.Context, id project.ID) (map[string]bool, error)
@@ -140,10 +140,6 @@ func (noMergeRequests) PushOptions(context.Context, authz.Actor, *project.Projec
 	return "", nil
 }
 
-func (noMergeRequests) Collaborations(context.Context, authz.Actor, *project.Project) (map[string]bool, error) {
-	return nil, nil
-}
-
 func (noMergeRequests) Requested(context.Context, project.ID) (map[string]bool, error) {
 	return nil, nil
 }
@@ -158,7 +154,7 @@ func New(d Deps) *Service {
 		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport, imports: d.Imports.orDefault(),
 		requests: noMergeRequests{},
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, quota: d.Quota, archives: d.Archives, packs: d.Packs,
+		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}

@@ -16,7 +16,6 @@ const measureAfter = 2 * time.Second
 
 // Subscribe registers what happens with repositories when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
-	event.On(b, "protection rules", s.DropDeployKey)
 	const imports = "running imports"
 	event.On(b, imports, func(ctx context.Context, e project.Deleted) error { return s.CancelImport(ctx, e.Project.ID) })
 	event.On(b, imports, func(ctx context.Context, e project.Marked) error {

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 )
 
 // Tag is a tag with the commit it names.
@@ -106,12 +107,12 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // markProtected says of each tag whether a rule speaks of it.
 func (s *Service) markProtected(ctx context.Context, p *project.Project, tags []*Tag) error {
-	rules, err := s.TagRules(ctx, p.ID)
+	rules, err := s.protections.TagRules(ctx, p.ID)
 	if err != nil {
 		return err
 	}
 	for _, t := range tags {
-		t.Protected = Protected(rules, t.Name)
+		t.Protected = protection.Protected(rules, t.Name)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
@@ -33,19 +34,20 @@ import (
 // world is a private project with a repository and people of every role.
 type world struct {
 	*coretest.World
-	repos    *repo.Service
-	git      *gitcmd.Git
-	archives *spool.Cache
-	packs    *spool.Cache
-	large    *lfs.Service
-	rules    *pushrule.Service
-	outbound safehttp.Rules
-	settings *setting.Store
-	enqueue  job.EnqueuerFunc // does nothing unless a test says otherwise
-	deps     repo.Deps
-	id       project.ID
-	pushed   []repo.Pushed
-	sayings  map[string]saying // of git, about the repository as it is
+	repos       *repo.Service
+	git         *gitcmd.Git
+	archives    *spool.Cache
+	packs       *spool.Cache
+	large       *lfs.Service
+	rules       *pushrule.Service
+	protections *protection.Service
+	outbound    safehttp.Rules
+	settings    *setting.Store
+	enqueue     job.EnqueuerFunc // does nothing unless a test says otherwise
+	deps        repo.Deps
+	id          project.ID
+	pushed      []repo.Pushed
+	sayings     map[string]saying // of git, about the repository as it is
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
@@ -86,6 +88,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	check(t, err)
 	w.enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	w.deps = repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large, Quota: limits,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
@@ -93,8 +96,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 			return w.enqueue(ctx, args, options...)
 		}),
-		PushRules: w.rules,
-		Outbound:  &safehttp.Dialer{Rules: func() safehttp.Rules { return w.outbound }}, Box: box, MaxImport: 1 << 30,
+		PushRules: w.rules, Protections: w.protections,
+		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.outbound }}, Box: box, MaxImport: 1 << 30,
 	}
 	w.repos = repo.New(w.deps)
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -66,7 +67,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	})
 	repos := repo.New(repo.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Git: git, Settings: settings, Projects: w.Projects, Accounts: accounts,
-		Archives: archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
+		Protections: protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
+		Archives:    archives, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
 	w.ssh = sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	w.pgp = gpgkey.New(gpgkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Now: w.Now})

@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/httpkit"
@@ -50,13 +51,14 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	log := slog.New(slog.DiscardHandler)
 	p.PushRules = pushrule.New(pushrule.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Now: p.World.Now})
 	discard := job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
+	p.Protections = protection.New(protection.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Settings: p.Settings, Now: p.World.Now})
 	p.Repos = repo.New(repo.Deps{
-		PushRules: p.PushRules, Jobs: discard,
+		PushRules: p.PushRules, Protections: p.Protections, Jobs: discard,
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
 		Archives: archives, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.Requests = mergerequest.New(mergerequest.Deps{
-		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Repos: p.Repos,
+		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})

@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/transport/rest/api"
@@ -39,7 +40,7 @@ type accessLevelEntity struct {
 }
 
 type protectedBranchEntity struct {
-	ID              repo.RuleID         `json:"id"`
+	ID              protection.RuleID   `json:"id"`
 	Name            string              `json:"name"`
 	PushLevels      []accessLevelEntity `json:"push_access_levels"`
 	MergeLevels     []accessLevelEntity `json:"merge_access_levels"`
@@ -55,7 +56,7 @@ type protectedTagEntity struct {
 }
 
 // levelNames describes levels: roles by their words, people, groups and keys by their names.
-func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(action string, r *repo.Rule) []accessLevelEntity, error) {
+func (s *Server) levelNames(ctx context.Context, rules []*protection.Rule) (func(action string, r *protection.Rule) []accessLevelEntity, error) {
 	var users []authz.UserID
 	var groups []namespace.ID
 	var keys []sshkey.ID
@@ -84,7 +85,7 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 	if err != nil {
 		return nil, err
 	}
-	return func(action string, r *repo.Rule) []accessLevelEntity {
+	return func(action string, r *protection.Rule) []accessLevelEntity {
 		out := []accessLevelEntity{}
 		for _, l := range r.Levels {
 			if l.Action != action {
@@ -105,7 +106,7 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 					e.Description = k.Title
 				}
 			case l.Level != nil:
-				e.Description = repo.LevelWords(*l.Level)
+				e.Description = protection.LevelWords(*l.Level)
 			}
 			out = append(out, e)
 		}
@@ -113,7 +114,7 @@ func (s *Server) levelNames(ctx context.Context, rules []*repo.Rule) (func(actio
 	}, nil
 }
 
-func (s *Server) protectedBranchEntities(ctx context.Context, rules []*repo.Rule) ([]protectedBranchEntity, error) {
+func (s *Server) protectedBranchEntities(ctx context.Context, rules []*protection.Rule) ([]protectedBranchEntity, error) {
 	levels, err := s.levelNames(ctx, rules)
 	if err != nil {
 		return nil, err
@@ -121,35 +122,35 @@ func (s *Server) protectedBranchEntities(ctx context.Context, rules []*repo.Rule
 	out := make([]protectedBranchEntity, len(rules))
 	for i, r := range rules {
 		out[i] = protectedBranchEntity{
-			ID: r.ID, Name: r.Name, PushLevels: levels(repo.ActionPush, r), MergeLevels: levels(repo.ActionMerge, r),
-			UnprotectLevels: levels(repo.ActionUnprotect, r), AllowForcePush: r.AllowForcePush, CodeOwners: r.CodeOwners,
+			ID: r.ID, Name: r.Name, PushLevels: levels(protection.ActionPush, r), MergeLevels: levels(protection.ActionMerge, r),
+			UnprotectLevels: levels(protection.ActionUnprotect, r), AllowForcePush: r.AllowForcePush, CodeOwners: r.CodeOwners,
 		}
 	}
 	return out, nil
 }
 
-func (s *Server) protectedBranchEntity(ctx context.Context, r *repo.Rule) (protectedBranchEntity, error) {
-	list, err := s.protectedBranchEntities(ctx, []*repo.Rule{r})
+func (s *Server) protectedBranchEntity(ctx context.Context, r *protection.Rule) (protectedBranchEntity, error) {
+	list, err := s.protectedBranchEntities(ctx, []*protection.Rule{r})
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
 	return list[0], nil
 }
 
-func (s *Server) protectedTagEntities(ctx context.Context, rules []*repo.Rule) ([]protectedTagEntity, error) {
+func (s *Server) protectedTagEntities(ctx context.Context, rules []*protection.Rule) ([]protectedTagEntity, error) {
 	levels, err := s.levelNames(ctx, rules)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]protectedTagEntity, len(rules))
 	for i, r := range rules {
-		out[i] = protectedTagEntity{Name: r.Name, CreateLevels: levels(repo.ActionCreateTag, r)}
+		out[i] = protectedTagEntity{Name: r.Name, CreateLevels: levels(protection.ActionCreateTag, r)}
 	}
 	return out, nil
 }
 
-func (s *Server) protectedTagEntity(ctx context.Context, r *repo.Rule) (protectedTagEntity, error) {
-	list, err := s.protectedTagEntities(ctx, []*repo.Rule{r})
+func (s *Server) protectedTagEntity(ctx context.Context, r *protection.Rule) (protectedTagEntity, error) {
+	list, err := s.protectedTagEntities(ctx, []*protection.Rule{r})
 	if err != nil {
 		return protectedTagEntity{}, err
 	}
@@ -168,7 +169,7 @@ func (s *Server) protectedBranches(ctx context.Context, as authz.Actor, in listP
 	if err != nil {
 		return none, err
 	}
-	rules, err := s.Repos.ProtectedBranches(ctx, as, p, in.Search, in.Range())
+	rules, err := s.Protections.ProtectedBranches(ctx, as, p, in.Search, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -186,7 +187,7 @@ func (s *Server) protectedBranch(ctx context.Context, as authz.Actor, in protect
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
-	rule, err := s.Repos.ProtectedBranch(ctx, as, p, in.Name)
+	rule, err := s.Protections.ProtectedBranch(ctx, as, p, in.Name)
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
@@ -204,13 +205,13 @@ type levelParams struct {
 }
 
 // levels puts the parameter for a role and the list of who else together.
-func levels(role *authz.Level, list []levelParams) []repo.LevelInput {
-	var out []repo.LevelInput
+func levels(role *authz.Level, list []levelParams) []protection.LevelInput {
+	var out []protection.LevelInput
 	if role != nil {
-		out = append(out, repo.LevelInput{Level: role})
+		out = append(out, protection.LevelInput{Level: role})
 	}
 	for _, l := range list {
-		out = append(out, repo.LevelInput{
+		out = append(out, protection.LevelInput{
 			ID: l.ID, Destroy: l.Destroy, Level: l.AccessLevel, UserID: l.UserID, GroupID: l.GroupID, DeployKeyID: l.DeployKeyID,
 		})
 	}
@@ -239,7 +240,7 @@ func (s *Server) protectBranch(ctx context.Context, as authz.Actor, in protectBr
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
-	rule, err := s.Repos.ProtectBranch(ctx, as, p, repo.ProtectInput{
+	rule, err := s.Protections.ProtectBranch(ctx, as, p, protection.Input{
 		Name: in.Name, AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners,
 		Push: levels(in.PushAccessLevel, in.AllowedToPush), Merge: levels(in.MergeAccessLevel, in.AllowedToMerge),
 		Unprotect: levels(in.UnprotectAccessLevel, in.AllowedToUnprotect),
@@ -262,7 +263,7 @@ func (s *Server) updateProtectedBranch(ctx context.Context, as authz.Actor, in u
 	if err != nil {
 		return protectedBranchEntity{}, err
 	}
-	rule, err := s.Repos.UpdateProtectedBranch(ctx, as, p, in.Name, repo.ProtectChanges{
+	rule, err := s.Protections.UpdateProtectedBranch(ctx, as, p, in.Name, protection.Changes{
 		AllowForcePush: in.AllowForcePush, CodeOwners: in.CodeOwners, Push: levels(nil, in.AllowedToPush),
 		Merge: levels(nil, in.AllowedToMerge), Unprotect: levels(nil, in.AllowedToUnprotect),
 	})
@@ -277,7 +278,7 @@ func (s *Server) unprotectBranch(ctx context.Context, as authz.Actor, in protect
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Repos.UnprotectBranch(ctx, as, p, in.Name)
+	return api.None{}, s.Protections.UnprotectBranch(ctx, as, p, in.Name)
 }
 
 type protectOneParams struct {
@@ -322,7 +323,7 @@ func (s *Server) protectedTags(ctx context.Context, as authz.Actor, in listProte
 	if err != nil {
 		return none, err
 	}
-	rules, err := s.Repos.ProtectedTags(ctx, as, p, in.Range())
+	rules, err := s.Protections.ProtectedTags(ctx, as, p, in.Range())
 	if err != nil {
 		return none, err
 	}
@@ -335,7 +336,7 @@ func (s *Server) protectedTag(ctx context.Context, as authz.Actor, in protectedN
 	if err != nil {
 		return protectedTagEntity{}, err
 	}
-	rule, err := s.Repos.ProtectedTag(ctx, as, p, in.Name)
+	rule, err := s.Protections.ProtectedTag(ctx, as, p, in.Name)
 	if err != nil {
 		return protectedTagEntity{}, err
 	}
@@ -354,7 +355,7 @@ func (s *Server) protectTag(ctx context.Context, as authz.Actor, in protectTagPa
 	if err != nil {
 		return protectedTagEntity{}, err
 	}
-	rule, err := s.Repos.ProtectTag(ctx, as, p, in.Name, levels(in.CreateAccessLevel, in.AllowedToCreate))
+	rule, err := s.Protections.ProtectTag(ctx, as, p, in.Name, levels(in.CreateAccessLevel, in.AllowedToCreate))
 	if err != nil {
 		return protectedTagEntity{}, err
 	}
@@ -366,5 +367,5 @@ func (s *Server) unprotectTag(ctx context.Context, as authz.Actor, in protectedN
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Repos.UnprotectTag(ctx, as, p, in.Name)
+	return api.None{}, s.Protections.UnprotectTag(ctx, as, p, in.Name)
 }

@@ -1,4 +1,4 @@
-package repo
+package protection
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// firstProtection is how the first branch of a project is protected.
-type firstProtection struct {
+// Defaults is how the first branch of a project is protected.
+type Defaults struct {
 	Push  []grade `json:"allowed_to_push"`
 	Merge []grade `json:"allowed_to_merge"`
 	Force bool    `json:"allow_force_push"`
@@ -25,42 +25,42 @@ type grade struct {
 }
 
 // protectionOf gives what a number of default_branch_protection stands for.
-func protectionOf(number int64) firstProtection {
+func protectionOf(number int64) Defaults {
 	developers, maintainers := []grade{{authz.Developer}}, []grade{{authz.Maintainer}}
 	switch number {
 	case 0:
-		return firstProtection{Push: developers, Merge: developers, Force: true}
+		return Defaults{Push: developers, Merge: developers, Force: true}
 	case 1:
-		return firstProtection{Push: developers, Merge: maintainers}
+		return Defaults{Push: developers, Merge: maintainers}
 	case 3:
-		return firstProtection{Push: maintainers, Merge: developers}
+		return Defaults{Push: maintainers, Merge: developers}
 	case 4:
-		return firstProtection{Push: maintainers, Merge: maintainers, Initial: true}
+		return Defaults{Push: maintainers, Merge: maintainers, Initial: true}
 	}
-	return firstProtection{Push: maintainers, Merge: maintainers}
+	return Defaults{Push: maintainers, Merge: maintainers}
 }
 
 // none reports whether a rule would forbid developers nothing.
-func (p *firstProtection) none() bool {
+func (d *Defaults) none() bool {
 	developers := func(list []grade) bool { return slices.Contains(list, grade{authz.Developer}) }
-	return p.Force && developers(p.Push) && developers(p.Merge)
+	return d.Force && developers(d.Push) && developers(d.Merge)
 }
 
-// first reports whether a level is enough to push the first commits.
-func (p *firstProtection) first(level authz.Level) bool {
-	if level >= authz.Maintainer || p.Initial {
+// AdmitsFirst reports whether a level is enough to push the first commits.
+func (d *Defaults) AdmitsFirst(level authz.Level) bool {
+	if level >= authz.Maintainer || d.Initial {
 		return true
 	}
-	return slices.ContainsFunc(p.Push, func(g grade) bool { return g.Level != authz.NoAccess && level >= g.Level })
+	return slices.ContainsFunc(d.Push, func(g grade) bool { return g.Level != authz.NoAccess && level >= g.Level })
 }
 
 // rule gives the rule for a branch. An action that nobody is named for is nobody's.
-func (p *firstProtection) rule(branch string) *Rule {
-	out := &Rule{Name: branch, AllowForcePush: p.Force}
+func (d *Defaults) rule(branch string) *Rule {
+	out := &Rule{Name: branch, AllowForcePush: d.Force}
 	for _, a := range []struct {
 		action string
 		grades []grade
-	}{{ActionPush, p.Push}, {ActionMerge, p.Merge}} {
+	}{{ActionPush, d.Push}, {ActionMerge, d.Merge}} {
 		if len(a.grades) == 0 {
 			a.grades = []grade{{authz.NoAccess}}
 		}
@@ -72,14 +72,14 @@ func (p *firstProtection) rule(branch string) *Rule {
 	return out
 }
 
-// protectFirst gives the project's first branch the protection that its group, or else
+// ProtectFirst gives the project's first branch the protection that its group, or else
 // the instance, asks for. It runs inside the caller's transaction.
-func (s *Service) protectFirst(ctx context.Context, id project.ID, branch string) error {
-	protection, err := s.firstProtection(ctx, id)
+func (s *Service) ProtectFirst(ctx context.Context, id project.ID, branch string) error {
+	protection, err := s.Defaults(ctx, id)
 	if err != nil || protection.none() {
 		return err
 	}
-	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
+	taken, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM protected_branches WHERE project_id = ? AND name = ?)", id, branch)
 	if err != nil {
 		return fmt.Errorf("look for protection: %w", err)
 	}
@@ -90,27 +90,27 @@ func (s *Service) protectFirst(ctx context.Context, id project.ID, branch string
 	return err
 }
 
-// firstProtection reads how first branches are protected: the group's own words go before
+// Defaults reads how first branches are protected: the group's own words go before
 // its number, and both before the instance's.
-func (s *Service) firstProtection(ctx context.Context, id project.ID) (*firstProtection, error) {
+func (s *Service) Defaults(ctx context.Context, id project.ID) (*Defaults, error) {
 	type row struct {
 		Number   *int64  `db:"default_branch_protection"`
 		Settings *string `db:"settings"`
 	}
-	r, err := db.Get[row](ctx, s.db, `SELECT g.default_branch_protection, g.settings FROM projects p
+	r, err := db.Get[row](ctx, s.DB, `SELECT g.default_branch_protection, g.settings FROM projects p
 		LEFT JOIN groups g ON g.namespace_id = p.parent_id WHERE p.id = ?`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read default protection: %w", err)
 	}
 	var words struct {
-		Defaults *firstProtection `json:"default_branch_protection_defaults"`
+		Defaults *Defaults `json:"default_branch_protection_defaults"`
 	}
 	if r.Settings != nil && *r.Settings != "" {
 		if err := json.Unmarshal([]byte(*r.Settings), &words); err != nil {
 			return nil, fmt.Errorf("read default protection: %w", err)
 		}
 	}
-	number := int64(s.settings.Current().DefaultBranchProtection)
+	number := int64(s.Settings.Current().DefaultBranchProtection)
 	if r.Number != nil {
 		number = *r.Number
 	}

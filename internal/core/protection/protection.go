@@ -1,15 +1,55 @@
-package repo
+// Package protection keeps the rules that protect branches and tags, and judges what an
+// actor may do with a branch or a tag under them.
+package protection
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Settings *setting.Store
+	Now      func() time.Time
+}
+
+// Service keeps and applies protection rules.
+type Service struct {
+	Deps
+	collaborators Collaborators
+}
+
+// Collaborators knows who may push to a branch without being a member: merge requests do.
+type Collaborators interface {
+	// Collaborations gives the branches of a project that a signed-in actor may move
+	// although not a member.
+	Collaborations(ctx context.Context, as authz.Actor, p *project.Project) (map[string]bool, error)
+}
+
+// noCollaborators stands in until Connect is called.
+type noCollaborators struct{}
+
+func (noCollaborators) Collaborations(context.Context, authz.Actor, *project.Project) (map[string]bool, error) {
+	return nil, nil
+}
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{Deps: d, collaborators: noCollaborators{}} }
+
+// Connect gives the service what stands above it, once and before the first use.
+func (s *Service) Connect(c Collaborators) { s.collaborators = c }
 
 // RuleID identifies a rule among those of its kind.
 type RuleID int64
@@ -44,11 +84,11 @@ type RuleLevel struct {
 }
 
 // Matches reports whether the rule speaks of the name.
-func (r *Rule) Matches(name string) bool { return matchWildcard(r.Name, name) }
+func (r *Rule) Matches(name string) bool { return MatchWildcard(r.Name, name) }
 
-// matchWildcard matches a name against a pattern in which * stands for any run of
+// MatchWildcard matches a name against a pattern in which * stands for any run of
 // characters, the empty one and slashes included.
-func matchWildcard(pattern, name string) bool {
+func MatchWildcard(pattern, name string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
 		return pattern == name
@@ -102,7 +142,7 @@ func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) 
 }
 
 func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
+	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
 		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
@@ -142,40 +182,64 @@ type Access struct {
 // unprotected one; of a protected one its rules decide, the most permissive of those
 // that match.
 func (s *Service) BranchAccess(ctx context.Context, as authz.Actor, p *project.Project, branch string) (Access, error) {
-	rules, err := s.Rules(ctx, p.ID)
+	st, err := s.Branches(ctx, as, p)
 	if err != nil {
 		return Access{}, err
 	}
-	st, err := s.standing(ctx, as, p, rules)
-	if err != nil {
-		return Access{}, err
-	}
-	return st.access(branch), nil
+	return st.Access(branch), nil
 }
 
-// standing is what an actor is in a project, read once for all its branches or tags.
-type standing struct {
+// Standing is what an actor is in a project, read once for all its branches or tags.
+type Standing struct {
+	Push  bool            // may push at all
+	With  map[string]bool // branches that those may move who may not push at all
+	Level authz.Level
+
 	rules []*Rule
 	admin bool
-	push  bool            // may push at all
-	with  map[string]bool // branches that those may move who may not push at all
-	level authz.Level
 	user  authz.UserID
 	key   int64                      // a deploy key, which has no role and is let in by name only
 	in    map[authz.NamespaceID]bool // the groups that the rules name: is the actor a member?
 }
 
-func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*standing, error) {
-	st := &standing{rules: rules, admin: as.Admin, user: as.UserID, key: as.Deploy.KeyID, in: map[authz.NamespaceID]bool{}}
+// Branches gives the standing of an actor towards the branches of a project.
+func (s *Service) Branches(ctx context.Context, as authz.Actor, p *project.Project) (*Standing, error) {
+	rules, err := s.Rules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.standing(ctx, as, p, rules)
+}
+
+// Tags gives the standing of an actor towards the tags of a project.
+func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project) (*Standing, error) {
+	rules, err := s.TagRules(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.standing(ctx, as, p, rules)
+}
+
+// Collaborates reports whether an actor who may not push may move any branch nevertheless.
+func (s *Service) Collaborates(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
+	with, err := s.collaborators.Collaborations(ctx, as, p)
+	if err != nil {
+		return false, fmt.Errorf("read access: %w", err)
+	}
+	return len(with) > 0, nil
+}
+
+func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*Standing, error) {
+	st := &Standing{rules: rules, admin: as.Admin, user: as.UserID, key: as.Deploy.KeyID, in: map[authz.NamespaceID]bool{}}
 	var err error
-	if st.push, err = s.policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if st.Push, err = s.Policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
-	if st.level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
+	if st.Level, err = s.Policy.Level(ctx, as, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
-	if !st.push {
-		if st.with, err = s.requests.Collaborations(ctx, as, p); err != nil {
+	if !st.Push {
+		if st.With, err = s.collaborators.Collaborations(ctx, as, p); err != nil {
 			return nil, fmt.Errorf("read access: %w", err)
 		}
 	}
@@ -187,7 +251,7 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 			if _, known := st.in[*l.GroupID]; known {
 				continue
 			}
-			level, err := s.policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
+			level, err := s.Policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
 			if err != nil {
 				return nil, fmt.Errorf("read access: %w", err)
 			}
@@ -197,8 +261,8 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 	return st, nil
 }
 
-// access sums up the rules that match a branch.
-func (s *standing) access(branch string) Access {
+// Access sums up the rules that match a branch.
+func (s *Standing) Access(branch string) Access {
 	var out Access
 	for _, rule := range s.rules {
 		if !rule.Matches(branch) {
@@ -219,18 +283,18 @@ func (s *standing) access(branch string) Access {
 		}
 	}
 	if !out.Protected {
-		push := s.push || s.with[branch]
-		return Access{Push: push, Merge: s.push, ForcePush: push, Delete: s.push}
+		push := s.Push || s.With[branch]
+		return Access{Push: push, Merge: s.Push, ForcePush: push, Delete: s.Push}
 	}
-	out.Push = out.Push && s.push
-	out.Merge = (out.Merge || out.Push) && s.push
+	out.Push = out.Push && s.Push
+	out.Merge = (out.Merge || out.Push) && s.Push
 	out.ForcePush = out.ForcePush && out.Push
-	out.Delete = s.push && s.level >= authz.Maintainer
+	out.Delete = s.Push && s.Level >= authz.Maintainer
 	return out
 }
 
 // granted reports whether a rule's level is the actor's.
-func (s *standing) granted(l RuleLevel) bool {
+func (s *Standing) granted(l RuleLevel) bool {
 	switch {
 	case l.UserID != nil:
 		return *l.UserID == s.user
@@ -241,8 +305,11 @@ func (s *standing) granted(l RuleLevel) bool {
 	case l.Level == nil || *l.Level == authz.NoAccess || s.key != 0:
 		return false
 	}
-	return s.admin || s.level >= *l.Level
+	return s.admin || s.Level >= *l.Level
 }
+
+// Protects reports whether a rule speaks of the name.
+func (s *Standing) Protects(name string) bool { return Protected(s.rules, name) }
 
 // Protected reports whether a rule speaks of the name.
 func Protected(rules []*Rule, name string) bool {
