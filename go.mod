@@ -33,6 +33,10 @@ require (
 )
 
 require github.com/a-h/parse v0.0.0-20250122154542-74294addb73e // indirect
+require (
+	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
+	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -57,14 +57,6 @@ func (f *flags) dev() *cobra.Command {
 			if at := c.ArgsLenAtDash(); at > 0 || at < 0 && len(args) > 0 {
 				return fmt.Errorf("unknown argument %q (write -- before a command)", args[0])
 			}
-			for name, value := range f.given {
-				if *value != "" && name != "log-level" && name != "log-format" {
-					return fmt.Errorf("--%s does not apply: the server of tenon dev works in a folder of its own", name)
-				}
-			}
-			if f.config != "" {
-				return errors.New("--config does not apply: the server of tenon dev works in a folder of its own")
-			}
 			level, format := "warn", "text"
 			if given := *f.given["log-level"]; given != "" {
 				level = given
@@ -87,6 +79,7 @@ func (f *flags) dev() *cobra.Command {
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object instead of lines")
 	c.Flags().IntVar(&d.parent, "parent", os.Getppid(), "`process` that the server ends with; 0 is none (default the one that started it)")
 	c.Flag("parent").DefValue = ""
+	f.set(c.Flags(), "log-level", "log-format")
 	return c
 }
 

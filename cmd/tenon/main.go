@@ -25,68 +25,60 @@ func main() {
 	os.Exit(run())
 }
 
-// flags are those of every command that touches data.
-type flags struct {
-	given  map[string]*string // by the name of the setting
-	config string
-	quiet  bool // of the commands that look after data
-	json   bool
-}
-
-// settings are the flags that stand for a setting: what they are, and what they are by default.
-var settings = []struct{ name, usage, standard string }{
-	{"data", "data folder", "./tenon-data"},
-	{"http", "address for HTTP; port 0 lets the kernel choose", "127.0.0.1:8080"},
-	{"ssh", "address for git over SSH, or off", "127.0.0.1:2222"},
-	{"database", "sqlite:<path> or postgres://...", "sqlite:<data>/tenon.db"},
-	{"external-url", "address that users reach the server by", "http://127.0.0.1:8080"},
-	{"rate-limits", "on or off", "on"},
-	{"metrics-from", "ranges of addresses that may read /-/metrics, with commas between them", "127.0.0.0/8,::1/128"},
-	{"trusted-proxies", "ranges of addresses whose X-Forwarded-For is believed, with commas between them", "none"},
-	{"git-fetches", "clones and fetches that git works on at a time", "32"},
-	{"git-fetches-per-address", "of those, by one address, for people who are not signed in", "16"},
-	{"git-pack-cache-mb", "megabytes of answers kept for whoever asks the same", "2048"},
-	{"git-import-size-mb", "megabytes that the import of one project may bring", "20480"},
-	{"log-level", "debug, info, warn or error", "info"},
-	{"log-format", "json or text", "json"},
-}
-
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return report(program().ExecuteContext(ctx))
+	f := newFlags()
+	return f.report(f.program().ExecuteContext(ctx))
 }
 
 // program is the command line. The library is one that does not look for methods by
-// name: where anything does, the linker keeps every method of every type.
-func program() *cobra.Command {
-	f := &flags{given: make(map[string]*string, len(settings))}
+// name: where anything does, the linker keeps every method of every type. Its templates do.
+func (f *flags) program() *cobra.Command {
 	root := group("tenon", "A code-collaboration server in one binary that speaks GitLab's interface",
-		f.serve(), f.dev(), f.migrate(), f.admin(), openAPI(), showVersion())
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)", err, c.CommandPath())
-	})
-	p := root.PersistentFlags()
-	for _, s := range settings {
-		f.given[s.name] = p.String(s.name, "", s.usage+" (default "+s.standard+")")
+		f.serve(), f.dev(), f.migrate(), f.admin(), openAPI(), manPages(), showVersion())
+	shown := root.Flags().Bool("version", false, "print the version")
+	ask := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *shown {
+			return printVersion()
+		}
+		return ask(c, args)
 	}
-	p.StringVar(&f.config, "config", "", "TOML `file` with settings")
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(flagError)
+	f.helpful(root)
 	return root
 }
 
 // group is a command that does nothing without one of others.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	c := &cobra.Command{Use: name, Short: short, SuggestionsMinimumDistance: 2, Args: func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(c, args[0])
+	}, RunE: func(c *cobra.Command, _ []string) error {
 		c.SetOut(os.Stderr)
-		return errors.Join(c.Usage(), errors.New("say which command"))
+		return errors.Join(c.Usage(), usageError{errors.New("say which command")})
 	}}
 	c.AddCommand(commands...)
 	return c
 }
 
-func report(err error) int {
+// Exit codes.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a command line that is wrong.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// report says what is wrong and gives the exit code.
+func (f *flags) report(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -94,7 +86,11 @@ func report(err error) int {
 		return ended.status()
 	}
 	_, _ = fmt.Fprintln(os.Stderr, "tenon: "+err.Error())
-	return 1
+	var problems *config.ProblemsError
+	if !f.began || errors.As(err, &usageError{}) || errors.As(err, &problems) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // load gathers the configuration from flags, environment and file.

@@ -19,9 +19,17 @@ const (
 
 // serve runs until it is told to stop.
 func (f *flags) serve() *cobra.Command {
-	return &cobra.Command{Use: "serve", Short: "Run the server", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return f.run(c.Context())
-	}}
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the server", Args: cobra.NoArgs,
+		Long: "Run the server until it is told to stop (SIGTERM, SIGINT), then let requests and jobs finish for at most 30 seconds.\n\n" +
+			"Flags stand above the environment, the environment above the file of --config, the file above the defaults.",
+		Example: "  tenon serve --data /var/lib/tenon --http 127.0.0.1:8080 --external-url https://code.example.com\n" +
+			"  tenon serve --config /etc/tenon.toml\n" +
+			"  TENON_DATABASE_URL=postgres://tenon@localhost/tenon tenon serve --ssh off",
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
+	}
+	f.set(c.Flags())
+	return c
 }
 
 func (f *flags) run(ctx context.Context) error {
@@ -43,30 +51,43 @@ func (f *flags) run(ctx context.Context) error {
 
 // migrate does what building the server does.
 func (f *flags) migrate() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "migrate", Short: "Bring the database up to date and stop", Args: cobra.NoArgs,
+		Long: "Bring the database up to date and stop, as the start of a server does. Where there is no instance yet, one is made with its " +
+			"first administrator. Where it fails, the database is as it was.",
+		Example: "  tenon migrate --data /var/lib/tenon",
 		RunE: func(c *cobra.Command, _ []string) error {
-			*f.given["http"], *f.given["ssh"] = "127.0.0.1:0", "off" // nobody is served
-			return f.with(c.Context(), func(*app.App) error {
-				_, _ = fmt.Fprintln(os.Stderr, "tenon: the database is up to date")
+			*f.given["http"], *f.given["ssh"] = "127.0.0.1:0", "off" // nothing is served
+			return f.with(c.Context(), func(a *app.App) error {
+				_, _ = fmt.Fprintln(os.Stderr, "tenon: the database is up to date: "+a.Target())
 				return nil
 			})
 		},
 	}
+	f.set(c.Flags(), place...)
+	return c
 }
 
 func showVersion() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		b := build()
-		_, err := fmt.Fprintf(os.Stdout, "tenon %s (%s)\n", b.Version, b.Revision)
-		return err
-	}}
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Example: "  tenon version",
+		RunE: func(*cobra.Command, []string) error { return printVersion() },
+	}
+}
+
+func printVersion() error {
+	b := build()
+	_, err := fmt.Fprintf(os.Stdout, "tenon %s (%s)\n", b.Version, b.Revision)
+	return err
 }
 
 // openAPI prints the OpenAPI document, which comes from the routes alone.
 func openAPI() *cobra.Command {
-	return &cobra.Command{Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		_, err := os.Stdout.Write(app.OpenAPI())
-		return err
-	}}
+	return &cobra.Command{
+		Use: "openapi", Short: "Print the description of the REST interface", Args: cobra.NoArgs, Example: "  tenon openapi > openapi.json",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := os.Stdout.Write(app.OpenAPI())
+			return err
+		},
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/instance"
 )
 
@@ -48,18 +49,27 @@ func below(path, folder string) bool {
 
 // match refuses a data folder and a database of different instances.
 func (a *App) match(ctx context.Context) error {
-	f := instance.Facts{Folder: a.config.Data, Database: a.db.Place()}
-	users, err := countUsers(ctx, a.db)
+	f, err := facts(ctx, a.db, a.config.Data)
 	if err != nil {
-		return fmt.Errorf("count users: %w", err)
+		return err
+	}
+	return instance.Match(ctx, a.db, f)
+}
+
+// facts says what a data folder and a database have.
+func facts(ctx context.Context, d *db.DB, folder string) (instance.Facts, error) {
+	f := instance.Facts{Folder: folder, Database: d.Place()}
+	users, err := countUsers(ctx, d)
+	if err != nil {
+		return f, fmt.Errorf("count users: %w", err)
 	}
 	f.Used = users > 0
-	entries, err := os.ReadDir(filepath.Join(a.config.Data, "repositories"))
+	entries, err := os.ReadDir(filepath.Join(folder, "repositories"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for repositories: %w", err)
+		return f, fmt.Errorf("look for repositories: %w", err)
 	}
 	f.Filled = len(entries) > 0
-	return instance.Match(ctx, a.db, f)
+	return f, nil
 }
 
 // adopt gives a folder without an id that of the database: the folder was lost, and the

@@ -121,7 +121,10 @@ func (a *App) service() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(text))
 	}
-	mux.HandleFunc("GET /-/liveness", func(w http.ResponseWriter, _ *http.Request) { ok(w, `{"status":"ok"}`) })
+	mux.HandleFunc("GET /-/liveness", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(instanceHeader, a.id)
+		ok(w, `{"status":"ok"}`)
+	})
 	mux.HandleFunc("GET /-/readiness", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.db.Ping(r.Context()); err != nil {
 			a.log.Error("not ready", "error", err)
@@ -143,6 +146,9 @@ func (a *App) service() http.Handler {
 func (a *App) sshAddress() string {
 	if a.sshAt == nil {
 		return ""
+	}
+	if a.config.SSHExternal != "" {
+		return a.config.SSHExternal
 	}
 	_, port, err := net.SplitHostPort(a.sshAt.Addr().String())
 	if err != nil {

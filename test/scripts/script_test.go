@@ -63,6 +63,9 @@ func TestScripts(t *testing.T) {
 					e.T().Skip("ssh: skipped (not installed)")
 				}
 				args = []string{"--ssh", "127.0.0.1:0"}
+				if strings.HasPrefix(filepath.Base(e.WorkDir), "script-ssh_external") {
+					args = append(args, "--ssh-external", "git.example.com")
+				}
 			}
 			s := &story{server: servertest.Start(e.T().(testing.TB), "", args...)}
 			e.Values[storyKey{}] = s

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"tenon/internal/base/logging"
+	"tenon/internal/base/pattern"
 )
 
 // Each function here stores a value or says what to write instead.
@@ -46,6 +47,28 @@ func setAddress(to *string, v string) string {
 	*to = v
 	return ""
 }
+
+// setHost takes a host with or without a port.
+func setHost(to *string, v string) string {
+	const advice = "write the host that users name, such as git.example.com, or with a port git.example.com:2222"
+	host := v
+	if at, number, err := net.SplitHostPort(v); err == nil {
+		if n, err := strconv.ParseUint(number, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != number {
+			return "the port is a number from 1 to 65535: " + advice
+		}
+		host = at
+	}
+	if inner := strings.Trim(host, "[]"); v != "" {
+		if _, err := netip.ParseAddr(inner); err != nil && !hostName().MatchString(host) {
+			return advice
+		}
+	}
+	*to = v
+	return ""
+}
+
+// hostName matches names of hosts.
+var hostName = pattern.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 func port(address string) string {
 	_, p, _ := net.SplitHostPort(address)

@@ -42,6 +42,10 @@ type Config struct {
 	HTTP string // host:port to listen on; port 0 lets the kernel choose
 	SSH  string // host:port, or "" for no SSH
 
+	// SSHExternal is where users reach git over SSH, a host and perhaps a port; "" means the
+	// host of the external URL and the port listened on. It has no effect where SSH is "".
+	SSHExternal string
+
 	// Database is "sqlite:<path>" or a postgres:// URL, which may hold a password: print
 	// it with [Config.Print] only.
 	Database string
@@ -112,6 +116,10 @@ func settings() []setting {
 				}
 				return c.SSH
 			},
+		}, {
+			key: "ssh_external", env: "TENON_SSH_EXTERNAL", flag: "ssh-external",
+			set: func(c *Config, v string) string { return setHost(&c.SSHExternal, v) },
+			get: func(c *Config) string { return c.SSHExternal },
 		}, {
 			key: "database_url", env: "TENON_DATABASE_URL", flag: "database", show: maskURL,
 			set: func(c *Config, v string) string { return setDatabase(&c.Database, v) },

@@ -273,6 +273,7 @@ func TestConfig_Print(t *testing.T) {
 	const want = `data = "/srv/tenon" # TENON_DATA
 http = "127.0.0.1:8080" # default
 ssh = "off" # --ssh
+ssh_external = "" # default
 database_url = "postgres://tenon:[masked]@db/tenon?sslmode=require&sslpassword=[masked]" # TENON_DATABASE_URL
 external_url = "" # default
 rate_limits = "on" # default

@@ -198,21 +198,50 @@ func (l *loader) flags(given map[string]string) {
 	}
 }
 
+// Shown is the effective value of a setting as people may see it.
+type Shown struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`  // secrets masked
+	Source string `json:"source"` // file name, variable, flag or "default"
+}
+
+// Shown lists the effective configuration, keys without a table first.
+func (c *Config) Shown() []Shown {
+	table := settings()
+	out := make([]Shown, len(table))
+	for i, st := range table {
+		out[i] = Shown{Key: st.key, Value: st.shown(st.get(c)), Source: c.sources[st.key]}
+	}
+	return out
+}
+
+// Variables gives the environment variable of each setting that has a flag, by the name of
+// the flag.
+func Variables() map[string]string {
+	out := map[string]string{}
+	for _, st := range settings() {
+		if st.flag != "" {
+			out[st.flag] = st.env
+		}
+	}
+	return out
+}
+
 // Print writes the effective configuration as a TOML file, secrets masked, with the source
 // of each value in a comment.
 func (c *Config) Print(w io.Writer) error {
 	var b strings.Builder
 	var at string // the table written last
-	for _, st := range settings() {
-		table, key, nested := strings.Cut(st.key, ".")
+	for _, shown := range c.Shown() {
+		table, key, nested := strings.Cut(shown.Key, ".")
 		if !nested {
-			table, key = "", st.key
+			table, key = "", shown.Key
 		}
 		if table != at {
 			fmt.Fprintf(&b, "\n[%s]\n", table)
 			at = table
 		}
-		fmt.Fprintf(&b, "%s = %s # %s\n", key, strconv.Quote(st.shown(st.get(c))), c.sources[st.key])
+		fmt.Fprintf(&b, "%s = %s # %s\n", key, strconv.Quote(shown.Value), shown.Source)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print configuration: %w", err)

@@ -47,12 +47,7 @@ func (e *ProblemsError) Error() string {
 
 // didYouMean names the nearest of the known words, or nothing where none is near.
 func didYouMean(word string, known []string) string {
-	best, near := "", 3 // two slips at most
-	for _, k := range known {
-		if d := distance(word, k); d < near {
-			best, near = k, d
-		}
-	}
+	best := Nearest(word, known)
 	if best == "" { // a key without its table, or a table without its key
 		for _, k := range known {
 			if strings.HasSuffix(k, "."+word) || strings.HasPrefix(k, word+".") || strings.ReplaceAll(k, ".", "_") == word {
@@ -65,6 +60,17 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// Nearest is the known word that another one is a slip of, "" where none is near.
+func Nearest(word string, known []string) string {
+	best, near := "", 3 // two slips at most
+	for _, k := range known {
+		if d := distance(word, k); d < near {
+			best, near = k, d
+		}
+	}
+	return best
 }
 
 // distance counts the single-character edits between two words.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/project"
 )
 
@@ -21,30 +22,34 @@ const missingPaths = 5
 // Missing counts the projects whose repositories are not there: the folder is another one, or a
 // disk is not mounted. It reads no repository and asks for no permission. [Service.Check] tells
 // all there is.
-func (s *Service) Missing(ctx context.Context) (Missing, error) {
+func (s *Service) Missing(ctx context.Context) (Missing, error) { return FindMissing(ctx, s.db, s.git) }
+
+// FindMissing is [Service.Missing] for a program that has no services, and no more than the
+// first schema.
+func FindMissing(ctx context.Context, d *db.DB, git *gitcmd.Git) (Missing, error) {
 	const existing = " FROM projects p WHERE NOT p.pending_delete AND p.import_status NOT IN ('scheduled', 'started')"
-	ids, err := db.Select[project.ID](ctx, s.db, "SELECT p.id"+existing+" ORDER BY p.id")
+	ids, err := db.Select[project.ID](ctx, d, "SELECT p.id"+existing+" ORDER BY p.id")
 	if err != nil {
 		return Missing{}, fmt.Errorf("list projects: %w", err)
 	}
 	out := Missing{Projects: len(ids)}
 	for _, id := range ids {
-		if s.git.Repo(diskPath(id)).Exists() {
+		if git.Repo(diskPath(id)).Exists() {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
 		// One that is just being made or deleted is no matter.
-		there, err := db.Get[int](ctx, s.db, "SELECT count(*)"+existing+" AND p.id = ?", id)
+		there, err := db.Get[int](ctx, d, "SELECT count(*)"+existing+" AND p.id = ?", id)
 		if err != nil {
 			return out, fmt.Errorf("look for project: %w", err)
 		}
-		if there == 0 || s.git.Repo(diskPath(id)).Exists() {
+		if there == 0 || git.Repo(diskPath(id)).Exists() {
 			continue
 		}
 		if out.Count++; len(out.Paths) < missingPaths {
-			path, err := db.Select[string](ctx, s.db, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ? LIMIT 1", id)
+			path, err := db.Select[string](ctx, d, "SELECT r.path FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id WHERE p.id = ? LIMIT 1", id)
 			if err != nil {
 				return out, fmt.Errorf("look for project: %w", err)
 			}

@@ -3,7 +3,6 @@
 package weburl
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net"
@@ -19,13 +18,13 @@ const APIPath = "/api/v4"
 type Site struct {
 	base string // without a trailing slash
 	host string // without a port
-	ssh  string // host and perhaps port of git over SSH
+	ssh  string // host and perhaps port of git over SSH, "" where it is off
 }
 
 // New makes the URLs of an instance that is reached at base. ssh is where clients reach git
-// over SSH, a host and perhaps a port; "" is the host of base.
+// over SSH, a host and perhaps a port; "" is nowhere.
 func New(base *url.URL, ssh string) *Site {
-	return &Site{base: strings.TrimRight(base.String(), "/"), host: base.Hostname(), ssh: cmp.Or(ssh, base.Hostname())}
+	return &Site{base: strings.TrimRight(base.String(), "/"), host: base.Hostname(), ssh: ssh}
 }
 
 // Root is the URL of the instance, without a trailing slash.
@@ -185,8 +184,11 @@ func (s *Site) Blob(path, ref, file string) string {
 func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
 
 // SSHRepository is where git reaches a repository over SSH, in the short form on the usual
-// port.
+// port; "" where it does not.
 func (s *Site) SSHRepository(path string) string {
+	if s.ssh == "" {
+		return ""
+	}
 	host, port, err := net.SplitHostPort(s.ssh)
 	if err != nil { // it has no port
 		host, port = strings.Trim(s.ssh, "[]"), "22"

@@ -10,7 +10,7 @@ import (
 func TestSite_SSHRepository(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"":                 "git@tenon.example:g/p.git",
+		"":                 "",
 		"git.example":      "git@git.example:g/p.git",
 		"git.example:22":   "git@git.example:g/p.git",
 		"git.example:2222": "ssh://git@git.example:2222/g/p.git",

@@ -55,7 +55,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
-		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
 	})
 	projects := project.New(project.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: accounts.Attributes, Namespaces: places, Settings: settings, Now: w.Now,
@@ -66,7 +66,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
 		}),
-		Policy: w.Policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+		Policy: w.Policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

@@ -54,7 +54,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: clock,
 		Places: places, Attributes: attributes,
-		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
+		URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
 			return nil
@@ -64,7 +64,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 		t.Fatal(err)
 	}
 	p.Server = &Server{
-		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")}, Now: clock,
+		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")}, Now: clock,
 	}
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
