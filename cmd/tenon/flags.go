@@ -80,9 +80,22 @@ func flagError(c *cobra.Command, err error) error {
 
 // unknownCommand says which command was meant.
 func unknownCommand(c *cobra.Command, word string) error {
-	hint := ""
-	if near := c.SuggestionsFor(word); len(near) > 0 {
-		hint = ", did you mean " + strings.Join(near, " or ") + "?"
+	var known, begin []string
+	for _, sub := range c.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		known = append(known, sub.Name())
+		if strings.HasPrefix(sub.Name(), word) {
+			begin = append(begin, sub.Name())
+		}
+	}
+	hint := strings.Join(begin, " or ")
+	if hint == "" {
+		hint = config.Nearest(word, known)
+	}
+	if hint != "" {
+		hint = ", did you mean " + hint + "?"
 	}
 	return usageError{fmt.Errorf("unknown command %q for %q%s (see %s --help)", word, c.CommandPath(), hint, c.CommandPath())}
 }

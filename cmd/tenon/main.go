@@ -53,7 +53,7 @@ func (f *flags) program() *cobra.Command {
 
 // group is a command that does nothing without one of others.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short, SuggestionsMinimumDistance: 2, Args: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: name, Short: short, Args: func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}

@@ -138,7 +138,7 @@ func handle[A, R any](a *App, fn func(ctx context.Context, args A, tell func(str
 // Target says what commands work on: the running server, its folder and its database.
 func (a *App) Target() string {
 	who := "no running server"
-	if a.http != nil {
+	if a.serving.Load() {
 		who = fmt.Sprintf("the running server (process %d, %s)", a.self.PID, a.listener.Addr())
 	}
 	return fmt.Sprintf("%s, data folder %s, %s", who, a.config.Data, a.db.Place())

@@ -162,7 +162,7 @@ func (a *App) adminUserDelete(ctx context.Context, in DeleteInput, tell func(str
 	out, err := a.moderate(ctx, in.UserRef, "delete", func(id authz.UserID) error {
 		return a.core.Accounts.Delete(ctx, authz.System(), id, account.Removal{Hard: in.Hard})
 	})
-	if err == nil && a.http == nil {
+	if err == nil && !a.serving.Load() {
 		tell("the account is removed when the server runs")
 	}
 	return out, err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -64,6 +65,8 @@ type App struct {
 	http *http.Server
 	ssh  *gitssh.Server // nil where it is off
 	idle idleness
+
+	serving atomic.Bool // Run has begun
 
 	closers []func(ctx context.Context) error // in the order in which things were opened
 }
@@ -213,6 +216,7 @@ func (a *App) migrate(ctx context.Context) error {
 // Run serves until ctx ends, then lets requests and jobs finish for at most 30 seconds.
 // ready is told the address once requests are answered.
 func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
+	a.serving.Store(true)
 	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.log)
 	if err != nil {
 		return err

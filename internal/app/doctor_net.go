@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"tenon/internal/core/weburl"
 )
 
 // dialTime is how long Doctor waits for an address to answer.
@@ -94,7 +96,7 @@ func (d *doctor) external(ctx context.Context) {
 		d.ok(name, "%s; it is tried while a server runs", url)
 		return
 	}
-	if why, advice := probe(ctx, url.String(), d.running.Instance); why != "" {
+	if why, advice := probe(ctx, weburl.New(url, "").Liveness(), d.running.Instance); why != "" {
 		d.fail(name, advice, "%s: %s", url, why)
 		return
 	}
@@ -114,7 +116,7 @@ func probe(ctx context.Context, url, instance string) (why, advice string) {
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/liveness", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err.Error(), "write it as https://code.example.com"
 	}
@@ -129,7 +131,7 @@ func probe(ctx context.Context, url, instance string) (why, advice string) {
 	_ = res.Body.Close()
 	switch {
 	case res.StatusCode != http.StatusOK:
-		return fmt.Sprintf("GET /-/liveness is answered with %s", res.Status), "have the proxy pass every path on to the server, and set external_url to the address it ends at"
+		return fmt.Sprintf("GET %s is answered with %s", url, res.Status), "have the proxy pass every path on to the server, and set external_url to the address it ends at"
 	case res.Header.Get(instanceHeader) != instance:
 		return "another server answers there", "have the proxy pass requests on to this server"
 	}

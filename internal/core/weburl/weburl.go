@@ -36,6 +36,9 @@ func (s *Site) Home() string { return s.base + "/" }
 // Host is the host name of the instance, without a port.
 func (s *Site) Host() string { return s.host }
 
+// Liveness answers where the server runs.
+func (s *Site) Liveness() string { return s.base + "/-/liveness" }
+
 // Confirmation is the page that sends the confirmation of an email address once more.
 func (s *Site) Confirmation() string { return s.base + "/users/confirmation/new" }
 
