@@ -257,10 +257,14 @@ func (s *Service) build(as authz.Actor, in Input, parent *namespace.Namespace) (
 		v = min(v, parent.Visibility)
 	}
 	p := &Project{
-		ParentID: parent.ID, Visibility: v, Storage: "default", MergeMethod: MergeCommit, SquashOption: SquashDefaultOff,
-		RemoveSourceBranchAfterMerge: true, PrintingMergeRequestLinkEnabled: true, RequestAccessEnabled: true,
-		LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, TopicsJSON: "[]", FeaturesJSON: "{}",
-		ImportStatus: ImportNone, Features: authz.AllEnabled(),
+		ParentID: parent.ID, Visibility: v, Storage: "default", TopicsJSON: "[]", Features: authz.AllEnabled(),
+		MergeSettings: MergeSettings{
+			MergeMethod: MergeCommit, SquashOption: SquashDefaultOff, RemoveSourceBranchAfterMerge: true, PrintingMergeRequestLinkEnabled: true,
+		},
+		OtherSettings: OtherSettings{
+			RequestAccessEnabled: true, LFSEnabled: true, AutocloseReferencedIssues: true, EmailsEnabled: true, FeaturesJSON: "{}",
+		},
+		ImportState: ImportState{ImportStatus: ImportNone},
 	}
 	if len(set.RepositoryStorages) > 0 {
 		p.Storage = set.RepositoryStorages[0]

@@ -49,21 +49,46 @@ type Project struct {
 	ArchivedSelf  bool              `db:"archived"`                   // itself
 	Personal      bool              `db:"personal,readonly"`          // stands in a user's namespace
 
-	// What was found in the repository, at most a moment after the last push.
+	TopicsJSON string `db:"topics"` // see Topics
+
+	RepositoryInfo
+	Counts
+	authz.Features
+	MergeSettings
+	OtherSettings
+	Deletion
+	ImportState
+
+	LastActivityAt db.Time `db:"last_activity_at"`
+	CreatedAt      db.Time `db:"created_at"`
+	UpdatedAt      db.Time `db:"updated_at"`
+
+	// Level is the actor's level of membership where LevelKnown says that the project
+	// was read for an actor.
+	Level      authz.Level `db:"actor_level,readonly"`
+	LevelKnown bool        `db:"-"`
+}
+
+// RepositoryInfo is what was found in the repository of a project, at most a moment after the
+// last push.
+type RepositoryInfo struct {
 	CommitCount    int64  `db:"commit_count,readonly"`    // of the default branch
 	RepositorySize int64  `db:"repository_size,readonly"` // bytes
 	ReadmePath     string `db:"readme_path,readonly"`     // "" for none
 	LicensePath    string `db:"license_path,readonly"`    // "" for none
 	LicenseKey     string `db:"license_key,readonly"`     // small SPDX id, "other" for one that is not known
+}
 
-	StarCount       int64  `db:"star_count"`
-	ForksCount      int64  `db:"forks_count"`
-	OpenIssuesCount int64  `db:"open_issues_count"`        // see OpenIssues
-	PublicIssues    int64  `db:"public_open_issues_count"` // those among them that are not confidential
-	TopicsJSON      string `db:"topics"`                   // see Topics
+// Counts are what a project has, counted when it changes.
+type Counts struct {
+	StarCount       int64 `db:"star_count"`
+	ForksCount      int64 `db:"forks_count"`
+	OpenIssuesCount int64 `db:"open_issues_count"`        // see OpenIssues
+	PublicIssues    int64 `db:"public_open_issues_count"` // those among them that are not confidential
+}
 
-	authz.Features
-
+// MergeSettings say how merge requests of a project are merged.
+type MergeSettings struct {
 	MergeMethod                     string  `db:"merge_method"`
 	SquashOption                    string  `db:"squash_option"`
 	OnlyMergeIfPipelineSucceeds     bool    `db:"only_allow_merge_if_pipeline_succeeds"`
@@ -76,28 +101,32 @@ type Project struct {
 	MergeCommitTemplate             *string `db:"merge_commit_template"`
 	SquashCommitTemplate            *string `db:"squash_commit_template"`
 	SuggestionCommitMessage         *string `db:"suggestion_commit_message"`
-	IssueBranchTemplate             *string `db:"issue_branch_template"`
-	RequestAccessEnabled            bool    `db:"request_access_enabled"`
-	LFSEnabled                      bool    `db:"lfs_enabled"`
-	RepositorySizeLimit             *int64  `db:"repository_size_limit"` // bytes with large objects; nil is what the group above or the instance says, 0 any
-	AutocloseReferencedIssues       bool    `db:"autoclose_referenced_issues"`
-	EmailsEnabled                   bool    `db:"emails_enabled"`
 	ApprovalsBeforeMerge            int64   `db:"approvals_before_merge"`
-	FeaturesJSON                    string  `db:"features"` // see OtherFeatures
-	SettingsJSON                    string  `db:"settings"` // see Settings
-	MarkedForDeletionOn             *string `db:"marked_for_deletion_on"`
-	MarkedAbove                     bool    `db:"marked_above,readonly"` // a group that it stands in is marked for deletion
-	PendingDelete                   bool    `db:"pending_delete"`
-	ImportStatus                    string  `db:"import_status"` // see ImportNone and the others
-	ImportError                     *string `db:"import_error"`
-	LastActivityAt                  db.Time `db:"last_activity_at"`
-	CreatedAt                       db.Time `db:"created_at"`
-	UpdatedAt                       db.Time `db:"updated_at"`
+}
 
-	// Level is the actor's level of membership where LevelKnown says that the project
-	// was read for an actor.
-	Level      authz.Level `db:"actor_level,readonly"`
-	LevelKnown bool        `db:"-"`
+// OtherSettings are what else is set for a project.
+type OtherSettings struct {
+	IssueBranchTemplate       *string `db:"issue_branch_template"`
+	RequestAccessEnabled      bool    `db:"request_access_enabled"`
+	LFSEnabled                bool    `db:"lfs_enabled"`
+	RepositorySizeLimit       *int64  `db:"repository_size_limit"` // bytes with large objects; nil is what the group above or the instance says, 0 any
+	AutocloseReferencedIssues bool    `db:"autoclose_referenced_issues"`
+	EmailsEnabled             bool    `db:"emails_enabled"`
+	FeaturesJSON              string  `db:"features"` // see OtherFeatures
+	SettingsJSON              string  `db:"settings"` // see Settings
+}
+
+// Deletion says whether a project is to be deleted, see Marked.
+type Deletion struct {
+	MarkedForDeletionOn *string `db:"marked_for_deletion_on"`
+	MarkedAbove         bool    `db:"marked_above,readonly"` // a group that it stands in is marked for deletion
+	PendingDelete       bool    `db:"pending_delete"`
+}
+
+// ImportState says how the import of a project stands.
+type ImportState struct {
+	ImportStatus string  `db:"import_status"` // see ImportNone and the others
+	ImportError  *string `db:"import_error"`
 }
 
 // Subject is what permissions are asked about.
