@@ -1,10 +1,13 @@
 package quota_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -99,7 +102,7 @@ func TestService_Reserve_held(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Reserve(t.Context(), w.storing(ben, 600<<10)); !errs.Is(err, errs.TooLarge) || !strings.Contains(err.Error(), "would take 1.2 MiB, over the limit of 1 MiB (project_storage_limit)") {
+		if _, err := w.Reserve(t.Context(), w.storing(ben, 600<<10)); !errs.Is(err, errs.TooLarge) || !strings.Contains(err.Error(), "would take more than the limit of 1 MiB (project_storage_limit)") {
 			t.Errorf("beside what is being stored: %v, want a refusal", err)
 		}
 		small, err := w.Reserve(t.Context(), w.storing(ben, 400<<10))
@@ -203,5 +206,54 @@ func TestBytes(t *testing.T) {
 		if got := quota.Bytes(n); got != want {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
 		}
+	}
+}
+
+// TestService_Reserve_canceled waits for room that another caller looks for, and ends with its
+// own context.
+func TestService_Reserve_canceled(t *testing.T) {
+	t.Parallel()
+	w := &world{World: coretest.New(t, dbtest.OpenPostgres(t))}
+	w.settings = setting.New(w.DB, w.Now)
+	w.Service = quota.New(quota.Deps{DB: w.DB, Policy: w.Policy, Settings: w.settings})
+	w.id = w.Project("group/shop", authz.Public, w.Group("group", authz.Public, 0))
+	ann := w.User("ann")
+	w.set("project_storage_limit", 1)
+	in := w.storing(ann, 100<<10)
+	in.Large = false
+	w.set("external_user_storage_limit", 0) // so that nothing but the lock comes before the sum
+	first := make(chan error, 1)
+	err := w.DB.InTx(t.Context(), func(ctx context.Context) error {
+		if _, err := w.DB.Exec(ctx, "LOCK TABLE uploads IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		go func() {
+			release, err := w.Reserve(t.Context(), in)
+			release()
+			first <- err
+		}()
+		dbtest.Waiting(t, w.DB) // the first adds up what is stored
+		short, cancel := context.WithCancel(t.Context())
+		second := make(chan error, 1)
+		go func() {
+			_, err := w.Reserve(short, in)
+			second <- err
+		}()
+		cancel()
+		select {
+		case err := <-second:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want the end of the context", err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Error("the second waits beyond its context")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
 	}
 }

@@ -3,7 +3,8 @@ package quota
 import (
 	"context"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -27,7 +28,7 @@ type bound struct {
 	limit int64
 	query string
 	args  []any
-	text  string // of the refusal: after which %s bytes, over the limit of %s
+	text  string // of the refusal: %[1]s is what would be stored, %[2]s the limit
 }
 
 // Reserve holds room for what is about to be stored: release it once it is recorded, or
@@ -44,15 +45,19 @@ func (s *Service) Reserve(ctx context.Context, in Storing) (release func(), err 
 		return none, err
 	}
 	// The locks are taken in the order of bounds, which is the same for every caller.
-	accounts := make([]*account, len(bounds))
-	for i, b := range bounds {
-		accounts[i] = s.enter(b.key)
-	}
+	accounts := make([]*account, 0, len(bounds))
 	defer func() {
-		for i, b := range bounds {
-			s.leave(b.key, accounts[i])
+		for i, a := range accounts {
+			s.leave(bounds[i].key, a)
 		}
 	}()
+	for _, b := range bounds {
+		a, err := s.enter(ctx, b.key)
+		if err != nil {
+			return none, err
+		}
+		accounts = append(accounts, a)
+	}
 	for i, b := range bounds {
 		if err := s.check(ctx, b, accounts[i], in.Bytes); err != nil {
 			return none, err
@@ -93,28 +98,33 @@ const mostBytes = 1 << 50
 
 // account is what is being stored against one limit.
 type account struct {
-	checking sync.Mutex // held while a caller looks for room
-	users    int        // callers that look for room or hold some
-	held     int64      // bytes
-	released int        // how often room was released
+	checking *semaphore.Weighted // of one, held while a caller looks for room
+	users    int                 // callers that look for room or hold some
+	held     int64               // bytes
+	released int                 // how often room was released
 }
 
-// enter locks the account of a limit until leave.
-func (s *Service) enter(key string) *account {
+// enter locks the account of a limit until leave. It waits no longer than ctx.
+func (s *Service) enter(ctx context.Context, key string) (*account, error) {
 	s.mu.Lock()
 	a := s.accounts[key]
 	if a == nil {
-		a = &account{}
+		a = &account{checking: semaphore.NewWeighted(1)}
 		s.accounts[key] = a
 	}
 	a.users++
 	s.mu.Unlock()
-	a.checking.Lock()
-	return a
+	if err := a.checking.Acquire(ctx, 1); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.drop(key, a)
+		return nil, fmt.Errorf("wait for room: %w", err)
+	}
+	return a, nil
 }
 
 func (s *Service) leave(key string, a *account) {
-	a.checking.Unlock()
+	a.checking.Release(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(key, a)
@@ -145,13 +155,14 @@ func (s *Service) hold(bounds []bound, bytes int64) {
 
 // Texts of refusals. Each says what to do about it.
 const (
-	textRepository = "The repository and its large files would take %s, over the limit of %s (repository_size_limit). " +
+	textRepository = "The repository and its large files would take %[1]s, over the limit of %[2]s (repository_size_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
-	textPlace = "The attached and large files here would take %s, over the limit of %s (project_storage_limit). " +
+	// Those who upload may not see the statistics of the place, so that the text says the limit only.
+	textPlace = "The attached and large files here would take more than the limit of %[2]s (project_storage_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
-	textUser = "Your attached and large files would take %s, over the limit of %s (user_storage_limit). " +
+	textUser = "Your attached and large files would take %[1]s, over the limit of %[2]s (user_storage_limit). " +
 		"Delete what is not needed, or ask an administrator to raise the limit."
-	textOutside = "Your attached and large files in projects of others would take %s, over the limit of %s (external_user_storage_limit). " +
+	textOutside = "Your attached and large files in projects of others would take %[1]s, over the limit of %[2]s (external_user_storage_limit). " +
 		"Delete what is not needed, or ask a member to store them, or an administrator to raise the limit."
 )
 
