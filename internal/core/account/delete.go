@@ -76,6 +76,9 @@ func (s *Service) dismiss(ctx context.Context, as authz.Actor, u *User, hard boo
 		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM users WHERE id = ?", u.ID); err != nil {
 			return err
 		}
+		if err := s.lock(ctx, u.ID); err != nil {
+			return err
+		}
 		if u.Admin {
 			if err := s.notTheLast(ctx, u.ID); err != nil { // one who is blocked already as well
 				return err

@@ -113,6 +113,9 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 		return err
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.lock(ctx, a.UserID); err != nil {
+			return err
+		}
 		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM emails WHERE id = ?", id); err != nil {
 			return err
 		}

@@ -85,8 +85,16 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 	}
 	err = s.unique(ctx, func(ctx context.Context) error { return s.taken(ctx, &c, email, u) }, func() error {
 		return s.DB.InTx(ctx, func(ctx context.Context) error {
-			out, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
+			out, err := s.change(ctx, id, func(ctx context.Context, row *userRow) error {
 				if err := as.UnmodifiedAt(row.UpdatedAt.Time); err != nil {
+					return err
+				}
+				// As they are now: one may have been deleted since the first look.
+				var err error
+				if addresses, err = s.addresses(ctx, id); err != nil {
+					return err
+				}
+				if err := s.checkChanges(&c, u, email, addresses); err != nil {
 					return err
 				}
 				c.apply(&row.User)
@@ -133,6 +141,20 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 
 // userAt names the row of a user for db.Update.
 func (s *Service) userAt(id authz.UserID) db.Row { return db.Row{Table: "users", ID: id, Now: s.Now} }
+
+// lock locks the row of a user until the transaction of ctx ends. It comes before the locks of
+// the last administrator, of addresses and of groups: one order keeps transactions from
+// deadlocks. A user who is gone is not found.
+func (s *Service) lock(ctx context.Context, id authz.UserID) error {
+	_, err := db.ForUpdate[userRow](ctx, s.DB, s.userAt(id))
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("User")
+	}
+	if err != nil {
+		return fmt.Errorf("lock user: %w", err)
+	}
+	return nil
+}
 
 // change is db.Update for a user, which keeps the namespace and the cache in step, and an
 // administrator in office. A user who is gone is not found.

@@ -180,3 +180,31 @@ func TestService_Delete(t *testing.T) {
 		}
 	})
 }
+
+// TestService_CloseAll_deleted closes issues in a transaction, the first of which is deleted at
+// the same time. The transaction goes on with the others.
+func TestService_CloseAll_deleted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		p := f.Find(f.planner, f.id)
+		gone, other := f.create(f.planner, issue.Input{Title: "Gone"}), f.create(f.planner, issue.Input{Title: "Other"})
+		event.On(f.Bus, "test", func(_ context.Context, e issue.Closed) error {
+			if e.Issue.ID == gone.ID {
+				return errs.Missing("") // as the locked read says of a row that was deleted after Find
+			}
+			return nil
+		})
+		err := d.InTx(ctx, func(ctx context.Context) error {
+			return f.issues.CloseAll(ctx, f.planner, p, []int64{int64(gone.IID), int64(other.IID), 99})
+		})
+		if err != nil {
+			t.Fatalf("close all: %v", err)
+		}
+		for i, want := range map[*issue.Issue]issue.State{gone: issue.StateOpened, other: issue.StateClosed} {
+			if got, err := f.issues.Find(ctx, f.planner, p, i.IID); err != nil || got.State != want {
+				t.Errorf("%s is %v (%v), want %s", i.Title, got.State, err, want)
+			}
+		}
+	})
+}

@@ -41,11 +41,14 @@ func (s *Service) count(ctx context.Context, i *Issue, by int64) error {
 	return s.projects.CountIssues(ctx, i.ProjectID, by, public)
 }
 
-// CloseAll closes the issues of a project with these numbers, but for those that are not
-// there or that the actor may not close.
+// CloseAll closes the issues of a project with these numbers. It skips those that do not
+// exist, or are deleted at the same time, and those that the actor may not close.
 func (s *Service) CloseAll(ctx context.Context, as authz.Actor, p *project.Project, numbers []int64) error {
 	for _, n := range numbers {
-		_, err := s.Update(ctx, as, p, IID(n), Changes{StateEvent: "close"})
+		err := s.db.InSavepoint(ctx, func(ctx context.Context) error {
+			_, err := s.Update(ctx, as, p, IID(n), Changes{StateEvent: "close"})
+			return err
+		})
 		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
 			return err
 		}
