@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,6 +248,8 @@ func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	if a.ssh != nil {
 		go func() { failed <- a.ssh.Serve(db.LimitReads(context.WithoutCancel(ctx), readTime, 0), a.sshAt) }()
 	}
+	a.log.Info("started", "version", a.build.Version, "revision", a.build.Revision, "instance", a.id, "folder", a.config.Data,
+		"database", a.db.Place(), "http", a.listener.Addr().String(), "ssh", cmp.Or(a.SSHAddress(), "off"), "external_url", a.baseURL)
 	ready("http://" + a.listener.Addr().String())
 	go a.idle.watch(ctx, a.trim)
 	watched.Go(func() { a.tellMissing(watching) })

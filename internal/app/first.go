@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
 
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
@@ -18,8 +19,8 @@ import (
 // deletes it.
 const credentialsFile = "initial_root_credentials"
 
-// firstStart makes the administrator where there is no user yet. What it makes up is
-// shown once and kept in a file; what the operator gave is neither shown nor kept.
+// firstStart makes the administrator where there is no user yet. What it makes up is kept in
+// a file, and shown once on a terminal; what the operator gave is neither shown nor kept.
 func (a *App) firstStart(ctx context.Context) error {
 	in := account.RootInput{Password: string(a.config.Root.Password), Token: string(a.config.Root.Token)}
 	made := ""
@@ -43,7 +44,7 @@ func (a *App) firstStart(ctx context.Context) error {
 	}
 	debug.FreeOSMemory() // hashing the password took 19 MiB
 	if made == "" {
-		_, _ = fmt.Fprint(os.Stderr, "\nThe administrator root was created with the password and the token that were given.\n\n")
+		a.log.Info("the first administrator was created with the given password and access token", "user", "root")
 		return nil
 	}
 	name := filepath.Join(a.config.Data, credentialsFile)
@@ -51,6 +52,15 @@ func (a *App) firstStart(ctx context.Context) error {
 	if err := renameio.WriteFile(name, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	_, _ = fmt.Fprintf(os.Stderr, "\nThe administrator was created. This is shown once; it also stands in %s.\n\n%s\n", name, text)
+	a.log.Info("the first administrator was created", "user", "root", "credentials_file", name)
+	if terminal(os.Stderr) { // what collects the log must not have them
+		_, _ = fmt.Fprintf(os.Stderr, "\nThe administrator was created. This is shown once; it also stands in %s.\n\n%s\n", name, text)
+	}
 	return nil
+}
+
+// terminal reports whether a file is a terminal.
+func terminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }

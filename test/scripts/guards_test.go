@@ -114,3 +114,38 @@ func TestGuards_missingRepositories(t *testing.T) {
 		wantAll(t, s.Log(), `"missing":1`, `"projects":2`, `"first":["root/lost"]`, "tenon admin repo check --data "+s.Data)
 	})
 }
+
+// What the first start makes up is in a file that its user alone reads, and not in what
+// collects the log.
+func TestFirstStart_log(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), servertest.Binary(t), "migrate", "--data", data)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	name := filepath.Join(data, "initial_root_credentials")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v, want the mode 0600", info, err)
+	}
+	made := 0
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if name == "user" {
+			continue
+		}
+		made++
+		if strings.Contains(string(out), value) {
+			t.Errorf("the %s is in the log:\n%s", name, out)
+		}
+	}
+	if made != 2 {
+		t.Errorf("the file has %q, want a password and a token", text)
+	}
+	wantAll(t, string(out), `"credentials_file":"`+name+`"`)
+}

@@ -11,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) { testscript.Main(m, nil) }
 //	deploykey WHO PROJECT FILE [JSON]
 //	                     the same for a deploy key of a project
 //	eventually COMMAND   run a program until it succeeds; with "!" until it fails
+//	logged REGEXP        wait for a line of the server's log; "! logged" wants that there is none yet
 //	exec $TENON ...      run the program on the server's data
 //	crash, restart       end the server as a power cut would; start it again
 func TestScripts(t *testing.T) {
@@ -91,7 +94,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(e.WorkDir+"/.gitconfig", []byte("[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"), 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"user": user, "api": api, "set": set, "sshkey": sshKey, "deploykey": deployKey, "eventually": eventually,
+			"user": user, "api": api, "set": set, "sshkey": sshKey, "deploykey": deployKey, "eventually": eventually, "logged": logged,
 			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).server.Kill() },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				of(ts).server.Restart()
@@ -103,6 +106,27 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// logged looks for a line of the log, which is written after the answer.
+func logged(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: logged REGEXP")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for end := time.Now().Add(20 * time.Second); !pattern.MatchString(of(ts).server.Log()); {
+		if neg {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("no line %q in\n%s", args[0], of(ts).server.Log())
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // until the log has it
+	}
+	if neg {
+		ts.Fatalf("a line %q is in\n%s", args[0], of(ts).server.Log())
+	}
 }
 
 // story is what the commands of one script share.

@@ -89,7 +89,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	httpkit.Of(r.Context()).Route = "git/" + t.service
+	x := httpkit.Of(r.Context())
+	x.Route, x.Project = "git/"+t.service, t.project
 	body := joinBody(w, r)
 	defer body.join() // before the server reads the next request
 	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
@@ -103,6 +104,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	x.Service = service
 	as, access, ok := h.signIn(w, r)
 	if !ok {
 		return
@@ -112,6 +114,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.refuseProject(w, r, t, as, err)
 		return
 	}
+	x.Project = p.FullPath
 	if t.service == "info/refs" && r.Method != http.MethodGet {
 		plain(w, http.StatusForbidden, "Forbidden")
 		return

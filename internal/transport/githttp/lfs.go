@@ -108,7 +108,8 @@ func (t lfsTarget) subject() string {
 // serveLFS answers one request of an LFS client.
 func (h *Handler) serveLFS(w http.ResponseWriter, r *http.Request, t lfsTarget) {
 	w.Header().Set("Cache-Control", "no-store")
-	httpkit.Of(r.Context()).Route = "git-lfs/" + t.subject()
+	seen := httpkit.Of(r.Context())
+	seen.Route, seen.Service, seen.Project = "git-lfs/"+t.subject(), "git-lfs", t.project
 	routes := t.routes()
 	if routes == nil {
 		lfsRefuse(w, http.StatusNotFound, "Not found.")
@@ -126,6 +127,7 @@ func (h *Handler) serveLFS(w http.ResponseWriter, r *http.Request, t lfsTarget) 
 		return
 	}
 	x := &lfsExchange{Handler: h, w: w, r: r}
+	defer func() { seen.As = x.as }()
 	if !x.signOn() || !x.find(t.project) || !x.granted(*route) {
 		return
 	}

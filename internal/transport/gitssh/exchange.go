@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -51,6 +52,7 @@ type exchange struct {
 	protocol string
 	key      sshkey.ID
 	from     net.Addr
+	project  string // full path, as asked for until it is found
 }
 
 // run does what a client asks for, as the user or the deploy key that proved itself. It
@@ -82,17 +84,50 @@ func (x *exchange) run(ctx context.Context, text string) int {
 		}
 		return 0
 	case err == nil && len(args) == 2 && (args[0] == uploadPack || args[0] == receivePack || args[0] == uploadArchive):
-		begun := time.Now()
-		status := x.git(ctx, as, args[0], args[1])
-		x.Log.Info("git over SSH", "user_id", as.UserID, "key_id", x.key, "command", args[0], "path", clip(args[1]),
-			"status", status, "seconds", time.Since(begun).Seconds())
-		return status
+		return x.observed(ctx, as, args[0], args[1], func(ctx context.Context) int { return x.git(ctx, as, args[0], args[1]) })
 	}
 	if err == nil && len(args) > 2 && args[0] == lfsAuthenticate {
-		return x.lfs(ctx, as, args[1], lfs.Operation(args[2]))
+		return x.observed(ctx, as, args[0], args[1], func(ctx context.Context) int { return x.lfs(ctx, as, args[1], lfs.Operation(args[2])) })
 	}
 	x.refuse("Unknown command: " + clip(text))
 	return unknown
+}
+
+// observed runs a command and tells the log, the metrics and the trace of it.
+func (x *exchange) observed(ctx context.Context, as authz.Actor, service, path string, run func(ctx context.Context) int) int {
+	counted := &countedChannel{Channel: x.channel}
+	x.channel, x.project = counted, place(path)
+	begun := time.Now()
+	done := func(Observation) {}
+	if x.Observe != nil {
+		ctx, done = x.Observe(ctx, service)
+	}
+	status := run(ctx)
+	o := Observation{Service: service, Status: status, Duration: time.Since(begun), In: counted.in.Load(), Out: counted.out.Load(), UserID: int64(as.UserID)}
+	done(o)
+	x.Log.Info("git over SSH", "user_id", as.UserID, "user", as.Username, "key_id", x.key, "address", as.Address, "service", service, "project", clip(x.project),
+		"status", status, "bytes_in", o.In, "bytes_out", o.Out, "seconds", o.Duration.Seconds())
+	return status
+}
+
+// countedChannel counts the bytes of a command.
+type countedChannel struct {
+	ssh.Channel
+	in, out atomic.Int64
+}
+
+// Read counts what the client sends.
+func (c *countedChannel) Read(p []byte) (int, error) {
+	n, err := c.Channel.Read(p)
+	c.in.Add(int64(n))
+	return n, err
+}
+
+// Write counts what the client gets.
+func (c *countedChannel) Write(p []byte) (int, error) {
+	n, err := c.Channel.Write(p)
+	c.out.Add(int64(n))
+	return n, err
 }
 
 // git serves one of git's commands on the project at a path.
@@ -117,6 +152,9 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 		return nil, errs.Missing("Project")
 	}
 	p, err := x.Projects.Find(ctx, as, at)
+	if err == nil {
+		x.project = p.FullPath
+	}
 	moved, was := errors.AsType[*project.Moved](err)
 	if !was {
 		return p, err

@@ -27,6 +27,10 @@ type Deps struct {
 	HostKeys string               // folder of the host keys, which are made where they are missing
 	Busy     func() (done func()) // told of every command; may be nil
 
+	// Observe, where set, is told when a command of git begins, and done when it ends, with
+	// what came of it. The command runs with the context that it gives.
+	Observe func(ctx context.Context, service string) (with context.Context, done func(Observation))
+
 	// Brief is set for a server that soon ends: it makes no key for RSA, which takes the
 	// processor most of a second.
 	Brief bool
@@ -36,6 +40,15 @@ type Deps struct {
 
 	SignOnTime  time.Duration // from the connection to a proved identity; 0 is 30 seconds
 	RestingTime time.Duration // without a byte while no command runs; 0 is 2 minutes
+}
+
+// Observation is one command of git.
+type Observation struct {
+	Service  string // such as git-upload-pack
+	Status   int    // of the command; 0 is success
+	Duration time.Duration
+	In, Out  int64 // bytes from and to the client
+	UserID   int64 // 0 for deploy keys
 }
 
 // How long things may take.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tenon/internal/base/pattern"
@@ -26,7 +27,15 @@ type Exchange struct {
 	As      authz.Actor
 	Sudoer  string // username of the administrator who acts as As; "" for all others
 	Status  int    // of the answer, 0 until it is begun
+
+	Service string // of git, such as git-upload-pack; "" for all others
+	Project string // full path of the project that git asks for; "" for all others
+
+	traffic *traffic // nil where bytes are not counted
 }
+
+// traffic counts the bytes of a request. A body may be read after its answer.
+type traffic struct{ in, out atomic.Int64 }
 
 // Observation is one answered request, for metrics.
 type Observation struct {
@@ -34,6 +43,10 @@ type Observation struct {
 	Route    string // pattern, "" where none matched
 	Status   int
 	Duration time.Duration
+	Context  context.Context // of the request
+
+	Service string // see [Exchange]
+	In, Out int64  // bytes of the bodies; 0 where they are not counted
 }
 
 // Gate is what requests of one transport go through.
@@ -58,7 +71,11 @@ func (g *Gate) End(x *Exchange, r *http.Request, params func() []slog.Attr) {
 		g.line(x, r, took, params)
 	}
 	if g.Observe != nil {
-		g.Observe(Observation{Method: r.Method, Route: x.Route, Status: x.Status, Duration: took})
+		o := Observation{Method: r.Method, Route: x.Route, Status: x.Status, Duration: took, Context: r.Context(), Service: x.Service}
+		if x.traffic != nil {
+			o.In, o.Out = x.traffic.in.Load(), x.traffic.out.Load()
+		}
+		g.Observe(o)
 	}
 }
 
@@ -71,6 +88,15 @@ func (g *Gate) line(x *Exchange, r *http.Request, took time.Duration, params fun
 		slog.Int("status", x.Status),
 		slog.Float64("seconds", took.Seconds()),
 		slog.String("address", x.Address),
+	}
+	if x.Service != "" {
+		attrs = append(attrs, slog.String("service", x.Service))
+	}
+	if x.Project != "" {
+		attrs = append(attrs, slog.String("project", x.Project))
+	}
+	if x.traffic != nil {
+		attrs = append(attrs, slog.Int64("bytes_in", x.traffic.in.Load()), slog.Int64("bytes_out", x.traffic.out.Load()))
 	}
 	if x.As.SignedIn() {
 		attrs = append(attrs, slog.Int64("user_id", int64(x.As.UserID)), slog.String("user", x.As.Username))
@@ -118,7 +144,11 @@ func (g *Gate) Recovered(x *Exchange, r *http.Request, p any) (goOn bool) {
 func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, serve, fail http.HandlerFunc) {
 	x := &Exchange{}
 	g.Begin(x, r)
+	x.traffic = &traffic{}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &countedBody{ReadCloser: r.Body, x: x}
+	}
 	out := &recorder{ResponseWriter: w, x: x}
 	out.Header().Set("X-Request-Id", x.ID)
 	defer func() {
@@ -167,13 +197,30 @@ func (r *recorder) WriteHeader(status int) {
 // Write begins the answer with 200 where nothing did before.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.begin()
-	return r.ResponseWriter.Write(p)
+	n, err := r.ResponseWriter.Write(p)
+	r.x.traffic.out.Add(int64(n))
+	return n, err
 }
 
 // ReadFrom leaves copying to the writer below, which knows how to send files.
 func (r *recorder) ReadFrom(from io.Reader) (int64, error) {
 	r.begin()
-	return io.Copy(r.ResponseWriter, from)
+	n, err := io.Copy(r.ResponseWriter, from)
+	r.x.traffic.out.Add(n)
+	return n, err
+}
+
+// countedBody counts the bytes of a body.
+type countedBody struct {
+	io.ReadCloser
+	x *Exchange
+}
+
+// Read counts what is read.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.x.traffic.in.Add(int64(n))
+	return n, err
 }
 
 func (r *recorder) begin() {

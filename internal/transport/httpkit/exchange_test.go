@@ -67,6 +67,9 @@ func TestGate_Serve(t *testing.T) {
 			if w.Code != tt.status || w.Body.String() != tt.body || w.Header().Get("X-Request-Id") != "from-a-proxy" {
 				t.Errorf("answered %d %q with the id %q, want %d %q", w.Code, w.Body, w.Header().Get("X-Request-Id"), tt.status, tt.body)
 			}
+			if len(seen) == 1 && (seen[0].Out != int64(len(tt.body)) || seen[0].In != int64(0)) {
+				t.Errorf("observed %d bytes in and %d out, want 0 and %d", seen[0].In, seen[0].Out, len(tt.body))
+			}
 			if len(seen) != 1 || seen[0].Status != tt.status || seen[0].Method != http.MethodGet {
 				t.Errorf("observed %+v, want one GET with %d", seen, tt.status)
 			}
