@@ -4,6 +4,7 @@ package filter
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -159,4 +160,17 @@ func (r Rows) reacted(as authz.Actor, name string) (string, []any) {
 		return cond + ")", []any{r.Kind, as.UserID}
 	}
 	return cond + " AND e.name = ?)", []any{r.Kind, as.UserID, name}
+}
+
+// maxIndexed is the length in characters of the longest description that has trigrams.
+// Searches look into longer ones. The migration that makes the indexes has the same number.
+const maxIndexed = 16384
+
+// Trigrams are those of a table whose titles and descriptions are searched.
+func Trigrams(table string) db.Trigrams {
+	bound := strconv.Itoa(maxIndexed)
+	return db.Trigrams{
+		Table: table, Columns: []string{"title_fold", "description_fold"},
+		Short: "length(description_fold) <= " + bound, Long: "length(description_fold) > " + bound,
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 )
@@ -26,10 +27,7 @@ const (
 )
 
 // Texts are searched.
-var Texts = db.Trigrams{
-	Table: "issues", Columns: []string{"title_fold", "description_fold"},
-	Short: "length(description_fold) <= 16384", Long: "length(description_fold) > 16384",
-}
+var Texts = filter.Trigrams("issues")
 
 // scope is what a list reads from: the rows that the actor may see and the expression
 // for the number of comments that it may read.

@@ -190,12 +190,7 @@ func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project,
 	if err := s.Require(ctx, as, p, Upload); err != nil {
 		return err
 	}
-	return s.place(ctx, as, p, o, from)
-}
-
-// Place is Store for what an import brings. It asks for no permission.
-func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
-	return s.place(ctx, as, p, o, from)
+	return s.Place(ctx, as, p, o, from)
 }
 
 // Room returns nil where the project may get these objects now, else what Store would
@@ -230,7 +225,8 @@ func (s *Service) reserve(ctx context.Context, as authz.Actor, p *project.Projec
 	})
 }
 
-func (s *Service) place(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
+// Place is Store for what an import brings. It asks for no permission.
+func (s *Service) Place(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {
 	if !o.Valid() {
 		return errs.New(errs.Unprocessable, "Invalid object")
 	}

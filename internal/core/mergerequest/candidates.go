@@ -14,10 +14,7 @@ import (
 )
 
 // Texts are searched.
-var Texts = db.Trigrams{
-	Table: "merge_requests", Columns: []string{"title_fold", "description_fold"},
-	Short: "length(description_fold) <= 16384", Long: "length(description_fold) > 16384",
-}
+var Texts = filter.Trigrams("merge_requests")
 
 // terms are the folded terms of the search.
 func (f Filter) terms() []string { return filter.Terms(f.Search) }
