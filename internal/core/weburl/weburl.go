@@ -163,6 +163,16 @@ func (s *Site) MergeRequestDiff(path string, iid, version int64, since string) s
 	return s.MergeRequest(path, iid) + "/diffs?diff_id=" + strconv.FormatInt(version, 10) + "&start_sha=" + since
 }
 
+// MergeRequestCommits lists the commits of a merge request.
+func (s *Site) MergeRequestCommits(path string, iid int64) string {
+	return s.MergeRequest(path, iid) + "/commits"
+}
+
+// MergeRequestChanges is the diff of a merge request.
+func (s *Site) MergeRequestChanges(path string, iid int64) string {
+	return s.MergeRequest(path, iid) + "/diffs"
+}
+
 // Pipeline is the page of a pipeline.
 func (s *Site) Pipeline(path string, id int64) string { return s.numbered(path, "pipelines", id) }
 
@@ -232,6 +242,15 @@ func Upload(secret, name string) string { return "/uploads/" + secret + "/" + na
 func UploadOf(kind string, id int64, secret, name string) string {
 	return "/-/" + kind + "/" + strconv.FormatInt(id, 10) + Upload(secret, name)
 }
+
+// UploadOfProject is the path of an uploaded file that a text in a project names as Upload
+// does.
+func (s *Site) UploadOfProject(id int64, upload string) string {
+	return s.base + "/-/project/" + strconv.FormatInt(id, 10) + upload
+}
+
+// HasSSH reports whether git is reached over SSH.
+func (s *Site) HasSSH() bool { return s.ssh != "" }
 
 // API is a URL of the REST API.
 func (s *Site) API(parts ...string) string {

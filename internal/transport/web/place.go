@@ -1,169 +1,218 @@
 package web
 
 import (
-	"context"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/core/authz"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
+	"tenon/internal/base/page"
+	"tenon/internal/core/account"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
-// short is what a short page says.
-type short struct {
-	Kind  string // "Issue", "Project", ...
-	Title string
-	Lines []string
-	API   string // absolute URL of the API form, "" for none
-	Up    *link  // the thing this one belongs to
-}
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-func (x *visit) getPlace() (templ.Component, error) {
-	out, err := x.summary(x.r.Context(), x.as, strings.Trim(x.r.URL.Path, "/"))
+func (x *visit) getHome() (templ.Component, error) {
+	f := project.Filter{OrderBy: "last_activity_at", Membership: x.as.SignedIn(), Range: page.Range{Limit: perPage, Uncounted: true}}
+	list, err := x.Projects.List(x.r.Context(), x.as, f)
 	if err != nil {
 		return nil, err
 	}
-	x.title(out.Title)
-	x.sheet.API = out.API
-	if out.Up != nil {
-		x.sheet.Crumbs = []link{*out.Up}
+	x.title("Projects")
+	x.sheet.API = x.URLs.API("openapi.json")
+	if x.as.Session != 0 {
+		x.sheet.User = x.as.Username
 	}
-	return words(out.Lines...), nil
+	return home(&x.sheet, list.Items), nil
 }
 
-// summary makes the page of a path.
-func (h *Handler) summary(ctx context.Context, as authz.Actor, path string) (short, error) {
-	if path == "" {
-		return short{
-			Kind: "Tenon", Title: "Tenon", API: h.URLs.API("openapi.json"),
-			Lines: []string{"This server speaks GitLab's REST interface, version 4, and git over HTTP."},
-		}, nil
+func (x *visit) getExplore() (templ.Component, error) {
+	search := x.query("search")
+	if len(search) > 255 {
+		return nil, errs.Bad("The search is too long")
 	}
-	place, rest, _ := strings.Cut(path, "/-/")
-	place = strings.TrimSuffix(place, "/-")
-	if rest == "" {
-		return h.place(ctx, as, place)
-	}
-	if rest == "group_members" || rest == "project_members" {
-		out, err := h.place(ctx, as, place)
-		out.API += "/members"
-		return out, err
-	}
-	p, err := h.Projects.Find(ctx, as, place)
+	list, err := x.Projects.List(x.r.Context(), x.as, project.Filter{OrderBy: "last_activity_at", Search: search, SearchNamespaces: true, Range: x.part()})
 	if err != nil {
-		return short{}, err
+		return nil, err
 	}
-	out, err := h.inside(ctx, as, p, rest)
-	out.Up = &link{Title: p.FullName, URL: h.URLs.Project(p.FullPath)}
-	return out, err
+	x.title("All projects")
+	x.sheet.API = x.URLs.API("projects")
+	older, newer := around(x, &list)
+	return explore(&x.sheet, search, list.Items, older, newer), nil
 }
 
-// place is the page of a project, a group or a user.
-func (h *Handler) place(ctx context.Context, as authz.Actor, path string) (short, error) {
-	path, group := strings.CutPrefix(path, "groups/") // how groups name themselves
-	if strings.Contains(path, "/") && !group {
-		p, err := h.Projects.Find(ctx, as, path)
-		if err == nil {
-			out := short{Kind: "Project", Title: p.FullName, API: h.URLs.API("projects", strconv.FormatInt(int64(p.ID), 10))}
-			if p.Description != nil && *p.Description != "" {
-				out.Lines = append(out.Lines, *p.Description)
-			}
-			out.Lines = append(out.Lines, "git clone "+h.URLs.HTTPRepository(p.FullPath))
-			return out, nil
+// getPlace is the page of a project, a group or a user.
+func (x *visit) getPlace() (templ.Component, error) {
+	path, ctx := strings.Trim(x.args["place"], "/"), x.r.Context()
+	path, bare := strings.CutSuffix(path, ".git")
+	if strings.Contains(path, "/") {
+		p, err := x.Projects.Find(ctx, x.as, path)
+		switch {
+		case err == nil && bare:
+			return x.goTo(at.Project(p.FullPath))
+		case err == nil:
+			return x.getProject(p)
 		}
-		if !errs.Is(err, errs.NotFound) {
-			return short{}, err
+		if body, err := x.moved(err); !errs.Is(err, errs.NotFound) {
+			return body, err
 		}
 	}
-	g, err := h.Namespaces.Find(ctx, as, path)
+	g, err := x.Namespaces.Find(ctx, x.as, path)
 	if err == nil {
-		return short{Kind: "Group", Title: g.FullName, API: h.URLs.API("groups", strconv.FormatInt(int64(g.ID), 10))}, nil
+		return x.groupPage(g)
 	}
-	if group || !errs.Is(err, errs.NotFound) {
-		return short{}, err
+	if strings.Contains(path, "/") || !errs.Is(err, errs.NotFound) {
+		return nil, err
 	}
-	u, err := h.Accounts.ByUsername(ctx, as, path)
-	if err != nil {
-		return short{}, err
-	}
-	return short{
-		Kind: "User", Title: u.Name, Lines: []string{"@" + u.Username},
-		API: h.URLs.API("users", strconv.FormatInt(int64(u.ID), 10)),
-	}, nil
+	return x.userPage(path)
 }
 
-// inside is the page of something in a project.
-func (h *Handler) inside(ctx context.Context, as authz.Actor, p *project.Project, path string) (short, error) {
-	kind, name, _ := strings.Cut(path, "/")
-	base := h.URLs.API("projects", strconv.FormatInt(int64(p.ID), 10))
-	switch kind {
-	case "issues", "work_items":
-		iid, err := strconv.ParseInt(name, 10, 64)
-		if err != nil {
-			return short{}, errs.Missing("")
-		}
-		i, err := h.Issues.Find(ctx, as, p, issue.IID(iid))
-		if err != nil {
-			return short{}, err
-		}
-		return short{Kind: "Issue #" + name, Title: i.Title, Lines: []string{string(i.State)}, API: base + "/issues/" + name}, nil
-	case "merge_requests":
-		if name == "new" { // where git sends people after a push
-			return short{
-				Kind: "Project", Title: "New merge request", API: base + "/merge_requests",
-				Lines: []string{"Merge requests are made through the API until this page has a form."},
-			}, nil
-		}
-		iid, err := strconv.ParseInt(name, 10, 64)
-		if err != nil {
-			return short{}, errs.Missing("")
-		}
-		m, err := h.Requests.Find(ctx, as, p, mergerequest.IID(iid))
-		if err != nil {
-			return short{}, err
-		}
-		return short{
-			Kind: "Merge request !" + name, Title: m.Title, API: base + "/merge_requests/" + name,
-			Lines: []string{string(m.State), m.SourceBranch + " into " + m.TargetBranch},
-		}, nil
-	case "commit":
-		c, err := h.Repos.FindCommit(ctx, as, p, name)
-		if err != nil {
-			return short{}, err
-		}
-		return short{
-			Kind: "Commit " + c.ID.Short(), Title: c.Title(), API: base + "/repository/commits/" + c.ID.String(),
-			Lines: []string{c.Author.Name, c.Committer.When.Format("2 January 2006 15:04 -0700")},
-		}, nil
-	case "tree":
-		b, err := h.Repos.FindBranch(ctx, as, p, name)
-		if err != nil {
-			return short{}, err
-		}
-		return short{
-			Kind: "Branch", Title: b.Name, Lines: []string{b.Tip.ID.Short() + " " + b.Tip.Title()},
-			API: base + "/repository/branches/" + url.PathEscape(b.Name),
-		}, nil
-	case "compare":
-		from, to, ok := strings.Cut(name, "...")
-		if !ok {
-			from, to, ok = strings.Cut(name, "..")
-		}
-		if !ok {
-			return short{}, errs.Missing("")
-		}
-		if _, err := h.Repos.MergeBase(ctx, as, p, []string{from, to}); err != nil {
-			return short{}, errs.Missing("")
-		}
-		query := url.Values{"from": {from}, "to": {to}}
-		return short{Kind: "Comparison", Title: from + " and " + to, API: base + "/repository/compare?" + query.Encode()}, nil
-	default:
-		return short{}, errs.Missing("")
+func (x *visit) getGroup() (templ.Component, error) {
+	g, err := x.Namespaces.Find(x.r.Context(), x.as, x.args["group"])
+	if err != nil {
+		return nil, err
 	}
+	return x.groupPage(g)
+}
+
+// groupHead begins a page of a group.
+func (x *visit) groupHead(g *namespace.Group, current string) {
+	x.title(g.Name)
+	x.sheet.Title, x.sheet.Badge = g.FullName, g.Visibility.String()
+	x.sheet.Crumbs = crumbs(g.FullPath, g.FullName, false)
+	x.sheet.TabsOf = "Group"
+	x.sheet.Tabs = tabs(current, link{"Group", at.Group(g.FullPath)}, link{"Members", at.GroupMembers(g.FullPath)})
+	x.sheet.API = x.URLs.API("groups", itoa(int64(g.ID)))
+}
+
+func (x *visit) groupPage(g *namespace.Group) (templ.Component, error) {
+	subgroups, err := x.Namespaces.List(x.r.Context(), x.as, namespace.GroupFilter{Parent: &g.ID, Range: page.Range{Limit: 100, Uncounted: true}})
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Projects.List(x.r.Context(), x.as, project.Filter{Parent: &g.ID, OrderBy: "last_activity_at", Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	x.groupHead(g, "Group")
+	older, newer := around(x, &list)
+	return group(g, subgroups.Items, list.Items, older, newer), nil
+}
+
+func (x *visit) getGroupMembers() (templ.Component, error) {
+	g, err := x.Namespaces.Find(x.r.Context(), x.as, x.args["group"])
+	if err != nil {
+		return nil, err
+	}
+	x.groupHead(g, "Members")
+	x.sheet.API += "/members"
+	return x.membersOf(g.Place())
+}
+
+func (x *visit) getProjectMembers() (templ.Component, error) {
+	p, err := x.project("Members")
+	if err != nil {
+		return nil, err
+	}
+	x.title("Members")
+	x.sheet.API += "/members"
+	return x.membersOf(p.Place())
+}
+
+func (x *visit) membersOf(p namespace.Place) (templ.Component, error) {
+	list, err := x.Namespaces.Members(x.r.Context(), x.as, p, namespace.MemberFilter{Inherited: true, Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	var ids []userID
+	for _, m := range list.Items {
+		ids = append(ids, m.UserID)
+	}
+	who, err := x.people(x.r.Context(), ids...)
+	if err != nil {
+		return nil, err
+	}
+	older, newer := around(x, &list)
+	return members(list.Items, who, older, newer), nil
+}
+
+func (x *visit) userPage(name string) (templ.Component, error) {
+	ctx := x.r.Context()
+	u, err := x.Accounts.ByUsername(ctx, x.as, name)
+	if err != nil {
+		return nil, err
+	}
+	views, err := x.Accounts.Views(ctx, x.as, []*account.User{u}, account.ViewOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list := page.Page[*project.Project]{}
+	if u.NamespaceID != nil {
+		if list, err = x.Projects.List(ctx, x.as, project.Filter{Parent: u.NamespaceID, OrderBy: "last_activity_at", Range: page.Range{Limit: perPage, Uncounted: true}}); err != nil {
+			return nil, err
+		}
+	}
+	x.title(u.Name)
+	x.sheet.API = x.URLs.API("users", itoa(int64(u.ID)))
+	return user(&views[0], list.Items), nil
+}
+
+func (x *visit) getPipeline() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	id, err := x.arg("id")
+	if err != nil {
+		return nil, err
+	}
+	found, err := x.Checks.ByIDs(x.r.Context(), x.as, []ci.PipelineID{ci.PipelineID(id)})
+	if err != nil {
+		return nil, err
+	}
+	one := found[ci.PipelineID(id)]
+	if one == nil || one.ProjectID != p.ID {
+		return nil, errs.Missing("")
+	}
+	x.title("Pipeline #" + itoa(id))
+	x.sheet.Badge = string(one.State)
+	return pipeline(p.FullPath, one), nil
+}
+
+// helpPages are the pages of the documentation that answers name, by path.
+var helpPages = map[string]struct {
+	Title string
+	Lines []string
+}{
+	"topics/git/troubleshooting_git.md": {"Git: HTTP Basic: Access denied", []string{
+		"git over HTTP takes a username with a password, or any name with an access token of the scope read_repository or write_repository.",
+		"Make a token in your settings under Access tokens, and give it to git where it asks for the password.",
+		"A token that is revoked or expired, or of another scope, is refused, and so is a password where this server wants tokens.",
+	}},
+}
+
+func (x *visit) getHelp() (templ.Component, error) {
+	x.title("Help")
+	x.sheet.API = x.URLs.API("openapi.json")
+	var list []link
+	for path, p := range helpPages {
+		list = append(list, link{p.Title, at.Help(path)})
+	}
+	return templ.Join(words(
+		"This server speaks GitLab's REST interface, version 4, and git over HTTP and SSH. The description of the interface is linked below.",
+	), helpIndex(list)), nil
+}
+
+func (x *visit) getHelpPage() (templ.Component, error) {
+	p, ok := helpPages[x.args["page"]]
+	if !ok {
+		return nil, errs.Missing("")
+	}
+	x.title(p.Title)
+	x.sheet.Crumbs = []link{{"Help", at.Help("")}}
+	return words(p.Lines...), nil
 }

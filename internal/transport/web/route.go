@@ -36,6 +36,12 @@ func own(r route) route {
 	return r
 }
 
+// long lets a form have a text as long as the API takes.
+func long(r route) route {
+	r.maxForm = 4 << 20
+	return r
+}
+
 // Routes lists the method and path of every page.
 func Routes() []string {
 	var out []string

@@ -29,8 +29,34 @@ func routes() []route {
 		own(get(here.ProfilePassword(), (*visit).getPassword)),
 		own(post(here.ProfilePassword(), (*visit).postPassword)),
 
-		get(here.Home(), (*visit).getPlace),
+		get(here.Home(), (*visit).getHome),
+		get(here.Explore(), (*visit).getExplore),
+		get("/help", (*visit).getHelp),
+		get("/help/{page...}", (*visit).getHelpPage),
+
+		get("/groups/{group...}/-/group_members", (*visit).getGroupMembers),
+		get("/groups/{group...}", (*visit).getGroup),
+
+		get("/{project...}/-/project_members", (*visit).getProjectMembers),
+		get("/{project...}/-/tree/{rest...}", (*visit).getTree),
+		get("/{project...}/-/blob/{rest...}", (*visit).getBlob),
+		get("/{project...}/-/raw/{rest...}", (*visit).getRaw),
+		get("/{project...}/-/commits/{rest...}", (*visit).getCommits),
+		get("/{project...}/-/commit/{sha}", (*visit).getCommit),
+		get("/{project...}/-/compare/{rest...}", (*visit).getCompare),
+		get("/{project...}/-/branches", (*visit).getBranches),
+		get("/{project...}/-/tags", (*visit).getTags),
+		get("/{project...}/-/issues", (*visit).getIssues),
+		get("/{project...}/-/issues/{iid}", (*visit).getIssue),
+		get("/{project...}/-/work_items/{iid}", (*visit).getIssue),
+		get("/{project...}/-/merge_requests", (*visit).getRequests),
+		own(long(post("/{project...}/-/merge_requests", (*visit).postRequest))),
+		get("/{project...}/-/merge_requests/new", (*visit).getNewRequest),
+		get("/{project...}/-/merge_requests/{iid}", (*visit).getRequest),
+		get("/{project...}/-/merge_requests/{iid}/commits", (*visit).getRequestCommits),
+		get("/{project...}/-/merge_requests/{iid}/diffs", (*visit).getRequestChanges),
+		get("/{project...}/-/pipelines/{id}", (*visit).getPipeline),
+
 		get("/{place...}", (*visit).getPlace),
-		get("/{place...}/-/{page...}", (*visit).getPlace),
 	}
 }

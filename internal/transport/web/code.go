@@ -1,0 +1,477 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/markdown"
+	"tenon/internal/base/page"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+// What a page shows of a file, in bytes.
+const (
+	maxShown   = 1 << 20
+	maxPicture = 10 << 20
+	sniffed    = 8000
+	maxEntries = 1000 // of a folder
+)
+
+// folder is a place in the tree of a commit.
+type folder struct {
+	Project string // full path
+	Ref     string
+	Path    string // "" for the root
+	Steps   []link // from the root to it
+	Tip     *gitstore.Commit
+	Entries []entry
+	Older   string
+	Newer   string
+}
+
+// entry is one line of a folder; URL is "" where it leads nowhere.
+type entry struct{ Name, Kind, URL string }
+
+// document is a text that was formatted.
+type document struct{ Name, HTML string }
+
+// fileView is what a page shows of a file.
+type fileView struct {
+	Name, Size, Document, Reason string
+	Picture                      bool
+	Lines                        []line // nil for none
+}
+
+// line is one line of a file.
+type line struct{ Number, Text string }
+
+// project begins a page of a project.
+func (x *visit) project(current string) (*project.Project, error) {
+	p, err := x.Projects.Find(x.r.Context(), x.as, x.args["project"])
+	if err != nil {
+		return nil, err
+	}
+	x.sheet.Crumbs = crumbs(p.FullPath, p.FullName, true)
+	x.sheet.TabsOf = "Project"
+	links := []link{{"Project", at.Project(p.FullPath)}}
+	if p.InitialBranch() != "" {
+		links = append(links, link{"Commits", at.Commits(p.FullPath, p.InitialBranch(), "")})
+	}
+	links = append(links,
+		link{"Branches", at.Branches(p.FullPath)}, link{"Tags", at.Tags(p.FullPath)}, link{"Issues", at.Issues(p.FullPath)},
+		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
+	)
+	x.sheet.Tabs = tabs(current, links...)
+	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID))
+	return p, nil
+}
+
+// crumbs lead through the groups that a path names; the last part of a project's is itself.
+func crumbs(full, name string, ofProject bool) []link {
+	names := strings.Split(name, " / ")
+	parts := strings.Split(full, "/")
+	var out []link
+	for i := range parts {
+		title := parts[i]
+		if len(names) == len(parts) {
+			title = names[i]
+		}
+		to := at.User(strings.Join(parts[:i+1], "/")) // a user or a group
+		if ofProject && i == len(parts)-1 {
+			to = at.Project(full)
+		}
+		out = append(out, link{title, to})
+	}
+	return out
+}
+
+// split finds where the branch, tag or commit ends in a path, and gives the commit.
+func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *gitstore.Commit, err error) {
+	parts := strings.Split(strings.Trim(rest, "/"), "/")
+	for n := 1; n <= min(len(parts), 8); n++ {
+		ref = strings.Join(parts[:n], "/")
+		tip, err = x.Repos.FindCommit(x.r.Context(), x.as, p, ref)
+		if err == nil {
+			file, ok := cleanPath(strings.Join(parts[n:], "/"))
+			if !ok {
+				return "", "", nil, errs.Missing("")
+			}
+			return ref, file, tip, nil
+		}
+		if kind := errs.KindOf(err); kind != errs.NotFound && kind != errs.BadRequest {
+			return "", "", nil, err
+		}
+	}
+	return "", "", nil, errs.Missing("")
+}
+
+// getProject is the first page of a project.
+func (x *visit) getProject(p *project.Project) (templ.Component, error) {
+	x.args["project"] = p.FullPath
+	if _, err := x.project("Project"); err != nil {
+		return nil, err
+	}
+	views, err := x.Projects.Views(x.r.Context(), x.as, []*project.Project{p}, project.ViewOptions{})
+	if err != nil {
+		return nil, err
+	}
+	v := &views[0]
+	x.title(p.Name)
+	x.sheet.Title, x.sheet.Badge = p.FullName, p.Visibility.String()
+	if p.Marked() {
+		x.sheet.Badge, x.sheet.BadgeKind = "pending deletion", "bad"
+	}
+	branch := v.Branch
+	if v.Code == nil || branch == "" {
+		return projectHome(v, x.URLs, nil, nil), nil
+	}
+	tip, err := x.Repos.FindCommit(x.r.Context(), x.as, p, branch)
+	if errs.Is(err, errs.NotFound) {
+		return projectHome(v, x.URLs, nil, nil), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, readme, err := x.folder(p, branch, "", tip)
+	if err != nil {
+		return nil, err
+	}
+	return projectHome(v, x.URLs, f, readme), nil
+}
+
+func (x *visit) getTree() (templ.Component, error) {
+	p, err := x.project("Project")
+	if err != nil {
+		return nil, err
+	}
+	ref, dir, tip, err := x.split(p, x.args["rest"])
+	if err != nil {
+		return nil, err
+	}
+	f, readme, err := x.folder(p, ref, dir, tip)
+	if err != nil {
+		return nil, err
+	}
+	x.title(path.Base("/" + dir))
+	if dir == "" {
+		x.title(ref)
+	}
+	x.sheet.API += "/repository/tree"
+	return templ.Join(tree(f), readmeBox(readme)), nil
+}
+
+// folder reads a folder and formats its README.
+func (x *visit) folder(p *project.Project, ref, dir string, tip *gitstore.Commit) (*folder, *document, error) {
+	list, err := x.Repos.Tree(x.r.Context(), x.as, p, repo.TreeFilter{
+		Ref: tip.ID.String(), Path: dir, Range: page.Range{Limit: maxEntries, Offset: (x.number() - 1) * maxEntries, Uncounted: true},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &folder{Project: p.FullPath, Ref: ref, Path: dir, Tip: tip}
+	f.steps()
+	readme := ""
+	for _, e := range list.Items {
+		one := entry{Name: textOf(e.Name), Kind: "file"}
+		switch e.Kind() {
+		case gitstore.KindTree:
+			one.Kind, one.URL = "folder", at.Folder(p.FullPath, ref, e.Path)
+		case gitstore.KindBlob:
+			one.URL = at.Blob(p.FullPath, ref, e.Path)
+			if name := strings.ToLower(e.Name); readme == "" && (name == "readme.md" || name == "readme" || name == "readme.txt" || name == "readme.markdown") {
+				readme = e.Path
+			}
+		default:
+			one.Kind = "submodule"
+		}
+		f.Entries = append(f.Entries, one)
+	}
+	f.Older, f.Newer = around(x, &list.Page)
+	if readme == "" {
+		return f, nil, nil
+	}
+	doc, err := x.readme(p, ref, readme, tip)
+	return f, doc, err
+}
+
+// readme formats a file beside a folder. A file that is no text is none.
+func (x *visit) readme(p *project.Project, ref, file string, tip *gitstore.Commit) (*document, error) {
+	got, err := x.Repos.File(x.r.Context(), x.as, p, file, tip.ID.String(), repo.WithoutHistory)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer got.Blob.Close()
+	if got.Blob.Size > maxShown {
+		return nil, nil
+	}
+	content, err := io.ReadAll(got.Blob)
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	if !isText(content) {
+		return nil, nil
+	}
+	return &document{Name: path.Base(file), HTML: formatted(p.FullPath, ref, file, string(content))}, nil
+}
+
+// formatted is a text of a repository: Markdown, or plain.
+func formatted(project, ref, file, content string) string {
+	switch strings.ToLower(path.Ext(file)) {
+	case ".md", ".markdown":
+		dir := strings.TrimPrefix(path.Dir("/"+file), "/")
+		return markdown.Document(content, func(address string, picture bool) string { return inTree(project, ref, dir, address, picture) })
+	}
+	return plainText(content)
+}
+
+// steps makes the links from the root to a path.
+func (f *folder) steps() {
+	f.Steps = []link{{"root", at.Folder(f.Project, f.Ref, "")}}
+	parts := strings.Split(f.Path, "/")
+	for i := range parts {
+		if parts[i] != "" {
+			f.Steps = append(f.Steps, link{parts[i], at.Folder(f.Project, f.Ref, strings.Join(parts[:i+1], "/"))})
+		}
+	}
+}
+
+// file opens the file that the address names.
+func (x *visit) file() (*project.Project, *folder, *repo.File, error) {
+	p, err := x.project("Project")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ref, name, tip, err := x.split(p, x.args["rest"])
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	got, err := x.Repos.File(x.r.Context(), x.as, p, name, tip.ID.String(), repo.WithoutHistory)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f := &folder{Project: p.FullPath, Ref: ref, Path: name, Tip: tip}
+	f.steps()
+	return p, f, got, nil
+}
+
+func (x *visit) getBlob() (templ.Component, error) {
+	p, f, got, err := x.file()
+	if err != nil {
+		return nil, err
+	}
+	defer got.Blob.Close()
+	b := &fileView{Name: path.Base(f.Path), Size: counted(got.Blob.Size, "byte")}
+	x.title(b.Name)
+	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID), "repository", "blobs", got.BlobID.String())
+	if pictureType(f.Path) != "" && got.Blob.Size <= maxPicture {
+		b.Picture = true
+		return blob(f, b), nil
+	}
+	if got.Blob.Size > maxShown {
+		b.Reason = "The file is too large to be shown here."
+		return blob(f, b), nil
+	}
+	content, err := io.ReadAll(got.Blob)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read file: %w", err)
+	case !isText(content):
+		b.Reason = "The file is not text."
+	case strings.EqualFold(path.Ext(f.Path), ".md") && x.query("plain") == "":
+		b.Document = formatted(f.Project, f.Ref, f.Path, string(content))
+	default:
+		b.Lines = []line{}
+		for text := range strings.Lines(string(content)) {
+			b.Lines = append(b.Lines, line{strconv.Itoa(len(b.Lines) + 1), strings.TrimRight(text, "\r\n")})
+		}
+	}
+	return blob(f, b), nil
+}
+
+// isText reports whether bytes are UTF-8 without NUL.
+func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b[:min(len(b), sniffed)], 0) }
+
+// pictureType is the type of a picture that browsers show without running anything, "" for
+// all other files.
+func pictureType(name string) string {
+	return map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}[strings.ToLower(path.Ext(name))]
+}
+
+// getRaw sends a file as it is: text as plain text, pictures as such, all else as a download,
+// so that no browser runs what somebody pushed.
+func (x *visit) getRaw() (templ.Component, error) {
+	p, f, got, err := x.file()
+	if err != nil {
+		return nil, err
+	}
+	defer got.Blob.Close()
+	if got.Blob.Size > limit.LargeFile {
+		err = x.Limits.CheckIn(limit.LargeBlob, x.as, int64(p.ID), "")
+	}
+	if err == nil {
+		err = x.Limits.CheckIn(limit.RawBlob, x.as, int64(p.ID), f.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(got.Blob.Size, sniffed))
+	if _, err := io.ReadFull(got.Blob, head); err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	kind, shown := pictureType(f.Path), "inline"
+	if kind == "" {
+		kind = "text/plain; charset=utf-8"
+		if !isText(whole(head)) {
+			kind, shown = "application/octet-stream", "attachment"
+		}
+	}
+	header := x.w.Header()
+	header.Set("Content-Type", kind)
+	header.Set("Content-Disposition", shown)
+	header.Set("Content-Length", strconv.FormatInt(got.Blob.Size, 10))
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	x.sent = true
+	x.w.WriteHeader(http.StatusOK)
+	if x.r.Method == http.MethodHead {
+		return nil, nil
+	}
+	if _, err := io.Copy(x.w, io.MultiReader(bytes.NewReader(head), got.Blob)); err != nil {
+		x.Log.Debug("file not sent", "error", err)
+		panic(http.ErrAbortHandler) // the length was promised
+	}
+	return nil, nil
+}
+
+// whole cuts off a character that the end of a sample tore apart.
+func whole(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
+
+func (x *visit) getCommits() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	ref, file, _, err := x.split(p, x.args["rest"])
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Repos.Commits(x.r.Context(), x.as, p, repo.CommitFilter{Ref: ref, Path: file, Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	x.title("Commits of " + ref)
+	if file != "" {
+		x.title("Commits of " + file)
+	}
+	x.sheet.API += "/repository/commits"
+	older, newer := around(x, &list)
+	return commitList(p.FullPath, list.Items, older, newer), nil
+}
+
+func (x *visit) getCommit() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	c, err := x.Repos.FindCommit(x.r.Context(), x.as, p, x.args["sha"])
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Repos.CommitDiffs(x.r.Context(), x.as, p, c, x.part())
+	if err != nil {
+		return nil, err
+	}
+	x.title(c.Title())
+	x.sheet.API += "/repository/commits/" + c.ID.String()
+	d := shownDiff(list.Items)
+	d.Older, d.Newer = around(x, &list)
+	return commit(p.FullPath, c, d), nil
+}
+
+func (x *visit) getCompare() (templ.Component, error) {
+	p, err := x.project("Commits")
+	if err != nil {
+		return nil, err
+	}
+	in := repo.CompareInput{}
+	from, to, ok := strings.Cut(x.args["rest"], "...")
+	if !ok {
+		if from, to, ok = strings.Cut(x.args["rest"], ".."); !ok {
+			return nil, errs.Missing("")
+		}
+		in.Straight = true
+	}
+	in.From, in.To = from, to
+	c, err := x.Repos.Compare(x.r.Context(), x.as, p, in)
+	if err != nil {
+		return nil, err
+	}
+	x.title(from + " and " + to)
+	files := c.Diff.Files
+	return comparison(p.FullPath, c, shownDiff(files[:min(len(files), perPage)])), nil
+}
+
+func (x *visit) getBranches() (templ.Component, error) {
+	p, err := x.project("Branches")
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Repos.Branches(x.r.Context(), x.as, p, repo.BranchFilter{Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	x.title("Branches")
+	x.sheet.API += "/repository/branches"
+	older, newer := around(x, &list.Page)
+	return branchList(p.FullPath, list.Items, older, newer), nil
+}
+
+func (x *visit) getTags() (templ.Component, error) {
+	p, err := x.project("Tags")
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Repos.Tags(x.r.Context(), x.as, p, repo.TagFilter{Range: x.part()})
+	if err != nil {
+		return nil, err
+	}
+	x.title("Tags")
+	x.sheet.API += "/repository/tags"
+	older, newer := around(x, &list.Page)
+	return tagList(p.FullPath, list.Items, older, newer), nil
+}
+
+// moved leads to where a project stands now, or gives the error.
+func (x *visit) moved(err error) (templ.Component, error) {
+	to, ok := errors.AsType[*project.Moved](err)
+	if !ok {
+		return nil, err
+	}
+	return x.goTo(at.Project(to.Path))
+}

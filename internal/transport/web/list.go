@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"html"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/markdown"
+	"tenon/internal/base/page"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+)
+
+// perPage is how many rows a list shows, and mostPages how far it leads.
+const (
+	perPage   = 20
+	mostPages = 2000
+)
+
+// part is the part of a list that the address asks for.
+func (x *visit) part() page.Range {
+	return page.Range{Limit: perPage, Offset: (x.number() - 1) * perPage, Uncounted: true}
+}
+
+func (x *visit) number() int {
+	n, err := strconv.Atoi(x.query("page"))
+	if err != nil {
+		return 1
+	}
+	return min(max(n, 1), mostPages)
+}
+
+// query gives a parameter of the address.
+func (x *visit) query(name string) string { return textOf(x.r.URL.Query().Get(name)) }
+
+// around gives the addresses of the pages after and before one of a list.
+func around[T any](x *visit, list *page.Page[T]) (older, newer string) {
+	n := x.number()
+	if list.HasNext || list.Total > n*perPage {
+		older = x.numbered(n + 1)
+	}
+	if n > 1 {
+		newer = x.numbered(n - 1)
+	}
+	return older, newer
+}
+
+func (x *visit) numbered(n int) string {
+	query := maps.Clone(x.r.URL.Query())
+	for _, secret := range []string{"private_token", "access_token", "bearer_token", "job_token", "notice"} {
+		query.Del(secret)
+	}
+	query.Set("page", strconv.Itoa(n))
+	return x.r.URL.EscapedPath() + "?" + query.Encode()
+}
+
+// userID is the type of the ids that templates name.
+type userID = authz.UserID
+
+// people are the users that a page names.
+type people map[userID]*account.User
+
+// name is how a user is called, also one who is gone.
+func (p people) name(id userID) string {
+	if u := p[id]; u != nil {
+		return u.Name
+	}
+	return "somebody"
+}
+
+// people reads the users that a page names, in one statement.
+func (h *Handler) people(ctx context.Context, ids ...userID) (people, error) {
+	slices.Sort(ids)
+	found, err := h.Accounts.ByIDs(ctx, slices.Compact(ids))
+	return found, err
+}
+
+// description formats the short text of a project or group.
+func description(text string) string { return markdown.Description(text) }
+
+// firstLine is the beginning of a text, in one line.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// counted is a number of things.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
+
+// text formats Markdown of a project; uploads stand below it, all else in its default branch.
+func (x *visit) text(projectID int64, path, branch, source string) string {
+	if strings.TrimSpace(source) == "" {
+		return ""
+	}
+	return markdown.Document(source, func(address string, picture bool) string {
+		if strings.HasPrefix(address, "/uploads/") {
+			return at.UploadOfProject(projectID, address)
+		}
+		return inTree(path, branch, "", address, picture)
+	})
+}
+
+// inTree is where an address of a text leads that stands in a folder of a project.
+func inTree(path, ref, folder, address string, picture bool) string {
+	u, err := url.Parse(address)
+	if err != nil || ref == "" {
+		return ""
+	}
+	file := strings.TrimPrefix(u.Path, "/")
+	if !strings.HasPrefix(u.Path, "/") && folder != "" {
+		file = folder + "/" + file
+	}
+	file, ok := cleanPath(file)
+	if !ok || file == "" {
+		return ""
+	}
+	if picture {
+		return at.Raw(path, ref, file)
+	}
+	to := at.Blob(path, ref, file)
+	if u.Fragment != "" {
+		to += "#user-content-" + url.PathEscape(u.Fragment)
+	}
+	return to
+}
+
+// cleanPath resolves the dots in a path. It is false for one that leaves the repository.
+func cleanPath(path string) (string, bool) {
+	var out []string
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(out) == 0 {
+				return "", false
+			}
+			out = out[:len(out)-1]
+		default:
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, "/"), true
+}
+
+// plainText is a text as a browser shows it in lines.
+func plainText(text string) string { return "<pre>" + html.EscapeString(text) + "</pre>" }
