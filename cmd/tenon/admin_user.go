@@ -16,7 +16,7 @@ import (
 
 // adminUser are the commands about users.
 func (f *flags) adminUser() *cobra.Command {
-	return group("user", "Users", f.userCreate(), f.userPassword(),
+	return group("user", "Users", f.userCreate(), f.userPassword(), f.userLink(),
 		f.userNamed("promote", "Make a user an administrator", app.AdminUserPromote),
 		f.userNamed("demote", "Make an administrator an ordinary user; one administrator stays", app.AdminUserDemote),
 		f.userNamed("block", "Keep a user out; what the user made stays", app.AdminUserBlock),

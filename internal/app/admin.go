@@ -113,6 +113,7 @@ func (a *App) adminCommands() map[string]admin.Handler {
 		AdminUserBlock:   handle(a, a.adminUserBlock),
 		AdminUserUnblock: handle(a, a.adminUserUnblock),
 		AdminUserDelete:  handle(a, a.adminUserDelete),
+		AdminUserLink:    handle(a, a.adminUserLink),
 		AdminUserList:    handle(a, a.adminUserList),
 		AdminTokenCreate: handle(a, a.adminTokenCreate),
 		AdminTokenList:   handle(a, a.adminTokenList),

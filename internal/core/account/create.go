@@ -65,6 +65,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, 
 	if err != nil {
 		return nil, fmt.Errorf("create user: %w", err)
 	}
+	if row.PasswordHash == "" {
+		s.Log.WarnContext(ctx, "user has no password and no mail is sent: hand over a one-time link",
+			"user", in.Username, "command", "tenon admin user link "+in.Username)
+	}
 	return s.load(ctx, "u.id = ?", id)
 }
 

@@ -44,7 +44,7 @@ func (x *visit) tokensPage(made string, f tokenForm, on authz.Scopes) (templ.Com
 func (x *visit) postToken() (templ.Component, error) {
 	f := tokenForm{Name: x.field("name"), Expires: x.field("expires_at")}
 	in := account.TokenInput{Name: f.Name}
-	for _, scope := range x.r.PostForm["scopes"] {
+	for _, scope := range x.fields()["scopes"] {
 		in.Scopes = append(in.Scopes, authz.Scope(scope))
 	}
 	if f.Expires != "" {

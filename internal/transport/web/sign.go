@@ -55,7 +55,7 @@ func (x *visit) postSignIn() (templ.Component, error) {
 		return x.signInPage(f)
 	}
 	client := session.Client{Address: from, Agent: x.r.UserAgent()}
-	key, as, err := x.Sessions.SignOn(x.r.Context(), f.Login, x.r.PostForm.Get("user[password]"), client)
+	key, as, err := x.Sessions.SignOn(x.r.Context(), f.Login, x.raw("user[password]"), client)
 	if e, ok := errors.AsType[*errs.Error](err); ok && e.Code == account.CodePasswordExpired {
 		x.title("Your password expired")
 		x.sheet.Notice = "Choose another password, then sign in with it."
@@ -154,7 +154,7 @@ func (x *visit) postChoose() (templ.Component, error) {
 	key := x.field("reset_password_token")
 	err := x.twice()
 	if err == nil {
-		err = x.Accounts.UseLink(x.r.Context(), key, x.r.PostForm.Get("password"))
+		err = x.Accounts.UseLink(x.r.Context(), key, x.raw("password"))
 	}
 	switch {
 	case err == nil:
@@ -169,7 +169,7 @@ func (x *visit) postChoose() (templ.Component, error) {
 // twice refuses a new password that was not typed the same twice.
 func (x *visit) twice() error {
 	var f errs.Fields
-	f.Check(x.r.PostForm.Get("password") == x.r.PostForm.Get("confirmation"), "password", "is not the same twice")
+	f.Check(x.raw("password") == x.raw("confirmation"), "password", "is not the same twice")
 	return f.Err()
 }
 
@@ -206,7 +206,7 @@ func (x *visit) replacePassword(login string, again func() (templ.Component, err
 	}
 	err := x.twice()
 	if err == nil {
-		err = x.Accounts.ChangePassword(x.r.Context(), login, x.r.PostForm.Get("current"), x.r.PostForm.Get("password"))
+		err = x.Accounts.ChangePassword(x.r.Context(), login, x.raw("current"), x.raw("password"))
 	}
 	switch {
 	case err == nil:

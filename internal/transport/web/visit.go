@@ -72,7 +72,7 @@ func (x *visit) form() error {
 		}
 		return errs.Bad("The form cannot be read")
 	}
-	if !x.SignOn.Sessions.Own(x.r, x.secret, x.r.PostForm.Get(tokenField)) {
+	if !x.SignOn.Sessions.Own(x.r, x.secret, x.raw(tokenField)) {
 		return errNotOurs
 	}
 	return nil
@@ -83,7 +83,15 @@ func (x *visit) form() error {
 var errNotOurs = errors.New("form without the token of its browser")
 
 // field gives a field of the form; bytes that are no text count as an unknown letter.
-func (x *visit) field(name string) string { return textOf(x.r.PostForm.Get(name)) }
+func (x *visit) field(name string) string { return textOf(x.raw(name)) }
+
+// raw gives a field of the form as it came, for passwords.
+func (x *visit) raw(name string) string { return x.fields().Get(name) }
+
+// fields are those of the form, and nothing of the address.
+func (x *visit) fields() url.Values {
+	return x.r.PostForm //nolint:forbidigo // the parsed form of a request that came in, not http.PostForm
+}
 
 func textOf(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,15 +15,23 @@ import (
 )
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
 	files, err := generate(".")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	for name, code := range files {
 		if err := os.WriteFile(name, code, 0o644); err != nil {
-			log.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
 // generate gives the code of every template in a folder, by the name of its file.

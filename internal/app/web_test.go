@@ -1,0 +1,374 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/weburl"
+	"tenon/internal/transport/web"
+)
+
+// webWorld is a server with a private project that has everything pages are about.
+type webWorld struct {
+	*server
+	path  string // of the project
+	group string
+	sha   string
+	pipe  string // id of a pipeline
+}
+
+const readme = "# Tools\n\n[guide](docs/guide.md#use) ![logo](logo.png) <script>alert(1)</script>\n\n| a |\n|:-:|\n| b |\n"
+
+func newWebWorld(t *testing.T, s *server) *webWorld {
+	t.Helper()
+	for _, name := range []string{"mona", "stan", "reporter"} {
+		s.person(name, annPassword+" too")
+	}
+	g := s.do("mona", "POST", "/groups", obj{"name": "Workshop", "path": "work"})
+	inner := s.do("mona", "POST", "/groups", obj{"name": "Inner", "path": "inner", "parent_id": g["id"]})
+	p := s.do("mona", "POST", "/projects", obj{"name": "Tools", "namespace_id": inner["id"], "description": "Sharp *tools*"})
+	w := &webWorld{server: s, path: "work/inner/tools", group: "work/inner"}
+	at := "/projects/" + number(p, "id")
+	c := s.do("mona", "POST", at+"/repository/commits", obj{"branch": "main", "commit_message": "First <commit>\n\nbody", "actions": []obj{
+		{"action": "create", "file_path": "README.md", "content": readme},
+		{"action": "create", "file_path": "docs/guide.md", "content": "# Use\n"},
+		{"action": "create", "file_path": "src/a b#?%.go", "content": "package a\n\nfunc f() {} // <b>\n"},
+		{"action": "create", "file_path": "logo.png", "content": "iVBORw0KGgo=", "encoding": "base64"},
+		{"action": "create", "file_path": "data.bin", "content": "AAEC/w==", "encoding": "base64"},
+	}})
+	w.sha = c["id"].(string)
+	s.do("mona", "POST", at+"/repository/branches", obj{"branch": "feature/side", "ref": "main"})
+	s.do("mona", "POST", at+"/repository/commits", obj{"branch": "feature/side", "commit_message": "Second", "actions": []obj{
+		{"action": "update", "file_path": "docs/guide.md", "content": "# Use\nmore\n"},
+	}})
+	s.do("mona", "POST", at+"/repository/tags", obj{"tag_name": "v1", "ref": "main", "message": "the first"})
+	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*", "labels": "bug", "assignee_ids": s.ids["mona"]})
+	s.do("mona", "POST", at+"/issues", obj{"title": "Secret", "confidential": true})
+	s.do("mona", "POST", at+"/issues/1/notes", obj{"body": "I saw **it** <script>"})
+	s.do("mona", "POST", at+"/merge_requests", obj{"title": "Mend it", "description": "How", "source_branch": "feature/side", "target_branch": "main"})
+	s.do("mona", "POST", at+"/merge_requests/1/notes", obj{"body": "Well done"})
+	status := s.do("mona", "POST", at+"/statuses/"+w.sha, obj{"state": "success", "name": "build"})
+	w.pipe = number(status, "pipeline_id")
+	s.do("mona", "POST", at+"/members", obj{"user_id": s.ids["reporter"], "access_level": 20})
+	return w
+}
+
+// sample is an address for each page that is read, by its route.
+func (w *webWorld) samples() map[string]string {
+	in := "/" + w.path + "/-/"
+	return map[string]string{
+		"/": "/", "/explore/projects": "/explore/projects", "/help": "/help", "/help/{page...}": "/help/topics/git/troubleshooting_git.md",
+		"/users/sign_in": "/users/sign_in", "/users/password/new": "/users/password/new", "/users/password/edit": "/users/password/edit",
+		"/users/password/expired": "/users/password/expired", "/users/confirmation/new": "/users/confirmation/new",
+		"/-/profile": "/-/profile", "/-/profile/personal_access_tokens": "/-/profile/personal_access_tokens", "/-/profile/keys": "/-/profile/keys",
+		"/-/profile/active_sessions": "/-/profile/active_sessions", "/-/profile/password": "/-/profile/password",
+		"/groups/{group...}/-/group_members":           "/groups/" + w.group + "/-/group_members",
+		"/groups/{group...}":                           "/groups/" + w.group,
+		"/{project...}/-/project_members":              in + "project_members",
+		"/{project...}/-/tree/{rest...}":               in + "tree/feature/side/docs",
+		"/{project...}/-/blob/{rest...}":               in + "blob/main/src/a%20b%23%3F%25.go",
+		"/{project...}/-/raw/{rest...}":                in + "raw/main/README.md",
+		"/{project...}/-/commits/{rest...}":            in + "commits/main/docs",
+		"/{project...}/-/commit/{sha}":                 in + "commit/" + w.sha,
+		"/{project...}/-/compare/{rest...}":            in + "compare/main...feature/side",
+		"/{project...}/-/branches":                     in + "branches",
+		"/{project...}/-/tags":                         in + "tags",
+		"/{project...}/-/issues":                       in + "issues",
+		"/{project...}/-/issues/{iid}":                 in + "issues/1",
+		"/{project...}/-/work_items/{iid}":             in + "work_items/1",
+		"/{project...}/-/merge_requests":               in + "merge_requests",
+		"/{project...}/-/merge_requests/new":           in + "merge_requests/new?merge_request%5Bsource_branch%5D=feature%2Fside",
+		"/{project...}/-/merge_requests/{iid}":         in + "merge_requests/1",
+		"/{project...}/-/merge_requests/{iid}/commits": in + "merge_requests/1/commits",
+		"/{project...}/-/merge_requests/{iid}/diffs":   in + "merge_requests/1/diffs",
+		"/{project...}/-/pipelines/{id}":               in + "pipelines/" + w.pipe,
+		"/{place...}":                                  "/" + w.path,
+	}
+}
+
+// people gives a browser for each kind of caller.
+func (w *webWorld) callers(t *testing.T) map[string]*browser {
+	t.Helper()
+	first := w.browse(t)
+	out := map[string]*browser{"nobody": first}
+	for role, name := range map[string]string{"stranger": "stan", "reporter": "reporter", "owner": "mona"} {
+		b := newBrowser(t, first.base)
+		if p := b.signIn(name, annPassword+" too"); p.status != http.StatusSeeOther {
+			t.Fatalf("sign on as %s: got %d", name, p.status)
+		}
+		out[role] = b
+	}
+	return out
+}
+
+// inline is what the policy of the pages would refuse, and what must not be there at all.
+var inline = regexp.MustCompile(`(?i)<script|<style|\sstyle=|\son[a-z]+=|javascript:|<iframe|<object`)
+
+// Each page is in a golden file with who sees it. No page has scripts or styles of its own,
+// and what is hidden answers exactly as what is not there.
+func TestWeb_pages(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	w := newWebWorld(t, s)
+	callers, samples := w.callers(t), w.samples()
+	roles := []string{"nobody", "stranger", "reporter", "owner"}
+	var golden bytes.Buffer
+	for _, route := range web.Routes() {
+		method, path, _ := strings.Cut(route, " ")
+		if method != "GET" {
+			fmt.Fprintf(&golden, "%s: a form of a page of the same browser\n", route)
+			continue
+		}
+		sample, ok := samples[path]
+		if !ok {
+			t.Errorf("no address for the page %s", path)
+			continue
+		}
+		fmt.Fprintf(&golden, "%s:", route)
+		for _, role := range roles {
+			p := callers[role].get(sample)
+			fmt.Fprintf(&golden, " %s %d", role, p.status)
+			raw := strings.Contains(path, "/raw/") && p.status == http.StatusOK
+			if bad := inline.FindString(p.text); bad != "" && !raw {
+				t.Errorf("%s as %s has %q", sample, role, bad)
+			}
+			csp := p.header.Get("Content-Security-Policy")
+			if !strings.HasPrefix(csp, "default-src 'none'; ") || strings.Contains(csp, "unsafe") || p.header.Get("Cache-Control") != "private, no-store" || p.header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: got the headers %v", sample, p.header)
+			}
+			if p.status == http.StatusOK && !raw && (!strings.Contains(p.text, "</html>") || strings.Count(p.text, "<h1>") != 1) {
+				t.Errorf("%s as %s: got %s, want a whole page with one heading", sample, role, p.text)
+			}
+			if p.status == http.StatusNotFound && strings.HasPrefix(sample, "/"+w.path) {
+				absent := callers[role].get(strings.Replace(sample, "/work/inner/tools", "/work/inner/absen", 1))
+				same := func(s string) string {
+					return regexp.MustCompile(`content="[^"]*"|value="[^"]*"`).ReplaceAllString(strings.ReplaceAll(s, "absen", "tools"), "")
+				}
+				if absent.status != p.status || same(absent.text) != same(p.text) {
+					t.Errorf("%s as %s: hidden is %d %s\nabsent %d %s", sample, role, p.status, same(p.text), absent.status, same(absent.text))
+				}
+			}
+		}
+		golden.WriteByte('\n')
+	}
+	compareGolden(t, "testdata/pages.txt", golden.String())
+}
+
+// The pages show what they are about, formatted and escaped, on both engines.
+func TestWeb_content(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWebWorld(t, s)
+		b := w.callers(t)["owner"]
+		in := "/" + w.path + "/-/"
+		for path, wants := range map[string][]string{
+			"/":                                {"Workshop / Inner / Tools", "Your projects"},
+			"/explore/projects?search=tool":    {"Tools", `value="tool"`},
+			"/explore/projects?search=nothing": {"There are no projects to see here."},
+			"/" + w.path: {
+				"Sharp <em>tools</em>", "git clone ", w.path + ".git", `href="/work/inner/tools/-/blob/main/docs/guide.md#user-content-use"`,
+				`src="/work/inner/tools/-/raw/main/logo.png"`, `align="center"`, `<a href="/work/inner">Inner</a>`, "First &lt;commit&gt;",
+			},
+			in + "tree/feature/side":               {"docs", "README.md", "Second"},
+			in + "tree/main/docs":                  {"guide.md"},
+			in + "blob/main/docs/guide.md":         {`<h1 id="user-content-use">Use</h1>`, in + "raw/main/docs/guide.md"},
+			in + "blob/main/src/a%20b%23%3F%25.go": {"// &lt;b&gt;", `id="L3"`, in + "raw/main/src/a%20b%23%3F%25.go"},
+			in + "blob/main/logo.png":              {`<img src="/work/inner/tools/-/raw/main/logo.png"`},
+			in + "blob/main/data.bin":              {"The file is not text."},
+			in + "commits/main":                    {"First &lt;commit&gt;"},
+			in + "commit/" + w.sha:                 {"body", "5 changed files", "func f() {} // &lt;b&gt;", `class="add"`},
+			in + "compare/main...feature/side":     {"Second", "more"},
+			in + "branches":                        {"feature/side", "default"},
+			in + "tags":                            {"v1", "the first"},
+			in + "issues":                          {"Broken &lt;hammer&gt;", "confidential", "1 comment", "bug"},
+			in + "issues?state=closed":             {"There are no such issues."},
+			in + "issues/1":                        {"It <em>broke</em>", "I saw <strong>it</strong>", "opened", `href="/mona"`},
+			in + "merge_requests":                  {"Mend it", "feature/side"},
+			in + "merge_requests/1":                {"<p>How</p>", "<p>Well done</p>"},
+			in + "merge_requests/1/commits":        {"Second"},
+			in + "merge_requests/1/diffs":          {"docs/guide.md", "more"},
+			in + "merge_requests/new":              {"Source branch"},
+			in + "project_members":                 {"mona", "Reporter"},
+			in + "pipelines/" + w.pipe:             {"success", w.sha},
+			"/work":                                {"Subgroups", "Workshop / Inner"},
+			"/mona":                                {"@mona", "Personal projects"},
+		} {
+			p := b.get(path)
+			for _, want := range wants {
+				if p.status != http.StatusOK || !strings.Contains(p.text, want) {
+					t.Errorf("%s: got %d, no %q in\n%s", path, p.status, want, p.text)
+				}
+			}
+			if strings.Contains(p.text, "<script") || strings.Contains(p.text, "<hammer>") {
+				t.Errorf("%s has markup that somebody wrote:\n%s", path, p.text)
+			}
+		}
+		for path, want := range map[string][2]string{
+			in + "raw/main/README.md": {"text/plain; charset=utf-8", "inline"},
+			in + "raw/main/logo.png":  {"image/png", "inline"},
+			in + "raw/main/data.bin":  {"application/octet-stream", "attachment"},
+		} {
+			p := b.get(path)
+			if p.status != http.StatusOK || p.header.Get("Content-Type") != want[0] || p.header.Get("Content-Disposition") != want[1] || p.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+				t.Errorf("%s: got %d %v", path, p.status, p.header)
+			}
+		}
+		if p := b.get("/" + w.path + ".git"); p.status != http.StatusSeeOther || p.header.Get("Location") != "/"+w.path {
+			t.Errorf("the address of git: got %d to %q", p.status, p.header.Get("Location"))
+		}
+		for _, path := range []string{
+			in + "blob/main/..%2f..%2fx", in + "tree/main/../../x", in + "blob/main/none", in + "tree/none", in + "issues/99", in + "issues/x", in + "issues/-1",
+			in + "pipelines/999999", in + "nothing", "/help/none", "/%00", in + "blob/main/%00", "/work/%ff", in + "commit/--help", in + "compare/a", in + "tree/--output=x",
+		} {
+			if p := b.get(path); p.status != http.StatusNotFound {
+				t.Errorf("%s: got %d, want 404", path, p.status)
+			}
+		}
+		form := url.Values{"merge_request[source_branch]": {"main"}, "merge_request[target_branch]": {"main"}, "merge_request[title]": {"x"}}
+		if p := b.post(in+"merge_requests/new", in+"merge_requests", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text, `role="alert"`) {
+			t.Errorf("a merge request of one branch: got %d %s", p.status, p.text)
+		}
+		s.do("mona", "PUT", "/projects/work%2Finner%2Ftools/merge_requests/1", obj{"state_event": "close"})
+		form = url.Values{"merge_request[source_branch]": {"feature/side"}, "merge_request[target_branch]": {"main"}, "merge_request[title]": {"Again"}}
+		if p := b.post(in+"merge_requests/new", in+"merge_requests", form); p.status != http.StatusSeeOther || p.header.Get("Location") != in+"merge_requests/2" {
+			t.Errorf("a merge request: got %d to %q %s", p.status, p.header.Get("Location"), p.text)
+		}
+	})
+}
+
+// Every address that weburl makes is answered: a page for each, or what it is documented to be.
+func TestWeb_addresses(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	w := newWebWorld(t, s)
+	b := w.callers(t)["owner"]
+	key, _, err := s.core.Accounts.PasswordLink(t.Context(), authz.System(), s.ids["stan"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := s.do("mona", "GET", "/projects/work%2Finner%2Ftools/merge_requests/1", nil)["diff_refs"].(obj)
+	project := func(rest ...any) []any { return append([]any{w.path}, rest...) }
+	args := map[string][]any{
+		"Help": {"topics/git/troubleshooting_git.md"}, "User": {"mona"}, "Group": {w.group}, "GroupMembers": {w.group},
+		"Project": project(), "ProjectMembers": project(), "Issues": project(), "MergeRequests": project(), "Branches": project(), "Tags": project(),
+		"Issue": project(int64(1)), "WorkItem": project(int64(1)), "MergeRequest": project(int64(1)), "MergeRequestCommits": project(int64(1)),
+		"MergeRequestChanges": project(int64(1)), "NewMergeRequest": project("feature/side"),
+		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
+		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
+		"Folder": project("main", "docs"), "HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
+	}
+	const (
+		elsewhere = -1 // not an address of HTTP, or one that a test of its own looks at
+		seeOther  = http.StatusSeeOther
+	)
+	other := map[string]int{
+		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
+		"UploadOfProject": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
+		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
+	}
+	var pipe int64
+	fmt.Sscan(w.pipe, &pipe)
+	args["Pipeline"] = project(pipe)
+	site := reflect.ValueOf(s.core.URLs)
+	for i := range site.NumMethod() {
+		name := site.Type().Method(i).Name
+		want := other[name]
+		if want == elsewhere {
+			continue
+		}
+		if want == 0 {
+			want = http.StatusOK
+		}
+		var in []reflect.Value
+		for _, a := range args[name] {
+			in = append(in, reflect.ValueOf(a))
+		}
+		method := site.Method(i)
+		if method.Type().NumIn() != len(in) && !method.Type().IsVariadic() {
+			t.Errorf("no arguments for %s: say what it is called with here", name)
+			continue
+		}
+		address := method.Call(in)[0].String()
+		path := strings.TrimPrefix(address, s.baseURL)
+		if path == "" {
+			path = "/"
+		}
+		if p := b.get(path); p.status != want {
+			t.Errorf("%s: %s: got %d %s, want %d", name, path, p.status, p.text, want)
+		}
+	}
+	assets := regexp.MustCompile(`href="(/-/assets/[^"]+)"`).FindAllStringSubmatch(b.get("/").text, -1)
+	if len(assets) != 2 {
+		t.Errorf("got the assets %v, want a stylesheet and an icon", assets)
+	}
+	for _, m := range assets {
+		if p := b.get(m[1]); p.status != http.StatusOK || !strings.Contains(p.header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: got %d %v", m[1], p.status, p.header)
+		}
+	}
+	if _, ok := reflect.TypeFor[*weburl.Site]().MethodByName("Epic"); ok {
+		t.Error("addresses of epics have no page yet")
+	}
+}
+
+// A page costs as many statements with much on it as with little.
+func TestWeb_statements(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		w := newWebWorld(t, s)
+		b := w.callers(t)["owner"]
+		in := "/" + w.path + "/-/"
+		pages := []string{
+			"/", "/explore/projects", "/" + w.path, in + "issues", in + "issues/1", in + "merge_requests", in + "merge_requests/1", in + "branches", in + "project_members",
+			in + "commits/main", "/work/inner", "/mona", "/-/profile/personal_access_tokens",
+		}
+		cost := func() map[string]uint64 {
+			out := map[string]uint64{}
+			for _, path := range pages {
+				out[path] = ^uint64(0)
+				for range 4 { // what runs in the background counts as well
+					before := s.db.Statements()
+					if p := b.get(path); p.status != http.StatusOK {
+						t.Fatalf("%s: got %d", path, p.status)
+					}
+					out[path] = min(out[path], s.db.Statements()-before)
+				}
+			}
+			return out
+		}
+		few := cost()
+		at := "/projects/work%2Finner%2Ftools"
+		for i := range 8 {
+			name := fmt.Sprint("extra", i)
+			s.user(name, nil)
+			s.do("mona", "POST", at+"/members", obj{"user_id": s.ids[name], "access_level": 30})
+			s.do(name, "POST", at+"/issues", obj{"title": name, "labels": name})
+			s.do(name, "POST", at+"/issues/1/notes", obj{"body": name})
+			s.do(name, "POST", at+"/merge_requests/1/notes", obj{"body": name})
+			s.do(name, "POST", at+"/repository/branches", obj{"branch": name, "ref": "feature/side"})
+			s.do(name, "POST", at+"/merge_requests", obj{"title": name, "source_branch": name, "target_branch": "main"})
+			s.do("mona", "POST", "/projects", obj{"name": name})
+		}
+		many := cost()
+		for _, path := range pages {
+			if many[path] > few[path] {
+				t.Errorf("%s: got %d statements with much, %d with little", path, many[path], few[path])
+			}
+		}
+		t.Log(slices.Sorted(func(yield func(string) bool) {
+			for path, n := range many {
+				if !yield(fmt.Sprint(path, " ", n)) {
+					return
+				}
+			}
+		}))
+	})
+}
