@@ -4,6 +4,8 @@
 #   make test                       every test, race detector on, SQLite and PostgreSQL
 #   make test PKG=./internal/base/... RUN=TestSeal
 #   make lint fmt gen fixture bench e2e build setup
+#   make package                    a Debian package in dist (ARCH=arm64)
+#   make release                    stamped binaries, packages, checksums and SBOMs in dist
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -15,6 +17,18 @@ RUN         ?=
 TESTFLAGS   ?=
 TIMEOUT     ?= 12m
 PARALLEL    ?= 2
+
+DIST        ?= dist
+ARCH        ?= $(shell $(GO) env GOARCH)
+
+# What a release is stamped with. The same commit, version and Go make the same bytes.
+VERSION  ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.0-g$(shell git rev-parse --short=11 HEAD 2>/dev/null))
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
+BINARY   ?= $(DIST)/tenon_$(VERSION)_linux_$(ARCH)
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
+NFPM_VERSION := v2.43.4
+NFPM         := .tools/nfpm-$(NFPM_VERSION)/nfpm
 
 LINT_VERSION := v2.15.0
 LINT         := .tools/golangci-lint-$(LINT_VERSION)/golangci-lint
@@ -30,7 +44,7 @@ HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 # The driver and all that calls it are watched.
 RACE := -race $(foreach p,modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory,-gcflags='$(p)=-race=false -d=checkptr=0')
 
-.PHONY: build run test lint fmt gen fixture bench e2e setup clean
+.PHONY: build run test lint fmt gen fixture bench e2e setup clean package release
 
 build: ## the static binary bin/tenon
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/tenon ./cmd/tenon
@@ -71,9 +85,32 @@ gen: ## generated files and golden files that come from code
 fixture: build ## a data folder and a dump of the schema of today, for each release (needs pg_dump)
 	TENON_BIN="$(CURDIR)/bin/tenon" $(WITH) $(GO) test -count=1 -run '^TestMake$$' ./test/fixtures -make
 
+# A binary of a release: static, and without anything of the machine that builds it.
+$(DIST)/tenon_$(VERSION)_linux_%: FORCE
+	@mkdir -p "$(DIST)"
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOFLAGS= $(GO) build -trimpath -buildvcs=false \
+	  -ldflags "-s -w -buildid= -X main.version=$(VERSION) -X main.revision=$(REVISION)" -o $@ ./cmd/tenon
+
+.PHONY: FORCE
+FORCE:
+
+package: $(NFPM) $(BINARY) ## a Debian package
+	@mkdir -p "$(DIST)"
+	ARCH=$(ARCH) BINARY="$(BINARY)" PACKAGE_VERSION="$(subst -,+,$(VERSION))" $(NFPM) package --config deploy/nfpm.yaml --packager deb --target "$(DIST)"
+
+release: ## stamped static binaries, packages, SBOMs and checksums
+	rm -rf "$(DIST)"
+	$(MAKE) --no-print-directory package ARCH=amd64
+	$(MAKE) --no-print-directory package ARCH=arm64
+	$(GO) run ./internal/tools/sbom -version "$(VERSION)" "$(DIST)"/tenon_$(VERSION)_linux_amd64 "$(DIST)"/tenon_$(VERSION)_linux_arm64
+	cd "$(DIST)" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
+
+$(NFPM):
+	GOBIN="$(CURDIR)/$(dir $(NFPM))" GOFLAGS= $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+
 # Compiled once, in about a minute on two cores, and kept in .tools.
 $(LINT):
 	GOBIN="$(CURDIR)/$(dir $(LINT))" GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 clean: ## remove what was built, not the data
-	rm -rf bin .tools
+	rm -rf bin dist .tools

@@ -3,8 +3,10 @@ module tenon
 go 1.26.0
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/ProtonMail/go-crypto v1.5.2
 	github.com/a-h/templ v0.3.977
+	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/dsnet/compress v0.0.1
 	github.com/google/go-cmp v0.7.0
 	github.com/google/licensecheck v0.3.1

@@ -18,6 +18,9 @@ need curl curl ca-certificates
 need ssh openssh-client
 need npm nodejs npm
 need gcc gcc libc6-dev
+need nginx nginx-light
+need caddy caddy
+need systemd-analyze systemd
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)
 fi
@@ -39,7 +42,14 @@ if [[ " ${missing[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/creat
   echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 fi
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+policy=
+trap 'rm -f "$log" $policy' EXIT
+# The tests start nginx and Caddy themselves: what is installed here is not started.
+if [[ ! -e /usr/sbin/policy-rc.d ]]; then
+  policy=/usr/sbin/policy-rc.d
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
 apt() { apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 "$@" >>"$log" 2>&1; }
 if ! { apt update && apt install -y --no-install-recommends "${missing[@]}"; }; then
   tail -n 20 "$log"

@@ -18,8 +18,11 @@ import (
 	"tenon/internal/base/logging"
 )
 
-// version is set when a release is built.
-var version = "dev"
+// version and revision are set when a release is built.
+var (
+	version  = "dev"
+	revision string
+)
 
 func main() {
 	os.Exit(run())
@@ -122,6 +125,10 @@ func (f *flags) with(ctx context.Context, fn func(a *app.App) error) (err error)
 // build says which program this is, from what the linker and the toolchain noted.
 func build() app.Build {
 	b := app.Build{Version: version, Revision: "unknown"}
+	if len(revision) >= 11 {
+		b.Revision = revision[:11]
+		return b
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && len(s.Value) >= 11 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"tenon/internal/app"
@@ -40,7 +41,10 @@ func (f *flags) run(ctx context.Context) error {
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	return f.with(ctx, func(a *app.App) error {
+		// Without NOTIFY_SOCKET there is no service manager to tell.
+		defer context.AfterFunc(ctx, func() { _, _ = daemon.SdNotify(false, daemon.SdNotifyStopping) })()
 		return a.Run(ctx, func(url string) {
+			_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS=ready on "+url)
 			if address := a.SSHAddress(); address != "" {
 				_, _ = fmt.Fprintln(os.Stderr, "tenon: git over SSH on "+address)
 			}
