@@ -35,7 +35,7 @@ When it answers, it prints these lines on standard output, ready for a shell, an
 
 With a command after two hyphens it runs that command with these lines in its environment, prints nothing itself, and ends with the status of the command.
 
-The server ends, and its folder is removed, when the process that started it ends, however that happens, on SIGINT, SIGTERM and SIGHUP, and after the command. What a killed server left is removed by the next one. Settings of the environment and of configuration files do not count.`
+The server ends, and its folder is removed, when the process that started it ends, however that happens, on SIGINT, SIGTERM and SIGHUP, and after the command. What a killed server left is removed by the next one. Settings of the environment and of configuration files do not count. Warnings are logged, as text, unless --log-level and --log-format say otherwise.`
 
 const devExample = `  tenon dev -- ./test.sh
   tenon dev --seed seed.toml >server.env &
@@ -78,7 +78,7 @@ func (f *flags) dev() *cobra.Command {
 	c.Flags().StringVar(&d.seed, "seed", "", "TOML `file` with users, groups and projects to begin with")
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object instead of lines")
 	c.Flags().IntVar(&d.parent, "parent", os.Getppid(), "`process` that the server ends with; 0 is none (default the one that started it)")
-	c.Flag("parent").DefValue = ""
+	c.Flag("parent").DefValue = "0" // which the help leaves out
 	f.set(c.Flags(), "log-level", "log-format")
 	return c
 }
