@@ -191,11 +191,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.closing(func(context.Context) error { return a.packs.Close() })
 	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision, Go: runtime.Version()})
-	return errors.Join(
-		a.metrics.SQL(a.db.Statements),
-		a.metrics.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(a.git.Started()) }),
-		a.metrics.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(a.git.Running()) }),
-	)
+	return a.measure()
 }
 
 func (a *App) migrate(ctx context.Context) error {

@@ -25,7 +25,7 @@ func (a *App) transports() error {
 	server := &rest.Server{
 		Services: a.core, Revision: a.build.Revision, Now: a.now,
 	}
-	observe := func(o httpkit.Observation) { a.metrics.Request(o.Route, o.Method, o.Status, o.Duration) }
+	observe := a.observeRequest
 	sessions, err := httpkit.NewSessions(a.core.Sessions, a.baseURL)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (a *App) transports() error {
 	}
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -59,7 +59,7 @@ func (a *App) overSSH() error {
 	}
 	var err error
 	a.ssh, err = gitssh.New(gitssh.Deps{
-		Services: a.core, Log: a.log, HostKeys: a.config.Data, Busy: a.idle.busy, Brief: a.brief,
+		Services: a.core, Log: a.log, HostKeys: a.config.Data, Busy: a.idle.busy, Brief: a.brief, Observe: a.observeSSH,
 	})
 	if err != nil {
 		return fmt.Errorf("start git over SSH: %w", err)
@@ -74,6 +74,7 @@ type router struct {
 	git     *githttp.Handler
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
+	started func() (done func())
 	idle    *idleness
 	proxies []netip.Prefix // that say where a request comes from
 	reads   time.Duration  // how long the database may read for one request
@@ -82,6 +83,7 @@ type router struct {
 // ServeHTTP chooses by the path alone.
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
+	defer h.started()()
 	httpkit.Forwarded(r, h.proxies)
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {

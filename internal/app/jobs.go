@@ -59,8 +59,11 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error
-	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner()}); err != nil {
+	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)
+	}
+	if err = a.measureJobs(); err != nil {
+		return fmt.Errorf("count jobs: %w", err)
 	}
 	return nil
 }

@@ -13,8 +13,11 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +52,7 @@ type DB struct {
 	statements atomic.Uint64
 	unindexed  atomic.Bool // texts have no indexes, see IndexTrigrams
 	trace      atomic.Pointer[func(query string, args []any)]
+	observe    atomic.Pointer[func(ctx context.Context, s Statement)]
 	rebound    textCache
 	columns    sync.Map // reflect.Type of a row to []column
 	fields     sync.Map // reflect.Type of a row to fields
@@ -118,6 +122,35 @@ func (d *DB) Ping(ctx context.Context) error {
 func (d *DB) Trace(f func(query string, args []any)) (stop func()) {
 	d.trace.Store(&f)
 	return func() { d.trace.Store(nil) }
+}
+
+// Statement is one statement that ended.
+type Statement struct {
+	Query string    // with marks for its values, which are not known
+	Write bool      // or it reads
+	Began time.Time // when it was given, so that waiting for a connection counts
+	Err   error
+}
+
+// Observe tells f of each statement when it ended, with the context that it ran with. There
+// is one f at a time; it must be quick.
+func (d *DB) Observe(f func(ctx context.Context, s Statement)) { d.observe.Store(&f) }
+
+// Size is how many bytes the database takes on its disk.
+func (d *DB) Size(ctx context.Context) (int64, error) {
+	if d.dialect == Postgres {
+		return Get[int64](ctx, d, "SELECT pg_database_size(current_database())")
+	}
+	var size int64
+	for _, end := range []string{"", "-wal"} {
+		info, err := os.Stat(d.path + end)
+		if err == nil {
+			size += info.Size()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("look at database: %w", err)
+		}
+	}
+	return size, nil
 }
 
 // Dialect says which engine this is.

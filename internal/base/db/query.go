@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -134,7 +135,7 @@ func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query str
 // statement binds, picks the session and runs one statement in it.
 func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	run func(ctx context.Context, s session, query string, args []any) error,
-) error {
+) (failure error) {
 	text := d.rebound.get(d.dialect, query)
 	t := d.current(ctx)
 	if t == nil && d.dialect == SQLite && (exec || text.writes) {
@@ -143,6 +144,12 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	bound, err := bind(args)
 	if show := d.trace.Load(); show != nil {
 		(*show)(text.sql, bound)
+	}
+	if observe := d.observe.Load(); observe != nil {
+		began := time.Now()
+		defer func() {
+			(*observe)(ctx, Statement{Query: text.sql, Write: exec || text.writes, Began: began, Err: failure})
+		}()
 	}
 	if t == nil { // a read, or on PostgreSQL a statement that is a transaction of its own
 		if err == nil {

@@ -143,6 +143,11 @@ func numbers(version string) ([]int, bool) {
 	return []int{major, minor}, err1 == nil && err2 == nil
 }
 
+// Caches gives the figures of the caches, by their names.
+func (g *Git) Caches() map[string]lru.Stats {
+	return map[string]lru.Stats{"git_objects": g.objects.Stats(), "git_blobs": g.blobs.Stats(), "git_results": g.results.Stats()}
+}
+
 // Started counts the processes started so far, kept-open ones included.
 func (g *Git) Started() int64 { return g.started.Load() }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -115,12 +117,59 @@ func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx co
 			return fmt.Errorf("begin unique job: %w", err)
 		}
 	}
-	err := work(ctx)
+	err := q.observed(ctx, j, work)
 	var last *river.JobCancelError
 	if errors.As(err, &last) { // River does not hand these to the ErrorHandler
 		q.failures.write(ctx, j, err, slog.Any("error", err))
 	}
 	return err
+}
+
+// observed works, and tells who observes the queue.
+func (q *Queue) observed(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) (err error) {
+	if q.config.Observe == nil {
+		return work(ctx)
+	}
+	ctx, done := q.config.Observe(ctx, j.Kind)
+	outcome := Discarded // unless it is known better, as after a panic
+	defer func() { done(outcome, err) }()
+	err = work(ctx)
+	var last *river.JobCancelError
+	switch {
+	case err == nil:
+		outcome = Done
+	case !errors.As(err, &last) && j.Attempt < j.MaxAttempts:
+		outcome = Retried
+	}
+	return err
+}
+
+// Count is how many jobs of a kind are in a state.
+type Count struct {
+	Kind  string `db:"kind"`
+	State string `db:"state"` // available, running, scheduled, retryable, discarded and the like
+	Count int64  `db:"count"`
+}
+
+// Counts gives the numbers of the jobs that are there, with a zero for each kind that has none
+// that waits or runs.
+func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
+	out, err := db.Select[Count](ctx, q.d, "SELECT kind, CAST(state AS TEXT) AS state, count(*) AS count FROM river_job GROUP BY kind, state ORDER BY kind, state")
+	if err != nil {
+		return nil, fmt.Errorf("count jobs: %w", err)
+	}
+	seen := map[[2]string]bool{}
+	for _, c := range out {
+		seen[[2]string{c.Kind, c.State}] = true
+	}
+	for _, kind := range slices.Sorted(maps.Keys(q.registry.kinds)) {
+		for _, state := range []string{"available", "running", "scheduled", "retryable", "discarded"} {
+			if !seen[[2]string{kind, state}] {
+				out = append(out, Count{Kind: kind, State: state})
+			}
+		}
+	}
+	return out, nil
 }
 
 // Start begins to do jobs, those first that a crash interrupted. It ends with Stop,

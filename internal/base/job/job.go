@@ -167,12 +167,26 @@ type Config struct {
 	// does not end; 5 seconds where zero.
 	Patience time.Duration
 
+	// Observe, where set, is told when an attempt at a job begins, and done when it ends. The
+	// attempt runs with the context that it gives.
+	Observe func(ctx context.Context, kind string) (with context.Context, done func(Outcome, error))
+
 	// Owner names whoever may have but one queue at a time, such as a data folder that
 	// one process locks, in at most 100 bytes. On PostgreSQL, Start begins with the jobs
 	// that a crash of the same owner interrupted; without a name they wait until they are
 	// older than a job may become.
 	Owner string
 }
+
+// Outcome is how an attempt at a job ended.
+type Outcome string
+
+// The outcomes: done, to be tried again, given up.
+const (
+	Done      Outcome = "done"
+	Retried   Outcome = "retried"
+	Discarded Outcome = "discarded"
+)
 
 // Queue enqueues jobs, and does them between Start and Stop.
 type Queue struct {

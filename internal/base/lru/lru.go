@@ -4,11 +4,20 @@ package lru
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 )
+
+// Stats are figures of a cache.
+type Stats struct {
+	Hits, Misses uint64 // since it was made
+	Bytes        int64  // that it holds now
+}
 
 // Cache is a least-recently-used map, bounded by the bytes that its values take. It is safe
 // for concurrent use.
 type Cache struct {
+	hits, misses atomic.Uint64
+
 	mu    sync.Mutex
 	max   int
 	used  int
@@ -35,8 +44,10 @@ func (c *Cache) get(key any) (any, bool) {
 	defer c.mu.Unlock()
 	e, ok := c.items[key]
 	if !ok {
+		c.misses.Add(1)
 		return nil, false
 	}
+	c.hits.Add(1)
 	c.order.MoveToFront(e)
 	return e.Value.(*cached).value, true
 }
@@ -63,6 +74,13 @@ func (c *Cache) drop(e *list.Element) {
 	v := c.order.Remove(e).(*cached)
 	delete(c.items, v.key)
 	c.used -= v.cost
+}
+
+// Stats gives the figures of the cache.
+func (c *Cache) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: int64(c.used)}
 }
 
 // Clear drops everything.

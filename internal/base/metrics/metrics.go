@@ -43,7 +43,12 @@ type Registry struct {
 	routes   *limited
 	kinds    *limited
 
+	listed []Metric
+
 	requests *prometheus.HistogramVec
+	sql      *prometheus.HistogramVec
+	git      *prometheus.HistogramVec
+	gitBytes *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	jobs     *prometheus.HistogramVec
 	limited  *prometheus.CounterVec
@@ -76,6 +81,12 @@ func New(b Build) *Registry {
 	r.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		r.requests, r.inFlight, r.jobs, r.limited, info)
+	r.note("tenon_http_request_duration_seconds", Histogram, "Time from the request line to the last byte of the answer.", "route", "method", "status")
+	r.note("tenon_http_requests_in_flight", Gauge, "Requests being answered.")
+	r.note("tenon_job_duration_seconds", Histogram, "Time a job took, by kind and outcome.", "kind", "outcome")
+	r.note("tenon_rate_limited_total", Counter, "Requests refused because their caller made too many, by limit.", "limit")
+	r.note("tenon_build_info", Gauge, "Always 1; the labels say what runs.", "version", "revision", "go")
+	r.extend()
 	return r
 }
 
@@ -101,19 +112,9 @@ func (r *Registry) RequestStarted() (done func()) {
 	return r.inFlight.Dec
 }
 
-// Outcome is how a job ended.
-type Outcome string
-
-// The outcomes: done, to be tried again, given up.
-const (
-	Done      Outcome = "done"
-	Retried   Outcome = "retried"
-	Discarded Outcome = "discarded"
-)
-
-// Job records one attempt at a job.
-func (r *Registry) Job(kind string, outcome Outcome, took time.Duration) {
-	r.jobs.WithLabelValues(r.kinds.value(kind), string(outcome)).Observe(took.Seconds())
+// Job records one attempt at a job; the outcome is one of a fixed set.
+func (r *Registry) Job(kind, outcome string, took time.Duration) {
+	r.jobs.WithLabelValues(r.kinds.value(kind), outcome).Observe(took.Seconds())
 }
 
 // Limited counts a request that a rate limit refused. The limit is one of a fixed set.
@@ -124,9 +125,9 @@ func (r *Registry) SQL(statements func() uint64) error {
 	return r.Counter("tenon_sql_statements_total", "SQL statements run, transaction control left out.", statements)
 }
 
-// Git publishes the counts of git processes that the git kit keeps itself: started so far
-// and running now, kept-open readers included.
-func (r *Registry) Git(started, running func() int64) error {
+// GitProcesses publishes the counts of git processes that the git kit keeps itself: started so
+// far and running now, kept-open readers included.
+func (r *Registry) GitProcesses(started, running func() int64) error {
 	return errors.Join(
 		r.Counter("tenon_git_processes_started_total", "Git processes started.", func() uint64 { return uint64(started()) }),
 		r.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(running()) }))
@@ -135,11 +136,13 @@ func (r *Registry) Git(started, running func() int64) error {
 // Counter publishes a count that somebody else keeps and that never falls. It fails where
 // the name is taken.
 func (r *Registry) Counter(name, help string, read func() uint64) error {
+	r.note(name, Counter, help)
 	return r.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
 // Gauge publishes a value that somebody else keeps. It fails where the name is taken.
 func (r *Registry) Gauge(name, help string, read func() float64) error {
+	r.note(name, Gauge, help)
 	return r.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 

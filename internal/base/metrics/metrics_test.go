@@ -37,10 +37,10 @@ func TestRegistry(t *testing.T) {
 	r.Request("", "BREW", 4711, time.Millisecond)
 	done := r.RequestStarted()
 	running := int64(1)
-	if err := r.Git(func() int64 { return 2 }, func() int64 { return running }); err != nil {
+	if err := r.GitProcesses(func() int64 { return 2 }, func() int64 { return running }); err != nil {
 		t.Fatal(err)
 	}
-	r.Job("webhook", Retried, 2*time.Second)
+	r.Job("webhook", "retried", 2*time.Second)
 	if err := r.SQL(func() uint64 { return 42 }); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 type Cache struct {
 	config Config
 	makers chan struct{}
+
+	hits, misses atomic.Uint64 // calls of Open, without and with a maker
 
 	mu      sync.Mutex
 	growing map[string]*file
@@ -84,6 +87,14 @@ func New(c Config) (*Cache, error) {
 
 func (c *Cache) path(key string) string { return filepath.Join(c.config.Dir, key) }
 
+// Stats gives how many calls of Open found their file, how many had it made, and the bytes
+// of all finished files.
+func (c *Cache) Stats() (hits, misses uint64, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hits.Load(), c.misses.Load(), c.bytes
+}
+
 // Make writes the content of a file; it stops early when ctx ends.
 type Make func(ctx context.Context, out io.Writer) error
 
@@ -94,11 +105,17 @@ type Make func(ctx context.Context, out io.Writer) error
 // the file from being kept and shared.
 func (c *Cache) Open(ctx context.Context, key string, fill Make) (*Reader, error) {
 	if done, err := c.finished(c.path(key)); done != nil || err != nil {
+		c.hits.Add(1)
 		return done, err
 	}
 	r, err := c.join(ctx, key, fill)
 	if err != nil {
 		return nil, err
+	}
+	if r.first {
+		c.misses.Add(1)
+	} else {
+		c.hits.Add(1)
 	}
 	if err := r.settle(); err != nil {
 		return nil, errors.Join(err, r.Close())
