@@ -13,7 +13,7 @@ import (
 // TestReadme runs the commands of the README's tour as they are printed, and looks for
 // every line that the README says they print.
 func TestReadme(t *testing.T) {
-	for _, program := range []string{"git", "curl", "bash"} {
+	for _, program := range []string{"git", "curl", "bash", "ssh-keygen"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s: skipped (not installed)", program)
 		}
@@ -26,7 +26,7 @@ func TestReadme(t *testing.T) {
 	if !ok {
 		t.Fatal("the README has no tour")
 	}
-	tour, _, _ = strings.Cut(tour, "\n## ")
+	tour, _, _ = strings.Cut(tour, "\n## Looking after it")
 	commands, output := blocks(tour)
 	if len(commands) == 0 || len(output) == 0 {
 		t.Fatalf("%d blocks of commands and %d of output, want some of each", len(commands), len(output))
