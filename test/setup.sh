@@ -21,6 +21,7 @@ need gcc gcc libc6-dev
 need nginx nginx-light
 need caddy caddy
 need systemd-analyze systemd
+need chromium chromium
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)
 fi

@@ -50,7 +50,7 @@ func newWebWorld(t *testing.T, s *server) *webWorld {
 		{"action": "update", "file_path": "docs/guide.md", "content": "# Use\nmore\n"},
 	}})
 	s.do("mona", "POST", at+"/repository/tags", obj{"tag_name": "v1", "ref": "main", "message": "the first"})
-	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*", "labels": "bug", "assignee_ids": s.ids["mona"]})
+	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*, see [it](docs/guide.md)", "labels": "bug", "assignee_ids": s.ids["mona"]})
 	s.do("mona", "POST", at+"/issues", obj{"title": "Secret", "confidential": true})
 	s.do("mona", "POST", at+"/issues/1/notes", obj{"body": "I saw **it** <script>"})
 	s.do("mona", "POST", at+"/merge_requests", obj{"title": "Mend it", "description": "How", "source_branch": "feature/side", "target_branch": "main"})
@@ -190,12 +190,12 @@ func TestWeb_content(t *testing.T) {
 			in + "tags":                            {"v1", "the first"},
 			in + "issues":                          {"Broken &lt;hammer&gt;", "confidential", "1 comment", "bug"},
 			in + "issues?state=closed":             {"There are no such issues."},
-			in + "issues/1":                        {"It <em>broke</em>", "I saw <strong>it</strong>", "opened", `href="/mona"`},
+			in + "issues/1":                        {"It <em>broke</em>", `href="/work/inner/tools/-/blob/main/docs/guide.md"`, "I saw <strong>it</strong>", "opened", `href="/mona"`},
 			in + "merge_requests":                  {"Mend it", "feature/side"},
 			in + "merge_requests/1":                {"<p>How</p>", "<p>Well done</p>"},
 			in + "merge_requests/1/commits":        {"Second"},
 			in + "merge_requests/1/diffs":          {"docs/guide.md", "more"},
-			in + "merge_requests/new":              {"Source branch"},
+			in + "merge_requests/new":              {"Source branch", `value="main"`, `href="/work/inner/tools/-/commits/main"`},
 			in + "project_members":                 {"mona", "Reporter"},
 			in + "pipelines/" + w.pipe:             {"success", w.sha},
 			"/work":                                {"Subgroups", "Workshop / Inner"},

@@ -67,8 +67,8 @@ func (x *visit) project(current string) (*project.Project, error) {
 	x.sheet.Crumbs = crumbs(p.FullPath, p.FullName, true)
 	x.sheet.TabsOf = "Project"
 	links := []link{{"Project", at.Project(p.FullPath)}}
-	if p.InitialBranch() != "" {
-		links = append(links, link{"Commits", at.Commits(p.FullPath, p.InitialBranch(), "")})
+	if branchOf(p) != "" {
+		links = append(links, link{"Commits", at.Commits(p.FullPath, branchOf(p), "")})
 	}
 	links = append(links,
 		link{"Branches", at.Branches(p.FullPath)}, link{"Tags", at.Tags(p.FullPath)}, link{"Issues", at.Issues(p.FullPath)},
@@ -474,4 +474,12 @@ func (x *visit) moved(err error) (templ.Component, error) {
 		return nil, err
 	}
 	return x.goTo(at.Project(to.Path))
+}
+
+// branchOf is the default branch of a project, "" before the first push.
+func branchOf(p *project.Project) string {
+	if p.DefaultBranch == nil {
+		return ""
+	}
+	return *p.DefaultBranch
 }

@@ -228,7 +228,7 @@ func (x *visit) words(p *project.Project, text *string) string {
 	if text == nil {
 		return ""
 	}
-	return x.text(int64(p.ID), p.FullPath, p.InitialBranch(), *text)
+	return x.text(int64(p.ID), p.FullPath, branchOf(p), *text)
 }
 
 // talk reads what was said about a thing, and who said it.
@@ -272,7 +272,7 @@ func (x *visit) getNewRequest() (templ.Component, error) {
 		Source: x.query("merge_request[source_branch]"), Target: x.query("merge_request[target_branch]"), Title: x.query("merge_request[title]"),
 	}
 	if f.Target == "" {
-		f.Target = p.InitialBranch()
+		f.Target = branchOf(p)
 	}
 	if f.Title == "" {
 		f.Title = f.Source
