@@ -95,7 +95,7 @@ func (a *App) shownTokens(ctx context.Context, list []*account.Token) ([]AdminTo
 	for i, t := range list {
 		ids[i] = t.UserID
 	}
-	users, err := a.core.Accounts.ByIDs(ctx, ids)
+	users, err := a.core.Accounts.Load(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("find users: %w", err)
 	}

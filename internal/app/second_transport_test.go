@@ -74,11 +74,11 @@ func (h textIssues) lines(r *http.Request) ([]string, error) {
 		for _, l := range found.Labels {
 			line.Labels = append(line.Labels, l.Title)
 		}
-		if u := h.Accounts.Summary(users[found.AuthorID]); u != nil {
+		if u := users[found.AuthorID]; u != nil {
 			line.Author = textUser{u.Username, u.AvatarURL, u.WebURL}
 		}
 		for _, id := range found.Assignees {
-			if u := h.Accounts.Summary(users[id]); u != nil {
+			if u := users[id]; u != nil {
 				line.Assignees = append(line.Assignees, textUser{u.Username, u.AvatarURL, u.WebURL})
 			}
 		}

@@ -139,7 +139,7 @@ func TestService_Find(t *testing.T) {
 		wantErr(t, err, errs.Unauthorized, "unauthorized")
 
 		byID, err := h.ByIDs(t.Context(), []authz.UserID{u.ID, 1, 99})
-		if err != nil || len(byID) != 2 || byID[1].Email != "admin@example.com" || byID[u.ID].Username != "mona" {
+		if err != nil || len(byID) != 2 || byID[1].Username != "root" || byID[u.ID].Username != "mona" {
 			t.Errorf("got %v, %v, want two summaries", byID, err)
 		}
 		for ref, want := range map[string]string{"2": "mona", "Mona": "mona", "root": "root"} {

@@ -80,10 +80,25 @@ func (s *Service) forget(ctx context.Context, id authz.UserID) {
 	})
 }
 
-// ByIDs gives the summaries of users, whoever asks, in one statement at most; unknown ids
-// are missing from the result. Only the fields before Profile are filled. They may be
-// ten seconds old where another process changed a user, but not within a transaction.
-func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*User, error) {
+// ByIDs gives what every caller sees of users, in one statement at most. Unknown ids are missing
+// from the result. It may be ten seconds old where another process changed a user, but not
+// within a transaction.
+func (s *Service) ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*Summary, error) {
+	users, err := s.Load(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[authz.UserID]*Summary, len(users))
+	for id, u := range users {
+		out[id] = s.Summary(u)
+	}
+	return out, nil
+}
+
+// Load gives the rows of users, with addresses that not every caller may see: it asks for no
+// permission and is for core. Only the fields before Profile are filled. The rest is as ByIDs
+// has it.
+func (s *Service) Load(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*User, error) {
 	out := make(map[authz.UserID]*User, len(ids))
 	if len(ids) == 0 {
 		return out, nil

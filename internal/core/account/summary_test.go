@@ -22,7 +22,7 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		read := func(ctx context.Context, ids ...authz.UserID) (string, uint64) {
 			t.Helper()
 			before := d.Statements()
-			got, err := h.ByIDs(ctx, append(ids, u.ID))
+			got, err := h.Load(ctx, append(ids, u.ID))
 			if err != nil || got[u.ID] == nil {
 				t.Fatalf("got %v, %v", got, err)
 			}

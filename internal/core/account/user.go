@@ -37,7 +37,7 @@ const (
 // PrivateCommitEmail is the value of CommitEmail that stands for the private address.
 const PrivateCommitEmail = "_private"
 
-// User is one account. [Service.ByIDs] fills only what stands before Profile; the
+// User is one account. [Service.Load] fills only what stands before Profile; the
 // single reads and List fill all of it.
 type User struct {
 	ID          authz.UserID `db:"id"`

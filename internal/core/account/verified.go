@@ -17,7 +17,7 @@ func (s *Service) OwnAddresses(ctx context.Context, id authz.UserID) (map[string
 	if err != nil {
 		return nil, fmt.Errorf("read addresses: %w", err)
 	}
-	users, err := s.ByIDs(ctx, []authz.UserID{id})
+	users, err := s.Load(ctx, []authz.UserID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Service) KnownAddresses(ctx context.Context, emails []string) (map[stri
 		}
 	}
 	for start := 0; start < len(private); start += chunk {
-		users, err := s.ByIDs(ctx, private[start:min(start+chunk, len(private))])
+		users, err := s.Load(ctx, private[start:min(start+chunk, len(private))])
 		if err != nil {
 			return nil, err
 		}

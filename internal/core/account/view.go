@@ -18,6 +18,10 @@ type Summary struct {
 	State     State
 	AvatarURL *string // nil where the user has none
 	WebURL    string
+
+	PublicEmail string // "" where the user shows none
+	CreatedAt   time.Time
+	UsesSeat    bool // counts among the users of a license
 }
 
 // View is a user as one caller may see it: a part that is nil is not for the caller.
@@ -102,7 +106,10 @@ func (s *Service) Summary(u *User) *Summary {
 	if u == nil {
 		return nil
 	}
-	return &Summary{ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, AvatarURL: s.AvatarURL(u), WebURL: s.URLs.User(u.Username)}
+	return &Summary{
+		ID: u.ID, Username: u.Username, Name: u.Name, State: u.State, AvatarURL: s.AvatarURL(u), WebURL: s.URLs.User(u.Username),
+		PublicEmail: u.PublicEmail, CreatedAt: u.CreatedAt.Time, UsesSeat: u.UsesSeat(),
+	}
 }
 
 // AvatarURL is the picture of a user: the one uploaded, the one that Gravatar has for the
@@ -158,9 +165,21 @@ func (u *User) whole() bool { return !u.UpdatedAt.IsZero() }
 // UsesSeat reports whether the user counts among those of a license.
 func (u *User) UsesSeat() bool { return u.Person() && u.State == Active }
 
-// EmailFor is the address that the caller may see: administrators see the primary one,
-// others the public one. It is nil where there is none.
-func (u *User) EmailFor(as authz.Actor) *string {
+// EmailsFor gives the addresses of users that the caller may see, in one statement at most:
+// administrators see the primary ones, others the public ones. It is nil where there is none.
+func (s *Service) EmailsFor(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]*string, error) {
+	users, err := s.Load(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[authz.UserID]*string, len(users))
+	for id, u := range users {
+		out[id] = u.emailFor(as)
+	}
+	return out, nil
+}
+
+func (u *User) emailFor(as authz.Actor) *string {
 	switch {
 	case as.Admin:
 		return &u.Email
@@ -198,7 +217,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, users []*User, wa
 	if out.identities, err = s.Identities(ctx, own); err != nil {
 		return out, err
 	}
-	if out.creators, err = s.ByIDs(ctx, creators); err != nil {
+	if out.creators, err = s.Load(ctx, creators); err != nil {
 		return out, err
 	}
 	if out.follows, err = s.CountFollows(ctx, as, all); err != nil || !want.CustomAttributes || !as.Admin {

@@ -239,7 +239,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 	var name string
 	switch kind {
 	case User:
-		users, err := s.Accounts.ByIDs(ctx, []authz.UserID{authz.UserID(id)})
+		users, err := s.Accounts.Load(ctx, []authz.UserID{authz.UserID(id)})
 		if err != nil {
 			return nil, err
 		}

@@ -166,7 +166,7 @@ func (s *Service) privateAuthors(ctx context.Context, addresses []string, out ma
 			ids = append(ids, authz.UserID(id))
 		}
 	}
-	users, err := s.Accounts.ByIDs(ctx, ids)
+	users, err := s.Accounts.Load(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page
 	for i, r := range rows.Items {
 		ids[i] = r.ID
 	}
-	keys, err := s.Keys.ByIDs(ctx, ids)
+	keys, err := s.Keys.Load(ctx, ids)
 	if err != nil {
 		return page.Page[Key]{}, err
 	}

@@ -95,7 +95,7 @@ func (s *Service) removesSource(ctx context.Context, a *attempt) (bool, error) {
 
 // signatures gives names and commit addresses of users, with the present time.
 func (s *Service) signatures(ctx context.Context, ids []authz.UserID) (map[authz.UserID]gitstore.Signature, error) {
-	users, err := s.accounts.ByIDs(ctx, ids)
+	users, err := s.accounts.Load(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

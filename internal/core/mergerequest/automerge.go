@@ -285,7 +285,7 @@ func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, er
 	if m.MergeUserID == nil {
 		return authz.Actor{}, nil
 	}
-	users, err := s.accounts.ByIDs(ctx, []authz.UserID{*m.MergeUserID})
+	users, err := s.accounts.Load(ctx, []authz.UserID{*m.MergeUserID})
 	if err != nil {
 		return authz.Actor{}, fmt.Errorf("who wants the merge: %w", err)
 	}

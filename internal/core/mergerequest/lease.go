@@ -244,7 +244,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if !merged {
 		return false, s.reopen(ctx, l.RequestID, errorMerging)
 	}
-	users, err := s.accounts.ByIDs(ctx, []authz.UserID{l.UserID})
+	users, err := s.accounts.Load(ctx, []authz.UserID{l.UserID})
 	if err != nil {
 		return false, err
 	}

@@ -142,7 +142,7 @@ func (s *Service) rebaseNow(ctx context.Context, job rebasing) error {
 	if err != nil || m == nil {
 		return err
 	}
-	users, err := s.accounts.ByIDs(ctx, []authz.UserID{job.UserID})
+	users, err := s.accounts.Load(ctx, []authz.UserID{job.UserID})
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,9 @@ func New(deps Deps) *Service {
 	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, now: deps.Now}
 }
 
-// ByIDs returns the namespaces with these ids in one statement. It asks for no permission.
-func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Namespace, error) {
+// Load returns the namespaces with these ids in one statement. It asks for no permission and
+// is for core.
+func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Namespace, error) {
 	out := make(map[ID]*Namespace, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -92,6 +93,19 @@ func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Namespace, error
 	}
 	for i := range rows {
 		out[rows[i].ID] = &rows[i]
+	}
+	return out, nil
+}
+
+// Names gives the names of namespaces, which every caller may see beside what refers to them.
+func (s *Service) Names(ctx context.Context, ids []ID) (map[ID]string, error) {
+	found, err := s.Load(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[ID]string, len(found))
+	for id, n := range found {
+		out[id] = n.Name
 	}
 	return out, nil
 }
@@ -181,7 +195,7 @@ func (s *Service) Exists(ctx context.Context, as authz.Actor, path string, paren
 	}
 	prefix := ""
 	if parent != nil {
-		above, err := s.ByIDs(ctx, []ID{*parent})
+		above, err := s.Load(ctx, []ID{*parent})
 		if err != nil {
 			return false, "", err
 		}

@@ -58,7 +58,7 @@ func TestService_Transfer(t *testing.T) {
 		if err != nil || g.FullPath != "into/moving" || g.FullName != "into / moving" || g.Visibility != authz.Internal {
 			t.Fatalf("transfer: got %+v, %v", g, err)
 		}
-		places, err := f.ByIDs(ctx, []namespace.ID{inner.ID, app.Namespace})
+		places, err := f.Load(ctx, []namespace.ID{inner.ID, app.Namespace})
 		if err != nil || places[app.Namespace].FullPath != "into/moving/inner/app" || places[app.Namespace].FullName != "into / moving / inner / app" ||
 			places[app.Namespace].Visibility != authz.Internal || places[inner.ID].Visibility != authz.Internal {
 			t.Errorf("inside: got %+v, %v", places[app.Namespace], err)

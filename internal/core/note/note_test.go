@@ -392,10 +392,10 @@ func TestService_Update_Delete(t *testing.T) {
 // names gives usernames without the package of accounts behind it.
 type names map[authz.UserID]string
 
-func (n names) ByIDs(_ context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error) {
-	out := map[authz.UserID]*account.User{}
+func (n names) ByIDs(_ context.Context, ids []authz.UserID) (map[authz.UserID]*account.Summary, error) {
+	out := map[authz.UserID]*account.Summary{}
 	for _, id := range ids {
-		out[id] = &account.User{ID: id, Username: n[id]}
+		out[id] = &account.Summary{ID: id, Username: n[id]}
 	}
 	return out, nil
 }

@@ -164,7 +164,7 @@ func (s *Service) requireCreate(ctx context.Context, as authz.Actor, in *Input) 
 		}
 		id = *own
 	}
-	all, err := s.namespaces.ByIDs(ctx, []authz.NamespaceID{id})
+	all, err := s.namespaces.Load(ctx, []authz.NamespaceID{id})
 	if err != nil {
 		return nil, err
 	}

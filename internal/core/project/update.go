@@ -115,7 +115,7 @@ func (s *Service) checkUpdate(ctx context.Context, as authz.Actor, p, old *Proje
 	m.check(&fields, old)
 	fields.Check(p.Storage == old.Storage, "repository_storage", "is invalid") // there is no other to move to
 	if p.Visibility != old.Visibility || p.Path != old.Path || p.Name != old.Name {
-		all, err := s.namespaces.ByIDs(ctx, []authz.NamespaceID{p.ParentID})
+		all, err := s.namespaces.Load(ctx, []authz.NamespaceID{p.ParentID})
 		if err != nil {
 			return err
 		}

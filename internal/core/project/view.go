@@ -16,7 +16,7 @@ import (
 type View struct {
 	Project
 	Parent *namespace.Namespace // where it stands; nil where that is being deleted
-	Person *account.User        // whom the namespace belongs to, nil for groups
+	Person *account.Summary     // the user of a personal namespace, nil for groups
 	Branch string               // the default branch; before the first push, the name it will have
 
 	Code    *CodeView    // for those who may read the code
@@ -103,7 +103,7 @@ type Uploads interface {
 type relations struct {
 	sources       map[ID]*Project
 	parents       map[namespace.ID]*namespace.Namespace
-	people        map[authz.UserID]*account.User
+	people        map[authz.UserID]*account.Summary
 	shares        map[namespace.ID][]namespace.Share
 	direct, above map[namespace.ID]authz.Level
 	attributes    map[int64][]attribute.Attribute
@@ -145,7 +145,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 			places = append(places, p.ParentID)
 		}
 	}
-	if r.parents, r.people, err = s.homes(ctx, places); err != nil || want.Basic {
+	if r.parents, r.people, err = s.Parents(ctx, places); err != nil || want.Basic {
 		return r, err
 	}
 	if r.shares, err = s.namespaces.Shares(ctx, as, twins); err != nil {
@@ -171,9 +171,10 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 	return r, err
 }
 
-// homes gives namespaces by their ids, with the people whom personal ones belong to.
-func (s *Service) homes(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.User, error) {
-	found, err := s.namespaces.ByIDs(ctx, places)
+// Parents gives namespaces by their ids, with the users of the personal ones. It asks for no
+// permission: the projects in them were read for the caller.
+func (s *Service) Parents(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.Summary, error) {
+	found, err := s.namespaces.Load(ctx, places)
 	if err != nil {
 		return nil, nil, err
 	}

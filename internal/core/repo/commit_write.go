@@ -349,7 +349,7 @@ func startWord(in *CommitInput) string {
 
 // signature names the actor as author of a commit made now.
 func (s *Service) signature(ctx context.Context, as authz.Actor) (gitstore.Signature, error) {
-	users, err := s.accounts.ByIDs(ctx, []authz.UserID{as.UserID})
+	users, err := s.accounts.Load(ctx, []authz.UserID{as.UserID})
 	if err != nil {
 		return gitstore.Signature{}, err
 	}

@@ -103,7 +103,7 @@ func (j *judge) commits(ctx context.Context, rule *pushrule.Checks, tips []gitst
 func (j *judge) people(ctx context.Context, rule *pushrule.Checks, ids []gitstore.ObjectID) (pushrule.People, error) {
 	var out pushrule.People
 	if rule.CommitterName {
-		users, err := j.service.accounts.ByIDs(ctx, []authz.UserID{j.as.UserID})
+		users, err := j.service.accounts.Load(ctx, []authz.UserID{j.as.UserID})
 		if err != nil {
 			return out, err
 		}

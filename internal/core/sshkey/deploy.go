@@ -54,8 +54,21 @@ func (s *Service) DeployWith(ctx context.Context, text string) (*Key, error) {
 	return s.load(ctx, "k.fingerprint_sha256 = ? AND k.kind = ?", ssh.FingerprintSHA256(p.key), DeployKey)
 }
 
-// ByIDs gives the keys with these ids.
-func (s *Service) ByIDs(ctx context.Context, ids []ID) (map[ID]*Key, error) {
+// Titles gives the titles of keys, which every caller may see beside what refers to them.
+func (s *Service) Titles(ctx context.Context, ids []ID) (map[ID]string, error) {
+	found, err := s.Load(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[ID]string, len(found))
+	for id, k := range found {
+		out[id] = k.Title
+	}
+	return out, nil
+}
+
+// Load gives the keys with these ids. It asks for no permission and is for core.
+func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Key, error) {
 	out := make(map[ID]*Key, len(ids))
 	if len(ids) == 0 {
 		return out, nil

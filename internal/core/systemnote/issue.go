@@ -14,7 +14,7 @@ import (
 
 // Names finds users by id.
 type Names interface {
-	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
+	ByIDs(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.Summary, error)
 }
 
 // Deps is what a Service is made of.

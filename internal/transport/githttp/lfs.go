@@ -350,7 +350,7 @@ type lfsOwner struct {
 	Name string `json:"name"`
 }
 
-func lfsNames(users map[authz.UserID]*account.User, id authz.UserID) *lfsOwner {
+func lfsNames(users map[authz.UserID]*account.Summary, id authz.UserID) *lfsOwner {
 	if u := users[id]; u != nil {
 		return &lfsOwner{Name: u.Name}
 	}

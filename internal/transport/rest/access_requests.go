@@ -49,7 +49,7 @@ func (s *Server) accessRequests(ctx context.Context, list []namespace.AccessRequ
 	out := make([]accessRequestEntity, 0, len(list))
 	for _, r := range list {
 		if u := users[r.UserID]; u != nil {
-			out = append(out, accessRequestEntity{s.basic(u), api.Time(r.At.Time)})
+			out = append(out, accessRequestEntity{newUserBasic(u), api.Time(r.At.Time)})
 		}
 	}
 	return out, nil

@@ -62,6 +62,10 @@ func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billable
 	if err != nil {
 		return none, err
 	}
+	emails, err := s.Accounts.EmailsFor(ctx, as, ids)
+	if err != nil {
+		return none, err
+	}
 	items := make([]billableEntity, 0, len(list.Items))
 	for _, b := range list.Items {
 		u := users[b.UserID]
@@ -69,8 +73,8 @@ func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billable
 			continue // deleted since
 		}
 		e := billableEntity{
-			userBasic: s.basic(u), LastActivityOn: b.LastActivityOn, MembershipType: b.Means, Removable: b.Removable(),
-			CreatedAt: api.Time(b.CreatedAt.Time), LastOwner: b.LastOwner, Email: u.EmailFor(as),
+			userBasic: newUserBasic(u), LastActivityOn: b.LastActivityOn, MembershipType: b.Means, Removable: b.Removable(),
+			CreatedAt: api.Time(b.CreatedAt.Time), LastOwner: b.LastOwner, Email: emails[b.UserID],
 		}
 		if b.LastSignInAt != nil {
 			e.LastLoginAt = api.TimePtr(&b.LastSignInAt.Time)

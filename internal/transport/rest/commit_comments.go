@@ -45,7 +45,7 @@ func (s *Server) commentEntities(ctx context.Context, notes ...note.Note) ([]com
 	return out, nil
 }
 
-func (s *Server) commentEntity(n *note.Note, users map[authz.UserID]*account.User) commentEntity {
+func (s *Server) commentEntity(n *note.Note, users map[authz.UserID]*account.Summary) commentEntity {
 	e := commentEntity{Note: n.Body, Author: s.user(users[n.AuthorID]), CreatedAt: api.Time(n.CreatedAt.Time)}
 	if at := n.Position; at != nil {
 		number, old := at.Line()

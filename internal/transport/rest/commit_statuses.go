@@ -78,7 +78,7 @@ func (s *Server) checkEntities(ctx context.Context, sha string, list ...ci.Statu
 	return out, nil
 }
 
-func (s *Server) checkEntity(sha string, st *ci.Status, users map[authz.UserID]*account.User) checkEntity {
+func (s *Server) checkEntity(sha string, st *ci.Status, users map[authz.UserID]*account.Summary) checkEntity {
 	e := checkEntity{
 		ID: st.ID, SHA: sha, Ref: st.Ref, Status: st.State, Name: st.Name, TargetURL: st.TargetURL, Description: st.Description,
 		CreatedAt: api.Time(st.CreatedAt.Time), Coverage: st.Coverage, PipelineID: st.PipelineID,

@@ -131,7 +131,7 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	return out, nil
 }
 
-func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.User, votes award.Votes) issueEntity {
+func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.Summary, votes award.Votes) issueEntity {
 	e := issueEntity{
 		ID: i.ID, IID: i.IID, ProjectID: i.ProjectID, Title: i.Title, Description: i.Description, State: i.State,
 		CreatedAt: api.Time(i.CreatedAt.Time), UpdatedAt: api.Time(i.UpdatedAt.Time), Labels: labelList(i.Labels, v.details),
@@ -149,7 +149,7 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 	}
 	for _, id := range i.Assignees {
 		if u := people[id]; u != nil {
-			e.Assignees = append(e.Assignees, s.basic(u))
+			e.Assignees = append(e.Assignees, newUserBasic(u))
 		}
 	}
 	if len(e.Assignees) > 0 {

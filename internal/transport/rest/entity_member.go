@@ -40,14 +40,14 @@ func (s *Server) members(ctx context.Context, list []namespace.Member, seats boo
 			continue // deleted since
 		}
 		e := memberEntity{
-			userBasic: s.basic(u), Level: m.Level, CreatedAt: api.Time(m.CreatedAt.Time), ExpiresAt: m.ExpiresOn,
+			userBasic: newUserBasic(u), Level: m.Level, CreatedAt: api.Time(m.CreatedAt.Time), ExpiresAt: m.ExpiresOn,
 			MembershipState: "active",
 		}
 		if m.CreatedByID != nil {
 			e.CreatedBy = s.user(users[*m.CreatedByID])
 		}
 		if seats {
-			using := u.UsesSeat()
+			using := u.UsesSeat
 			e.IsUsingSeat = &using
 		}
 		out = append(out, e)

@@ -163,7 +163,7 @@ func (s *Server) requestEntities(ctx context.Context, v requestView, list []*mer
 	return out, nil
 }
 
-func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project, v requestView, people map[authz.UserID]*account.User, votes award.Votes) mergeRequestEntity {
+func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project, v requestView, people map[authz.UserID]*account.Summary, votes award.Votes) mergeRequestEntity {
 	from := v.from
 	if from == "" {
 		from = p.FullPath
@@ -194,7 +194,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 	}
 	for _, id := range m.Assignees {
 		if u := people[id]; u != nil {
-			e.Assignees = append(e.Assignees, s.basic(u))
+			e.Assignees = append(e.Assignees, newUserBasic(u))
 		}
 	}
 	if len(e.Assignees) > 0 {
@@ -202,7 +202,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 	}
 	for _, r := range m.Reviewers {
 		if u := people[r.UserID]; u != nil {
-			e.Reviewers = append(e.Reviewers, s.basic(u))
+			e.Reviewers = append(e.Reviewers, newUserBasic(u))
 		}
 	}
 	if m.Fork() {

@@ -68,7 +68,7 @@ func (s *Server) noteEntities(ctx context.Context, t noteable.Target, notes ...n
 	return out, nil
 }
 
-func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.UserID]*account.User) noteEntity {
+func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.UserID]*account.Summary) noteEntity {
 	e := noteEntity{
 		ID: n.ID, Type: n.Type, Body: n.Body, Author: s.noteAuthor(users[n.AuthorID]), CreatedAt: api.Time(n.CreatedAt.Time),
 		UpdatedAt: api.Time(n.UpdatedAt.Time), System: n.System, NoteableID: n.TargetID, NoteableType: n.Kind,
@@ -90,11 +90,11 @@ func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.Use
 	return e
 }
 
-func (s *Server) noteAuthor(u *account.User) *noteAuthor {
+func (s *Server) noteAuthor(u *account.Summary) *noteAuthor {
 	if u == nil {
 		return nil
 	}
-	return &noteAuthor{userBasic: s.basic(u), CreatedAt: api.Time(u.CreatedAt.Time), Email: u.PublicEmail}
+	return &noteAuthor{userBasic: newUserBasic(u), CreatedAt: api.Time(u.CreatedAt), Email: u.PublicEmail}
 }
 
 // awardEntity is a reaction.

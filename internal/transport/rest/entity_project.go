@@ -178,7 +178,7 @@ func (s *Server) projectBasic(p *project.View) *projectBasic {
 	return e
 }
 
-func (s *Server) projectNamespace(n *namespace.Namespace, owner *account.User) projectNamespace {
+func (s *Server) projectNamespace(n *namespace.Namespace, owner *account.Summary) projectNamespace {
 	e := projectNamespace{
 		ID: n.ID, Name: n.Name, Path: n.Path, Kind: n.Kind, FullPath: n.FullPath, ParentID: n.ParentID,
 		AvatarURL: s.upload("group", int64(n.ID), n.Avatar), WebURL: s.namespaceURL(n),
@@ -186,7 +186,7 @@ func (s *Server) projectNamespace(n *namespace.Namespace, owner *account.User) p
 	if n.Kind == namespace.UserKind {
 		e.AvatarURL = nil
 		if owner != nil {
-			e.AvatarURL = s.Accounts.AvatarURL(owner)
+			e.AvatarURL = owner.AvatarURL
 		}
 	}
 	return e

@@ -95,12 +95,12 @@ type identityEntity struct {
 	SAMLProviderID *int64 `json:"saml_provider_id" later:"single sign-on of groups"`
 }
 
-// user gives the summary of a user, nil for nobody.
-func (s *Server) user(u *account.User) *userBasic {
+// user gives the summary of a user, nil for nil.
+func (s *Server) user(u *account.Summary) *userBasic {
 	if u == nil {
 		return nil
 	}
-	b := s.basic(u)
+	b := newUserBasic(u)
 	return &b
 }
 

@@ -126,7 +126,7 @@ func (s *Server) requestParticipants(ctx context.Context, as authz.Actor, in req
 	out := make([]userBasic, 0, len(ids.Items))
 	for _, id := range ids.Items {
 		if u := people[id]; u != nil {
-			out = append(out, s.basic(u))
+			out = append(out, newUserBasic(u))
 		}
 	}
 	return api.Listed(ids, out), nil

@@ -77,11 +77,11 @@ func (s *Server) levelNames(ctx context.Context, rules []*protection.Rule) (func
 	if err != nil {
 		return nil, err
 	}
-	places, err := s.Namespaces.ByIDs(ctx, groups)
+	places, err := s.Namespaces.Names(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
-	titles, err := s.Keys.ByIDs(ctx, keys)
+	titles, err := s.Keys.Titles(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +98,9 @@ func (s *Server) levelNames(ctx context.Context, rules []*protection.Rule) (func
 					e.Description = u.Name
 				}
 			case l.GroupID != nil:
-				if g := places[*l.GroupID]; g != nil {
-					e.Description = g.Name
-				}
+				e.Description = places[*l.GroupID]
 			case l.DeployKeyID != nil:
-				if k := titles[sshkey.ID(*l.DeployKeyID)]; k != nil {
-					e.Description = k.Title
-				}
+				e.Description = titles[sshkey.ID(*l.DeployKeyID)]
 			case l.Level != nil:
 				e.Description = protection.LevelWords(*l.Level)
 			}

@@ -69,7 +69,7 @@ func (s *Server) listStarrers(ctx context.Context, as authz.Actor, p listStarrer
 	items := make([]starrerEntity, 0, len(list.Items))
 	for _, one := range list.Items {
 		if u := users[one.UserID]; u != nil {
-			items = append(items, starrerEntity{api.Time(one.Since.Time), s.basic(u)})
+			items = append(items, starrerEntity{api.Time(one.Since.Time), newUserBasic(u)})
 		}
 	}
 	return api.Listed(list, items), nil

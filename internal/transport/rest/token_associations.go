@@ -82,7 +82,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	for i, found := range projects.Items {
 		places[i], twins[i] = found.ParentID, found.NamespaceID
 	}
-	parents, owners, err := s.homes(ctx, places)
+	parents, owners, err := s.Projects.Parents(ctx, places)
 	if err != nil {
 		return out, err
 	}
@@ -104,24 +104,8 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	return out, nil
 }
 
-// homes gives namespaces by their ids, with the people whom personal ones belong to.
-func (s *Server) homes(ctx context.Context, places []namespace.ID) (map[namespace.ID]*namespace.Namespace, map[authz.UserID]*account.User, error) {
-	found, err := s.Namespaces.ByIDs(ctx, places)
-	if err != nil {
-		return nil, nil, err
-	}
-	var people []authz.UserID
-	for _, n := range found {
-		if n.OwnerID != nil {
-			people = append(people, *n.OwnerID)
-		}
-	}
-	owners, err := s.Accounts.ByIDs(ctx, people)
-	return found, owners, err
-}
-
 // ownerOf gives the user whom a personal namespace belongs to, nil for groups.
-func ownerOf(n *namespace.Namespace, users map[authz.UserID]*account.User) *account.User {
+func ownerOf(n *namespace.Namespace, users map[authz.UserID]*account.Summary) *account.Summary {
 	if n.OwnerID == nil {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (m memberSource) listUploads(ctx context.Context, as authz.Actor, p listUpl
 	return api.Listed(list, items), nil
 }
 
-func minute(u *account.User) *userMinute {
+func minute(u *account.Summary) *userMinute {
 	if u == nil {
 		return nil
 	}
