@@ -86,20 +86,33 @@ func TestService_Views_list(t *testing.T) {
 	})
 }
 
-func TestUser_EmailFor(t *testing.T) {
+func TestService_EmailsFor(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name, public, want string
-		as                 authz.Actor
-	}{
-		{"public", "p@a.b", "p@a.b", authz.Actor{UserID: 2}},
-		{"none", "", "", authz.Actor{UserID: 2}},
-		{"administrator", "p@a.b", "e@a.b", authz.Actor{UserID: 1, Admin: true}},
-	} {
-		u := account.User{ID: 2, Email: "e@a.b", PublicEmail: tt.public}
-		got := u.EmailFor(tt.as)
-		if (got == nil) != (tt.want == "") || got != nil && *got != tt.want {
-			t.Errorf("%s: got %v, want %q", tt.name, got, tt.want)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		open, as := h.user("open")
+		closed, _ := h.user("closed")
+		if _, err := d.Exec(t.Context(), "UPDATE users SET public_email = 'p@a.b' WHERE id = ?", open.ID); err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, tt := range []struct {
+			name         string
+			as           authz.Actor
+			open, closed string
+		}{
+			{"a user", as, "p@a.b", ""},
+			{"nobody", authz.Actor{}, "p@a.b", ""},
+			{"an administrator", h.root, open.Email, closed.Email},
+		} {
+			got, err := h.EmailsFor(t.Context(), tt.as, []authz.UserID{open.ID, closed.ID, 99})
+			if err != nil || len(got) != 2 {
+				t.Fatalf("%s: %v, %v", tt.name, got, err)
+			}
+			for id, want := range map[authz.UserID]string{open.ID: tt.open, closed.ID: tt.closed} {
+				if e := got[id]; (e == nil) != (want == "") || e != nil && *e != want {
+					t.Errorf("%s sees %v of user %d, want %q", tt.name, e, id, want)
+				}
+			}
+		}
+	})
 }

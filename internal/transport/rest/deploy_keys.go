@@ -111,12 +111,12 @@ func (s *Server) allDeployKeys(ctx context.Context, as authz.Actor, in allDeploy
 	if err != nil {
 		return none, err
 	}
-	items, err := s.adminDeployKeys(ctx, list.Items...)
+	items, err := s.adminDeployKeys(ctx, as, list.Items...)
 	return api.Listed(list, items), err
 }
 
 // adminDeployKeys adds the projects of each key.
-func (s *Server) adminDeployKeys(ctx context.Context, keys ...*sshkey.Key) ([]adminDeployKeyEntity, error) {
+func (s *Server) adminDeployKeys(ctx context.Context, as authz.Actor, keys ...*sshkey.Key) ([]adminDeployKeyEntity, error) {
 	ids := make([]sshkey.ID, len(keys))
 	for i, k := range keys {
 		ids[i] = k.ID
@@ -131,7 +131,7 @@ func (s *Server) adminDeployKeys(ctx context.Context, keys ...*sshkey.Key) ([]ad
 			used = append(used, g.ProjectID)
 		}
 	}
-	projects, err := s.Projects.Load(ctx, used)
+	projects, err := s.Projects.ByIDs(ctx, as, used)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Server) createPublicDeployKey(ctx context.Context, as authz.Actor, in d
 	if err != nil {
 		return adminDeployKeyEntity{}, err
 	}
-	list, err := s.adminDeployKeys(ctx, k)
+	list, err := s.adminDeployKeys(ctx, as, k)
 	if err != nil {
 		return adminDeployKeyEntity{}, err
 	}

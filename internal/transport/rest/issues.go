@@ -49,7 +49,7 @@ func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place,
 		return none, err
 	}
 	view := issueView{from: from, details: in.Details}
-	if view.projects, err = s.issueProjects(ctx, at.Project, issues.Items...); err != nil {
+	if view.projects, err = s.issueProjects(ctx, as, at.Project, issues.Items...); err != nil {
 		return none, err
 	}
 	out, err := s.issueEntities(ctx, as, view, issues.Items...)
@@ -60,7 +60,7 @@ func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place,
 }
 
 // issueProjects gives the projects that issues are in: the one known, or those read.
-func (s *Server) issueProjects(ctx context.Context, known *project.Project, issues ...issue.Issue) (map[project.ID]*project.Project, error) {
+func (s *Server) issueProjects(ctx context.Context, as authz.Actor, known *project.Project, issues ...issue.Issue) (map[project.ID]*project.Project, error) {
 	if known != nil {
 		return map[project.ID]*project.Project{known.ID: known}, nil
 	}
@@ -68,7 +68,7 @@ func (s *Server) issueProjects(ctx context.Context, known *project.Project, issu
 	for i := range issues {
 		ids[i] = issues[i].ProjectID
 	}
-	return s.Projects.Load(ctx, ids)
+	return s.Projects.ByIDs(ctx, as, ids)
 }
 
 type allIssuesParams struct {
