@@ -62,7 +62,7 @@ func (x *visit) numbered(n int) string {
 type userID = authz.UserID
 
 // people are the users that a page names.
-type people map[userID]*account.User
+type people map[userID]*account.Summary
 
 // name is how a user is called, also one who is gone.
 func (p people) name(id userID) string {
