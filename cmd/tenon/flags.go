@@ -44,6 +44,7 @@ var settings = []struct{ name, usage, standard string }{
 	{"git-fetches-per-address", "`number` of those by one address, for people who are not signed in", "16"},
 	{"git-pack-cache-mb", "`megabytes` of answers kept for callers who ask the same", "2048"},
 	{"git-import-size-mb", "`megabytes` that the import of one project may bring", "20480"},
+	{"otlp-endpoint", "`URL` of a collector of OpenTelemetry that traces go to", "none, or $OTEL_EXPORTER_OTLP_ENDPOINT"},
 	{"log-level", "`level`: debug, info, warn or error", "info"},
 	{"log-format", "`format`: json or text", "json"},
 }

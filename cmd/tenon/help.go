@@ -20,6 +20,7 @@ Exit codes:
 const variables = `
 Variables of the environment beside those of the flags:
   TENON_ROOT_PASSWORD, TENON_ROOT_TOKEN  what the first administrator gets at the first start
+  OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME and the like, of traces
   GOMEMLIMIT, GOGC                       memory of the process; 256MiB and 400 where they are not set
 `
 

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/base/metrics"
 	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
+	"tenon/internal/base/tracing"
 	"tenon/internal/core"
 	"tenon/internal/transport/admin"
 	"tenon/internal/transport/gitssh"
@@ -61,6 +62,7 @@ type App struct {
 	bus      *event.Bus
 	jobs     *job.Queue
 	metrics  *metrics.Registry
+	tracer   *tracing.Tracer // nil where no traces are wanted
 	core     *core.Services
 
 	http *http.Server
@@ -191,6 +193,15 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.closing(func(context.Context) error { return a.packs.Close() })
 	a.metrics = metrics.New(metrics.Build{Version: a.build.Version, Revision: a.build.Revision, Go: runtime.Version()})
+	if a.tracer, err = tracing.Start(ctx, tracing.Config{Endpoint: a.config.OTLP, Version: a.build.Version, Instance: a.id, Log: a.log}); err != nil {
+		return err
+	}
+	a.closing(func(ctx context.Context) error {
+		if err := a.tracer.Close(ctx); err != nil {
+			a.log.Warn("traces", "error", err) // a collector that is away does not keep the server from ending well
+		}
+		return nil
+	})
 	return a.measure()
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/tracing"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
 	"tenon/internal/transport/httpkit"
@@ -42,7 +43,7 @@ func (a *App) transports() error {
 	}
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -75,6 +76,7 @@ type router struct {
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
 	started func() (done func())
+	tracer  *tracing.Tracer
 	idle    *idleness
 	proxies []netip.Prefix // that say where a request comes from
 	reads   time.Duration  // how long the database may read for one request
@@ -84,6 +86,8 @@ type router struct {
 func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.idle.busy()()
 	defer h.started()()
+	r, end := h.tracer.Request(r)
+	defer end()
 	httpkit.Forwarded(r, h.proxies)
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {

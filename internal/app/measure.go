@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"tenon/internal/base/db"
@@ -18,7 +19,10 @@ const sampleTime = 5 * time.Second
 
 // measure publishes what is known before the services are built.
 func (a *App) measure() error {
-	a.db.Observe(func(_ context.Context, s db.Statement) { a.metrics.Statement(s.Write, time.Since(s.Began)) })
+	a.db.Observe(func(ctx context.Context, s db.Statement) {
+		a.metrics.Statement(s.Write, time.Since(s.Began))
+		a.tracer.Statement(ctx, a.db.Dialect().Name(), s.Query, s.Began, s.Err)
+	})
 	return errors.Join(
 		a.metrics.SQL(a.db.Statements),
 		a.metrics.GitProcesses(a.git.Started, a.git.Running),
@@ -101,8 +105,13 @@ func (a *App) measureJobs() error {
 	})
 }
 
-// observeRequest counts a request over HTTP.
+// observeRequest counts a request over HTTP, and says in its span what came of it.
 func (a *App) observeRequest(o httpkit.Observation) {
+	facts := map[string]any{}
+	if o.Service != "" {
+		facts["tenon.git.service"], facts["tenon.bytes_in"], facts["tenon.bytes_out"] = o.Service, o.In, o.Out
+	}
+	a.tracer.Answered(o.Context, o.Method, o.Route, o.Status, facts)
 	a.metrics.Request(o.Route, o.Method, o.Status, o.Duration)
 	if o.Service != "" {
 		a.metrics.Git(metrics.GitRequest{Transport: metrics.HTTP, Service: o.Service, Status: o.Status, Duration: o.Duration, In: o.In, Out: o.Out})
@@ -110,8 +119,14 @@ func (a *App) observeRequest(o httpkit.Observation) {
 }
 
 // observeSSH counts a command over SSH.
-func (a *App) observeSSH(ctx context.Context, _ string) (context.Context, func(gitssh.Observation)) {
+func (a *App) observeSSH(ctx context.Context, service string) (context.Context, func(gitssh.Observation)) {
+	ctx, end := a.tracer.Work(ctx, "ssh "+service, map[string]any{"tenon.git.service": service})
 	return ctx, func(o gitssh.Observation) {
+		var failed error
+		if o.Status != 0 {
+			failed = fmt.Errorf("status %d", o.Status)
+		}
+		end(failed)
 		a.metrics.Git(metrics.GitRequest{Transport: metrics.SSH, Service: o.Service, Status: o.Status, Duration: o.Duration, In: o.In, Out: o.Out})
 	}
 }
@@ -119,5 +134,9 @@ func (a *App) observeSSH(ctx context.Context, _ string) (context.Context, func(g
 // observeJob counts an attempt at a job.
 func (a *App) observeJob(ctx context.Context, kind string) (context.Context, func(job.Outcome, error)) {
 	began := time.Now()
-	return ctx, func(outcome job.Outcome, _ error) { a.metrics.Job(kind, string(outcome), time.Since(began)) }
+	ctx, end := a.tracer.Work(ctx, "job "+kind, map[string]any{"tenon.job.kind": kind})
+	return ctx, func(outcome job.Outcome, err error) {
+		end(err)
+		a.metrics.Job(kind, string(outcome), time.Since(began))
+	}
 }

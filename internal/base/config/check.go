@@ -137,6 +137,19 @@ func setExternal(to **url.URL, v string) string {
 	return ""
 }
 
+func setCollector(to **url.URL, v string) string {
+	if v == "" {
+		*to = nil
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "write the address of a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318"
+	}
+	*to = u
+	return ""
+}
+
 func setPassword(to *Secret, v string) string {
 	if v != "" && (utf8.RuneCountInString(v) < 8 || len(v) > 128 || !utf8.ValidString(v)) {
 		return "choose a password of 8 to 128 characters, or none to have one made"

@@ -65,6 +65,9 @@ type Config struct {
 
 	Log Log
 
+	// OTLP is the collector of OpenTelemetry that traces go to; nil sends none.
+	OTLP *url.URL
+
 	sources map[string]string // by key: where the value comes from, for Print
 }
 
@@ -150,6 +153,15 @@ func settings() []setting {
 			key: "trusted_proxies", env: "TENON_TRUSTED_PROXIES", flag: "trusted-proxies",
 			set: func(c *Config, v string) string { return setPrefixes(&c.TrustedProxies, v) },
 			get: func(c *Config) string { return joined(c.TrustedProxies) },
+		}, {
+			key: "otlp_endpoint", env: "TENON_OTLP_ENDPOINT", flag: "otlp-endpoint", show: maskURL,
+			set: func(c *Config, v string) string { return setCollector(&c.OTLP, v) },
+			get: func(c *Config) string {
+				if c.OTLP == nil {
+					return ""
+				}
+				return c.OTLP.String()
+			},
 		}, {
 			key: "root.password", env: "TENON_ROOT_PASSWORD", show: maskAll,
 			set: func(c *Config, v string) string { return setPassword(&c.Root.Password, v) },

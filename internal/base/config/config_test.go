@@ -279,6 +279,7 @@ external_url = "" # default
 rate_limits = "on" # default
 metrics_from = "127.0.0.0/8,::1/128" # default
 trusted_proxies = "" # default
+otlp_endpoint = "" # default
 
 [root]
 password = "[masked]" # TENON_ROOT_PASSWORD

@@ -146,6 +146,9 @@ func plain(v any) (string, bool) {
 	return "", false
 }
 
+// otlpVariable is how OpenTelemetry names the address of its collector.
+const otlpVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
 // environment reads TENON_ variables. Empty ones count as not set. Unknown ones may belong
 // to others, so only what looks like a slip is a problem.
 func (l *loader) environment(environ []string) {
@@ -163,6 +166,11 @@ func (l *loader) environment(environ []string) {
 	if err != nil {
 		l.problem(Problem{Key: "environment", Advice: err.Error()})
 		return
+	}
+	for _, entry := range environ { // as all programs have it; ours stands above it
+		if text, ok := strings.CutPrefix(entry, otlpVariable+"="); ok && text != "" {
+			l.given["otlp_endpoint"] = value{text: text, source: otlpVariable}
+		}
 	}
 	for _, name := range k.Keys() {
 		text := k.String(name)
