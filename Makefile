@@ -105,6 +105,9 @@ release: ## stamped static binaries, packages, SBOMs and checksums
 	$(GO) run ./internal/tools/sbom -version "$(VERSION)" "$(DIST)"/tenon_$(VERSION)_linux_amd64 "$(DIST)"/tenon_$(VERSION)_linux_arm64
 	cd "$(DIST)" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
 
+.PHONY: nfpm
+nfpm: $(NFPM) ## the program that makes packages
+
 $(NFPM):
 	GOBIN="$(CURDIR)/$(dir $(NFPM))" GOFLAGS= $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
 

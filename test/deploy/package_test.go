@@ -32,6 +32,9 @@ func TestPackage(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("installation of the package: skipped (needs root)")
 	}
+	if out, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "nfpm").CombinedOutput(); err != nil {
+		t.Skipf("nfpm: skipped (%v, it cannot be compiled here)\n%s", err, out)
+	}
 	dist, root := t.TempDir(), t.TempDir()
 	run(t, "make", "-C", "../..", "package", "DIST="+dist, "BINARY="+servertest.Binary(t), "VERSION=1.2.3-4-gabc", "ARCH=amd64")
 	deb := filepath.Join(dist, "tenon_1.2.3+4+gabc_amd64.deb")
