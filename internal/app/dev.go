@@ -91,8 +91,10 @@ func Dev(ctx context.Context, in DevInput, log *slog.Logger, ready func(s DevSer
 		if unready = ready(s); unready != nil {
 			cancel()
 		}
-		go func() { // ends with ctx, before the next folder
+		go func() { // goes on for a moment although ctx ends: short runs sweep too
 			defer close(swept)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), devGrace)
+			defer cancel()
 			scratch.Sweep(ctx, "", devPrefix)
 		}()
 	})
