@@ -19,20 +19,20 @@ import (
 
 // browser is a client that keeps cookies and follows no redirect by itself.
 type browser struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 	http *http.Client
 }
 
 // browse opens a browser on a server.
-func (s *server) browse(t *testing.T) *browser {
+func (s *server) browse(t testing.TB) *browser {
 	t.Helper()
 	web := httptest.NewServer(s.http.Handler)
 	t.Cleanup(web.Close)
 	return newBrowser(t, web.URL)
 }
 
-func newBrowser(t *testing.T, base string) *browser {
+func newBrowser(t testing.TB, base string) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {

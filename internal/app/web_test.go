@@ -27,7 +27,7 @@ type webWorld struct {
 
 const readme = "# Tools\n\n[guide](docs/guide.md#use) ![logo](logo.png) <script>alert(1)</script>\n\n| a |\n|:-:|\n| b |\n"
 
-func newWebWorld(t *testing.T, s *server) *webWorld {
+func newWebWorld(t testing.TB, s *server) *webWorld {
 	t.Helper()
 	for _, name := range []string{"mona", "stan", "reporter"} {
 		s.person(name, annPassword+" too")
@@ -95,7 +95,7 @@ func (w *webWorld) samples() map[string]string {
 }
 
 // people gives a browser for each kind of caller.
-func (w *webWorld) callers(t *testing.T) map[string]*browser {
+func (w *webWorld) callers(t testing.TB) map[string]*browser {
 	t.Helper()
 	first := w.browse(t)
 	out := map[string]*browser{"nobody": first}

@@ -148,7 +148,7 @@ func (s *Services) people(c *check, d Deps) {
 	s.Instance = setting.NewService(need(c, setting.Deps{Store: s.Settings, Policy: s.Policy, Bus: d.Bus}))
 	s.Attributes = attribute.New(need(c, attribute.Deps{DB: d.DB, Policy: s.Policy, Now: d.Now}))
 	s.Namespaces = namespace.New(need(c, namespace.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Attributes: s.Attributes, Now: d.Now, Log: d.Log,
 	}))
 	s.Accounts = account.New(need(c, account.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,

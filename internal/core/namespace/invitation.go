@@ -96,6 +96,8 @@ func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in Invita
 	if err != nil {
 		return fmt.Errorf("invite: %w", err)
 	}
+	s.log.WarnContext(ctx, "invitation waits and no mail is sent: a user with this confirmed address accepts it",
+		"place", p.Path, "command", "tenon admin user create USERNAME --email ADDRESS")
 	return nil
 }
 

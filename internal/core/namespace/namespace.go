@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,7 @@ type Deps struct {
 	Settings   *setting.Store
 	Attributes *attribute.Service
 	Now        func() time.Time
+	Log        *slog.Logger // nil discards
 }
 
 // Service reads and changes groups, personal namespaces and members.
@@ -71,11 +73,17 @@ type Service struct {
 	settings   *setting.Store
 	attributes *attribute.Service
 	now        func() time.Time
+	log        *slog.Logger
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, now: deps.Now}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, settings: deps.Settings, attributes: deps.Attributes, now: deps.Now, log: deps.Log,
+	}
 }
 
 // Load returns the namespaces with these ids in one statement. It asks for no permission and
