@@ -29,7 +29,7 @@ const (
 	Internal           Kind = iota // a failure of ours, text never shown
 	Invalid                        // what was sent breaks a rule: a sentence, or messages by field
 	BadRequest                     // what was sent makes no sense
-	Unauthorized                   // nobody is signed in, or the credentials are not good
+	Unauthorized                   // no credentials, or invalid ones
 	Forbidden                      // the caller sees it and may not do this
 	NotFound                       // absent or hidden; the message names the thing
 	NotAllowed                     // the state of the thing does not allow this

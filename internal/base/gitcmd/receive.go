@@ -22,7 +22,7 @@ type Receive struct {
 	Protocol  string   // the client's Git-Protocol
 	Hidden    []string // prefixes of references that are not listed, such as "refs/keep-around/"
 	MaxInput  int64    // bytes that a pack may have; 0 is no bound
-	TooLarge  string   // what whoever pushes reads where the pack has more; "" is git's own words alone
+	TooLarge  string   // the message to the client where the pack has more; "" sends the message of git alone
 	Judge     Judge    // not asked where references are listed only
 	Stdin     io.Reader
 	Stdout    io.Writer

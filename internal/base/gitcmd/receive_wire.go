@@ -308,7 +308,7 @@ func (a *pushAnswer) tell(text []byte) {
 	a.write(out.Bytes())
 }
 
-// progress is where git writes what whoever pushes reads. A NUL in it says that the pack
+// progress is where git writes messages for the client that pushes. A NUL in it says that the pack
 // has come in whole.
 func (a *pushAnswer) progress() io.Writer { return progressWriter{a} }
 

@@ -141,7 +141,7 @@ func refError(err error) error {
 		{"exists; cannot create", gitstore.ErrRefConflict},
 		{"there is a non-empty directory", gitstore.ErrRefConflict},
 		{"cannot process", gitstore.ErrRefConflict},
-		{"couldn't set", gitstore.ErrRefConflict}, // somebody made a reference below this one at the same moment
+		{"couldn't set", gitstore.ErrRefConflict}, // another process created a reference below this name at the same time
 		{"nonexistent object", gitstore.ErrNotFound},
 		{"multiple updates for", gitstore.ErrBadName},
 		{"non-commit object", gitstore.ErrWrongKind},

@@ -29,7 +29,7 @@ func (c *Counts[K]) Pending() map[K]int64 {
 	return maps.Clone(c.n)
 }
 
-// Take hands over what was counted and starts anew.
+// Take hands over what was counted and starts again.
 func (c *Counts[K]) Take() map[K]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,7 +52,7 @@ func (c *Counts[K]) Flush(ctx context.Context, d *db.DB, order func(a, b K) int,
 // Write puts one value into the database, in the transaction of ctx.
 type Write[K, V any] func(ctx context.Context, key K, value V) error
 
-// inOrder writes values in the order of their keys, lest two servers lock each other out.
+// inOrder writes values in the order of their keys, so that two servers do not deadlock.
 func inOrder[K comparable, V any](ctx context.Context, d *db.DB, taken map[K]V, order func(a, b K) int, write Write[K, V]) error {
 	if len(taken) == 0 {
 		return nil

@@ -34,7 +34,7 @@ func (t *Times[K]) Last(key K) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Take hands over what was noted and starts anew.
+// Take hands over what was noted and starts again.
 func (t *Times[K]) Take() map[K]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

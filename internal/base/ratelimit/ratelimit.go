@@ -47,7 +47,7 @@ const sweepEvery = 5 * time.Minute
 // Counter counts events by limit and key. It is safe for concurrent use.
 //
 // It remembers about a quarter of a million keys. A counter lives until its window is
-// over, whatever happens to others, so that nobody starts anew by making many keys. Keys
+// over, whatever happens to others, so that nobody starts again by making many keys. Keys
 // that come when there is no room share counters: they are refused too early rather than
 // too late.
 type Counter struct {
@@ -64,7 +64,7 @@ type shard struct {
 	_      [24]byte // keeps neighbours off the same cache line
 }
 
-// window is a count that begins anew when it is over.
+// window is a count that starts again when it is over.
 type window struct {
 	ends  int64 // second
 	count int32

@@ -247,7 +247,7 @@ func (c *Cache) leave(f *file, r *Reader) {
 	if idle {
 		for key, g := range c.growing {
 			if g == f {
-				delete(c.growing, key) // whoever comes now begins anew
+				delete(c.growing, key) // whoever comes now starts again
 			}
 		}
 	}

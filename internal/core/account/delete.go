@@ -41,7 +41,7 @@ type Executor func(ctx context.Context, e Estate) (more bool, err error)
 
 // Removal is the way to delete an account.
 type Removal struct {
-	Hard bool // with all that the user made, and the groups that nobody else owns
+	Hard bool // with all that the user made, and the groups that have no other owner
 }
 
 // Delete bars a user at once and removes the account in the background: what the user

@@ -91,7 +91,7 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		}
 		return s.Bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.Now())})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+	if errors.Is(err, db.ErrDuplicate) { // another request was first
 		return Address{}, errAddressTaken()
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ var innerNames = []string{
 	"update", "wikis",
 }
 
-// fileExtensions are what a username may not end in, lest its page be taken for a file.
+// fileExtensions are the suffixes that a username may not have: its page would be taken for a file.
 var fileExtensions = []string{
 	".atom", ".bmp", ".css", ".csv", ".gif", ".gz", ".htm", ".html", ".ico", ".ics", ".jpeg", ".jpg", ".js",
 	".json", ".map", ".md", ".pdf", ".png", ".rss", ".svg", ".text", ".tif", ".tiff", ".txt", ".webp", ".xml",

@@ -40,12 +40,12 @@ func (r *Recorder) ProjectCreated(ctx context.Context, e project.Created) error 
 	})
 }
 
-// MemberAdded records that somebody joined.
+// MemberAdded records that a user joined.
 func (r *Recorder) MemberAdded(ctx context.Context, e namespace.MemberAdded) error {
 	return r.member(ctx, e.Place, e.Member.UserID, Joined)
 }
 
-// MemberRemoved records that somebody left.
+// MemberRemoved records that a user left.
 func (r *Recorder) MemberRemoved(ctx context.Context, e namespace.MemberRemoved) error {
 	return r.member(ctx, e.Place, e.Member.UserID, Left)
 }

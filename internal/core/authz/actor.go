@@ -1,5 +1,5 @@
 // Package authz says who may do what: actors, roles, abilities and the one table
-// that joins them. Every core method that acts for somebody asks it first.
+// that joins them. Every core method that acts for a user asks it first.
 package authz
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// UserID identifies a user; zero is nobody.
+// UserID identifies a user; zero is no user.
 type UserID int64
 
 // Actor is whoever a core method acts for. The zero value is an anonymous caller.

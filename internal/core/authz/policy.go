@@ -49,7 +49,7 @@ type Policy struct {
 func New(d *db.DB, now func() time.Time) *Policy { return &Policy{db: d, now: now} }
 
 // Require returns nil when the actor may do it, NotFound when it may not even see the
-// subject, Unauthorized when nobody is signed in, Forbidden otherwise.
+// subject, Unauthorized for an anonymous caller, Forbidden otherwise.
 func (p *Policy) Require(ctx context.Context, as Actor, ability Ability, s Subject) error {
 	if p.OnCheck != nil {
 		p.OnCheck(ability)

@@ -9,7 +9,7 @@ import (
 
 // ScopeError is the refusal of a token whose scopes do not reach.
 type ScopeError struct {
-	Scopes Scopes // one of which it needs
+	Scopes Scopes // the token needs one of these
 }
 
 // Error names the scopes.

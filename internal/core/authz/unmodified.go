@@ -10,8 +10,8 @@ import (
 
 // Unmodified answers PreconditionFailed where a row was changed after UnmodifiedSince. The
 // query selects the time of the last change of the rows that the method is about to change
-// or delete, and no row is no refusal. It has to run in the transaction that writes, until
-// the end of which the rows are locked. Without a condition nothing is read.
+// or delete, and no row is no refusal. It has to run in the transaction that writes; it locks
+// the rows until that transaction ends. Without a condition nothing is read.
 func (a Actor) Unmodified(ctx context.Context, d *db.DB, query string, args ...any) error {
 	if a.UnmodifiedSince.IsZero() {
 		return nil

@@ -31,7 +31,7 @@ type Award struct {
 	UpdatedAt db.Time       `db:"updated_at"`
 }
 
-// Added is published when somebody reacted.
+// Added is published when a user reacted.
 type Added struct {
 	authz.Stamp
 

@@ -202,7 +202,7 @@ func (s *Service) creditedGroups(ctx context.Context, as authz.Actor, c *config)
 	return out, nil
 }
 
-// requests finds the merge requests that brought the commits of entries. Whoever may not
+// requests finds the merge requests that brought the commits of entries. A caller who may not
 // read merge requests hears of none.
 func (s *Service) requests(ctx context.Context, as authz.Actor, p *project.Project, commits []*gitstore.Commit, list []entry) (map[gitstore.ObjectID]int64, error) {
 	if len(list) == 0 {

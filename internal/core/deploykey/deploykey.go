@@ -115,7 +115,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	out, err := s.make(ctx, as, p, in)
-	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps somebody was quicker
+	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps another request was first
 		again := s.DB.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
 			known, err = s.Keys.DeployWith(ctx, in.Key)
 			return err
@@ -169,7 +169,7 @@ func refused(err error, doing string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, db.ErrDuplicate): // somebody else was quicker
+	case errors.Is(err, db.ErrDuplicate): // another request was first
 		return sshkey.Prefixed(sshkey.ErrTaken(), prefix)
 	case errs.KindOf(err) != errs.Internal:
 		return sshkey.Prefixed(err, prefix)

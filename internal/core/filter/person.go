@@ -31,11 +31,11 @@ type Part struct {
 	count  string // the same as SELECT COUNT(*)
 }
 
-// Column is the part of the one user whom a column of the row names.
+// Column is a part with one user: the id is in a column of the row.
 func (r Rows) Column(name string) Part { return Part{column: r.Alias + "." + name} }
 
-// Table is the part of the users whom a table names in user_id; key is its column with the
-// id of the row.
+// Table is a part with any number of users: their ids are in the column user_id of a table, and
+// key is its column with the id of the row.
 func (r Rows) Table(table, key string) Part {
 	from := " FROM " + table + " x WHERE x." + key + " = " + r.Alias + ".id"
 	return Part{from: "EXISTS (SELECT 1" + from, count: "(SELECT COUNT(*)" + from}

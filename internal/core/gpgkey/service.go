@@ -38,7 +38,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, text string) (*Key
 	return s.create(ctx, as, as.UserID, text)
 }
 
-// CreateFor adds a key to somebody's account. Only administrators may.
+// CreateFor adds a key to a user's account. Only administrators may.
 func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.UserID, text string) (*Key, error) {
 	if err := s.known(ctx, as, user); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		k.ID = ID(id)
 		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+	if errors.Is(err, db.ErrDuplicate) { // another request was first
 		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
 	return s.remove(ctx, as, as.UserID, id)
 }
 
-// DeleteFor removes one of somebody's keys. Only administrators may.
+// DeleteFor removes a key of a user. Only administrators may.
 func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
 	if err := s.known(ctx, as, user); err != nil {
 		return err

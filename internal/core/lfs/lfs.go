@@ -1,6 +1,6 @@
 // Package lfs keeps the large objects of Git LFS: their content once for the whole
 // instance, and for every project which of them it has. An object belongs to a project
-// that somebody uploaded it to; knowing its name opens nothing.
+// that a user uploaded it to; knowing its name opens nothing.
 package lfs
 
 import (
@@ -45,7 +45,7 @@ type Service struct {
 	Deps
 
 	// placing is held for reading from the moment an object has its place to the commit
-	// that says who has it, and for writing while objects that nobody has are removed.
+	// that says who has it, and for writing while objects that no project has are removed.
 	placing sync.RWMutex
 }
 

@@ -61,7 +61,7 @@ func (s *Service) Lock(ctx context.Context, as authz.Actor, p *project.Project, 
 		lock.ID, err = db.Insert(ctx, s.DB, "lfs_locks", Lock{ProjectID: lock.ProjectID, UserID: lock.UserID, Path: lock.Path, LockedAt: lock.LockedAt})
 		return err
 	})
-	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+	if errors.Is(err, db.ErrDuplicate) { // another request was first
 		var there []Lock
 		again := s.DB.InTx(ctx, func(ctx context.Context) error {
 			var err error
@@ -94,7 +94,7 @@ func (s *Service) mayLock(ctx context.Context, as authz.Actor, p *project.Projec
 	return nil
 }
 
-// Locks lists locks in the order they were made, to whoever may download.
+// Locks lists locks in the order they were made, to callers who may download.
 func (s *Service) Locks(ctx context.Context, as authz.Actor, p *project.Project, f LockFilter) ([]Lock, error) {
 	if err := s.Require(ctx, as, p, Download); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Service) Locks(ctx context.Context, as authz.Actor, p *project.Project,
 	return s.locks(ctx, p.ID, f)
 }
 
-// VerifyLocks is Locks for whoever may push, to tell its own from those of others.
+// VerifyLocks is Locks for callers who may push, to tell its own from those of others.
 func (s *Service) VerifyLocks(ctx context.Context, as authz.Actor, p *project.Project, f LockFilter) ([]Lock, error) {
 	if err := s.Require(ctx, as, p, Upload); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type Sweep struct{}
 func (Sweep) Kind() string { return "lfs_sweep" }
 
 const (
-	sweepAge   = 24 * time.Hour // how long an object stays that nobody has
+	sweepAge   = 24 * time.Hour // how long an object stays that no project has
 	sweepBatch = 500
 )
 

@@ -111,7 +111,7 @@ func choose(first bool, a, b int) int {
 }
 
 // Service judges by the settings in force. A nil one limits nothing. It is safe for
-// concurrent use. Its counters are of this process and begin anew when it does.
+// concurrent use. Its counters are of this process and start again when it does.
 type Service struct {
 	settings *setting.Store
 	counter  *ratelimit.Counter
@@ -132,7 +132,7 @@ func New(s *setting.Store, now func() time.Time, refused func(class string)) *Se
 func (s *Service) Check(class Class, as authz.Actor) error { return s.check(class, as, 0, "") }
 
 // CheckIn is Check for what is asked for in a project; text names it where one project
-// has many. Ask after the permission, lest the answer tells of hidden projects.
+// has many. Ask after the permission check: the answer must not tell of hidden projects.
 func (s *Service) CheckIn(class Class, as authz.Actor, project int64, text string) error {
 	return s.check(class, as, project, text)
 }

@@ -14,7 +14,7 @@ import (
 
 // Find returns request iid of the project. Its Status is what the last trial merge
 // found; Read brings it up to date. It requires ReadMergeRequest and answers NotFound
-// to whoever may not read the project's requests.
+// to callers who may not read the project's requests.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, hidden(err)

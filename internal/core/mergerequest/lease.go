@@ -76,8 +76,8 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 	return err
 }
 
-// unchanged refuses a request of which something differs that the merge was judged by: a
-// cancelled wish, a push or another run of the pipeline since is seen here at the latest.
+// unchanged refuses a merge request that changed since the checks of this merge: the automatic
+// merge was canceled, the branch was pushed to, or another pipeline ran.
 func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) error {
 	if m.State != StateOpened || m.Draft || m.HeadSHA != a.m.HeadSHA || m.TargetBranch != a.m.TargetBranch {
 		return errChanged

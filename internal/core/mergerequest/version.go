@@ -209,7 +209,7 @@ func (l look) version(ctx context.Context, m *MergeRequest) error {
 	return nil
 }
 
-// renew stores a new version. When somebody else was faster, m becomes what the row says.
+// renew stores a new version. When another request was first, m becomes what the row says.
 func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.Project, m *MergeRequest) error {
 	old := m.HeadSHA
 	next := *m

@@ -19,7 +19,7 @@ const (
 	ByProjectInvite = "project_invite"
 )
 
-// Billable is somebody who uses a seat of a top-level group.
+// Billable is a user with a seat of a top-level group.
 type Billable struct {
 	UserID         authz.UserID `db:"user_id"`
 	Means          string       `db:"means"` // the nearest of ByGroup and the others
@@ -122,7 +122,7 @@ func (s *Service) billable(ctx context.Context, p Place, f BillableFilter) (page
 	return list, nil
 }
 
-// Seat is one membership by which somebody uses a seat.
+// Seat is one membership by which a user uses a seat.
 type Seat struct {
 	ID          int64       `db:"id"`
 	NamespaceID ID          `db:"namespace_id"`
@@ -135,13 +135,13 @@ type Seat struct {
 	Level       authz.Level `db:"access_level"`
 }
 
-// SeatFilter selects memberships of somebody who uses a seat.
+// SeatFilter selects memberships of a user with a seat.
 type SeatFilter struct {
 	Invited bool // of groups that were invited, instead of those inside
 	page.Range
 }
 
-// Seats lists the memberships by which somebody uses a seat of a top-level group.
+// Seats lists the memberships by which a user uses a seat of a top-level group.
 // Whoever uses none is NotFound.
 func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f SeatFilter) (page.Page[Seat], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {

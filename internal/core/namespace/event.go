@@ -8,9 +8,9 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// GroupFact is what events say of a group's row. Level is nobody's in it; UpdatedAt, instead
-// of which there is At, and what groups above decide are as they were before. Handlers do
-// not change what it points to.
+// GroupFact is what events say of a group's row. It has no access level of a user, and it keeps
+// the former UpdatedAt and the former values that groups above decide: use At for the time.
+// Handlers do not change what it points to.
 type GroupFact struct {
 	authz.Stamp
 

@@ -77,7 +77,7 @@ type GroupInput struct {
 	GroupChanges
 }
 
-// Create makes a group with the actor as its owner. Whoever may not make one there
+// Create makes a group with the actor as its owner. A caller who may not make one there
 // gets Forbidden; a parent that is hidden is a missing group.
 func (s *Service) Create(ctx context.Context, as authz.Actor, in GroupInput) (*Group, error) {
 	parent, err := s.requireCreate(ctx, as, in.ParentID)

@@ -120,7 +120,7 @@ func (s *Service) Names(ctx context.Context, ids []ID) (map[ID]string, error) {
 
 // FindNamespace returns the user's or group's namespace that ref names, an id in
 // digits or a full path. Personal namespaces show themselves to their user and to
-// administrators, groups to whoever may read them.
+// administrators, groups to callers who may read them.
 func (s *Service) FindNamespace(ctx context.Context, as authz.Actor, ref string) (*Namespace, error) {
 	if err := s.policy.Require(ctx, as, authz.ReadNamespace, authz.Subject{}); err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// AccessRequest is somebody who asks to become a member.
+// AccessRequest is a user who asks to become a member.
 type AccessRequest struct {
 	UserID authz.UserID `db:"user_id"`
 	At     db.Time      `db:"created_at"`
 }
 
-// AccessRequested says that somebody asks to become a member.
+// AccessRequested says that a user asks to become a member.
 type AccessRequested struct {
 	authz.Stamp
 
@@ -108,7 +108,7 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user aut
 	}
 	m, err := s.join(ctx, as, p, joining{user: user, level: level})
 	if errors.Is(err, db.ErrDuplicate) {
-		return nil, errs.Missing("") // somebody was faster
+		return nil, errs.Missing("") // another request was first
 	}
 	if err != nil {
 		return nil, fmt.Errorf("approve access request: %w", err)

@@ -35,7 +35,7 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 		}
 		ids := make([]ID, len(notes))
 		off := map[noteable.Ref]noteable.Counts{}
-		var order []noteable.Ref // lest two servers lock each other out
+		var order []noteable.Ref // so that two servers do not deadlock
 		for i := range notes {
 			n := &notes[i]
 			ids[i] = n.ID

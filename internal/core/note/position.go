@@ -26,7 +26,7 @@ type Line struct {
 }
 
 // Position says which line of which diff a note is about. An added line
-// has no old number, a line taken away no new one.
+// has no old number, and a removed line has no new number.
 type Position struct {
 	BaseSHA  string `json:"base_sha"`
 	StartSHA string `json:"start_sha"`

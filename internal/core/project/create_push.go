@@ -11,7 +11,7 @@ import (
 )
 
 // CreateByPush makes a private project at a full path that nothing has, for somebody who
-// pushes there. Whoever may not make one there learns no more than that none is found;
+// pushes there. A caller who may not make one there learns no more than that none is found;
 // a path that cannot be a project's is Forbidden with the reason.
 func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string) (*Project, error) {
 	cut := strings.LastIndexByte(path, '/')
@@ -47,7 +47,7 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string)
 	p, err := s.Create(ctx, as, in)
 	switch errs.KindOf(err) {
 	case errs.Invalid, errs.BadRequest, errs.Conflict:
-		if p, err := s.Find(ctx, as, path); err == nil { // somebody else was quicker
+		if p, err := s.Find(ctx, as, path); err == nil { // another request was first
 			return p, nil
 		}
 		return nil, errs.Denied("Could not create project: " + err.Error())

@@ -10,7 +10,7 @@ import (
 )
 
 // Depart is the account.Executor of projects: the personal ones of a departing user go,
-// with a hard deletion the groups that nobody else owns too, and so do the stars. Who made
+// with a hard deletion the groups that have no other owner too, and so do the stars. Who made
 // the others is forgotten.
 func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", 0 AS actor_level"+from+

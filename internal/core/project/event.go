@@ -4,8 +4,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Fact is what events say of a project's row. Level is nobody's in it, and what groups above
-// decide is as it was before. Handlers do not change what it points to.
+// Fact is what events say of a project's row. It has no access level of a user, and it keeps the
+// former values that groups above decide. Handlers do not change what it points to.
 type Fact struct {
 	authz.Stamp
 

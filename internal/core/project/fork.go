@@ -31,7 +31,7 @@ type Forked struct {
 }
 
 // Fork makes a project like the one that ref names, whose repository is copied in the
-// background. Whoever may not fork it finds nothing. What is wrong with the fork itself,
+// background. A caller who may not fork it finds nothing. What is wrong with the fork itself,
 // such as a name that is taken, is a Conflict with a list of sentences.
 func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkInput) (*Project, error) {
 	source, err := s.Find(ctx, as, ref)

@@ -46,9 +46,9 @@ type node struct {
 }
 
 // hold locks the projects that a condition on projects selects, in the order of their
-// ids, until the transaction of ctx ends, and gives what they are then. Whoever puts a
-// project into a network, takes one out or changes who sees it holds its source; whoever
-// moves a whole network holds all of it. So nobody joins what changes meanwhile.
+// ids, until the transaction of ctx ends, and gives what they are then. A change
+// of one project's place in a network, or of its visibility, locks its source; a change of a
+// whole network locks all projects in it. So no project joins a network that is changing.
 func (s *Service) hold(ctx context.Context, where string, args ...any) (map[ID]node, error) {
 	_, err := db.Select[ID](ctx, s.db, "SELECT id FROM projects WHERE "+where+" ORDER BY id"+s.db.Dialect().ForUpdate(), args...)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Service) join(ctx context.Context, fork *Project, source ID) error {
 	return s.countForks(ctx, source)
 }
 
-// countForks counts the forks of a project anew; the caller holds it.
+// countForks recounts the forks of a project; the caller holds it.
 func (s *Service) countForks(ctx context.Context, id ID) error {
 	_, err := s.db.Exec(ctx, `UPDATE projects SET forks_count =
 		(SELECT COUNT(*) FROM projects f WHERE f.forked_from_id = projects.id AND NOT f.pending_delete) WHERE id = ?`, id)
@@ -133,7 +133,7 @@ func (s *Service) Unfork(ctx context.Context, as authz.Actor, ref string) error 
 		if err != nil {
 			return err
 		}
-		if !left { // somebody else was faster
+		if !left { // another request was first
 			return errs.New(errs.NotModified, "")
 		}
 		now := *p
@@ -224,7 +224,7 @@ func (s *Service) linkFork(ctx context.Context, id, source ID) error {
 		f.Add("visibility_level", lowerSource(p.Visibility))
 		return f.Err()
 	}
-	// Whoever is a fork of it comes along.
+	// Its forks come along.
 	if _, err := s.db.Exec(ctx, "UPDATE projects SET fork_root_id = ? WHERE fork_root_id = ? OR id = ?", from.network(), id, id); err != nil {
 		return fmt.Errorf("join network: %w", err)
 	}

@@ -46,12 +46,12 @@ type Signature struct {
 	Status Status
 
 	PGP PGPKey      // of the kind PGP
-	SSH *sshkey.Key // of the kind SSH, nil for a key that nobody has
+	SSH *sshkey.Key // of the kind SSH, nil for a key that no user has
 }
 
 // PGPKey is the key of a signature, as far as it is known.
 type PGPKey struct {
-	ID       *gpgkey.ID // nil for a key that nobody has
+	ID       *gpgkey.ID // nil for a key that no user has
 	KeyID    string     // of the primary key, or what the signature says
 	Name     *string    // that the key claims
 	Email    *string

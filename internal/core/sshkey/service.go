@@ -65,7 +65,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*Key, e
 	return s.create(ctx, as, as.UserID, in)
 }
 
-// CreateFor adds a key to somebody's account. Only administrators may.
+// CreateFor adds a key to a user's account. Only administrators may.
 func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Key, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID,
 		}
 		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: *made})
 	})
-	if errors.Is(err, db.ErrDuplicate) { // somebody else was quicker
+	if errors.Is(err, db.ErrDuplicate) { // another request was first
 		return nil, ErrTaken()
 	}
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
 	return s.remove(ctx, as, as.UserID, id)
 }
 
-// DeleteFor removes one of somebody's keys. Only administrators may.
+// DeleteFor removes a key of a user. Only administrators may.
 func (s *Service) DeleteFor(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return err

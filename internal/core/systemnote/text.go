@@ -11,12 +11,12 @@ import (
 	"tenon/internal/base/markdown"
 )
 
-// Assigned tells who was assigned and who no longer is, "" for nobody.
+// Assigned tells who was assigned and who no longer is, "" for no user.
 func Assigned(added, removed []string) string {
 	return joined("assigned to ", added, "unassigned ", removed)
 }
 
-// Reviewers tells who was asked for a review and who no longer is, "" for nobody.
+// Reviewers tells who was asked for a review and who no longer is, "" for no user.
 func Reviewers(added, removed []string) string {
 	return joined("requested review from ", added, "removed review request for ", removed)
 }

@@ -1,5 +1,5 @@
 // Package upload keeps the files that people attach to texts: each has an address in its
-// project or group that nobody can guess, and is shown to whoever may see that place.
+// project or group that nobody can guess, and is shown to callers who may see that place.
 package upload
 
 import (
@@ -275,7 +275,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place
 			return fmt.Errorf("delete upload: %w", err)
 		}
 		if gone == 0 {
-			return nil // somebody else was quicker
+			return nil // another request was first
 		}
 		s.DB.AfterCommit(ctx, func() {
 			if err := s.Objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {

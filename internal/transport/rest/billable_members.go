@@ -84,7 +84,7 @@ func (s *Server) billableMembers(ctx context.Context, as authz.Actor, p billable
 	return api.Listed(list, items), nil
 }
 
-// seatEntity is a membership by which somebody uses a seat.
+// seatEntity is a membership by which a user uses a seat.
 type seatEntity struct {
 	ID         int64     `json:"id"`
 	SourceID   int64     `json:"source_id"`

@@ -205,7 +205,7 @@ func (s *Server) rawOrLarge(ctx context.Context, p *project.Project, b *gitcmd.B
 }
 
 // rawBlob sends bytes as they are. Text is shown, anything else is offered as a
-// download, so that no browser runs what somebody pushed.
+// download, so that no browser runs what a user pushed.
 func rawBlob(b *gitcmd.BlobReader) (api.Content, error) {
 	head := make([]byte, min(b.Size, sniffed))
 	if _, err := io.ReadFull(b, head); err != nil {

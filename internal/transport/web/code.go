@@ -314,7 +314,7 @@ func pictureType(name string) string {
 }
 
 // getRaw sends a file as it is: text as plain text, pictures as such, all else as a download,
-// so that no browser runs what somebody pushed.
+// so that no browser runs what a user pushed.
 func (x *visit) getRaw() (templ.Component, error) {
 	p, f, got, err := x.file()
 	if err != nil {

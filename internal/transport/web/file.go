@@ -23,7 +23,7 @@ var (
 	byPath   = pattern.New(`^/(groups/)?([^/].*?)(/-)?/uploads/([0-9a-f]{32})/([^/]+)$`)
 )
 
-// MatchFile reports whether a path is that of a file that somebody uploaded.
+// MatchFile reports whether a path is that of a file that a user uploaded.
 func MatchFile(path string) bool {
 	return byNumber().MatchString(path) || byPath().MatchString(path) || avatarPath().MatchString(path)
 }
@@ -50,7 +50,7 @@ func (a fileAddress) names(p *project.Project) bool {
 	return !a.group && (a.ref == strconv.FormatInt(int64(p.ID), 10) || strings.EqualFold(a.ref, p.FullPath))
 }
 
-// ServeFile answers with a file that somebody uploaded.
+// ServeFile answers with a file that a user uploaded.
 func (h *Handler) ServeFile(w http.ResponseWriter, r *http.Request) {
 	h.Gate.Serve(w, r, h.serveFile, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

@@ -121,7 +121,7 @@ func (x *exchange) scoped() error {
 	return &authz.ScopeError{Scopes: x.route.scopeList()}
 }
 
-// sudo lets an administrator act as somebody else.
+// sudo lets an administrator act as another user.
 func (x *exchange) sudo() error {
 	who := ""
 	if v, ok := x.params.get("sudo"); ok {
