@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -15,6 +16,7 @@ import (
 
 // talk is what was said about a thing, in order.
 type talk struct {
+	Hidden       bool // from people who are not signed on
 	Lines        []noteView
 	Older, Newer string
 }
@@ -231,10 +233,14 @@ func (x *visit) words(p *project.Project, text *string) string {
 	return x.text(int64(p.ID), p.FullPath, branchOf(p), *text)
 }
 
-// talk reads what was said about a thing, and who said it.
+// talk reads the notes of a thing, and who wrote them. Those of a public project are for
+// people who are signed on.
 func (x *visit) talk(p *project.Project, kind noteable.Kind, iid int64) (*talk, []userID, error) {
 	part := page.Range{Limit: perPage, Offset: (x.number() - 1) * perPage, Uncounted: true}
 	list, _, err := x.Notes.List(x.r.Context(), x.as, note.On{Project: p, Kind: kind, Key: noteable.Key{Number: iid}}, note.Filter{Asc: true, Range: part})
+	if errs.Is(err, errs.Unauthorized) && x.as.Session == 0 {
+		return &talk{Hidden: true}, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
