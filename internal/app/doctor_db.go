@@ -64,7 +64,7 @@ func clockAhead(ctx context.Context, d *db.DB) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read clock of the database: %w", err)
 	}
-	return theirs.Sub(time.Now()).Seconds(), nil
+	return time.Until(theirs.Time).Seconds(), nil
 }
 
 // database looks at the database and the repositories, through the running server where there
