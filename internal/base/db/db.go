@@ -63,6 +63,8 @@ type DB struct {
 	reader  *sql.DB       // SQLite: query_only connections
 	noSync  bool          // SQLite: commits never wait for the disk
 	readers int           // SQLite: how many of them
+	file    string        // SQLite: its absolute path
+	busy    string        // SQLite: how long a connection waits for the locks of other programs
 	group   *group        // SQLite: whose turn it is to write
 }
 

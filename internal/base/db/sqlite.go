@@ -49,7 +49,7 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 		_ = d.writer.Close()
 		return err
 	}
-	d.readers, d.noSync = cfg.Readers, cfg.NoSync
+	d.readers, d.noSync, d.file, d.busy = cfg.Readers, cfg.NoSync, path, busy
 	d.share(cfg.Readers)
 	d.group = startGroup(d, cfg.Stall)
 	return nil
