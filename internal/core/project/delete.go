@@ -54,6 +54,12 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, ref, fullPath stri
 	return s.remove(ctx, as, p)
 }
 
+// Remove deletes a project that was being deleted when its backup was made, as Delete does
+// but whether or not it is marked. It asks for no permission.
+func (s *Service) Remove(ctx context.Context, p *Project) error {
+	return s.remove(ctx, authz.System(), p)
+}
+
 // remove makes a project disappear at once and frees its path; the rest happens in the
 // background. One that was marked for deletion or restored since p was read stays.
 func (s *Service) remove(ctx context.Context, as authz.Actor, p *Project) error {
