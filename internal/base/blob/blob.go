@@ -2,7 +2,7 @@
 // object appears whole and durable or not at all, and is never changed, only replaced.
 //
 // Objects lie in a folder. Nothing outside of this file and disk.go knows that: a store in
-// another place (S3, say through minio-go) implements the five methods of backend. It
+// another place (S3, say through minio-go) implements the methods of backend. It
 // gets every object as a complete file on the local disk whose size and digest are known
 // and checked, so that it may upload in parts, and repeat them.
 package blob
@@ -59,6 +59,9 @@ type backend interface {
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error
 	list(ctx context.Context, prefix string) iter.Seq2[Info, error]
+	// fill makes an object that is not there yet, durable after sync.
+	fill(ctx context.Context, key string, size int64, from io.Reader) error
+	sync(ctx context.Context) error
 }
 
 // Store is a place for objects. It is safe for concurrent use.
@@ -270,4 +273,24 @@ func valid(key string) bool {
 		}
 	}
 	return true
+}
+
+// Import makes content of exactly size bytes the object of a key that has none, without
+// making it durable: call Sync after the last one. It is for restoring many objects.
+func (s *Store) Import(ctx context.Context, key string, size int64, from io.Reader) error {
+	if !valid(key) {
+		return fmt.Errorf("%w: %q", ErrKey, key)
+	}
+	if err := s.back.fill(ctx, key, size, from); err != nil {
+		return fmt.Errorf("import object %s: %w", key, err)
+	}
+	return nil
+}
+
+// Sync makes durable what Import wrote.
+func (s *Store) Sync(ctx context.Context) error {
+	if err := s.back.sync(ctx); err != nil {
+		return fmt.Errorf("sync objects: %w", err)
+	}
+	return nil
 }

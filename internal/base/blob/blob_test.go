@@ -285,3 +285,29 @@ func TestStore_race(t *testing.T) {
 		t.Errorf("object is a mixture of %d bytes", len(got))
 	}
 }
+
+func TestStore_Import(t *testing.T) {
+	t.Parallel()
+	s, dir := open(t)
+	if err := s.Import(t.Context(), "a/b/c", 3, strings.NewReader("one")); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"twice":    s.Import(t.Context(), "a/b/c", 3, strings.NewReader("two")),
+		"short":    s.Import(t.Context(), "a/short", 4, strings.NewReader("two")),
+		"long":     s.Import(t.Context(), "a/long", 2, strings.NewReader("two")),
+		"climbing": s.Import(t.Context(), "a/../../x", 3, strings.NewReader("two")),
+		"staging":  s.Import(t.Context(), ".staging/x", 3, strings.NewReader("two")),
+		"in a key": s.Import(t.Context(), "a/b/c/d", 3, strings.NewReader("two")),
+	} {
+		if err == nil {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+	if err := s.Sync(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "a/b/c")); err != nil || string(got) != "one" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

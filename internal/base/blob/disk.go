@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // stagingName is no valid part of a key.
@@ -56,6 +59,30 @@ func syncFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *disk) fill(ctx context.Context, key string, size int64, from io.Reader) error {
+	path := d.path(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := copyUpTo(ctx, f, from, size)
+	if err == nil && n != size {
+		err = ErrMismatch
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (d *disk) sync(context.Context) error {
+	f, err := os.Open(d.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
 func (d *disk) open(_ context.Context, key string) (*Object, error) {

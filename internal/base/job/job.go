@@ -6,6 +6,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -94,6 +95,7 @@ func (s settings) with(options []Option) settings {
 type Registry struct {
 	workers  *river.Workers
 	kinds    map[string]settings
+	readers  map[string]func(text []byte) (Args, error) // of arguments, by kind
 	periodic []periodic
 }
 
@@ -109,6 +111,7 @@ type periodic struct {
 func Register[A Args](r *Registry, fn func(ctx context.Context, args A) error, options ...Option) {
 	if r.workers == nil {
 		r.workers, r.kinds = river.NewWorkers(), make(map[string]settings)
+		r.readers = make(map[string]func([]byte) (Args, error))
 	}
 	var zero A
 	kind := zero.Kind()
@@ -120,6 +123,11 @@ func Register[A Args](r *Registry, fn func(ctx context.Context, args A) error, o
 		panic(fmt.Sprintf("job: %v", err))
 	}
 	r.kinds[kind] = s
+	r.readers[kind] = func(text []byte) (Args, error) {
+		var args A
+		err := json.Unmarshal(text, &args)
+		return args, err
+	}
 }
 
 // Every enqueues args when the queue starts and then at intervals. The kind must be
