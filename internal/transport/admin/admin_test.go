@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,9 +16,9 @@ import (
 	"tenon/internal/base/errs"
 )
 
-func start(t *testing.T, run string, handlers map[string]Handler) *Server {
+func start(t *testing.T, run string, handlers map[string]Handler, streams map[string]Streamer) *Server {
 	t.Helper()
-	s, err := Listen(run, handlers, slog.New(slog.DiscardHandler))
+	s, err := Listen(run, handlers, streams, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestCall(t *testing.T) {
 					return "hello " + name, nil
 				},
 				"break": func(context.Context, json.RawMessage, func(string)) (any, error) { panic("broken") },
-			})
+			}, nil)
 			if err := Call(t.Context(), run, "greet", "ann", &out, tell); err != nil || out != "hello ann" || !slices.Equal(told, []string{"one moment"}) {
 				t.Errorf("got %q, %q, %v", out, told, err)
 			}
@@ -78,6 +80,38 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// Bytes arrive as they were written, among lines of progress; a client that cannot keep them
+// ends the command.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	run := filepath.Join(t.TempDir(), "run")
+	content := bytes.Repeat([]byte("{\"done\":true}\n"), 100_000)
+	ended := make(chan error, 2)
+	start(t, run, nil, map[string]Streamer{"give": func(ctx context.Context, _ json.RawMessage, out io.Writer, tell func(string)) (any, error) {
+		var err error
+		for at := 0; at < len(content) && err == nil; at += 1000 {
+			_, err = out.Write(content[at:min(at+1000, len(content))])
+			tell("more")
+		}
+		ended <- err
+		return "given", err
+	}})
+	var out bytes.Buffer
+	var result string
+	lines := 0
+	err := Stream(t.Context(), run, Command{Name: "give", Result: &result, Out: &out, Tell: func(string) { lines++ }})
+	if err != nil || <-ended != nil || result != "given" || lines != len(content)/1000 || !bytes.Equal(out.Bytes(), content) {
+		t.Errorf("got %v, %q, %d lines, %d bytes of %d", err, result, lines, out.Len(), len(content))
+	}
+	full := errors.New("full")
+	err = Stream(t.Context(), run, Command{
+		Name: "give", Result: &result, Out: writerFunc(func([]byte) (int, error) { return 0, full }), Tell: func(string) {},
+	})
+	if !errors.Is(err, full) || <-ended == nil {
+		t.Errorf("a disk that is full: got %v", err)
+	}
+}
+
 // A client that goes away ends what runs for it.
 func TestCall_cancelled(t *testing.T) {
 	t.Parallel()
@@ -89,7 +123,7 @@ func TestCall_cancelled(t *testing.T) {
 		<-ctx.Done()
 		close(ended)
 		return nil, ctx.Err()
-	}})
+	}}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-begun

@@ -20,6 +20,20 @@ var ErrNotRunning = errors.New("no server is running")
 // Call has the server whose folder of what runs is run carry out a command, and decodes
 // the result. Where there is none it is ErrNotRunning.
 func Call(ctx context.Context, run, command string, args, result any, tell func(line string)) error {
+	return Stream(ctx, run, Command{Name: command, Args: args, Result: result, Out: io.Discard, Tell: tell})
+}
+
+// Command is what is asked for, and where what comes back goes.
+type Command struct {
+	Name   string
+	Args   any
+	Result any               // a pointer
+	Out    io.Writer         // of the bytes that some commands give
+	Tell   func(line string) // of progress
+}
+
+// Stream is Call for a command that gives bytes besides its result.
+func Stream(ctx context.Context, run string, c Command) error {
 	place, err := os.ReadFile(filepath.Join(run, placeName))
 	if errors.Is(err, os.ErrNotExist) {
 		return ErrNotRunning
@@ -37,24 +51,24 @@ func Call(ctx context.Context, run, command string, args, result any, tell func(
 	}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	if err := ask(conn, command, args, result, tell); err != nil {
+	if err := ask(conn, c); err != nil {
 		return errors.Join(ctx.Err(), err)
 	}
 	return nil
 }
 
-func ask(conn io.ReadWriter, command string, args, result any, tell func(line string)) error {
-	text, err := json.Marshal(args)
+func ask(conn io.ReadWriter, c Command) error {
+	text, err := json.Marshal(c.Args)
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	if text, err = json.Marshal(call{Command: command, Args: text}); err != nil {
+	if text, err = json.Marshal(call{Command: c.Name, Args: text}); err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
 	if _, err := conn.Write(append(text, '\n')); err != nil {
 		return fmt.Errorf("send command: %w", err)
 	}
-	in := bufio.NewReader(conn)
+	in := bufio.NewReaderSize(conn, streamBuffer)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -65,12 +79,16 @@ func ask(conn io.ReadWriter, command string, args, result any, tell func(line st
 			return fmt.Errorf("read answer: %w", err)
 		}
 		switch {
+		case r.Bytes > 0:
+			if _, err := io.CopyN(c.Out, in, int64(r.Bytes)); err != nil {
+				return fmt.Errorf("take what the server sends: %w", err)
+			}
 		case !r.Done:
-			tell(r.Line)
+			c.Tell(r.Line)
 		case r.Error != "":
 			return errors.New(r.Error)
 		default:
-			if err := json.Unmarshal(r.Result, result); err != nil {
+			if err := json.Unmarshal(r.Result, c.Result); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
 			return nil

@@ -22,6 +22,9 @@ import (
 // Handler runs one command. What it tells is shown at once; a refusal is an errs.Error.
 type Handler func(ctx context.Context, args json.RawMessage, tell func(line string)) (result any, err error)
 
+// Streamer is a Handler that writes bytes to the client while it runs.
+type Streamer func(ctx context.Context, args json.RawMessage, out io.Writer, tell func(line string)) (result any, err error)
+
 // call is what a client sends: one line.
 type call struct {
 	Command string          `json:"command"`
@@ -30,6 +33,7 @@ type call struct {
 
 // reply is one line of the answer; the last one is done.
 type reply struct {
+	Bytes  int             `json:"bytes,omitempty"` // that follow the line as they are
 	Line   string          `json:"line,omitempty"`
 	Done   bool            `json:"done,omitempty"`
 	Error  string          `json:"error,omitempty"`
@@ -39,6 +43,7 @@ type reply struct {
 // Server answers commands.
 type Server struct {
 	handlers map[string]Handler
+	streams  map[string]Streamer
 	log      *slog.Logger
 	listener *net.UnixListener
 	left     []string      // files and folders to remove in the end
@@ -57,8 +62,8 @@ const (
 // Listen opens the socket in the folder run, or where that has too long a path in one
 // below the system's folder for temporary files, and notes in run where it is. No other
 // server may use run.
-func Listen(run string, handlers map[string]Handler, log *slog.Logger) (*Server, error) {
-	s := &Server{handlers: handlers, log: log, done: make(chan struct{})}
+func Listen(run string, handlers map[string]Handler, streams map[string]Streamer, log *slog.Logger) (*Server, error) {
+	s := &Server{handlers: handlers, streams: streams, log: log, done: make(chan struct{})}
 	if err := s.listen(run); err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for admin commands: %w", err), s.sweep())
 	}
@@ -152,19 +157,28 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 		cancel()
 	}()
 	var mu sync.Mutex
-	send := func(r reply) {
+	write := func(r reply, content []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		line, err := json.Marshal(r)
 		if err == nil {
 			_, err = conn.Write(append(line, '\n'))
 		}
+		if err == nil && len(content) > 0 {
+			_, err = conn.Write(content)
+		}
 		if err != nil {
 			cancel() // nobody listens any more
 		}
+		return err
 	}
+	send := func(r reply) { _ = write(r, nil) }
+	out := bufio.NewWriterSize(writerFunc(func(p []byte) (int, error) { return len(p), write(reply{Bytes: len(p)}, p) }), streamBuffer)
 	s.log.Info("admin command", "command", c.Command)
-	result, err := s.run(ctx, c, func(line string) { send(reply{Line: line}) })
+	result, err := s.run(ctx, c, out, func(line string) { send(reply{Line: line}) })
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
 	last := reply{Done: true}
 	if err == nil {
 		last.Result, err = json.Marshal(result)
@@ -178,13 +192,24 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	send(last)
 }
 
-func (s *Server) run(ctx context.Context, c call, tell func(string)) (result any, err error) {
+// streamBuffer is how many bytes of a stream go out at a time.
+const streamBuffer = 256 << 10
+
+type writerFunc func(p []byte) (int, error)
+
+// Write calls f.
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (s *Server) run(ctx context.Context, c call, out io.Writer, tell func(string)) (result any, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			s.log.Error("panic in admin command", "command", c.Command, "error", fmt.Sprint(caught), "stack", string(debug.Stack()))
 			err = errors.New("the server could not finish this (see its log)")
 		}
 	}()
+	if stream, ok := s.streams[c.Command]; ok {
+		return stream(ctx, c.Args, out, tell)
+	}
 	h, ok := s.handlers[c.Command]
 	if !ok {
 		return nil, fmt.Errorf("the server does not know the command %q (it is of another version than this program)", c.Command)
