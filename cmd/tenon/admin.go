@@ -20,6 +20,7 @@ func (f *flags) admin() *cobra.Command {
 	c := group("admin", "Look after a server's data",
 		f.adminUser(), f.adminToken(), f.checkAll(),
 		group("repo", "Repositories", f.checkRepo()),
+		f.backup(),
 		group("key", "The key that encrypts stored secrets", f.keyReplace()),
 		group("config", "The configuration", f.configCheck()), f.doctor())
 	c.Long = "Look after a server's data: through the server where one runs on the data folder, else by itself. Each command says on standard " +
@@ -38,11 +39,7 @@ func ask[R any](ctx context.Context, f *flags, command string, args any, show fu
 	}
 	level := max(config.Log.Level, slog.LevelWarn)
 	result := new(R)
-	order := app.Order{Command: command, Args: args, Result: result, Tell: func(line string) {
-		if !f.quiet && !f.json {
-			_, _ = fmt.Fprintln(os.Stderr, "tenon: "+line)
-		}
-	}}
+	order := app.Order{Command: command, Args: args, Result: result, Tell: f.tell}
 	if err := app.Administer(ctx, config, logging.New(os.Stderr, config.Log.Format, level), build(), order); err != nil {
 		return nil, err
 	}
@@ -93,12 +90,7 @@ func (f *flags) checkRepo() *cobra.Command {
 // check prints what a check finds, and fails where that is something.
 func check(ctx context.Context, f *flags, command string, in app.CheckInput) error {
 	found, err := ask(ctx, f, command, in, func(w io.Writer, found *app.Checked) error {
-		for _, text := range found.Rows {
-			_, _ = fmt.Fprintln(w, text)
-		}
-		for _, p := range found.Repositories {
-			_, _ = fmt.Fprintf(w, "%s: %s\n", p.Path, p.Text)
-		}
+		printProblems(w, found)
 		if len(found.Rows)+len(found.Repositories) > 0 {
 			return nil
 		}

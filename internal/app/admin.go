@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -37,7 +38,10 @@ const (
 // Administer has a command carried out, by the server that runs on the data of c or, where
 // none does, right here. result is decoded into; tell gets lines of progress.
 func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build Build, o Order) (err error) {
-	err = admin.Call(ctx, filepath.Join(c.Data, "run"), o.Command, o.Args, o.Result, o.Tell)
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	err = admin.Stream(ctx, filepath.Join(c.Data, "run"), admin.Command{Name: o.Command, Args: o.Args, Result: o.Result, Out: o.Out, Tell: o.Tell})
 	if !errors.Is(err, admin.ErrNotRunning) {
 		return err
 	}
@@ -50,7 +54,12 @@ func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build B
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	out, err := a.adminCommands()[o.Command](ctx, args, o.Tell)
+	var out any
+	if stream, ok := a.adminStreams()[o.Command]; ok {
+		out, err = stream(ctx, args, o.Out, o.Tell)
+	} else {
+		out, err = a.adminCommands()[o.Command](ctx, args, o.Tell)
+	}
 	if err != nil {
 		return err
 	}
@@ -65,16 +74,14 @@ func Administer(ctx context.Context, c *config.Config, log *slog.Logger, build B
 type Order struct {
 	Command string
 	Args    any
-	Result  any // a pointer
+	Result  any       // a pointer
+	Out     io.Writer // of the bytes that some commands give; nil discards
 	Tell    func(line string)
 }
 
 // alone opens the data without serving anybody, and keeps servers from starting meanwhile.
 func (a *App) alone(ctx context.Context) error {
-	a.baseURL = "http://" + a.config.HTTP
-	if a.config.ExternalURL != nil {
-		a.baseURL = a.config.ExternalURL.String()
-	}
+	a.addressed()
 	if err := a.inhabited(ctx); err != nil {
 		return err
 	}
@@ -95,6 +102,14 @@ func (a *App) alone(ctx context.Context) error {
 		return err
 	}
 	return a.firstStart(ctx)
+}
+
+// addressed sets the base URL where nothing is served.
+func (a *App) addressed() {
+	a.baseURL = "http://" + a.config.HTTP
+	if a.config.ExternalURL != nil {
+		a.baseURL = a.config.ExternalURL.String()
+	}
 }
 
 // adminCommands says what each command does. Whoever may reach the data or the socket is

@@ -69,7 +69,8 @@ type App struct {
 	ssh  *gitssh.Server // nil where it is off
 	idle idleness
 
-	serving atomic.Bool // Run has begun
+	serving   atomic.Bool // Run has begun
+	backingUp sync.Mutex  // held while a backup is made
 
 	closers []func(ctx context.Context) error // in the order in which things were opened
 }
@@ -148,10 +149,6 @@ func (a *App) listenOn(ctx context.Context, address string) (net.Listener, error
 
 // open prepares the data folder, the key, the database and git.
 func (a *App) open(ctx context.Context) error {
-	root := filepath.Join(a.config.Data, "repositories")
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
-	}
 	var err error
 	if a.db, err = db.Open(ctx, db.Config{URL: a.config.Database, Logger: a.log, NoSync: a.brief}); err != nil {
 		return err
@@ -169,6 +166,16 @@ func (a *App) open(ctx context.Context) error {
 	}
 	if a.id, err = instance.Join(ctx, a.db, a.config.Data, a.self); err != nil {
 		return err
+	}
+	return a.openFiles(ctx)
+}
+
+// openFiles opens everything of the data folder but the key and the database.
+func (a *App) openFiles(ctx context.Context) error {
+	root := filepath.Join(a.config.Data, "repositories")
+	err := os.MkdirAll(root, 0o700)
+	if err != nil {
+		return fmt.Errorf("make data folder: %w (choose another one with --data)", err)
 	}
 	if a.git, err = gitcmd.New(ctx, gitcmd.Config{Root: root, Logger: a.log}); err != nil {
 		return fmt.Errorf("start git: %w", err)
@@ -225,7 +232,7 @@ func (a *App) migrate(ctx context.Context) error {
 // ready is told the address once requests are answered.
 func (a *App) Run(ctx context.Context, ready func(url string)) (err error) {
 	a.serving.Store(true)
-	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.log)
+	commands, err := admin.Listen(filepath.Join(a.config.Data, "run"), a.adminCommands(), a.adminStreams(), a.log)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (a *App) claim(ctx context.Context) error {
 		return fmt.Errorf("lock data folder %s: %w", a.config.Data, err)
 	}
 	a.closing(func(context.Context) error { return unlock() })
-	return nil
+	return a.unfinished()
 }
 
 // inhabited refuses a data folder without an instance, and changes nothing there: commands

@@ -14,6 +14,9 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"tenon/internal/base/gitstore"
 )
 
 // Names of what Export gives.
@@ -85,14 +88,14 @@ func (r *Repo) pin(ctx context.Context, keep func(pool *Repo) bool) (scratch str
 	if refs, err = r.exportedRefs(ctx); err != nil {
 		return "", nil, "", false, err
 	}
-	folders := []string{filepath.Join(r.path, "objects")}
+	folders := []string{filepath.Join(r.Path(), "objects")}
 	pool, err := r.Linked()
 	if err != nil {
 		return "", nil, "", false, err
 	}
 	if pool != nil {
 		if linked = keep(pool); !linked {
-			folders = append(folders, filepath.Join(pool.path, "objects"))
+			folders = append(folders, filepath.Join(pool.Path(), "objects"))
 		}
 	}
 	root := filepath.Join(r.git.config.Root, backupFolder)
@@ -119,7 +122,7 @@ func (r *Repo) pin(ctx context.Context, keep func(pool *Repo) bool) (scratch str
 					return scratch, nil, "", false, err
 				}
 			}
-			err := linkOrCopy(filepath.Join(objects, strings.TrimPrefix(name, "objects/")), to)
+			err := gitstore.LinkOrCopy(filepath.Join(objects, strings.TrimPrefix(name, "objects/")), to)
 			if err != nil {
 				return scratch, nil, "", false, err
 			}
@@ -157,7 +160,7 @@ func exported(objects string) ([]string, error) {
 // exportedRefs writes HEAD and the references as lines.
 func (r *Repo) exportedRefs(ctx context.Context) (string, error) {
 	if !r.Exists() {
-		return "", ErrNotFound
+		return "", gitstore.ErrNotFound
 	}
 	head, err := r.Head(ctx)
 	if err != nil {
@@ -193,9 +196,9 @@ const maxRefs = 1 << 30
 // what was exported as linked needs one. Files are durable after Git.Sync.
 func (r *Repo) Import(ctx context.Context, pool *Repo, next func() (name string, content io.Reader, err error)) error {
 	if r.Exists() {
-		return fmt.Errorf("import repository: %w", ErrExists)
+		return fmt.Errorf("import repository: %w", gitstore.ErrExists)
 	}
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(r.Path()), 0o750); err != nil {
 		return fmt.Errorf("import repository: %w", err)
 	}
 	if err := r.importAll(ctx, pool, next); err != nil {
@@ -210,13 +213,13 @@ func (r *Repo) importAll(ctx context.Context, pool *Repo, next func() (name stri
 		return err
 	}
 	if name != exportRefs {
-		return fmt.Errorf("%q comes before the references: %w", clip(name), errMalformed)
+		return fmt.Errorf("%q comes before the references: %w", clip(name), gitstore.ErrMalformed)
 	}
 	head, refs, err := readRefs(content)
 	if err != nil {
 		return err
 	}
-	if err := writeSkeleton(r.path, head); err != nil {
+	if err := r.Init(ctx, head.Short()); err != nil {
 		return err
 	}
 	for {
@@ -229,11 +232,11 @@ func (r *Repo) importAll(ctx context.Context, pool *Repo, next func() (name stri
 			return err
 		case name == exportLink:
 			if pool == nil {
-				return fmt.Errorf("it borrows objects of a pool that is not known: %w", errMalformed)
+				return fmt.Errorf("it borrows objects of a pool that is not known: %w", gitstore.ErrMalformed)
 			}
 			err = r.Link(ctx, pool)
 		case !exportedName.MatchString(name):
-			err = fmt.Errorf("%q is no file of a repository: %w", clip(name), errMalformed)
+			err = fmt.Errorf("%q is no file of a repository: %w", clip(name), gitstore.ErrMalformed)
 		case strings.HasSuffix(name, ".pack"):
 			err = r.importPack(ctx, content)
 		default:
@@ -247,21 +250,21 @@ func (r *Repo) importAll(ctx context.Context, pool *Repo, next func() (name stri
 		return nil
 	}
 	// Without peeled values, which are git's to say.
-	if err := os.WriteFile(filepath.Join(r.path, "packed-refs"), []byte("# pack-refs with: sorted \n"+refs), 0o640); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Path(), "packed-refs"), []byte("# pack-refs with: sorted \n"+refs), 0o640); err != nil {
 		return err
 	}
 	return r.git.run(ctx, call{repo: r, args: []string{"pack-refs", "--all"}, load: long})
 }
 
 // readRefs parses what exportedRefs wrote.
-func readRefs(content io.Reader) (head RefName, packed string, err error) {
+func readRefs(content io.Reader) (head gitstore.RefName, packed string, err error) {
 	in := bufio.NewScanner(io.LimitReader(content, maxRefs))
 	in.Buffer(nil, 64<<10)
 	var out strings.Builder
-	var last RefName
+	var last gitstore.RefName
 	for in.Scan() {
 		id, name, _ := strings.Cut(in.Text(), " ")
-		ref, err := ParseRefName(name)
+		ref, err := gitstore.ParseRefName(name)
 		if err != nil {
 			return "", "", err
 		}
@@ -269,8 +272,8 @@ func readRefs(content io.Reader) (head RefName, packed string, err error) {
 			head = ref
 			continue
 		}
-		if _, err := ParseObjectID(id); err != nil || head == "" || ref <= last || !strings.HasPrefix(name, "refs/") {
-			return "", "", fmt.Errorf("reference %q: %w", clip(in.Text()), errMalformed)
+		if _, err := gitstore.ParseObjectID(id); err != nil || head == "" || ref <= last || !strings.HasPrefix(name, "refs/") {
+			return "", "", fmt.Errorf("reference %q: %w", clip(in.Text()), gitstore.ErrMalformed)
 		}
 		last = ref
 		out.WriteString(id + " " + name + "\n")
@@ -279,7 +282,7 @@ func readRefs(content io.Reader) (head RefName, packed string, err error) {
 		return "", "", err
 	}
 	if head == "" {
-		return "", "", fmt.Errorf("no HEAD: %w", errMalformed)
+		return "", "", fmt.Errorf("no HEAD: %w", gitstore.ErrMalformed)
 	}
 	return head, out.String(), nil
 }
@@ -303,7 +306,7 @@ func (r *Repo) importPack(ctx context.Context, content io.Reader) error {
 
 // importLoose writes the file of an object.
 func (r *Repo) importLoose(name string, content io.Reader) error {
-	file := filepath.Join(r.path, filepath.FromSlash(name))
+	file := filepath.Join(r.Path(), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return err
 	}
@@ -316,4 +319,10 @@ func (r *Repo) importLoose(name string, content io.Reader) error {
 }
 
 // Sync makes durable whatever was written to the file system of the repositories.
-func (g *Git) Sync() error { return syncFS(g.config.Root) }
+func (g *Git) Sync() error {
+	d, err := os.Open(g.config.Root)
+	if err != nil {
+		return fmt.Errorf("sync repositories: %w", err)
+	}
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+}

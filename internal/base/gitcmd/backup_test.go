@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
 )
 
 // exported is one file of an export.
@@ -50,8 +52,8 @@ func TestRepo_Export(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		s := newShared(t)
 		ctx := t.Context()
-		own := commit(t, s.fork, 9000, map[string]string{"own": "own\n"}, s.tip)
-		point(t, s.fork, "refs/heads/own", own)
+		own := gittest.Commit(t, s.fork, 9000, map[string]string{"own": "own\n"}, s.tip)
+		gittest.Point(t, s.fork, "refs/heads/own", own)
 		if err := s.source.SetHead(ctx, "refs/heads/other"); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +72,7 @@ func TestRepo_Export(t *testing.T) {
 				}
 			}
 		}
-		to := newGit(t)
+		to := gittest.New(t)
 		pool, source, linked, whole := to.Repo("p.git"), to.Repo("s.git"), to.Repo("l.git"), to.Repo("w.git")
 		for r, list := range map[*gitcmd.Repo][]exported{source: export(t, s.source, false), pool: export(t, s.pool, false), whole: export(t, s.fork, false)} {
 			if err := r.Import(ctx, nil, files(list)); err != nil {
@@ -86,7 +88,7 @@ func TestRepo_Export(t *testing.T) {
 		}
 		for from, r := range map[*gitcmd.Repo][]*gitcmd.Repo{s.source: {source}, s.fork: {linked, whole}, s.pool: {pool}} {
 			for _, r := range r {
-				got, want := runGit(t, r.Path(), "show-ref", "-d")+runGit(t, r.Path(), "symbolic-ref", "HEAD"), runGit(t, from.Path(), "show-ref", "-d")+runGit(t, from.Path(), "symbolic-ref", "HEAD")
+				got, want := gittest.Run(t, r.Path(), "show-ref", "-d")+gittest.Run(t, r.Path(), "symbolic-ref", "HEAD"), gittest.Run(t, from.Path(), "show-ref", "-d")+gittest.Run(t, from.Path(), "symbolic-ref", "HEAD")
 				if got != want {
 					t.Errorf("%s: got\n%swant\n%s", r.Path(), got, want)
 				}
@@ -132,7 +134,7 @@ func TestRepo_Export_housekeeping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := newGit(t).Repo("x.git")
+	to := gittest.New(t).Repo("x.git")
 	if err := to.Import(ctx, nil, files(list)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,7 @@ func TestRepo_Export_housekeeping(t *testing.T) {
 		t.Errorf("got %v, %v", id, err)
 	}
 	err = s.source.Export(ctx, func(*gitcmd.Repo) bool { return false }, func(string, int64, io.Reader) error { return nil })
-	if !errors.Is(err, gitcmd.ErrNotFound) {
+	if !errors.Is(err, gitstore.ErrNotFound) {
 		t.Errorf("a repository that is gone: got %v", err)
 	}
 }
@@ -175,7 +177,7 @@ func TestRepo_Import_hostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGit(t)
+			g := gittest.New(t)
 			r := g.Repo("x/y.git")
 			if err := r.Import(context.Background(), nil, files(list)); err == nil {
 				t.Error("it was taken")

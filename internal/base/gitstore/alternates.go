@@ -106,7 +106,7 @@ func (r *Repo) adopt(ctx context.Context, objects string) error {
 			continue // the name says what is in it
 		}
 		tmp := filepath.Join(place.objects, fmt.Sprintf("tmp_adopt-%d-%d", os.Getpid(), r.store.serial.Add(1)))
-		if err := linkOrCopy(filepath.Join(objects, name), tmp); err != nil {
+		if err := LinkOrCopy(filepath.Join(objects, name), tmp); err != nil {
 			return err
 		}
 		if err := place.put(tmp, target); err != nil {
@@ -117,8 +117,8 @@ func (r *Repo) adopt(ctx context.Context, objects string) error {
 	return place.sync()
 }
 
-// linkOrCopy gives a file a second name, or copies it durably where it cannot have one.
-func linkOrCopy(from, to string) error {
+// LinkOrCopy gives a file a second name, or copies it durably where it cannot have one.
+func LinkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -47,7 +48,7 @@ func (s *Service) stored(st Stored) *gitcmd.Repo {
 
 // Export hands the references and objects of a repository to put, see [gitcmd.Repo.Export].
 // A project goes on borrowing the objects of its pool where pools has that one; otherwise it
-// gets them. A repository that is not there is gitcmd.ErrNotFound. It asks for no permission.
+// gets them. A repository that is not there is gitstore.ErrNotFound. It asks for no permission.
 func (s *Service) Export(ctx context.Context, st Stored, pools map[int64]bool, put func(name string, size int64, content io.Reader) error) error {
 	keep := func(pool *gitcmd.Repo) bool {
 		return pools[st.Borrows] && pool.Path() == s.git.Repo(poolPath(poolID(st.Borrows))).Path()
@@ -115,7 +116,7 @@ func (s *Service) Complete(ctx context.Context, deleted []int64) error {
 		case gone[st.ID]:
 			err = s.projects.Remove(ctx, p)
 		case p.DefaultBranch == nil:
-			if err = s.stored(st).Init(ctx, s.firstBranch(p)); errors.Is(err, gitcmd.ErrExists) {
+			if err = s.stored(st).Init(ctx, s.firstBranch(p)); errors.Is(err, gitstore.ErrExists) {
 				err = nil
 			}
 		}
