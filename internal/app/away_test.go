@@ -16,6 +16,8 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/session"
+	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -77,7 +79,17 @@ func TestAway_postgres(t *testing.T) {
 	t.Parallel()
 	proxy := dbtest.NewProxy(t, dbtest.PostgresURL(t))
 	a, client := newSSHOn(t, proxy.URL)
-	all := knocks()
+	key, _, err := a.core.Sessions.SignOn(t.Context(), "root", rootPassword, session.Client{Address: "192.0.2.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie := map[string]string{"Cookie": httpkit.SessionCookie + "=" + key}
+	all := append(knocks(),
+		knock{"page of a session", "GET", "/-/profile", "", cookie},
+		knock{"API with a session", "GET", api.Prefix + "/user", "", cookie},
+		knock{"page without data, of a session", "GET", "/help", "", cookie},
+		knock{"page without data, of a token", "GET", "/help", "", map[string]string{"Private-Token": rootToken + "x"}},
+	)
 	for _, k := range all {
 		if w := k.on(t.Context(), a.http.Handler); w.Code != http.StatusOK && (k.name != "clone, nobody signed in" || w.Code != http.StatusUnauthorized) {
 			t.Fatalf("%s before: got %d %.300s", k.name, w.Code, w.Body)
@@ -117,14 +129,14 @@ func TestAway_postgres(t *testing.T) {
 // overSSH asks for the references of a project and gives what the client is told beside them.
 func overSSH(t *testing.T, client *ssh.Client) string {
 	t.Helper()
-	session, err := client.NewSession()
+	run, err := client.NewSession()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = session.Close() }()
+	defer func() { _ = run.Close() }()
 	var said bytes.Buffer
-	session.Stdin, session.Stdout, session.Stderr = strings.NewReader("0000"), io.Discard, &said
-	if err := session.Run("git-upload-pack 'root/app.git'"); err != nil && said.Len() == 0 {
+	run.Stdin, run.Stdout, run.Stderr = strings.NewReader("0000"), io.Discard, &said
+	if err := run.Run("git-upload-pack 'root/app.git'"); err != nil && said.Len() == 0 {
 		t.Errorf("git over SSH: %v, and nothing was said", err)
 	}
 	return said.String()

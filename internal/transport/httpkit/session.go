@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/session"
 )
@@ -74,31 +76,42 @@ func (s *Sessions) Set(w http.ResponseWriter, cookie, value string) {
 }
 
 // Of gives the actor of the session in a request's cookie, and its secret. ok is false where
-// there is none that is good. A nil Sessions has none.
-func (s *Sessions) Of(r *http.Request) (as authz.Actor, key string, ok bool) {
+// there is none that is good. A nil Sessions has none. The error is that the session cannot
+// be looked up, such as [errs.ErrAway].
+func (s *Sessions) Of(r *http.Request) (as authz.Actor, key string, ok bool, err error) {
 	if s == nil {
-		return authz.Actor{}, "", false
+		return authz.Actor{}, "", false, nil
 	}
 	key = s.Cookie(r, SessionCookie)
 	if key == "" {
-		return authz.Actor{}, "", false
+		return authz.Actor{}, "", false, nil
 	}
-	as, err := s.core.Authenticate(r.Context(), key)
-	if err != nil {
-		return authz.Actor{}, "", false
+	as, err = s.core.Authenticate(r.Context(), key)
+	switch {
+	case refused(err):
+		return authz.Actor{}, "", false, nil
+	case err != nil:
+		return authz.Actor{}, "", false, err
 	}
 	as.Address = Address(r)
-	return as, key, true
+	return as, key, true, nil
+}
+
+// refused reports whether an error says that a credential is not good, and not that it could
+// not be looked up.
+func refused(err error) bool {
+	_, once := errors.AsType[TokenError](err)
+	return once || errs.Is(err, errs.Unauthorized) || errs.Is(err, errs.Forbidden)
 }
 
 // Acting gives the actor of the session in a request to the API: a request that reads needs
-// the cookie alone, one that writes the header as well.
-func (s *Sessions) Acting(r *http.Request) (as authz.Actor, ok bool) {
-	as, key, ok := s.Of(r)
+// the cookie alone, one that writes the header as well. The error is that of Of.
+func (s *Sessions) Acting(r *http.Request) (as authz.Actor, ok bool, err error) {
+	as, key, ok, err := s.Of(r)
 	if !ok || !reads(r) && !s.Own(r, key, r.Header.Get(CSRFHeader)) {
-		return authz.Actor{}, false
+		return authz.Actor{}, false, err
 	}
-	return as, true
+	return as, true, nil
 }
 
 // Own reports whether a request comes from a page of this server and carries the token of

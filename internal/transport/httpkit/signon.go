@@ -65,8 +65,9 @@ func (s *SignOn) FindUser(ctx context.Context, idOrName string) (authz.Actor, er
 // Reader gives the actor of a request for something that is shown as the API shows it, such as
 // a page or a file: the anonymous one where there is no credential that is good and reads the
 // API. Where there is no token at all, the session in the cookie counts. The actor has the
-// address in any case.
-func (s *SignOn) Reader(r *http.Request) authz.Actor {
+// address in any case. The error is that a credential cannot be looked up, such as
+// [errs.ErrAway].
+func (s *SignOn) Reader(r *http.Request) (authz.Actor, error) {
 	anonymous := authz.Actor{Address: Address(r)}
 	var query map[string][]string
 	c, ok, err := Find(r.Header, func(name string) string {
@@ -79,20 +80,26 @@ func (s *SignOn) Reader(r *http.Request) authz.Actor {
 		return ""
 	})
 	if err != nil {
-		return anonymous
+		return anonymous, nil // what is no credential is none
 	}
 	if !ok {
-		if as, _, ok := s.Sessions.Of(r); ok {
-			return as
+		as, _, ok, err := s.Sessions.Of(r)
+		if !ok {
+			return anonymous, err
 		}
-		return anonymous
+		return as, nil
 	}
 	as, err := s.Authenticate(r.Context(), c)
-	if err != nil || !as.Scopes.Permit(nil, true) {
-		return anonymous
+	switch {
+	case refused(err):
+		return anonymous, nil
+	case err != nil:
+		return anonymous, err
+	case !as.Scopes.Permit(nil, true):
+		return anonymous, nil
 	}
 	as.Address = anonymous.Address
-	return as
+	return as, nil
 }
 
 // Throttled answers a caller who asks too often, and says so. Call it when it is known who

@@ -64,8 +64,12 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	as, ok := h.actor(w, r)
+	as, ok, err := h.actor(w, r)
 	if !ok {
+		return
+	}
+	if err != nil {
+		h.fileFailed(w, r, err)
 		return
 	}
 	if m := avatarPath().FindStringSubmatch(r.URL.Path); m != nil {
@@ -83,9 +87,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // hidden and absent look alike
 		return
 	case err != nil:
-		h.Log.Error("file failed", "request_id", httpkit.Of(r.Context()).ID, "path", httpkit.Path(r), "error", err)
-		status := failure(w, err)
-		http.Error(w, http.StatusText(status), status)
+		h.fileFailed(w, r, err)
 		return
 	}
 	defer c.Close()
@@ -94,6 +96,13 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Etag", `"`+c.Secret+`"`)
 	serveContent(w, r, c)
+}
+
+// fileFailed answers where a file cannot be sent though it may be there.
+func (h *Handler) fileFailed(w http.ResponseWriter, r *http.Request, err error) {
+	h.Log.Error("file failed", "request_id", httpkit.Of(r.Context()).ID, "path", httpkit.Path(r), "error", err)
+	status := failure(w, err)
+	http.Error(w, http.StatusText(status), status)
 }
 
 // serveContent honours Range, but not for many parts: they are work for nothing.

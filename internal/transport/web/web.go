@@ -48,11 +48,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // titleFailed is the title of a page that could not be made.
 const titleFailed = "Something went wrong"
 
-// actor gives who asks; its throttle may have answered already.
-func (h *Handler) actor(w http.ResponseWriter, r *http.Request) (as authz.Actor, ok bool) {
-	as = h.SignOn.Reader(r)
+// actor gives who asks; its throttle may have answered already. The error is that this
+// cannot be found out.
+func (h *Handler) actor(w http.ResponseWriter, r *http.Request) (as authz.Actor, ok bool, err error) {
+	as, err = h.SignOn.Reader(r)
 	httpkit.Of(r.Context()).As = as
-	return as, !h.SignOn.Throttled(w, limit.Web, as)
+	return as, !h.SignOn.Throttled(w, limit.Web, as), err
 }
 
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
@@ -68,11 +69,15 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	as, ok := h.actor(w, r)
+	as, ok, err := h.actor(w, r)
 	if !ok {
 		return
 	}
 	x := &visit{Handler: h, w: w, r: r, as: as}
+	if err != nil {
+		h.refuse(x, err)
+		return
+	}
 	if as.Session != 0 {
 		x.secret = h.SignOn.Sessions.Cookie(r, httpkit.SessionCookie)
 	} else {

@@ -90,7 +90,11 @@ func (x *exchange) signIn() error {
 // there is one. One that may not act here counts for nothing.
 func (x *exchange) session() error {
 	if find := x.kit.config.Session; find != nil {
-		if as, ok := find(x.r); ok {
+		as, ok, err := find(x.r)
+		if err != nil {
+			return err
+		}
+		if ok {
 			x.As = as
 		}
 	}

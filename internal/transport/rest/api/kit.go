@@ -34,7 +34,7 @@ type Config struct {
 
 	// Session, where set, finds the actor of a request whose cookie has a session that may do
 	// what the request does. It is asked where no token was presented.
-	Session func(r *http.Request) (authz.Actor, bool)
+	Session func(r *http.Request) (authz.Actor, bool, error)
 
 	// FindUser finds the user to act for under sudo, by a number or by a name
 	// without regard to case. It answers NotFound where there is none.
