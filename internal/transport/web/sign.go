@@ -126,10 +126,13 @@ func (x *visit) getConfirmation() (templ.Component, error) {
 	return words("This server sends no mail. Ask an administrator to confirm your address."), nil
 }
 
-// getChoose shows the form of a link. The address has its secret, so no other page may
-// learn where the browser came from.
+// secretAddress is the policy of pages whose address has a secret: no other page learns it.
+// Without any referrer, browsers would send the form with the origin "null", that is refused.
+const secretAddress = "strict-origin"
+
+// getChoose shows the form of a link. The address has its secret.
 func (x *visit) getChoose() (templ.Component, error) {
-	x.w.Header().Set("Referrer-Policy", "no-referrer")
+	x.w.Header().Set("Referrer-Policy", secretAddress)
 	return x.choosePage(x.r.URL.Query().Get("reset_password_token"))
 }
 
@@ -150,7 +153,7 @@ func (x *visit) choosePage(key string) (templ.Component, error) {
 }
 
 func (x *visit) postChoose() (templ.Component, error) {
-	x.w.Header().Set("Referrer-Policy", "no-referrer")
+	x.w.Header().Set("Referrer-Policy", secretAddress)
 	key := x.field("reset_password_token")
 	err := x.twice()
 	if err == nil {
