@@ -98,6 +98,9 @@ func (h *Handler) find(method, path string) (found *route, args map[string]strin
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
+	if strings.Contains(path, "//") {
+		return nil, nil, nil // a page's links would lead to another server
+	}
 	path = strings.Trim(path, "/")
 	for i := range h.routes {
 		r := &h.routes[i]
