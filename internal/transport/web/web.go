@@ -130,7 +130,11 @@ func (x *visit) here() string {
 	if x.r.Method != http.MethodGet || !local(path) || path == at.Home() || strings.HasPrefix(path, "/users/") {
 		return ""
 	}
-	if query := x.r.URL.RawQuery; query != "" && local(path+"?"+query) {
+	values := x.r.URL.Query()
+	for _, name := range httpkit.SecretParams { // a page does not repeat them
+		values.Del(name)
+	}
+	if query := values.Encode(); query != "" && local(path+"?"+query) {
 		return path + "?" + query
 	}
 	return path
