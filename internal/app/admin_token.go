@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tenon/internal/base/page"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 )
 
 // TokenInput is what an access token is made of.
@@ -20,9 +20,9 @@ type TokenInput struct {
 
 // MadeToken is a new access token.
 type MadeToken struct {
-	ID        account.TokenID `json:"id"`
-	Token     string          `json:"token"`
-	ExpiresAt *string         `json:"expires_at"`
+	ID        token.ID `json:"id"`
+	Token     string   `json:"token"`
+	ExpiresAt *string  `json:"expires_at"`
 }
 
 func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string)) (MadeToken, error) {
@@ -30,14 +30,14 @@ func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string
 	if err != nil {
 		return MadeToken{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
-	token := account.TokenInput{Name: in.Name}
+	token := token.Input{Name: in.Name}
 	for _, s := range in.Scopes {
 		token.Scopes = append(token.Scopes, authz.Scope(s))
 	}
 	if in.Expires != "" {
 		token.ExpiresOn = &in.Expires
 	}
-	t, key, err := a.core.Accounts.CreateToken(ctx, authz.System(), owner.UserID, token)
+	t, key, err := a.core.Tokens.Create(ctx, authz.System(), owner.UserID, token)
 	if err != nil {
 		return MadeToken{}, fmt.Errorf("create token: %w", err)
 	}
@@ -46,16 +46,16 @@ func (a *App) adminTokenCreate(ctx context.Context, in TokenInput, _ func(string
 
 // AdminToken is an access token as "tenon admin" shows it, without its secret.
 type AdminToken struct {
-	ID         account.TokenID `json:"id"`
-	UserID     authz.UserID    `json:"user_id"`
-	Username   string          `json:"username"`
-	Name       string          `json:"name"`
-	Kind       string          `json:"kind"`
-	Scopes     []string        `json:"scopes"`
-	State      string          `json:"state"` // active, expired or revoked
-	ExpiresAt  *string         `json:"expires_at"`
-	LastUsedAt *string         `json:"last_used_at"`
-	CreatedAt  string          `json:"created_at"`
+	ID         token.ID     `json:"id"`
+	UserID     authz.UserID `json:"user_id"`
+	Username   string       `json:"username"`
+	Name       string       `json:"name"`
+	Kind       string       `json:"kind"`
+	Scopes     []string     `json:"scopes"`
+	State      string       `json:"state"` // active, expired or revoked
+	ExpiresAt  *string      `json:"expires_at"`
+	LastUsedAt *string      `json:"last_used_at"`
+	CreatedAt  string       `json:"created_at"`
 }
 
 // TokenListInput selects access tokens.
@@ -65,7 +65,7 @@ type TokenListInput struct {
 }
 
 func (a *App) adminTokenList(ctx context.Context, in TokenListInput, _ func(string)) ([]AdminToken, error) {
-	f := account.TokenFilter{Active: !in.All, Range: page.Range{Limit: 100, Keyset: true}}
+	f := token.Filter{Active: !in.All, Range: page.Range{Limit: 100, Keyset: true}}
 	if in.User != "" {
 		who, err := a.core.Accounts.ActorFor(ctx, in.User)
 		if err != nil {
@@ -75,7 +75,7 @@ func (a *App) adminTokenList(ctx context.Context, in TokenListInput, _ func(stri
 	}
 	out := []AdminToken{}
 	for {
-		list, err := a.core.Accounts.ListTokens(ctx, authz.System(), f)
+		list, err := a.core.Tokens.List(ctx, authz.System(), f)
 		if err != nil {
 			return nil, fmt.Errorf("list tokens: %w", err)
 		}
@@ -90,7 +90,7 @@ func (a *App) adminTokenList(ctx context.Context, in TokenListInput, _ func(stri
 	}
 }
 
-func (a *App) shownTokens(ctx context.Context, list []*account.Token) ([]AdminToken, error) {
+func (a *App) shownTokens(ctx context.Context, list []*token.Token) ([]AdminToken, error) {
 	ids := make([]authz.UserID, len(list))
 	for i, t := range list {
 		ids[i] = t.UserID
@@ -129,15 +129,15 @@ type TokenRef struct {
 }
 
 func (a *App) adminTokenRevoke(ctx context.Context, in TokenRef, _ func(string)) (AdminToken, error) {
-	t, err := a.core.Accounts.FindToken(ctx, authz.System(), account.TokenID(in.ID))
+	t, err := a.core.Tokens.Find(ctx, authz.System(), token.ID(in.ID))
 	if err != nil {
 		return AdminToken{}, fmt.Errorf("find token %d: %w", in.ID, err)
 	}
-	if err := a.core.Accounts.RevokeToken(ctx, authz.System(), t.ID); err != nil {
+	if err := a.core.Tokens.Revoke(ctx, authz.System(), t.ID); err != nil {
 		return AdminToken{}, fmt.Errorf("revoke token %d: %w", in.ID, err)
 	}
 	t.Revoked = true
-	out, err := a.shownTokens(ctx, []*account.Token{t})
+	out, err := a.shownTokens(ctx, []*token.Token{t})
 	if err != nil {
 		return AdminToken{}, err
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tenon/internal/base/secret"
-	"tenon/internal/core/account"
+	"tenon/internal/core/token"
 )
 
 // credentialsFile holds what the first administrator signs on with, until the operator
@@ -22,7 +22,7 @@ const credentialsFile = "initial_root_credentials"
 // firstStart makes the administrator where there is no user yet. What it makes up is kept in
 // a file, and shown once on a terminal; what the operator gave is neither shown nor kept.
 func (a *App) firstStart(ctx context.Context) error {
-	in := account.RootInput{Password: string(a.config.Root.Password), Token: string(a.config.Root.Token)}
+	in := token.RootInput{Password: string(a.config.Root.Password), Token: string(a.config.Root.Token)}
 	made := ""
 	if in.Password == "" {
 		in.Password = rand.Text()
@@ -32,7 +32,7 @@ func (a *App) firstStart(ctx context.Context) error {
 		in.Token = secret.NewToken(secret.AccessTokenPrefix)
 		made += "token: " + in.Token + "\n"
 	}
-	isNew, err := a.core.Accounts.EnsureRoot(ctx, in)
+	isNew, err := a.core.Tokens.EnsureRoot(ctx, in)
 	if err != nil {
 		return fmt.Errorf("make the first administrator: %w", err)
 	}

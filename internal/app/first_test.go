@@ -44,7 +44,7 @@ func TestFirstStart_credentials(t *testing.T) {
 				t.Errorf("got %q, %v, want %s", text, err, tt.want)
 			}
 			if tt.root.Token != "" {
-				if _, _, err := a.core.Accounts.Authenticate(t.Context(), token); err != nil {
+				if _, _, err := a.core.Tokens.Authenticate(t.Context(), token); err != nil {
 					t.Errorf("the token that was given: %v", err)
 				}
 			}

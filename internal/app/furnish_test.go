@@ -22,6 +22,7 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -70,7 +71,7 @@ func newWorld(s *server) *world {
 	expired := s.token("expired", "owner", authz.ScopeAPI)
 	revoked := s.token("revoked", "owner", authz.ScopeAPI)
 	s.keys["unknown"] = "glpat-00000000000000000000"
-	s.exec("UPDATE access_tokens SET kind = ? WHERE id = ?", account.ImpersonationToken, impersonation.ID)
+	s.exec("UPDATE access_tokens SET kind = ? WHERE id = ?", token.Impersonation, impersonation.ID)
 	s.exec("UPDATE access_tokens SET expires_on = ? WHERE id = ?", time.Now().UTC().Format(time.DateOnly), expired.ID)
 	s.exec("UPDATE access_tokens SET revoked = ? WHERE id = ?", true, revoked.ID)
 	mates := s.token("mate's", "mate", authz.ScopeAPI)

@@ -31,7 +31,7 @@ func (a *App) transports() error {
 	if err != nil {
 		return err
 	}
-	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Limits: a.core.Limits, Sessions: sessions}
+	gate, signOn := &httpkit.Gate{Log: a.log, Observe: observe}, &httpkit.SignOn{Accounts: a.core.Accounts, Tokens: a.core.Tokens, Limits: a.core.Limits, Sessions: sessions}
 	kit := api.New(api.Config{
 		ExternalURL: a.baseURL, Authenticate: signOn.Authenticate, FindUser: signOn.FindUser, Gone: server.Gone, Limits: a.core.Limits,
 		Session: sessions.Acting,

@@ -68,7 +68,7 @@ func TestKey_lost(t *testing.T) {
 		if err != nil {
 			t.Fatalf("with another key: %v", err)
 		}
-		if _, _, err := again.core.Accounts.Authenticate(ctx, rootToken); err != nil {
+		if _, _, err := again.core.Tokens.Authenticate(ctx, rootToken); err != nil {
 			t.Errorf("a token after that: %v", err)
 		}
 		if err := again.Close(ctx); err != nil {

@@ -190,7 +190,7 @@ func TestSecondTransport(t *testing.T) {
 				if as == "" {
 					return authz.Actor{}, nil
 				}
-				actor, _, err := s.core.Accounts.Authenticate(r.Context(), s.keys[as])
+				actor, _, err := s.core.Tokens.Authenticate(r.Context(), s.keys[as])
 				return actor, err
 			}}
 			w := httptest.NewRecorder()

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // seed is what a server for tests begins with, as the TOML file has it.
@@ -119,7 +120,7 @@ func (a *App) seedUser(ctx context.Context, root authz.Actor, u seedUser) (DevUs
 	if err != nil {
 		return out, err
 	}
-	if _, out.Token, err = a.core.Accounts.CreateToken(ctx, root, made.ID, account.TokenInput{Name: "seed", Scopes: authz.AllScopes(), Secret: u.Token}); err != nil {
+	if _, out.Token, err = a.core.Tokens.Create(ctx, root, made.ID, token.Input{Name: "seed", Scopes: authz.AllScopes(), Secret: u.Token}); err != nil {
 		return out, fmt.Errorf("token: %w", err)
 	}
 	for _, key := range u.Keys {

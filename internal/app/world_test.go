@@ -23,6 +23,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -245,9 +246,9 @@ func (s *server) user(name string, change func(in *account.Input)) authz.UserID 
 }
 
 // token makes a token for a user under a name of its own.
-func (s *server) token(name, user string, scopes ...authz.Scope) *account.Token {
+func (s *server) token(name, user string, scopes ...authz.Scope) *token.Token {
 	s.tb.Helper()
-	t, key, err := s.core.Accounts.CreateToken(s.tb.Context(), authz.System(), s.ids[user], account.TokenInput{Name: name, Scopes: scopes})
+	t, key, err := s.core.Tokens.Create(s.tb.Context(), authz.System(), s.ids[user], token.Input{Name: name, Scopes: scopes})
 	if err != nil {
 		s.tb.Fatalf("make token %s: %v", name, err)
 	}

@@ -49,6 +49,7 @@ import (
 	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/core/token"
 	"tenon/internal/core/upload"
 	"tenon/internal/core/weburl"
 )
@@ -87,6 +88,7 @@ type Services struct {
 	Limits   *limit.Service // nil limits nothing
 
 	Accounts   *account.Service
+	Tokens     *token.Service
 	Sessions   *session.Service
 	Keys       *sshkey.Service
 	GPGKeys    *gpgkey.Service
@@ -155,12 +157,15 @@ func (s *Services) people(c *check, d Deps) {
 		Hasher: d.Hasher, Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
 	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Now: d.Now, Log: d.Log}))
+	s.Tokens = token.New(need(c, token.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
+	}))
 	s.Keys = sshkey.New(need(c, sshkey.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
 	}))
 	s.GPGKeys = gpgkey.New(need(c, gpgkey.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Now: d.Now}))
 	s.BotTokens = accesstoken.New(need(c, accesstoken.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Namespaces: s.Namespaces, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Tokens: s.Tokens, Namespaces: s.Namespaces, Now: d.Now,
 	}))
 }
 
@@ -181,7 +186,7 @@ func (s *Services) code(c *check, d Deps) {
 	s.Protections = protection.New(need(c, protection.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now}))
 	s.Quota = quota.New(need(c, quota.Deps{DB: d.DB, Policy: s.Policy, Settings: s.Settings}))
 	s.LFS = lfs.New(need(c, lfs.Deps{
-		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Keys: s.Keys, Objects: d.Objects,
+		DB: d.DB, Policy: s.Policy, Quota: s.Quota, Settings: s.Settings, Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.Keys, Objects: d.Objects,
 		Signer: d.Box.Signer(), Log: d.Log, Now: d.Now,
 	}))
 	s.Avatars = avatar.New(need(c, avatar.Deps{
@@ -194,7 +199,7 @@ func (s *Services) code(c *check, d Deps) {
 	}))
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
-		Accounts: s.Accounts, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
+		Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
 		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
 		Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
@@ -238,9 +243,10 @@ func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Protections.Connect(s.Requests)
-	// Projects go first, so that what stands in them needs no other end.
+	// Tokens go first, so that they are of no use however long the rest takes; then projects,
+	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart,
 	)
 }
 
@@ -248,6 +254,7 @@ func (s *Services) connect(c *check) {
 // left written.
 func (s *Services) Start() {
 	s.Accounts.Start()
+	s.Tokens.Start()
 	s.Sessions.Start()
 	s.Keys.Start()
 	s.Repos.Start()
@@ -255,5 +262,5 @@ func (s *Services) Start() {
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

@@ -14,6 +14,9 @@ const AccessTokenPrefix = "glpat-"
 // DeployTokenPrefix opens deploy tokens.
 const DeployTokenPrefix = "gldt-"
 
+// MaxToken is the longest token in bytes that is looked up; there is no longer one.
+const MaxToken = 512
+
 // NewToken makes a token: the prefix and 20 random characters of the URL-safe base64
 // alphabet, 120 bits.
 func NewToken(prefix string) string {

@@ -15,18 +15,19 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/token"
 )
 
 // Token is the access token of a place.
 type Token struct {
-	account.Token
+	token.Token
 	Level authz.Level `db:"access_level"` // of its bot there
 }
 
 // Input is what a token is made of. A day of expiry is needed unless the settings say
 // otherwise.
 type Input struct {
-	account.TokenInput
+	token.Input
 	Level authz.Level
 }
 
@@ -35,7 +36,7 @@ type Created struct {
 	authz.Stamp
 
 	Place namespace.Place
-	Token account.Token
+	Token token.Token
 }
 
 // Revoked says that a place's token is of no use any more.
@@ -43,7 +44,7 @@ type Revoked struct {
 	authz.Stamp
 
 	Place namespace.Place
-	Token account.Token // before it was revoked
+	Token token.Token // before it was revoked
 }
 
 // Deps is what a Service is made of.
@@ -52,6 +53,7 @@ type Deps struct {
 	Policy     *authz.Policy
 	Bus        *event.Bus
 	Accounts   *account.Service
+	Tokens     *token.Service
 	Namespaces *namespace.Service
 	Now        func() time.Time
 }
@@ -62,11 +64,11 @@ type Service struct{ Deps }
 // New builds the service.
 func New(d Deps) *Service { return &Service{d} }
 
-func kind(p namespace.Place) account.Kind {
+func kind(p namespace.Place) token.Kind {
 	if p.Group {
-		return account.GroupToken
+		return token.Group
 	}
-	return account.ProjectToken
+	return token.Project
 }
 
 // prefix begins the usernames of a place's bots.
@@ -104,7 +106,7 @@ func unauthorized(err error) error {
 
 const tables = "access_tokens t JOIN users u ON u.id = t.user_id JOIN members m ON m.user_id = t.user_id"
 
-func columns() string { return db.Columns[account.Token]("t") + ", m.access_level" }
+func columns() string { return db.Columns[token.Token]("t") + ", m.access_level" }
 
 // where selects the tokens of a place: those of its bots that are members still.
 func where(p namespace.Place) db.Where {
@@ -116,7 +118,7 @@ func where(p namespace.Place) db.Where {
 }
 
 // List gives the tokens of a place that a filter selects.
-func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f account.TokenFilter) (page.Page[Token], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f token.Filter) (page.Page[Token], error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return page.Page[Token]{}, err
 	}
@@ -127,20 +129,20 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p namespace.Place, f
 		return list, fmt.Errorf("list access tokens: %w", err)
 	}
 	for i := range list.Items {
-		s.Accounts.Refresh(&list.Items[i].Token)
+		s.Tokens.Refresh(&list.Items[i].Token)
 	}
 	return list, nil
 }
 
 // Find gives one token of a place.
-func (s *Service) Find(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*Token, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*Token, error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, p, id)
 }
 
-func (s *Service) find(ctx context.Context, p namespace.Place, id account.TokenID) (*Token, error) {
+func (s *Service) find(ctx context.Context, p namespace.Place, id token.ID) (*Token, error) {
 	w := where(p)
 	w.And("t.id = ?", id)
 	t, err := db.Get[Token](ctx, s.DB, "SELECT "+columns()+" FROM "+tables+w.SQL(), w.Args()...)
@@ -150,7 +152,7 @@ func (s *Service) find(ctx context.Context, p namespace.Place, id account.TokenI
 	if err != nil {
 		return nil, fmt.Errorf("find access token: %w", err)
 	}
-	s.Accounts.Refresh(&t.Token)
+	s.Tokens.Refresh(&t.Token)
 	return &t, nil
 }
 
@@ -175,18 +177,18 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 	if !in.Level.Assignable() || in.Level < authz.Guest {
 		return nil, "", errs.Bad("Access level is not included in the list")
 	}
-	if in.ExpiresOn == nil && s.Accounts.NeedsExpiry() {
+	if in.ExpiresOn == nil && s.Tokens.NeedsExpiry() {
 		return nil, "", errs.Bad("expires_at is missing")
 	}
 	if in.Scopes.Has(authz.ScopeSudo, authz.ScopeAdminMode, authz.ScopeReadUser, authz.ScopeServicePing) {
 		return nil, "", errs.Bad("Scopes can only contain available scopes")
 	}
-	if err := s.Accounts.CheckBotToken(&in.TokenInput); err != nil {
+	if err := s.Tokens.CheckBotToken(&in.Input); err != nil {
 		return nil, "", err
 	}
 	out, key := &Token{Level: in.Level}, ""
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		t, secret, err := s.Accounts.CreateBot(ctx, as, account.BotInput{Prefix: prefix(p), Kind: kind(p), TokenInput: in.TokenInput})
+		t, secret, err := s.Tokens.CreateBot(ctx, as, token.BotInput{Prefix: prefix(p), Kind: kind(p), Input: in.Input})
 		if err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 
 // Rotate replaces a token by a new one with the same rights and gives the new secret.
 // day is its last day, nil for a week. Nobody rotates a token that may do more than they.
-func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID, day *string) (*Token, string, error) {
+func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID, day *string) (*Token, string, error) {
 	old, err := s.mayChange(ctx, as, p, id)
 	if err != nil {
 		return nil, "", err
@@ -217,7 +219,7 @@ func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p namespace.Pla
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
-	old, err := s.find(ctx, p, account.TokenID(as.TokenID))
+	old, err := s.find(ctx, p, token.ID(as.TokenID))
 	if err != nil {
 		return nil, "", err
 	}
@@ -225,7 +227,7 @@ func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, p namespace.Pla
 }
 
 func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place, old *Token, day *string) (*Token, string, error) {
-	next, key, err := s.Accounts.RotateBotToken(ctx, as, &old.Token, day)
+	next, key, err := s.Tokens.RotateBotToken(ctx, as, &old.Token, day)
 	if err != nil {
 		return nil, "", err
 	}
@@ -241,7 +243,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, p namespace.Place,
 }
 
 // mayChange finds a token that the actor may end or replace.
-func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*Token, error) {
+func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*Token, error) {
 	if err := s.requireWrite(ctx, as, p); err != nil {
 		return nil, unauthorized(err)
 	}
@@ -262,14 +264,14 @@ func (s *Service) mayChange(ctx context.Context, as authz.Actor, p namespace.Pla
 // Clear ends all tokens of a place that is deleted, with their bots, in the caller's
 // transaction. It asks for no permission.
 func (s *Service) Clear(ctx context.Context, as authz.Actor, p namespace.Place) error {
-	if err := s.Accounts.RetireBots(ctx, as, prefix(p)); err != nil {
+	if err := s.Tokens.RetireBots(ctx, as, prefix(p)); err != nil {
 		return fmt.Errorf("end access tokens: %w", err)
 	}
 	return nil
 }
 
 // Revoke ends a token together with its bot.
-func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) error {
+func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) error {
 	t, err := s.mayChange(ctx, as, p, id)
 	if err != nil {
 		return err
@@ -279,7 +281,7 @@ func (s *Service) Revoke(ctx context.Context, as authz.Actor, p namespace.Place,
 			return err
 		}
 		as := as.Unconditional()
-		if err := s.Accounts.RetireBot(ctx, as, t.UserID); err != nil {
+		if err := s.Tokens.RetireBot(ctx, as, t.UserID); err != nil {
 			return err
 		}
 		if err := s.Namespaces.RemoveBot(ctx, as, p, t.UserID); err != nil {

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -29,6 +30,7 @@ type fixture struct {
 	t      *testing.T
 	spaces *namespace.Service
 	users  *account.Service
+	tokens *token.Service
 	policy *authz.Policy
 	queue  []job.Args
 
@@ -51,7 +53,8 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 				return nil
 			}),
 		})
-		f.Service = accesstoken.New(accesstoken.Deps{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Namespaces: spaces, Now: now})
+		f.tokens = token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: f.users, Now: now})
+		f.Service = accesstoken.New(accesstoken.Deps{DB: d, Policy: policy, Bus: bus, Accounts: f.users, Tokens: f.tokens, Namespaces: spaces, Now: now})
 		fn(t, f)
 	})
 }
@@ -144,10 +147,10 @@ func TestService_Create(t *testing.T) {
 		fails(meg, p, input(" ", authz.Guest, day, "api"), errs.BadRequest, "Name can't be blank")
 
 		made, key, err := f.Create(ctx, meg, p, input(" ci ", authz.Developer, day, "api", "read_api"))
-		if err != nil || made.Name != "ci" || made.Level != authz.Developer || made.Kind != account.ProjectToken || !strings.HasPrefix(key, "glpat-") {
+		if err != nil || made.Name != "ci" || made.Level != authz.Developer || made.Kind != token.Project || !strings.HasPrefix(key, "glpat-") {
 			t.Fatalf("create: got %+v, %v", made, err)
 		}
-		bot, token, err := f.users.Authenticate(ctx, key)
+		bot, token, err := f.tokens.Authenticate(ctx, key)
 		if err != nil || !bot.Bot || bot.Admin || token.ID != made.ID || !strings.HasPrefix(bot.Username, "project_") || bot.UserID != made.UserID {
 			t.Fatalf("its bot: got %+v, %v", bot, err)
 		}
@@ -161,7 +164,7 @@ func TestService_Create(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		robot, _, err := f.users.Authenticate(ctx, strongKey)
+		robot, _, err := f.tokens.Authenticate(ctx, strongKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +211,7 @@ func TestService_Revoke(t *testing.T) {
 		}
 		_, err = f.Find(ctx, dev, p, made.ID)
 		wantError(t, err, errs.Unauthorized, "unauthorized")
-		_, err = f.List(ctx, dev, p, account.TokenFilter{})
+		_, err = f.List(ctx, dev, p, token.Filter{})
 		wantError(t, err, errs.Unauthorized, "unauthorized")
 		_, err = f.Find(ctx, ann, other, made.ID)
 		wantError(t, err, errs.NotFound, "project Access Token not found")
@@ -219,10 +222,10 @@ func TestService_Revoke(t *testing.T) {
 		if err != nil || next.ID == made.ID || next.UserID != made.UserID || *next.ExpiresOn != "2026-05-08" || next.Level != authz.Maintainer {
 			t.Fatalf("rotate: got %+v, %v", next, err)
 		}
-		if _, _, err := f.users.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := f.tokens.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("the old key: got %v", err)
 		}
-		bot, _, err := f.users.Authenticate(ctx, nextKey)
+		bot, _, err := f.tokens.Authenticate(ctx, nextKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,11 +236,11 @@ func TestService_Revoke(t *testing.T) {
 			t.Fatal(err)
 		}
 		no := false
-		list, err := f.List(ctx, ann, p, account.TokenFilter{Revoked: &no})
+		list, err := f.List(ctx, ann, p, token.Filter{Revoked: &no})
 		if err != nil || list.Total != 1 || list.Items[0].ID != own.ID || list.Items[0].Level != authz.Maintainer {
 			t.Errorf("list: got %+v, %v", list, err)
 		}
-		if list, err = f.List(ctx, ann, p, account.TokenFilter{Inactive: true}); err != nil || list.Total != 2 {
+		if list, err = f.List(ctx, ann, p, token.Filter{Inactive: true}); err != nil || list.Total != 2 {
 			t.Errorf("inactive ones: got %d, %v", list.Total, err)
 		}
 		wantError(t, f.spaces.Delete(ctx, ann, p, bot.UserID, namespace.KeepBelow), errs.Forbidden, "forbidden")
@@ -245,7 +248,7 @@ func TestService_Revoke(t *testing.T) {
 		if err := f.Revoke(ctx, ann, p, own.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := f.users.Authenticate(ctx, ownKey); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := f.tokens.Authenticate(ctx, ownKey); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("the revoked key: got %v", err)
 		}
 		if want := (account.Departure{UserID: own.UserID, By: ann.UserID}); !slices.Contains(f.queue, job.Args(want)) {
@@ -283,10 +286,10 @@ func TestService_List(t *testing.T) {
 			}
 			made[in.Name] = tok
 			if in.Name == "build" {
-				if _, _, err := f.users.Authenticate(ctx, key); err != nil {
+				if _, _, err := f.tokens.Authenticate(ctx, key); err != nil {
 					t.Fatal(err)
 				}
-				if err := f.users.Flush(ctx); err != nil {
+				if err := f.tokens.Flush(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -300,23 +303,23 @@ func TestService_List(t *testing.T) {
 		}
 		for _, tt := range []struct {
 			name string
-			f    account.TokenFilter
+			f    token.Filter
 			want string
 		}{
-			{"all", account.TokenFilter{}, "build Deploy lasting Deploy"},
-			{"active", account.TokenFilter{Active: true}, "build lasting Deploy"},
-			{"inactive", account.TokenFilter{Inactive: true}, "Deploy"},
-			{"revoked", account.TokenFilter{Revoked: new(true)}, "Deploy"},
-			{"search", account.TokenFilter{Search: "UIL"}, "build"},
-			{"created before", account.TokenFilter{CreatedBefore: new(start)}, "build"},
-			{"created after", account.TokenFilter{CreatedAfter: new(start.Add(90 * time.Minute))}, "lasting Deploy"},
-			{"used before", account.TokenFilter{LastUsedBefore: new(start.Add(time.Minute))}, "build"},
-			{"used after", account.TokenFilter{LastUsedAfter: new(start.Add(time.Minute))}, ""},
-			{"expires before", account.TokenFilter{ExpiresBefore: "2026-05-09"}, "Deploy"},
-			{"expires after", account.TokenFilter{ExpiresAfter: "2026-05-11"}, "build"},
-			{"by name", account.TokenFilter{Sort: "name_desc"}, "lasting Deploy Deploy build"},
-			{"by end", account.TokenFilter{Sort: "expires_at_asc"}, "Deploy Deploy build lasting"},
-			{"second page", account.TokenFilter{Range: page.Range{Limit: 1, Offset: 1}}, "Deploy"},
+			{"all", token.Filter{}, "build Deploy lasting Deploy"},
+			{"active", token.Filter{Active: true}, "build lasting Deploy"},
+			{"inactive", token.Filter{Inactive: true}, "Deploy"},
+			{"revoked", token.Filter{Revoked: new(true)}, "Deploy"},
+			{"search", token.Filter{Search: "UIL"}, "build"},
+			{"created before", token.Filter{CreatedBefore: new(start)}, "build"},
+			{"created after", token.Filter{CreatedAfter: new(start.Add(90 * time.Minute))}, "lasting Deploy"},
+			{"used before", token.Filter{LastUsedBefore: new(start.Add(time.Minute))}, "build"},
+			{"used after", token.Filter{LastUsedAfter: new(start.Add(time.Minute))}, ""},
+			{"expires before", token.Filter{ExpiresBefore: "2026-05-09"}, "Deploy"},
+			{"expires after", token.Filter{ExpiresAfter: "2026-05-11"}, "build"},
+			{"by name", token.Filter{Sort: "name_desc"}, "lasting Deploy Deploy build"},
+			{"by end", token.Filter{Sort: "expires_at_asc"}, "Deploy Deploy build lasting"},
+			{"second page", token.Filter{Range: page.Range{Limit: 1, Offset: 1}}, "Deploy"},
 		} {
 			list, err := f.List(ctx, ann, p, tt.f)
 			var names []string
@@ -353,10 +356,10 @@ func TestService_Clear(t *testing.T) {
 			if err := f.Clear(ctx, ann, places[gone]); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := f.users.Authenticate(ctx, keys[gone]); !errs.Is(err, errs.Unauthorized) {
+			if _, _, err := f.tokens.Authenticate(ctx, keys[gone]); !errs.Is(err, errs.Unauthorized) {
 				t.Errorf("token of the %s that is gone: got %v", gone, err)
 			}
-			if _, _, err := f.users.Authenticate(ctx, keys["other"]); err != nil {
+			if _, _, err := f.tokens.Authenticate(ctx, keys["other"]); err != nil {
 				t.Errorf("token of another project: %v", err)
 			}
 		}

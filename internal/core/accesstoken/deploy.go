@@ -11,9 +11,9 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/token"
 )
 
 // DeployInput is what a deploy token is made of.
@@ -35,7 +35,7 @@ type DeployChange struct {
 	authz.Stamp
 
 	Place   namespace.Place
-	TokenID account.TokenID
+	TokenID token.ID
 	Name    string
 	Scopes  authz.Scopes
 }
@@ -46,7 +46,7 @@ type DeployCreated struct{ DeployChange }
 // DeployDestroyed says that a place has a deploy token no more.
 type DeployDestroyed struct{ DeployChange }
 
-func (s *Service) deployChange(as authz.Actor, p namespace.Place, t *account.DeployToken) DeployChange {
+func (s *Service) deployChange(as authz.Actor, p namespace.Place, t *token.DeployToken) DeployChange {
 	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.Now())}
 }
 
@@ -70,36 +70,36 @@ func (f DeployFilter) where(now time.Time) db.Where {
 }
 
 // ListDeploy gives the deploy tokens of a place by number.
-func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (page.Page[account.DeployToken], error) {
+func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Place, f DeployFilter) (page.Page[token.DeployToken], error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
-		return page.Page[account.DeployToken]{}, err
+		return page.Page[token.DeployToken]{}, err
 	}
 	w := f.where(s.Now())
 	w.And("t.namespace_id = ?", p.Namespace)
-	return s.Accounts.DeployTokens(ctx, w, f.Range)
+	return s.Tokens.DeployTokens(ctx, w, f.Range)
 }
 
 // ListAllDeploy gives the deploy tokens of all places. Only administrators may.
-func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[account.DeployToken], error) {
+func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[token.DeployToken], error) {
 	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
-		return page.Page[account.DeployToken]{}, err
+		return page.Page[token.DeployToken]{}, err
 	}
-	return s.Accounts.DeployTokens(ctx, f.where(s.Now()), f.Range)
+	return s.Tokens.DeployTokens(ctx, f.where(s.Now()), f.Range)
 }
 
 // FindDeploy gives one deploy token of a place.
-func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) (*account.DeployToken, error) {
+func (s *Service) FindDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) (*token.DeployToken, error) {
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return nil, err
 	}
 	return s.findDeploy(ctx, p, id)
 }
 
-func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id account.TokenID) (*account.DeployToken, error) {
+func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id token.ID) (*token.DeployToken, error) {
 	var w db.Where
 	w.And("t.namespace_id = ?", p.Namespace)
 	w.And("t.id = ?", id)
-	list, err := s.Accounts.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
+	list, err := s.Tokens.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id account.
 
 // CreateDeploy makes a deploy token of a place. The second result is the secret: it is
 // shown once and not kept.
-func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.Place, in DeployInput) (*account.DeployToken, string, error) {
+func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.Place, in DeployInput) (*token.DeployToken, string, error) {
 	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
 		return nil, "", err
 	}
@@ -119,9 +119,9 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 	if wrong := in.problem(); wrong != "" {
 		return nil, "", errs.Plain(wrong)
 	}
-	t, key := account.DeployToken{}, ""
+	t, key := token.DeployToken{}, ""
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		t = account.DeployToken{
+		t = token.DeployToken{
 			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(),
 		}
 		if in.ExpiresAt != nil {
@@ -129,7 +129,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 			t.ExpiresAt = &at
 		}
 		var err error
-		if key, err = s.Accounts.KeepDeployToken(ctx, &t); err != nil {
+		if key, err = s.Tokens.KeepDeployToken(ctx, &t); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, DeployCreated{s.deployChange(as, p, &t)})
@@ -167,7 +167,7 @@ func (d *DeployInput) problem() string {
 }
 
 // DeleteDeploy ends a deploy token of a place.
-func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id account.TokenID) error {
+func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID) error {
 	if err := s.requireDeploy(ctx, as, p, authz.AdminProjectDeployTokens, authz.AdminGroupDeployTokens); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.
 		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := s.Accounts.DropDeployToken(ctx, id); err != nil {
+		if err := s.Tokens.DropDeployToken(ctx, id); err != nil {
 			return err
 		}
 		return s.Bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})

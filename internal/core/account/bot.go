@@ -5,105 +5,53 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 )
 
-// BotInput is a bot that acts for one access token.
-type BotInput struct {
-	Prefix string // of the username, "project_7_bot_"
-	Kind   Kind
-	TokenInput
-}
-
-// CheckBotToken refuses what cannot be the token of a bot with a BadRequest, and trims
-// its name. A token may expire today: it is of no use from the beginning then.
-func (s *Service) CheckBotToken(in *TokenInput) error {
-	if err := s.checkToken(in); err != nil {
-		return errs.Bad(err.Error())
-	}
-	if in.ExpiresOn != nil && *in.ExpiresOn < s.Now().UTC().Format(time.DateOnly) {
-		return errs.Bad("Expires at cannot be a date in the past")
-	}
-	return nil
-}
-
-// CreateBot makes a bot with an access token, in the caller's transaction. It may see
-// no more than its maker, and nobody can sign on as it with a password. The second
-// result is the secret. It validates nothing and asks for no permission.
-func (s *Service) CreateBot(ctx context.Context, as authz.Actor, in BotInput) (*Token, string, error) {
+// CreateBot makes a bot, in the caller's transaction, whose username begins with a prefix
+// such as "project_7_bot_". It may see no more than its maker, and nobody can sign on as it
+// with a password. It validates nothing and asks for no permission.
+func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name string) (authz.UserID, error) {
 	random := make([]byte, 16)
 	if _, err := rand.Read(random); err != nil {
-		return nil, "", fmt.Errorf("name of bot: %w", err)
+		return 0, fmt.Errorf("name of bot: %w", err)
 	}
 	none, no := int64(0), false
-	user := Input{Username: in.Prefix + hex.EncodeToString(random), Name: in.Name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
+	user := Input{Username: prefix + hex.EncodeToString(random), Name: name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
 	user.Email = user.Username + "@noreply." + s.URLs.Host()
 	row := s.row(as, &user)
 	row.Type = Bot
-	t := s.token(in.Kind, 0, in.Name, in.Scopes)
-	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
-	key := s.newSecret()
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		id, err := db.Insert(ctx, s.DB, "users", row)
-		if err != nil {
-			return err
-		}
-		t.UserID = authz.UserID(id)
-		if _, err := db.Insert(ctx, s.DB, "emails", emailRow{
-			UserID: t.UserID, Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
-			CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
-		}); err != nil {
-			return err
-		}
-		kept, err := s.keep(ctx, as, t, key)
-		t.ID = kept.ID
-		return err
-	})
+	id, err := db.Insert(ctx, s.DB, "users", row)
 	if err != nil {
-		return nil, "", fmt.Errorf("create bot: %w", err)
+		return 0, fmt.Errorf("create bot: %w", err)
 	}
-	return &t, key, nil
+	if _, err := db.Insert(ctx, s.DB, "emails", emailRow{
+		UserID: authz.UserID(id), Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
+	}); err != nil {
+		return 0, fmt.Errorf("create bot: %w", err)
+	}
+	return authz.UserID(id), nil
 }
 
-// RotateBotToken is RotateToken for the token of a bot. It asks for no permission.
-func (s *Service) RotateBotToken(ctx context.Context, as authz.Actor, old *Token, day *string) (*Token, string, error) {
-	return s.rotate(ctx, as, old, day)
-}
-
-// RetireBots is RetireBot for all whose usernames begin so.
-func (s *Service) RetireBots(ctx context.Context, as authz.Actor, prefix string) error {
+// Bots gives the bots whose usernames begin with a prefix.
+func (s *Service) Bots(ctx context.Context, prefix string) ([]authz.UserID, error) {
 	after := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
 	ids, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
 		Bot, prefix, after)
 	if err != nil {
-		return fmt.Errorf("find bots: %w", err)
+		return nil, fmt.Errorf("find bots: %w", err)
 	}
-	for _, id := range ids {
-		if err := s.RetireBot(ctx, as, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ids, nil
 }
 
-// RetireBot makes all tokens of a bot useless, bars it and enqueues the end of its
-// account, in the caller's transaction: what it made goes to the ghost. It asks for no
-// permission.
+// RetireBot bars a bot and enqueues the end of its account, in the caller's transaction:
+// what it made goes to the ghost. It asks for no permission.
 func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID) error {
-	tokens, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.user_id = ? AND NOT t.revoked ORDER BY t.id", id)
-	if err != nil {
-		return fmt.Errorf("tokens of bot: %w", err)
-	}
-	for i := range tokens {
-		if _, err := s.revoke(ctx, as, &tokens[i]); err != nil {
-			return fmt.Errorf("revoke token of bot: %w", err)
-		}
-	}
-	_, err = s.change(ctx, id, func(_ context.Context, row *userRow) error {
+	_, err := s.change(ctx, id, func(_ context.Context, row *userRow) error {
 		if row.Type == Bot {
 			row.State = Blocked
 		}
@@ -114,6 +62,3 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 	}
 	return s.Jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }
-
-// Refresh puts the last use of a token in that is not written down yet.
-func (s *Service) Refresh(t *Token) { s.refreshed(t) }

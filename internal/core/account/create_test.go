@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/token"
 )
 
 func TestService_EnsureRoot(t *testing.T) {
@@ -35,11 +36,11 @@ func TestService_EnsureRoot(t *testing.T) {
 		if got, want := h.root.Scopes.String(), authz.AllScopes().String(); got != want {
 			t.Errorf("got scopes %q, want %q", got, want)
 		}
-		made, err := h.EnsureRoot(t.Context(), account.RootInput{Password: "another", Token: "another-token-of-20-letters"})
+		made, err := h.tokens.EnsureRoot(t.Context(), token.RootInput{Password: "another", Token: "another-token-of-20-letters"})
 		if err != nil || made {
 			t.Errorf("second time: got %v, %v, want false", made, err)
 		}
-		if _, _, err := h.Authenticate(t.Context(), "another-token-of-20-letters"); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.tokens.Authenticate(t.Context(), "another-token-of-20-letters"); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("got %v, want the second token unknown", err)
 		}
 		if as, err := h.AuthenticatePassword(t.Context(), "ROOT", "root's own password"); err != nil || !as.Admin {
@@ -51,12 +52,12 @@ func TestService_EnsureRoot(t *testing.T) {
 func TestService_EnsureRoot_refused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, dbtest.Open(t, false))
-	for name, in := range map[string]account.RootInput{
+	for name, in := range map[string]token.RootInput{
 		"no password":    {Token: rootToken},
 		"short token":    {Password: "p", Token: "nineteen-letters-19"},
 		"token with gap": {Password: "p", Token: "twenty letters and more"},
 	} {
-		if _, err := h.EnsureRoot(t.Context(), in); err == nil {
+		if _, err := h.tokens.EnsureRoot(t.Context(), in); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}

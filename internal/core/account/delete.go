@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -125,7 +124,7 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 		return err
 	}
 	estate := Estate{Departure: d, Ghost: ghost}
-	for _, execute := range slices.Concat([]Executor{s.scatter}, s.executors) {
+	for _, execute := range s.executors {
 		for more := true; more; {
 			if more, err = execute(ctx, estate); err != nil {
 				return fmt.Errorf("estate of user %d: %w", d.UserID, err)
@@ -153,12 +152,4 @@ func (s *Service) Depart(ctx context.Context, d Departure) error {
 		return fmt.Errorf("remove user %d: %w", d.UserID, err)
 	}
 	return nil
-}
-
-// scatter makes the tokens of the user useless, however long the rest takes.
-func (s *Service) scatter(ctx context.Context, e Estate) (bool, error) {
-	n, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE user_id = ? ORDER BY id LIMIT ?)",
-		e.UserID, Batch)
-	s.forget(ctx, e.UserID)
-	return n == Batch, err
 }

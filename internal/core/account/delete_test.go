@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 )
 
 // departing keeps what a house enqueues.
@@ -39,11 +40,11 @@ func TestService_Delete(t *testing.T) {
 		ctx := t.Context()
 		ann, asAnn := h.user("ann")
 		h.user("ghost") // somebody has the ghost's name already
-		token, key, err := h.CreateToken(ctx, h.root, ann.ID, account.TokenInput{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
+		token, key, err := h.tokens.Create(ctx, h.root, ann.ID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
 		if err != nil || token == nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.Authenticate(ctx, key); err != nil {
+		if _, _, err := h.tokens.Authenticate(ctx, key); err != nil {
 			t.Fatal(err)
 		}
 		wantErr(t, h.Delete(ctx, asAnn, ann.ID, account.Removal{}), errs.Forbidden, "forbidden")
@@ -57,11 +58,11 @@ func TestService_Delete(t *testing.T) {
 		if err := h.Delete(ctx, h.root, ann.ID, account.Removal{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.Authenticate(ctx, key); !errs.Is(err, errs.Forbidden) {
+		if _, _, err := h.tokens.Authenticate(ctx, key); !errs.Is(err, errs.Forbidden) {
 			t.Errorf("a user on the way out signs on: got %v, want forbidden", err)
 		}
 		finish()
-		if _, _, err := h.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.tokens.Authenticate(ctx, key); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("a user who is gone signs on: got %v, want unauthorized", err)
 		}
 		_, err = h.Find(ctx, h.root, ann.ID)

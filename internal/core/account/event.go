@@ -54,20 +54,6 @@ type UserRemoved struct {
 	Rejected bool // the user was waiting for approval
 }
 
-// TokenCreated is published when an access token was created, by rotation too.
-type TokenCreated struct {
-	authz.Stamp
-
-	Token Token
-}
-
-// TokenRevoked is published when an access token was revoked.
-type TokenRevoked struct {
-	authz.Stamp
-
-	Token, Before Token
-}
-
 // AddressAdded is published when a user has one more email address.
 type AddressAdded struct {
 	authz.Stamp

@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -26,6 +27,7 @@ const rootToken = "a-token-for-root-of-tests"
 // house is a service over a fresh database with its first administrator.
 type house struct {
 	*account.Service
+	tokens *token.Service
 	t      *testing.T
 	d      *db.DB
 	places *namespace.Service
@@ -44,8 +46,8 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	record(bus, h, account.UserStateChanged{})
 	record(bus, h, account.UserRemoved{})
 	record(bus, h, account.UserUpdated{})
-	record(bus, h, account.TokenCreated{})
-	record(bus, h, account.TokenRevoked{})
+	record(bus, h, token.Created{})
+	record(bus, h, token.Revoked{})
 	policy := authz.New(d, h.clock)
 	settings := setting.New(d, h.clock)
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
@@ -54,11 +56,13 @@ func newHouse(t *testing.T, d *db.DB) *house {
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
 		Places:     h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
-	if made, err := h.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: rootToken}); err != nil || !made {
+	h.tokens = token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: h.Service, Now: h.clock})
+	h.Connect(h.tokens.Depart)
+	if made, err := h.tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: rootToken}); err != nil || !made {
 		t.Fatalf("EnsureRoot: got %v, %v, want true", made, err)
 	}
 	var err error
-	if h.root, _, err = h.Authenticate(t.Context(), rootToken); err != nil {
+	if h.root, _, err = h.tokens.Authenticate(t.Context(), rootToken); err != nil {
 		t.Fatalf("authenticate root: %v", err)
 	}
 	return h
@@ -97,6 +101,16 @@ func (h *house) user(name string, change ...func(*account.Input)) (*account.User
 		h.t.Fatalf("create %s: %v", name, err)
 	}
 	return u, u.Actor()
+}
+
+// token makes a token of a user and gives it with its secret.
+func (h *house) token(id authz.UserID, name string) (*token.Token, string) {
+	h.t.Helper()
+	made, key, err := h.tokens.Create(h.t.Context(), h.root, id, token.Input{Name: name, Scopes: authz.Scopes{authz.ScopeAPI}})
+	if err != nil {
+		h.t.Fatalf("create token %s: %v", name, err)
+	}
+	return made, key
 }
 
 // wantErr compares kind and text of a refusal.

@@ -62,7 +62,7 @@ func (s *Service) LinkedUser(ctx context.Context, key string) (*User, error) {
 
 // linked gives the user of a link that is good.
 func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) {
-	if key == "" || len(key) > maxSecret {
+	if key == "" || len(key) > secret.MaxToken {
 		return 0, errNoLink
 	}
 	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT user_id FROM password_links WHERE digest = ? AND expires_at > ?", secret.Digest(key), s.Now())

@@ -150,9 +150,8 @@ func TestService_Deactivate_active(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, dbtest.Open(t, false))
 	mona, _ := h.user("mona")
-	_, key := h.token(mona.ID, "ci")
 	const refusal = "The user you are trying to deactivate has been active in the past 90 days and cannot be deactivated"
-	if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+	if _, err := h.Admit(t.Context(), mona.ID); err != nil {
 		t.Fatal(err)
 	}
 	_, err := h.Deactivate(t.Context(), h.root, mona.ID)

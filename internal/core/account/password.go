@@ -22,7 +22,7 @@ const (
 // attempt is what judging a password needs of an account; the zero value is nobody.
 type attempt struct {
 	ID authz.UserID `db:"id"`
-	standing
+	Standing
 	PasswordHash   string   `db:"password_hash"` // "" fits no password
 	FailedAttempts int64    `db:"failed_attempts"`
 	LockedAt       *db.Time `db:"locked_at"`
@@ -41,7 +41,7 @@ func (s *Service) AuthenticatePassword(ctx context.Context, login, password stri
 	if err != nil {
 		return authz.Actor{}, err
 	}
-	if err := s.barred(&who.standing); err != nil {
+	if err := s.Barred(&who.Standing); err != nil {
 		return authz.Actor{}, err
 	}
 	return who.actor(), nil
@@ -107,7 +107,7 @@ func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, erro
 }
 
 func (s *Service) attempt(ctx context.Context, id authz.UserID) (attempt, error) {
-	who, err := db.Get[attempt](ctx, s.DB, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+standingColumns+fromUsers+
+	who, err := db.Get[attempt](ctx, s.DB, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+StandingColumns+fromUsers+
 		" WHERE u.id = ?", id)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return attempt{}, fmt.Errorf("read user: %w", err)

@@ -59,7 +59,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		nora, tryNora := guarded(h, "nora")
 		_, key := h.token(mona.ID, "ci")
 		git := func(login, password string) error {
-			_, _, err := h.AuthenticateGit(t.Context(), login, password)
+			_, _, err := h.tokens.AuthenticateGit(t.Context(), login, password)
 			return err
 		}
 		for i := range 10 {

@@ -46,34 +46,35 @@ type Deps struct {
 	URLs *weburl.Site // private addresses end in users.noreply.<its host>
 
 	Jobs job.Enqueuer
-
-	// NoImpersonation refuses impersonation tokens.
-	NoImpersonation bool
 }
 
-// Service keeps users and their tokens. It is safe for concurrent use.
+// Service keeps users. It is safe for concurrent use.
 type Service struct {
 	Deps
-	cache    *tokenCache
 	turns    turns
 	people   *summaryCache
-	usage    usage
+	active   lastuse.Times[authz.UserID]
 	flushing lastuse.Loop
+	watchers []func(authz.UserID)
 
 	executors []Executor
 }
 
-// New builds the service. Call Start to have the use of tokens written down.
+// New builds the service. Call Start to have the activity of users written down.
 func New(d Deps) *Service {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Deps: d, cache: newTokenCache(), people: newSummaryCache()}
+	return &Service{Deps: d, people: newSummaryCache()}
 }
 
 // Connect says who takes care of what departing users leave, in this order. It is called
 // once, before the first use.
 func (s *Service) Connect(executors ...Executor) { s.executors = executors }
+
+// Watch has a function called after each commit of a change of a user. It is called once
+// for each function, before the first use.
+func (s *Service) Watch(changed func(id authz.UserID)) { s.watchers = append(s.watchers, changed) }
 
 // Executors gives those that Connect was given.
 func (s *Service) Executors() []Executor { return s.executors }

@@ -29,7 +29,7 @@ func (s *Service) SignOn(ctx context.Context, login, password, address string, b
 		}
 		who.State = Active
 	}
-	if err := s.barredAtPage(&who.standing); err != nil {
+	if err := s.barredAtPage(&who.Standing); err != nil {
 		return err
 	}
 	as, row, now := who.actor(), s.userAt(who.ID), db.At(s.Now())
@@ -58,13 +58,13 @@ func (s *Service) SignOn(ctx context.Context, login, password, address string, b
 }
 
 // barredAtPage is barred, with a code where only the password is in the way.
-func (s *Service) barredAtPage(a *standing) error {
-	err := s.barred(a)
+func (s *Service) barredAtPage(a *Standing) error {
+	err := s.Barred(a)
 	if err == nil || !a.PasswordExpired {
 		return err
 	}
 	rest := *a
-	if rest.PasswordExpired = false; s.barred(&rest) != nil {
+	if rest.PasswordExpired = false; s.Barred(&rest) != nil {
 		return err
 	}
 	return errs.Coded(errs.Forbidden, CodePasswordExpired, "Your password expired. Choose another one.")
@@ -84,7 +84,7 @@ func (s *Service) ChangePassword(ctx context.Context, login, current, password s
 	if err != nil {
 		return err
 	}
-	if err := s.barredAtPage(&who.standing); err != nil && !isCode(err, CodePasswordExpired) {
+	if err := s.barredAtPage(&who.Standing); err != nil && !isCode(err, CodePasswordExpired) {
 		return err
 	}
 	u, err := s.load(ctx, "u.id = ?", who.ID)

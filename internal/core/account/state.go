@@ -74,7 +74,7 @@ func (s *Service) Deactivate(ctx context.Context, as authz.Actor, id authz.UserI
 		return false, denied("Error occurred. A blocked user cannot be deactivated")
 	case u.Type == Internal || u.Type == Ghost:
 		return false, denied("Internal users cannot be deactivated")
-	case u.activeSince(since), s.usage.active(u.ID, since):
+	case u.activeSince(since), s.wasActive(u.ID, since):
 		return false, denied(fmt.Sprintf("The user you are trying to deactivate has been active in the past %d days and cannot be deactivated", dormant))
 	}
 	return s.become(ctx, as, u, Deactivated, Active)

@@ -9,6 +9,12 @@ import (
 	"tenon/internal/core/authz"
 )
 
+// How long and how many users are remembered.
+const (
+	cacheAge  = 10 * time.Second
+	cacheSize = 10_000
+)
+
 // summaryCache remembers the summaries of users: every list names people, mostly the
 // same ones. Whatever changes one evicts it after the commit; what another process
 // changes is seen after cacheAge.
@@ -75,8 +81,10 @@ func (c *summaryCache) evict(id authz.UserID) {
 // forget evicts what is remembered of a user, once the transaction of ctx is committed.
 func (s *Service) forget(ctx context.Context, id authz.UserID) {
 	s.DB.AfterCommit(ctx, func() {
-		s.cache.evictUser(id)
 		s.people.evict(id)
+		for _, changed := range s.watchers {
+			changed(id)
+		}
 	})
 }
 

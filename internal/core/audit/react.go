@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // UserCreated records a new account.
@@ -76,8 +77,8 @@ func (r *Recorder) UserRemoved(ctx context.Context, e account.UserRemoved) error
 }
 
 // TokenCreated records a new access token.
-func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) error {
-	if e.Token.Kind == account.ProjectToken || e.Token.Kind == account.GroupToken {
+func (r *Recorder) TokenCreated(ctx context.Context, e token.Created) error {
+	if e.Token.Kind == token.Project || e.Token.Kind == token.Group {
 		return nil // their place records them
 	}
 	return r.token(ctx, e.By, e.Token.UserID, int64(e.Token.ID), "personal_access_token_created",
@@ -85,8 +86,8 @@ func (r *Recorder) TokenCreated(ctx context.Context, e account.TokenCreated) err
 }
 
 // TokenRevoked records that a token is useless now.
-func (r *Recorder) TokenRevoked(ctx context.Context, e account.TokenRevoked) error {
-	if e.Token.Kind == account.ProjectToken || e.Token.Kind == account.GroupToken {
+func (r *Recorder) TokenRevoked(ctx context.Context, e token.Revoked) error {
+	if e.Token.Kind == token.Project || e.Token.Kind == token.Group {
 		return nil // their place records them
 	}
 	return r.token(ctx, e.By, e.Token.UserID, int64(e.Token.ID), "personal_access_token_revoked",

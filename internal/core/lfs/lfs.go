@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // Deps are what the service is built on.
@@ -32,6 +33,7 @@ type Deps struct {
 	Policy   *authz.Policy
 	Settings *setting.Store
 	Accounts *account.Service
+	Tokens   *token.Service
 	Keys     *sshkey.Service
 	Objects  *blob.Store
 	Quota    *quota.Service

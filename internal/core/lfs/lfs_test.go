@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // world has two private projects with a developer each, a reader of the first, and
@@ -59,7 +60,8 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.Service = lfs.New(lfs.Deps{
 			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Quota: quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: w.settings}), Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
 			Accounts: accounts, Now: later,
-			Keys: sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
+			Tokens: token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: w.Now}),
+			Keys:   sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
 		})
 		w.dave, w.dora, w.rita, w.mary, w.stan = w.User("dave"), w.User("dora"), w.User("rita"), w.User("mary"), w.User("stan")
 		w.admin = w.Admin("root")
@@ -311,14 +313,14 @@ func TestService_Redeem(t *testing.T) {
 // goes on for half an hour.
 func TestService_Redeem_revoked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		accounts := w.Service.Accounts
-		tok, _, err := accounts.CreateToken(t.Context(), w.admin, w.dave.UserID, account.TokenInput{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
+		tokens := w.Service.Tokens
+		tok, _, err := tokens.Create(t.Context(), w.admin, w.dave.UserID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		deploy := account.DeployToken{NamespaceID: w.of(w.admin, w.shop).NamespaceID, Name: "mirror", ScopeText: string(authz.ScopeReadRepository)}
+		deploy := token.DeployToken{NamespaceID: w.of(w.admin, w.shop).NamespaceID, Name: "mirror", ScopeText: string(authz.ScopeReadRepository)}
 		if err := w.World.DB.InTx(t.Context(), func(ctx context.Context) error {
-			_, err := accounts.KeepDeployToken(ctx, &deploy)
+			_, err := tokens.KeepDeployToken(ctx, &deploy)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -328,7 +330,7 @@ func TestService_Redeem_revoked(t *testing.T) {
 		for name, tt := range map[string]struct {
 			as  authz.Actor
 			end string
-			id  account.TokenID
+			id  token.ID
 		}{
 			"revoked": {own, "UPDATE access_tokens SET revoked = true WHERE id = ?", tok.ID},
 			"deleted deploy token": {

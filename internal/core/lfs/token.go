@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // TokenLife is how long a grant may be used.
@@ -42,20 +42,20 @@ func (s *Service) Token(g Grant) (string, error) {
 // since is Forbidden, and one who lost rights has them no more. Whatever is no token, or
 // an old one, is Unauthorized, and so is one that was given for an access or deploy token,
 // or for an SSH key, which is of no use any more.
-func (s *Service) Redeem(ctx context.Context, token string) (Grant, error) {
-	text, err := s.Signer.Open(tokenPurpose, token, s.Now())
+func (s *Service) Redeem(ctx context.Context, text string) (Grant, error) {
+	opened, err := s.Signer.Open(tokenPurpose, text, s.Now())
 	if err != nil {
 		return Grant{}, &errs.Error{Kind: errs.Unauthorized, Err: err}
 	}
 	var g Grant
-	if err := json.Unmarshal([]byte(text), &g); err != nil {
+	if err := json.Unmarshal([]byte(opened), &g); err != nil {
 		return Grant{}, fmt.Errorf("decode grant: %w", err)
 	}
 	for _, id := range []int64{g.Actor.TokenID, g.Actor.Deploy.TokenID} {
 		if id == 0 {
 			continue
 		}
-		if good, err := s.Accounts.Good(ctx, account.TokenID(id)); err != nil {
+		if good, err := s.Tokens.Good(ctx, token.ID(id)); err != nil {
 			return Grant{}, err
 		} else if !good {
 			return Grant{}, errs.New(errs.Unauthorized, "")

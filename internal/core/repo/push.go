@@ -11,9 +11,9 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/token"
 )
 
 // RefResult is the outcome for one reference; Reason is empty when it moved.
@@ -135,7 +135,7 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 func (p *Push) anew(ctx context.Context) error {
 	s, gone := p.service, refuse("", textNoPush)
 	if p.as.TokenID != 0 {
-		if good, err := s.accounts.Good(ctx, account.TokenID(p.as.TokenID)); err != nil {
+		if good, err := s.tokens.Good(ctx, token.ID(p.as.TokenID)); err != nil {
 			return err
 		} else if !good {
 			return gone

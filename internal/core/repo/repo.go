@@ -36,6 +36,7 @@ import (
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -48,6 +49,7 @@ type Deps struct {
 	Settings    *setting.Store
 	Projects    *project.Service
 	Accounts    *account.Service
+	Tokens      *token.Service
 	Keys        *deploykey.Service // whose pushes are those of somebody else
 	LFS         *lfs.Service
 	Quota       *quota.Service
@@ -79,6 +81,7 @@ type Service struct {
 	settings    *setting.Store
 	projects    *project.Service
 	accounts    *account.Service
+	tokens      *token.Service
 	keys        *deploykey.Service
 	lfs         *lfs.Service
 	quota       *quota.Service
@@ -154,7 +157,7 @@ func New(d Deps) *Service {
 		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport, imports: d.Imports.orDefault(),
 		requests: noMergeRequests{},
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
-		accounts: d.Accounts, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
+		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
 		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
 	}

@@ -28,6 +28,7 @@ import (
 	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -78,11 +79,12 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 	})
+	tokens := token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Accounts: accounts, Now: w.Now})
 	objects, err := blob.Open(t.TempDir())
 	check(t, err)
 	limits := quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: settings})
 	w.large = lfs.New(lfs.Deps{
-		DB: d, Quota: limits, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		DB: d, Quota: limits, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Tokens: tokens, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 	})
 	box, err := secret.NewBox(secret.NewKey())
 	check(t, err)
@@ -90,7 +92,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	w.deps = repo.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, LFS: w.large, Quota: limits,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Git: w.git, Settings: settings, Projects: w.Projects, Accounts: accounts, Tokens: tokens, LFS: w.large, Quota: limits,
 		Archives: w.archives, Packs: w.packs, Log: slog.New(slog.DiscardHandler), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		ArchiveLarge: archiveLarge,
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {

@@ -23,6 +23,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -51,7 +52,8 @@ func newHouse(t *testing.T, d *db.DB) *house {
 		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 		Jobs:       job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 	})
-	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: "a-token-for-root-of-tests"}); err != nil {
+	tokens := token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
+	if _, err := tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: "a-token-for-root-of-tests"}); err != nil {
 		t.Fatal(err)
 	}
 	h.root = authz.Actor{UserID: 1, Username: "root", Admin: true}

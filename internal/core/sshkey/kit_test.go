@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -53,12 +54,13 @@ func newHouse(t *testing.T, d *db.DB) *house {
 		Places: namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock}),
 		URLs:   weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
 	})
-	const token = "a-token-for-root-of-tests"
-	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: token}); err != nil {
+	const key = "a-token-for-root-of-tests"
+	tokens := token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
+	if _, err := tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: key}); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if h.root, _, err = accounts.Authenticate(t.Context(), token); err != nil {
+	if h.root, _, err = tokens.Authenticate(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
 	h.Service = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})

@@ -12,11 +12,11 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -133,7 +133,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 
 // find finds the project. One that is not there is made for whoever is about to push to
 // it and may make it.
-func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access account.GitAccess) (*project.Project, error) {
+func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access token.GitAccess) (*project.Project, error) {
 	ctx := r.Context()
 	p, err := h.Projects.Find(ctx, as, t.project)
 	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet ||
@@ -182,14 +182,14 @@ func wanted(w http.ResponseWriter, r *http.Request, t target) (string, bool) {
 
 // signIn reads HTTP Basic. Without credentials the caller is anonymous; wrong ones are
 // answered here.
-func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, account.GitAccess, bool) {
-	as, access, err := authz.Actor{Address: httpkit.Address(r)}, account.GitAccess{Read: true}, error(nil)
+func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, token.GitAccess, bool) {
+	as, access, err := authz.Actor{Address: httpkit.Address(r)}, token.GitAccess{Read: true}, error(nil)
 	if user, password, given := r.BasicAuth(); given {
 		as, access, err = h.authenticate(r, user, password)
 	}
 	httpkit.Of(r.Context()).As = as
 	if h.SignOn.Throttled(w, limit.GitHTTP, as) {
-		return authz.Actor{}, account.GitAccess{}, false
+		return authz.Actor{}, token.GitAccess{}, false
 	}
 	switch {
 	case err == nil:
@@ -203,16 +203,16 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) (authz.Actor, a
 	default:
 		h.fail(w, r, err)
 	}
-	return authz.Actor{}, account.GitAccess{}, false
+	return authz.Actor{}, token.GitAccess{}, false
 }
 
 // authenticate judges the user and password of HTTP Basic. Who failed too often gets no
 // password looked at any more. The actor has the address also where there is an error.
-func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Actor, account.GitAccess, error) {
-	from, judge := httpkit.Address(r), h.Accounts.AuthenticateGit
+func (h *Handler) authenticate(r *http.Request, user, password string) (authz.Actor, token.GitAccess, error) {
+	from, judge := httpkit.Address(r), h.Tokens.AuthenticateGit
 	banned := h.Limits.GitBanned(from)
 	if banned {
-		judge = h.Accounts.AuthenticateGitToken
+		judge = h.Tokens.AuthenticateGitToken
 	}
 	as, access, err := judge(r.Context(), user, password)
 	as.Address = from

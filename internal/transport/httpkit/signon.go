@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/token"
 )
 
 // TokenError is a refusal of a token that is known but no longer good.
@@ -28,6 +29,7 @@ func (e TokenError) Error() string { return string(e) }
 // SignOn turns credentials into actors.
 type SignOn struct {
 	Accounts *account.Service
+	Tokens   *token.Service
 	Limits   *limit.Service
 	Sessions *Sessions // nil has none
 }
@@ -40,15 +42,15 @@ func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, e
 	if c.How != PrivateToken && c.How != Bearer {
 		return authz.Actor{}, errs.New(errs.Unauthorized, "")
 	}
-	as, _, err := s.Accounts.Authenticate(ctx, c.Secret)
+	as, _, err := s.Tokens.Authenticate(ctx, c.Secret)
 	switch {
-	case errors.Is(err, account.ErrTokenExpired):
+	case errors.Is(err, token.ErrExpired):
 		return authz.Actor{}, TokenExpired
-	case errors.Is(err, account.ErrTokenImpersonation):
+	case errors.Is(err, token.ErrNoImpersonation):
 		return authz.Actor{}, ImpersonationOff
-	case errors.Is(err, account.ErrTokenRevoked):
+	case errors.Is(err, token.ErrRevoked):
 		if strings.HasSuffix(c.Route, "/rotate") {
-			if err := s.Accounts.RevokeReused(ctx, c.Secret); err != nil {
+			if err := s.Tokens.RevokeReused(ctx, c.Secret); err != nil {
 				return authz.Actor{}, err
 			}
 		}

@@ -6,8 +6,8 @@ import (
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/accesstoken"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -35,28 +35,28 @@ func (s *Server) deployTokenRoutes() []*api.Route {
 }
 
 type deployTokenEntity struct {
-	ID        account.TokenID `json:"id"`
-	Name      string          `json:"name"`
-	Username  string          `json:"username"`
-	ExpiresAt *api.Time       `json:"expires_at"`
-	Scopes    []authz.Scope   `json:"scopes"`
-	Revoked   bool            `json:"revoked"`
-	Expired   bool            `json:"expired"`
-	Token     string          `json:"token,omitempty"` // the secret, in the answer that made it only
+	ID        token.ID      `json:"id"`
+	Name      string        `json:"name"`
+	Username  string        `json:"username"`
+	ExpiresAt *api.Time     `json:"expires_at"`
+	Scopes    []authz.Scope `json:"scopes"`
+	Revoked   bool          `json:"revoked"`
+	Expired   bool          `json:"expired"`
+	Token     string        `json:"token,omitempty"` // the secret, in the answer that made it only
 }
 
-func (s *Server) deployTokenOf(t *account.DeployToken, key string) deployTokenEntity {
+func (s *Server) deployTokenOf(t *token.DeployToken, key string) deployTokenEntity {
 	return deployTokenEntity{
 		ID: t.ID, Name: t.Name, Username: t.Username, ExpiresAt: api.TimePtr(t.ExpiresAt.Ptr()), Scopes: t.Scopes(),
 		Revoked: t.Revoked, Expired: t.Expired(s.Now()), Token: key,
 	}
 }
 
-func (s *Server) deployTokenList(list page.Page[account.DeployToken], err error) (api.List[deployTokenEntity], error) {
+func (s *Server) deployTokenList(list page.Page[token.DeployToken], err error) (api.List[deployTokenEntity], error) {
 	if err != nil {
 		return api.List[deployTokenEntity]{}, err
 	}
-	return api.ListOf(list, func(t *account.DeployToken) deployTokenEntity { return s.deployTokenOf(t, "") }), nil
+	return api.ListOf(list, func(t *token.DeployToken) deployTokenEntity { return s.deployTokenOf(t, "") }), nil
 }
 
 type deployTokenFilterParams struct {

@@ -3,8 +3,8 @@ package rest
 import (
 	"context"
 
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -24,8 +24,8 @@ type impersonationTokenEntity struct {
 	Impersonation bool `json:"impersonation"`
 }
 
-func (s *Server) impersonation(t *account.Token, key string) impersonationTokenEntity {
-	return impersonationTokenEntity{s.token(t, key), t.Kind == account.ImpersonationToken}
+func (s *Server) impersonation(t *token.Token, key string) impersonationTokenEntity {
+	return impersonationTokenEntity{s.token(t, key), t.Kind == token.Impersonation}
 }
 
 type impersonationTokensParams struct {
@@ -40,13 +40,13 @@ func (s *Server) impersonationTokens(ctx context.Context, as authz.Actor, p impe
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Accounts.ListImpersonations(ctx, as, user, account.TokenFilter{
+	list, err := s.Tokens.ListImpersonations(ctx, as, user, token.Filter{
 		Active: p.State == "active", Inactive: p.State == "inactive", Range: p.Range(),
 	})
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, func(t **account.Token) impersonationTokenEntity { return s.impersonation(*t, "") }), nil
+	return api.ListOf(list, func(t **token.Token) impersonationTokenEntity { return s.impersonation(*t, "") }), nil
 }
 
 type createImpersonationTokenParams struct {
@@ -62,11 +62,11 @@ func (s *Server) createImpersonationToken(ctx context.Context, as authz.Actor, p
 	if err != nil {
 		return impersonationTokenEntity{}, err
 	}
-	in := account.TokenInput{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
+	in := token.Input{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
 	for _, name := range p.Scopes {
 		in.Scopes = append(in.Scopes, authz.Scope(name))
 	}
-	t, key, err := s.Accounts.CreateImpersonation(ctx, as, user, in)
+	t, key, err := s.Tokens.CreateImpersonation(ctx, as, user, in)
 	if err != nil {
 		return impersonationTokenEntity{}, err
 	}
@@ -74,8 +74,8 @@ func (s *Server) createImpersonationToken(ctx context.Context, as authz.Actor, p
 }
 
 type impersonationTokenPath struct {
-	UserID  string          `param:"user_id" doc:"ID of the user"`
-	TokenID account.TokenID `param:"impersonation_token_id" doc:"ID of the token"`
+	UserID  string   `param:"user_id" doc:"ID of the user"`
+	TokenID token.ID `param:"impersonation_token_id" doc:"ID of the token"`
 }
 
 func (s *Server) impersonationToken(ctx context.Context, as authz.Actor, p impersonationTokenPath) (impersonationTokenEntity, error) {
@@ -83,7 +83,7 @@ func (s *Server) impersonationToken(ctx context.Context, as authz.Actor, p imper
 	if err != nil {
 		return impersonationTokenEntity{}, err
 	}
-	t, err := s.Accounts.FindImpersonation(ctx, as, user, p.TokenID)
+	t, err := s.Tokens.FindImpersonation(ctx, as, user, p.TokenID)
 	if err != nil {
 		return impersonationTokenEntity{}, err
 	}
@@ -95,5 +95,5 @@ func (s *Server) revokeImpersonationToken(ctx context.Context, as authz.Actor, p
 	if err != nil {
 		return api.None{}, err
 	}
-	return api.None{}, s.Accounts.RevokeImpersonation(ctx, as, user, p.TokenID)
+	return api.None{}, s.Tokens.RevokeImpersonation(ctx, as, user, p.TokenID)
 }

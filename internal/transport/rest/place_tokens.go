@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"tenon/internal/core/accesstoken"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -97,8 +97,8 @@ func (m memberSource) createToken(ctx context.Context, as authz.Actor, p createP
 
 // placeTokenPath names a token by place and number.
 type placeTokenPath struct {
-	ID      string          `param:"id" doc:"ID or URL-encoded path"`
-	TokenID account.TokenID `param:"token_id" doc:"ID of the token"`
+	ID      string   `param:"id" doc:"ID or URL-encoded path"`
+	TokenID token.ID `param:"token_id" doc:"ID of the token"`
 }
 
 func (m memberSource) getToken(ctx context.Context, as authz.Actor, p placeTokenPath) (placeTokenEntity, error) {

@@ -50,15 +50,15 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 			return nil
 		}),
 	})
-	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Namespaces: p.Namespaces, Now: p.Now})
+	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Tokens: p.Tokens, Namespaces: p.Namespaces, Now: p.Now})
 	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
 	p.Attributes = p.Accounts.Attributes
-	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Now: p.Now})
+	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Tokens: p.Tokens, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Projects.Connect(project.Above{LargeFiles: p.LFS, Uploads: p.Uploads})
 	p.Badges = badge.New(badge.Deps{DB: d, Policy: p.Policy, Now: p.Now, Host: "tenon.example"})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.deployKeyRoutes(), p.groupRoutes(), p.projectRoutes(), p.memberRoutes(), p.billableRoutes(), p.namespaceRoutes(), p.shareRoutes(), p.accessRequestRoutes(),
 		p.invitationRoutes(), p.starRoutes(), p.transferRoutes(), p.forkRoutes(), p.placeTokenRoutes(), p.deployTokenRoutes(), p.impersonationTokenRoutes(), p.topicRoutes(), p.templateRoutes(), p.badgeRoutes(), p.attributeRoutes()))

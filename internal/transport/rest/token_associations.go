@@ -59,7 +59,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	}
 	part := p.Range()
 	part.Uncounted = true
-	if _, err := s.Accounts.OwnToken(ctx, as); err != nil {
+	if _, err := s.Tokens.Own(ctx, as); err != nil {
 		return out, err
 	}
 	least := authz.Level(p.MinLevel)

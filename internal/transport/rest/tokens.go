@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -30,20 +30,20 @@ func (s *Server) tokenRoutes() []*api.Route {
 }
 
 type tokenEntity struct {
-	ID          account.TokenID `json:"id"`
-	Name        string          `json:"name"`
-	Revoked     bool            `json:"revoked"`
-	CreatedAt   api.Time        `json:"created_at"`
-	Description *string         `json:"description"`
-	Scopes      []authz.Scope   `json:"scopes"`
-	UserID      authz.UserID    `json:"user_id"`
-	LastUsedAt  *api.Time       `json:"last_used_at"`
-	Active      bool            `json:"active"`
-	ExpiresAt   api.Date        `json:"expires_at"`
-	Token       string          `json:"token,omitempty"` // the secret, in the answer that made it only
+	ID          token.ID      `json:"id"`
+	Name        string        `json:"name"`
+	Revoked     bool          `json:"revoked"`
+	CreatedAt   api.Time      `json:"created_at"`
+	Description *string       `json:"description"`
+	Scopes      []authz.Scope `json:"scopes"`
+	UserID      authz.UserID  `json:"user_id"`
+	LastUsedAt  *api.Time     `json:"last_used_at"`
+	Active      bool          `json:"active"`
+	ExpiresAt   api.Date      `json:"expires_at"`
+	Token       string        `json:"token,omitempty"` // the secret, in the answer that made it only
 }
 
-func (s *Server) token(t *account.Token, key string) tokenEntity {
+func (s *Server) token(t *token.Token, key string) tokenEntity {
 	e := tokenEntity{
 		ID: t.ID, Name: t.Name, Revoked: t.Revoked, CreatedAt: api.Time(t.CreatedAt.Time), Description: t.Description,
 		Scopes: t.Scopes(), UserID: t.UserID, Active: t.Active(s.Now()), Token: key,
@@ -74,7 +74,7 @@ func (s *Server) createToken(ctx context.Context, as authz.Actor, p createTokenP
 	for i, name := range p.Scopes {
 		scopes[i] = authz.Scope(name)
 	}
-	t, key, err := s.Accounts.CreateToken(ctx, as, user, account.TokenInput{
+	t, key, err := s.Tokens.Create(ctx, as, user, token.Input{
 		Name: p.Name, Description: p.Description, Scopes: scopes, ExpiresOn: dayOf(p.ExpiresAt),
 	})
 	if err != nil {
@@ -91,11 +91,11 @@ type createOwnTokenParams struct {
 }
 
 func (s *Server) createOwnToken(ctx context.Context, as authz.Actor, p createOwnTokenParams) (tokenEntity, error) {
-	in := account.TokenInput{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
+	in := token.Input{Name: p.Name, Description: p.Description, ExpiresOn: dayOf(p.ExpiresAt)}
 	for _, name := range p.Scopes {
 		in.Scopes = append(in.Scopes, authz.Scope(name))
 	}
-	t, key, err := s.Accounts.CreateOwnToken(ctx, as, in)
+	t, key, err := s.Tokens.CreateOwn(ctx, as, in)
 	if err != nil {
 		return tokenEntity{}, err
 	}
@@ -125,8 +125,8 @@ type tokenFilterParams struct {
 	Sort           string     `param:"sort" doc:"Sort order: created, expires, last_used, updated, id or name, each with _asc or _desc"`
 }
 
-func (p *tokenFilterParams) filter() account.TokenFilter {
-	return account.TokenFilter{
+func (p *tokenFilterParams) filter() token.Filter {
+	return token.Filter{
 		Active: p.State == "active", Inactive: p.State == "inactive", Revoked: p.Revoked,
 		CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, LastUsedAfter: p.LastUsedAfter,
 		LastUsedBefore: p.LastUsedBefore, ExpiresAfter: string(p.ExpiresAfter), ExpiresBefore: string(p.ExpiresBefore),
@@ -142,19 +142,19 @@ type listTokensParams struct {
 func (s *Server) listTokens(ctx context.Context, as authz.Actor, p listTokensParams) (api.List[tokenEntity], error) {
 	filter := p.filter()
 	filter.UserID = p.UserID
-	list, err := s.Accounts.ListTokens(ctx, as, filter)
+	list, err := s.Tokens.List(ctx, as, filter)
 	if err != nil {
 		return api.List[tokenEntity]{}, err
 	}
-	return api.ListOf(list, func(t **account.Token) tokenEntity { return s.token(*t, "") }), nil
+	return api.ListOf(list, func(t **token.Token) tokenEntity { return s.token(*t, "") }), nil
 }
 
 type tokenPath struct {
-	ID account.TokenID `param:"id" doc:"ID of the token"`
+	ID token.ID `param:"id" doc:"ID of the token"`
 }
 
 func (s *Server) getToken(ctx context.Context, as authz.Actor, p tokenPath) (tokenEntity, error) {
-	t, err := s.Accounts.FindToken(ctx, as, p.ID)
+	t, err := s.Tokens.Find(ctx, as, p.ID)
 	if err != nil {
 		return tokenEntity{}, err
 	}
@@ -162,7 +162,7 @@ func (s *Server) getToken(ctx context.Context, as authz.Actor, p tokenPath) (tok
 }
 
 func (s *Server) ownToken(ctx context.Context, as authz.Actor, _ struct{}) (tokenEntity, error) {
-	t, err := s.Accounts.OwnToken(ctx, as)
+	t, err := s.Tokens.Own(ctx, as)
 	if err != nil {
 		return tokenEntity{}, err
 	}
@@ -170,11 +170,11 @@ func (s *Server) ownToken(ctx context.Context, as authz.Actor, _ struct{}) (toke
 }
 
 func (s *Server) revokeToken(ctx context.Context, as authz.Actor, p tokenPath) (api.None, error) {
-	return api.None{}, s.Accounts.RevokeToken(ctx, as, p.ID)
+	return api.None{}, s.Tokens.Revoke(ctx, as, p.ID)
 }
 
 func (s *Server) revokeOwnToken(ctx context.Context, as authz.Actor, _ struct{}) (api.None, error) {
-	return api.None{}, s.Accounts.RevokeOwnToken(ctx, as)
+	return api.None{}, s.Tokens.RevokeOwn(ctx, as)
 }
 
 type rotateTokenParams struct {
@@ -183,7 +183,7 @@ type rotateTokenParams struct {
 }
 
 func (s *Server) rotateToken(ctx context.Context, as authz.Actor, p rotateTokenParams) (tokenEntity, error) {
-	t, key, err := s.Accounts.RotateToken(ctx, as, p.ID, dayOf(p.ExpiresAt))
+	t, key, err := s.Tokens.Rotate(ctx, as, p.ID, dayOf(p.ExpiresAt))
 	if err != nil {
 		return tokenEntity{}, err
 	}
@@ -195,7 +195,7 @@ type rotateOwnTokenParams struct {
 }
 
 func (s *Server) rotateOwnToken(ctx context.Context, as authz.Actor, p rotateOwnTokenParams) (tokenEntity, error) {
-	t, key, err := s.Accounts.RotateOwnToken(ctx, as, dayOf(p.ExpiresAt))
+	t, key, err := s.Tokens.RotateOwn(ctx, as, dayOf(p.ExpiresAt))
 	if err != nil {
 		return tokenEntity{}, err
 	}

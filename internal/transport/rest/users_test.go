@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -60,17 +61,18 @@ func newPeople(t *testing.T, d *db.DB) *people {
 			return nil
 		}),
 	})
-	if _, err := accounts.EnsureRoot(t.Context(), account.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
+	tokens := token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
+	if _, err := tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: adminToken}); err != nil {
 		t.Fatal(err)
 	}
 	p.Server = &Server{
-		Services: &core.Services{Accounts: accounts, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")}, Now: clock,
+		Services: &core.Services{Accounts: accounts, Tokens: tokens, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")}, Now: clock,
 	}
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, slices.Concat(p.settingRoutes(), p.userRoutes(), p.tokenRoutes(), p.keyRoutes(), p.gpgKeyRoutes()))
 	return p
@@ -103,7 +105,7 @@ func (p *people) want(token, method, path, form string, status int, body string)
 // signUp makes a user with a token of these scopes.
 func (p *people) signUp(name string, scopes ...authz.Scope) (authz.UserID, string) {
 	p.t.Helper()
-	root, _, err := p.Accounts.Authenticate(p.t.Context(), adminToken)
+	root, _, err := p.Tokens.Authenticate(p.t.Context(), adminToken)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func (p *people) signUp(name string, scopes ...authz.Scope) (authz.UserID, strin
 	if scopes == nil {
 		scopes = []authz.Scope{authz.ScopeAPI}
 	}
-	_, key, err := p.Accounts.CreateToken(p.t.Context(), root, u.ID, account.TokenInput{Name: "ci", Scopes: scopes})
+	_, key, err := p.Tokens.Create(p.t.Context(), root, u.ID, token.Input{Name: "ci", Scopes: scopes})
 	if err != nil {
 		p.t.Fatal(err)
 	}

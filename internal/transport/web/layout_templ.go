@@ -191,7 +191,7 @@ func layout(p *sheet, body templ.Component) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -536,8 +536,8 @@ func layout(p *sheet, body templ.Component) templ.Component {
 	})
 }
 
-// token is the field that every form has.
-func token(p *sheet) templ.Component {
+// csrf is the field that every form has.
+func csrf(p *sheet) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,9 +8,9 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 )
 
 // mostOwn is how many of one's own tokens or keys a page shows.
@@ -26,15 +26,15 @@ func (x *visit) getTokens() (templ.Component, error) { return x.tokensPage("", t
 
 func (x *visit) tokensPage(made string, f tokenForm, on authz.Scopes) (templ.Component, error) {
 	own := x.as.UserID
-	list, err := x.Accounts.ListTokens(x.r.Context(), x.as, account.TokenFilter{UserID: &own, Active: true, Range: page.Range{Limit: mostOwn}})
+	list, err := x.Tokens.List(x.r.Context(), x.as, token.Filter{UserID: &own, Active: true, Range: page.Range{Limit: mostOwn}})
 	if err != nil {
 		return nil, err
 	}
-	for _, scope := range x.Accounts.SessionScopes(x.as) {
+	for _, scope := range x.Tokens.SessionScopes(x.as) {
 		f.Scopes = append(f.Scopes, scopeChoice{scope, slices.Contains(on, scope)})
 	}
 	f.Hint = "Never where empty"
-	if x.Accounts.NeedsExpiry() {
+	if x.Tokens.NeedsExpiry() {
 		f.Hint = "The latest date that this server allows where empty"
 	}
 	x.settings("Access tokens")
@@ -43,14 +43,14 @@ func (x *visit) tokensPage(made string, f tokenForm, on authz.Scopes) (templ.Com
 
 func (x *visit) postToken() (templ.Component, error) {
 	f := tokenForm{Name: x.field("name"), Expires: x.field("expires_at")}
-	in := account.TokenInput{Name: f.Name}
+	in := token.Input{Name: f.Name}
 	for _, scope := range x.fields()["scopes"] {
 		in.Scopes = append(in.Scopes, authz.Scope(scope))
 	}
 	if f.Expires != "" {
 		in.ExpiresOn = &f.Expires
 	}
-	_, made, err := x.Accounts.CreateTokenInSession(x.r.Context(), x.as, in)
+	_, made, err := x.Tokens.CreateInSession(x.r.Context(), x.as, in)
 	if err != nil && !x.wrong(err) {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (x *visit) postRevokeToken() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = x.Accounts.RevokeMine(x.r.Context(), x.as, account.TokenID(id))
+	err = x.Tokens.RevokeMine(x.r.Context(), x.as, token.ID(id))
 	if err != nil {
 		return nil, err
 	}

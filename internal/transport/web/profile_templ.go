@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/session"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 )
 
@@ -111,7 +112,7 @@ func profile(u *account.View) templ.Component {
 
 // tokens lists access tokens, with the form for another one. made is the secret of one
 // that was just created, "" for none.
-func tokens(p *sheet, list []*account.Token, made string, f tokenForm) templ.Component {
+func tokens(p *sheet, list []*token.Token, made string, f tokenForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -296,7 +297,7 @@ func tokens(p *sheet, list []*account.Token, made string, f tokenForm) templ.Com
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -340,7 +341,7 @@ func tokens(p *sheet, list []*account.Token, made string, f tokenForm) templ.Com
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -558,7 +559,7 @@ func keys(p *sheet, list []*sshkey.Key, f keyForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -602,7 +603,7 @@ func keys(p *sheet, list []*sshkey.Key, f keyForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -809,7 +810,7 @@ func sessions(p *sheet, list []session.Session, mine session.ID) templ.Component
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = token(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = csrf(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

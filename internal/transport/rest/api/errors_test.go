@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/token"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -42,7 +43,7 @@ var failures = map[string]error{
 	"conflict-lock":   errs.Coded(errs.Conflict, mergerequest.CodeLocked, ""),
 	"conflict-busy":   errs.Coded(errs.Conflict, mergerequest.CodeBusy, "a rebase is under way"),
 	"no-merge":        errs.Coded(errs.NotAllowed, mergerequest.CodeNotMergeable, "it is closed"),
-	"no-token":        errs.Coded(errs.NotFound, account.CodeNoToken, ""),
+	"no-token":        errs.Coded(errs.NotFound, token.CodeNoToken, ""),
 	"no-revision":     errs.Coded(errs.NotFound, repo.CodeNoRevision, ""),
 	"no-invitation":   errs.Coded(errs.NotFound, namespace.CodeNotInvitable, ""),
 	"taken":           errs.Coded(errs.Conflict, account.CodeTaken, "Email has already been taken"),

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/token"
 )
 
 // wording is how the contract answers to an error with a code.
@@ -23,7 +24,7 @@ type wording struct {
 // wordings is the table from codes to statuses and messages; the codes that it does not have look
 // like the others of their kind.
 var wordings = map[errs.Code]wording{
-	account.CodeNoToken:        {http.StatusNotFound, plainly("404 Not Found")},
+	token.CodeNoToken:          {http.StatusNotFound, plainly("404 Not Found")},
 	account.CodeTaken:          {http.StatusNotFound, after("")},
 	award.CodeInvalid:          {http.StatusNotFound, noAward},
 	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - ")},

@@ -1,9 +1,10 @@
-package account
+package token
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -13,7 +14,7 @@ import (
 
 // ListImpersonations gives the impersonation tokens of the user that the filter names.
 // Only administrators may.
-func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user authz.UserID, f TokenFilter) (page.Page[*Token], error) {
+func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user authz.UserID, f Filter) (page.Page[*Token], error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
 		return page.Page[*Token]{}, err
 	}
@@ -22,12 +23,12 @@ func (s *Service) ListImpersonations(ctx context.Context, as authz.Actor, user a
 }
 
 // FindImpersonation gives an impersonation token of a user. Only administrators may.
-func (s *Service) FindImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, id TokenID) (*Token, error) {
+func (s *Service) FindImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, id ID) (*Token, error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
 		return nil, err
 	}
 	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+
-		" FROM access_tokens t WHERE t.id = ? AND t.user_id = ? AND t.kind = ?", id, user, ImpersonationToken)
+		" FROM access_tokens t WHERE t.id = ? AND t.user_id = ? AND t.kind = ?", id, user, Impersonation)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Impersonation Token")
 	}
@@ -39,19 +40,19 @@ func (s *Service) FindImpersonation(ctx context.Context, as authz.Actor, user au
 
 // CreateImpersonation makes a token with which administrators act as a user, who does
 // not see it. The second result is the secret: it is shown once and not kept.
-func (s *Service) CreateImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, in TokenInput) (*Token, string, error) {
+func (s *Service) CreateImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Token, string, error) {
 	if err := s.requireUser(ctx, as, user); err != nil {
 		return nil, "", err
 	}
 	if problems := s.tokenProblems(&in); len(problems) > 0 {
 		return nil, "", problems.Err()
 	}
-	return s.createToken(ctx, as, ImpersonationToken, user, in)
+	return s.createToken(ctx, as, Impersonation, user, in)
 }
 
 // RevokeImpersonation makes an impersonation token useless at once. Only administrators
 // may. One that is revoked already stays so.
-func (s *Service) RevokeImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, id TokenID) error {
+func (s *Service) RevokeImpersonation(ctx context.Context, as authz.Actor, user authz.UserID, id ID) error {
 	t, err := s.FindImpersonation(ctx, as, user, id)
 	if err != nil {
 		return err
@@ -71,6 +72,6 @@ func (s *Service) requireUser(ctx context.Context, as authz.Actor, user authz.Us
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return err
 	}
-	_, err := s.load(ctx, "u.id = ?", user)
+	_, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10))
 	return err
 }

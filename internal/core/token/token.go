@@ -1,4 +1,4 @@
-package account
+package token
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// TokenID identifies an access token of any kind.
-type TokenID int64
+// ID identifies an access token of any kind.
+type ID int64
 
 // Kind says what an access token stands for.
 type Kind string
@@ -19,16 +19,16 @@ type Kind string
 // The kinds of access tokens. Project and group tokens act as bots of their own; a deploy
 // token acts as nobody, and is read as a DeployToken.
 const (
-	PersonalToken      Kind = "personal"
-	ImpersonationToken Kind = "impersonation"
-	ProjectToken       Kind = "project"
-	GroupToken         Kind = "group"
-	deployToken        Kind = "deploy"
+	Personal      Kind = "personal"
+	Impersonation Kind = "impersonation"
+	Project       Kind = "project"
+	Group         Kind = "group"
+	deployToken   Kind = "deploy"
 )
 
 // Token is an access token as it is kept: without its secret.
 type Token struct {
-	ID          TokenID      `db:"id"`
+	ID          ID           `db:"id"`
 	Kind        Kind         `db:"kind"`
 	UserID      authz.UserID `db:"user_id"`
 	Name        string       `db:"name"`
@@ -36,7 +36,7 @@ type Token struct {
 	ScopeText   string       `db:"scopes"` // see Scopes
 	Revoked     bool         `db:"revoked"`
 	ExpiresOn   *string      `db:"expires_on"` // YYYY-MM-DD, the first day on which it is of no use; nil is never
-	FamilyID    *TokenID     `db:"family_id"`  // the first token of a chain of rotations, nil for that one
+	FamilyID    *ID          `db:"family_id"`  // the first token of a chain of rotations, nil for that one
 	LastUsedAt  *db.Time     `db:"last_used_at"`
 	CreatedAt   db.Time      `db:"created_at"`
 	UpdatedAt   db.Time      `db:"updated_at"`
@@ -54,7 +54,7 @@ func (t *Token) Expired(now time.Time) bool {
 func (t *Token) Active(now time.Time) bool { return !t.Revoked && !t.Expired(now) }
 
 // family is the id that the whole chain of rotations shares.
-func (t *Token) family() TokenID {
+func (t *Token) family() ID {
 	if t.FamilyID != nil {
 		return *t.FamilyID
 	}
@@ -80,14 +80,14 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, t Token, key string)
 	if err != nil {
 		return Token{}, fmt.Errorf("store token: %w", err)
 	}
-	t.ID = TokenID(id)
-	err = s.Bus.Publish(ctx, TokenCreated{Stamp: as.Stamp(s.Now()), Token: t})
+	t.ID = ID(id)
+	err = s.Bus.Publish(ctx, Created{Stamp: as.Stamp(s.Now()), Token: t})
 	return t, err
 }
 
 // Good reports whether a token of any kind, deploy tokens too, is there and neither
 // revoked nor past its last day. It asks for no permission.
-func (s *Service) Good(ctx context.Context, id TokenID) (bool, error) {
+func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
 	good, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM access_tokens WHERE id = ? AND NOT revoked AND (expires_on IS NULL OR expires_on > ?))",
 		id, s.Now().UTC().Format(time.DateOnly))
 	if err != nil {

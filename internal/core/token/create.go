@@ -1,9 +1,10 @@
-package account
+package token
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,14 +14,17 @@ import (
 	"tenon/internal/core/authz"
 )
 
+// maxName is the longest name and description of a token, in characters.
+const maxName = 255
+
 // Lives of tokens in days, where nobody says otherwise.
 const (
 	tokenLife   = 365
 	rotatedLife = 7
 )
 
-// TokenInput is what an access token is made of.
-type TokenInput struct {
+// Input is what an access token is made of.
+type Input struct {
 	Name        string
 	Description *string
 	Scopes      authz.Scopes
@@ -31,25 +35,25 @@ type TokenInput struct {
 	Secret string
 }
 
-// CreateToken makes a personal access token for a user. Only administrators may. The
+// Create makes a personal access token for a user. Only administrators may. The
 // second result is the secret: it is shown once and not kept.
-func (s *Service) CreateToken(ctx context.Context, as authz.Actor, user authz.UserID, in TokenInput) (*Token, string, error) {
+func (s *Service) Create(ctx context.Context, as authz.Actor, user authz.UserID, in Input) (*Token, string, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
-	if _, err := s.load(ctx, "u.id = ?", user); err != nil {
+	if _, err := s.Accounts.ActorFor(ctx, strconv.FormatInt(int64(user), 10)); err != nil {
 		return nil, "", err
 	}
 	if err := s.checkToken(&in); err != nil {
 		return nil, "", err
 	}
-	return s.createToken(ctx, as, PersonalToken, user, in)
+	return s.createToken(ctx, as, Personal, user, in)
 }
 
-// CreateOwnToken makes a personal access token for the actor. Its scopes reach nothing
+// CreateOwn makes a personal access token for the actor. Its scopes reach nothing
 // of what the interface serves: whoever holds a token could not give it more than that
 // without the person noticing.
-func (s *Service) CreateOwnToken(ctx context.Context, as authz.Actor, in TokenInput) (*Token, string, error) {
+func (s *Service) CreateOwn(ctx context.Context, as authz.Actor, in Input) (*Token, string, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
@@ -61,10 +65,10 @@ func (s *Service) CreateOwnToken(ctx context.Context, as authz.Actor, in TokenIn
 	if err := s.checkToken(&in); err != nil {
 		return nil, "", err
 	}
-	return s.createToken(ctx, as, PersonalToken, as.UserID, in)
+	return s.createToken(ctx, as, Personal, as.UserID, in)
 }
 
-// SessionScopes lists the scopes that CreateTokenInSession takes from the actor: those that
+// SessionScopes lists the scopes that CreateInSession takes from the actor: those that
 // act as an administrator are for administrators.
 func (s *Service) SessionScopes(as authz.Actor) authz.Scopes {
 	all := authz.AllScopes()
@@ -76,9 +80,9 @@ func (s *Service) SessionScopes(as authz.Actor) authz.Scopes {
 	})
 }
 
-// CreateTokenInSession makes a personal access token for a person who signed on with a
+// CreateInSession makes a personal access token for a person who signed on with a
 // password. Who came with a token is Forbidden: a token could give itself more rights.
-func (s *Service) CreateTokenInSession(ctx context.Context, as authz.Actor, in TokenInput) (*Token, string, error) {
+func (s *Service) CreateInSession(ctx context.Context, as authz.Actor, in Input) (*Token, string, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, "", err
 	}
@@ -93,11 +97,11 @@ func (s *Service) CreateTokenInSession(ctx context.Context, as authz.Actor, in T
 	if err := f.Err(); err != nil {
 		return nil, "", err
 	}
-	return s.createToken(ctx, as, PersonalToken, as.UserID, in)
+	return s.createToken(ctx, as, Personal, as.UserID, in)
 }
 
 // createToken stores a token whose input was checked.
-func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in TokenInput) (*Token, string, error) {
+func (s *Service) createToken(ctx context.Context, as authz.Actor, kind Kind, user authz.UserID, in Input) (*Token, string, error) {
 	t := s.token(kind, user, in.Name, in.Scopes)
 	t.Description, t.ExpiresOn = in.Description, in.ExpiresOn
 	if t.ExpiresOn == nil && s.NeedsExpiry() {
@@ -123,7 +127,7 @@ func (s *Service) newSecret() string {
 }
 
 // checkToken refuses what cannot be a token, in one sentence, and trims its name.
-func (s *Service) checkToken(in *TokenInput) error {
+func (s *Service) checkToken(in *Input) error {
 	problems := s.tokenProblems(in)
 	if len(problems) == 0 {
 		return nil
@@ -139,7 +143,7 @@ func (s *Service) checkToken(in *TokenInput) error {
 }
 
 // tokenProblems lists what is wrong with a token, trims its name and keeps each scope once.
-func (s *Service) tokenProblems(in *TokenInput) errs.Fields {
+func (s *Service) tokenProblems(in *Input) errs.Fields {
 	in.Name, in.Scopes = strings.TrimSpace(in.Name), in.Scopes.Unique()
 	var f errs.Fields
 	f.Check(in.Name != "", "name", "can't be blank")

@@ -1,4 +1,4 @@
-package account
+package token
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // DeployToken is a token that acts for nobody: it is good in one place and below it, for
 // what its scopes say. It shares its numbers with the other kinds of tokens.
 type DeployToken struct {
-	ID          TokenID           `db:"id"`
+	ID          ID                `db:"id"`
 	NamespaceID authz.NamespaceID `db:"namespace_id"`
 	Name        string            `db:"name"`
 	Username    string            `db:"username"` // that it goes with
@@ -63,7 +63,7 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 	if err != nil {
 		return "", fmt.Errorf("store deploy token: %w", err)
 	}
-	if t.ID = TokenID(id); t.Username == "" {
+	if t.ID = ID(id); t.Username == "" {
 		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", id)
 		if _, err := s.DB.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
 			return "", fmt.Errorf("name deploy token: %w", err)
@@ -74,7 +74,7 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 
 // DropDeployToken deletes a deploy token, in the caller's transaction. It asks for no
 // permission.
-func (s *Service) DropDeployToken(ctx context.Context, id TokenID) error {
+func (s *Service) DropDeployToken(ctx context.Context, id ID) error {
 	if _, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id = ? AND kind = ?", id, deployToken); err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)
 	}
@@ -84,7 +84,7 @@ func (s *Service) DropDeployToken(ctx context.Context, id TokenID) error {
 // AuthenticateDeploy gives the actor behind a deploy token and the username that goes
 // with it. Whatever does not fit, or not any more, is Unauthorized.
 func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) (authz.Actor, authz.Scopes, error) {
-	if len(key) > maxSecret {
+	if len(key) > secret.MaxToken {
 		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
 	}
 	t, err := db.Get[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
@@ -95,6 +95,6 @@ func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) 
 	if err != nil {
 		return authz.Actor{}, nil, fmt.Errorf("read deploy token: %w", err)
 	}
-	s.usage.tokens.Note(t.ID, s.Now())
+	s.used.Note(t.ID, s.Now())
 	return authz.Actor{Deploy: authz.Deploy{TokenID: int64(t.ID), Place: t.NamespaceID}}, t.Scopes(), nil
 }

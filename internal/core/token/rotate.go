@@ -1,4 +1,4 @@
-package account
+package token
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// RotateToken replaces a token by a new one with the same rights and gives the new
+// Rotate replaces a token by a new one with the same rights and gives the new
 // secret. day is its last day, nil for a week. A token that was revoked is a
 // BadRequest; where it had been rotated before, somebody else holds it as well, and so
 // all of its successors are revoked.
-func (s *Service) RotateToken(ctx context.Context, as authz.Actor, id TokenID, day *string) (*Token, string, error) {
-	old, err := s.FindToken(ctx, as, id)
+func (s *Service) Rotate(ctx context.Context, as authz.Actor, id ID, day *string) (*Token, string, error) {
+	old, err := s.Find(ctx, as, id)
 	if err != nil {
 		return nil, "", err
 	}
 	return s.rotate(ctx, as, old, day)
 }
 
-// RotateOwnToken is RotateToken for the token that the actor signed on with.
-func (s *Service) RotateOwnToken(ctx context.Context, as authz.Actor, day *string) (*Token, string, error) {
-	old, err := s.OwnToken(ctx, as)
+// RotateOwn is Rotate for the token that the actor signed on with.
+func (s *Service) RotateOwn(ctx context.Context, as authz.Actor, day *string) (*Token, string, error) {
+	old, err := s.Own(ctx, as)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,7 +80,7 @@ func (s *Service) reused(ctx context.Context, as authz.Actor, t *Token) error {
 // RevokeReused revokes all successors of the revoked token with this secret. The
 // transport calls it when somebody signs on with such a token in order to rotate it.
 func (s *Service) RevokeReused(ctx context.Context, key string) error {
-	if key == "" || len(key) > maxSecret {
+	if key == "" || len(key) > secret.MaxToken {
 		return nil
 	}
 	b, err := s.bearer(ctx, secret.Digest(key))
@@ -98,7 +98,7 @@ func (s *Service) RevokeReused(ctx context.Context, key string) error {
 }
 
 // revokeFamily revokes what a token was rotated into: all younger tokens of its chain.
-func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, after TokenID) error {
+func (s *Service) revokeFamily(ctx context.Context, as authz.Actor, family, after ID) error {
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
 		younger, err := db.Select[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+` FROM access_tokens t
 			WHERE t.family_id = ? AND t.id > ? AND NOT t.revoked ORDER BY t.id`, family, after)
@@ -132,5 +132,5 @@ func (s *Service) revoke(ctx context.Context, as authz.Actor, t *Token) (int64, 
 	s.DB.AfterCommit(ctx, func() { s.cache.evictToken(t.ID) })
 	revoked := *t
 	revoked.Revoked, revoked.UpdatedAt = true, db.At(now)
-	return n, s.Bus.Publish(ctx, TokenRevoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
+	return n, s.Bus.Publish(ctx, Revoked{Stamp: as.Stamp(now), Token: revoked, Before: *t})
 }

@@ -1,6 +1,7 @@
-package account_test
+package token_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,8 +10,10 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/token"
 )
 
 func TestService_Authenticate(t *testing.T) {
@@ -22,7 +25,7 @@ func TestService_Authenticate(t *testing.T) {
 		if !strings.HasPrefix(key, "glpat-") || len(key) != 26 {
 			t.Errorf("got secret %q, want glpat- and 20 characters", key)
 		}
-		as, got, err := h.Authenticate(t.Context(), key)
+		as, got, err := h.tokens.Authenticate(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +36,7 @@ func TestService_Authenticate(t *testing.T) {
 			t.Errorf("got token %+v", got)
 		}
 		if n := dbtest.Count(t, d, func() {
-			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
 				t.Error(err)
 			}
 		}); n != 0 {
@@ -41,7 +44,7 @@ func TestService_Authenticate(t *testing.T) {
 		}
 		h.pass(10 * time.Second)
 		if n := dbtest.Count(t, d, func() {
-			if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+			if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
 				t.Error(err)
 			}
 		}); n != 1 {
@@ -59,34 +62,34 @@ func TestService_Authenticate_refused(t *testing.T) {
 		h := newHouse(t, d)
 		u, as := h.user("mona")
 		for _, key := range []string{"", "nothing", "glpat-00000000000000000000", strings.Repeat("x", 10_000)} {
-			if _, _, err := h.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
+			if _, _, err := h.tokens.Authenticate(t.Context(), key); !errs.Is(err, errs.Unauthorized) {
 				t.Errorf("%.30q: got %v, want Unauthorized", key, err)
 			}
 		}
 
 		revoked, key := h.token(u.ID, "revoked")
-		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+		if err := h.tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenRevoked) || !errs.Is(err, errs.Unauthorized) {
+		if _, _, err := h.tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrRevoked) || !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("revoked: got %v", err)
 		}
 
-		_, key, err := h.CreateToken(t.Context(), h.root, u.ID, account.TokenInput{
+		_, key, err := h.tokens.Create(t.Context(), h.root, u.ID, token.Input{
 			Name: "short", Scopes: authz.Scopes{authz.ScopeAPI}, ExpiresOn: ptr("2026-05-05"),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.pass(13*time.Hour + 29*time.Minute + 55*time.Second) // 23:59:55
-		if _, _, err := h.Authenticate(t.Context(), key); err != nil {
+		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
 			t.Errorf("on its last evening: got %v", err)
 		}
 		h.pass(5 * time.Second) // within the ten seconds of the cache
-		if _, _, err := h.Authenticate(t.Context(), key); !errors.Is(err, account.ErrTokenExpired) {
+		if _, _, err := h.tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrExpired) {
 			t.Errorf("expired: got %v", err)
 		}
 	})
@@ -111,9 +114,9 @@ func TestService_Authenticate_states(t *testing.T) {
 			if _, err := h.d.Exec(t.Context(), "UPDATE users SET state = ? WHERE id = ?", state, u.ID); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := h.Authenticate(t.Context(), key)
+			_, _, err := h.tokens.Authenticate(t.Context(), key)
 			wantErr(t, err, errs.Forbidden, want)
-			_, _, err = h.AuthenticateGit(t.Context(), "any", key)
+			_, _, err = h.tokens.AuthenticateGit(t.Context(), "any", key)
 			wantErr(t, err, errs.Forbidden, want)
 			_, err = h.AuthenticatePassword(t.Context(), "mona", "zebra-crossing-42")
 			wantErr(t, err, errs.Forbidden, want)
@@ -130,7 +133,7 @@ func TestService_Authenticate_putOut(t *testing.T) {
 	const password = "zebra-crossing-42"
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
-		departing(h)
+		h.Jobs = job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
 		ctx := t.Context()
 		for name, row := range map[string]struct{ out, back func(id authz.UserID) error }{
 			"blocked": {
@@ -156,10 +159,10 @@ func TestService_Authenticate_putOut(t *testing.T) {
 			u, _ := h.user(name, func(in *account.Input) { in.ForceRandomPassword = false; in.Password = password })
 			_, key := h.token(u.ID, "ci")
 			doors := map[string]func() error{
-				"token":           func() error { _, _, err := h.Authenticate(ctx, key); return err },
-				"token for git":   func() error { _, _, err := h.AuthenticateGit(ctx, "x", key); return err },
+				"token":           func() error { _, _, err := h.tokens.Authenticate(ctx, key); return err },
+				"token for git":   func() error { _, _, err := h.tokens.AuthenticateGit(ctx, "x", key); return err },
 				"password":        func() error { _, err := h.AuthenticatePassword(ctx, name, password); return err },
-				"password of git": func() error { _, _, err := h.AuthenticateGit(ctx, name, password); return err },
+				"password of git": func() error { _, _, err := h.tokens.AuthenticateGit(ctx, name, password); return err },
 				"SSH key":         func() error { _, err := h.Admit(ctx, u.ID); return err },
 			}
 			all := func(when string, want bool) {
@@ -187,7 +190,7 @@ func TestService_Authenticate_putOut(t *testing.T) {
 		u, _ := h.user("chief", func(in *account.Input) { in.Admin = true })
 		_, key := h.token(u.ID, "ci", authz.ScopeAPI, authz.ScopeSudo)
 		for _, want := range []bool{true, false} {
-			if as, _, err := h.Authenticate(ctx, key); err != nil || as.Admin != want {
+			if as, _, err := h.tokens.Authenticate(ctx, key); err != nil || as.Admin != want {
 				t.Errorf("got %+v, %v, want an administrator: %t", as, err, want)
 			}
 			if _, err := h.Update(ctx, h.root, u.ID, account.Changes{Admin: ptr(false)}); err != nil {
@@ -206,7 +209,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 		return k
 	}
 	revoked, revokedKey := h.token(u.ID, "revoked")
-	if err := h.RevokeToken(t.Context(), as, revoked.ID); err != nil {
+	if err := h.tokens.Revoke(t.Context(), as, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -226,8 +229,8 @@ func TestService_AuthenticateGit(t *testing.T) {
 		{"stranger", "nobody", "zebra-crossing-42", false, false},
 		{"revoked", "mona", revokedKey, false, false},
 	} {
-		who, got, err := h.AuthenticateGit(t.Context(), c.login, c.password)
-		if want := (account.GitAccess{Read: c.read, Write: c.write}); got != want {
+		who, got, err := h.tokens.AuthenticateGit(t.Context(), c.login, c.password)
+		if want := (token.GitAccess{Read: c.read, Write: c.write}); got != want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, want)
 		}
 		if c.read && (err != nil || who.UserID != u.ID) || !c.read && !errs.Is(err, errs.Unauthorized) {
@@ -237,7 +240,7 @@ func TestService_AuthenticateGit(t *testing.T) {
 	if err := h.Settings.Set(t.Context(), "password_authentication_enabled_for_git", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
+	if _, _, err := h.tokens.AuthenticateGit(t.Context(), "mona", "zebra-crossing-42"); !errs.Is(err, errs.Unauthorized) {
 		t.Errorf("passwords switched off: got %v", err)
 	}
 }

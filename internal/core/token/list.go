@@ -1,4 +1,4 @@
-package account
+package token
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// TokenFilter selects tokens; the zero value selects all that the actor may list.
-type TokenFilter struct {
+// Filter selects tokens; the zero value selects all that the actor may list.
+type Filter struct {
 	UserID           *authz.UserID // somebody else's only for administrators
 	Active, Inactive bool
 	Revoked          *bool
@@ -44,7 +44,7 @@ var tokenSorts = page.Orders{
 
 // Order gives the order of a list of access tokens t. The contract knows each by two
 // names: created_asc and created_at_asc.
-func (f *TokenFilter) Order() page.Order {
+func (f *Filter) Order() page.Order {
 	at := strings.LastIndexByte(f.Sort, '_')
 	if at < 0 {
 		return tokenSorts.By("")
@@ -66,9 +66,9 @@ var errNoToken = errs.Coded(errs.NotFound, CodeNoToken, "")
 // CodeNoToken is a token that an administrator does not find.
 const CodeNoToken errs.Code = "token_not_found"
 
-// ListTokens gives access tokens: the actor's own, or everybody's for administrators.
+// List gives access tokens: the actor's own, or everybody's for administrators.
 // Impersonation tokens are not among them.
-func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter) (page.Page[*Token], error) {
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*Token], error) {
 	none := page.Page[*Token]{}
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return none, err
@@ -82,7 +82,7 @@ func (s *Service) ListTokens(ctx context.Context, as authz.Actor, f TokenFilter)
 	return s.listTokens(ctx, f)
 }
 
-func (s *Service) listTokens(ctx context.Context, f TokenFilter) (page.Page[*Token], error) {
+func (s *Service) listTokens(ctx context.Context, f Filter) (page.Page[*Token], error) {
 	list, err := page.Select[Token](ctx, s.DB, page.Query{
 		Columns: db.Columns[Token]("t"), From: "access_tokens t", Where: *f.where(s.Now()), Order: f.Order(),
 	}, f.Range)
@@ -93,14 +93,14 @@ func (s *Service) listTokens(ctx context.Context, f TokenFilter) (page.Page[*Tok
 }
 
 // kinds are those that the list is of.
-func (f *TokenFilter) kinds() []Kind {
+func (f *Filter) kinds() []Kind {
 	if f.impersonation {
-		return []Kind{ImpersonationToken}
+		return []Kind{Impersonation}
 	}
-	return []Kind{PersonalToken, ProjectToken, GroupToken}
+	return []Kind{Personal, Project, Group}
 }
 
-func (f *TokenFilter) where(now time.Time) *db.Where {
+func (f *Filter) where(now time.Time) *db.Where {
 	w := &db.Where{}
 	w.In("t.kind", f.kinds())
 	f.Select(w, now)
@@ -108,7 +108,7 @@ func (f *TokenFilter) where(now time.Time) *db.Where {
 }
 
 // Select adds the conditions of the filter on access tokens t, but those on their kind.
-func (f *TokenFilter) Select(w *db.Where, now time.Time) {
+func (f *Filter) Select(w *db.Where, now time.Time) {
 	if f.UserID != nil {
 		w.And("t.user_id = ?", *f.UserID)
 	}
@@ -146,10 +146,10 @@ func (f *TokenFilter) Select(w *db.Where, now time.Time) {
 	}
 }
 
-// FindToken gives a token, revoked ones too, to its user and to administrators. Others
+// Find gives a token, revoked ones too, to its user and to administrators. Others
 // are Unauthorized, whether it exists or not, and so are users about the tokens with which
 // administrators act for them.
-func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*Token, error) {
+func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*T
 	switch {
 	case err != nil && !missing:
 		return nil, err
-	case !as.Admin && (missing || t.UserID != as.UserID || t.Kind == ImpersonationToken):
+	case !as.Admin && (missing || t.UserID != as.UserID || t.Kind == Impersonation):
 		return nil, errs.New(errs.Unauthorized, "")
 	case missing:
 		return nil, errNoToken
@@ -166,20 +166,20 @@ func (s *Service) FindToken(ctx context.Context, as authz.Actor, id TokenID) (*T
 	return t, nil
 }
 
-// OwnToken gives the token that the actor signed on with, under sudo too. Whoever came
+// Own gives the token that the actor signed on with, under sudo too. Whoever came
 // without one is Unauthorized.
-func (s *Service) OwnToken(ctx context.Context, as authz.Actor) (*Token, error) {
+func (s *Service) Own(ctx context.Context, as authz.Actor) (*Token, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	t, err := s.readToken(ctx, TokenID(as.TokenID))
+	t, err := s.readToken(ctx, ID(as.TokenID))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.New(errs.Unauthorized, "")
 	}
 	return t, err
 }
 
-func (s *Service) readToken(ctx context.Context, id TokenID) (*Token, error) {
+func (s *Service) readToken(ctx context.Context, id ID) (*Token, error) {
 	t, err := db.Get[Token](ctx, s.DB, "SELECT "+db.Columns[Token]("t")+" FROM access_tokens t WHERE t.id = ? AND t.kind <> ?", id, deployToken)
 	if err != nil {
 		return nil, fmt.Errorf("read token: %w", err)
@@ -187,10 +187,10 @@ func (s *Service) readToken(ctx context.Context, id TokenID) (*Token, error) {
 	return s.refreshed(&t), nil
 }
 
-// RevokeToken makes a token useless at once. Its user and administrators may. A token
+// Revoke makes a token useless at once. Its user and administrators may. A token
 // that is revoked already, or somebody else's, is a BadRequest.
-func (s *Service) RevokeToken(ctx context.Context, as authz.Actor, id TokenID) error {
-	t, err := s.FindToken(ctx, as, id)
+func (s *Service) Revoke(ctx context.Context, as authz.Actor, id ID) error {
+	t, err := s.Find(ctx, as, id)
 	if as.SignedIn() && errs.Is(err, errs.Unauthorized) {
 		return errs.Bad("")
 	}
@@ -200,12 +200,12 @@ func (s *Service) RevokeToken(ctx context.Context, as authz.Actor, id TokenID) e
 	return s.revokeOne(ctx, as, t)
 }
 
-// RevokeMine is RevokeToken for one of the actor's own tokens; all others are NotFound, for
+// RevokeMine is Revoke for one of the actor's own tokens; all others are NotFound, for
 // administrators as well.
-func (s *Service) RevokeMine(ctx context.Context, as authz.Actor, id TokenID) error {
-	t, err := s.FindToken(ctx, as, id)
+func (s *Service) RevokeMine(ctx context.Context, as authz.Actor, id ID) error {
+	t, err := s.Find(ctx, as, id)
 	switch {
-	case errs.Is(err, errs.Unauthorized) && as.SignedIn(), err == nil && (t.UserID != as.UserID || t.Kind != PersonalToken):
+	case errs.Is(err, errs.Unauthorized) && as.SignedIn(), err == nil && (t.UserID != as.UserID || t.Kind != Personal):
 		return errNoToken
 	case err != nil:
 		return err
@@ -213,9 +213,9 @@ func (s *Service) RevokeMine(ctx context.Context, as authz.Actor, id TokenID) er
 	return s.revokeOne(ctx, as, t)
 }
 
-// RevokeOwnToken makes the token useless that the actor signed on with.
-func (s *Service) RevokeOwnToken(ctx context.Context, as authz.Actor) error {
-	t, err := s.OwnToken(ctx, as)
+// RevokeOwn makes the token useless that the actor signed on with.
+func (s *Service) RevokeOwn(ctx context.Context, as authz.Actor) error {
+	t, err := s.Own(ctx, as)
 	if err != nil {
 		return err
 	}
@@ -240,8 +240,9 @@ func (s *Service) revokeOne(ctx context.Context, as authz.Actor, t *Token) error
 
 // refreshed puts in a last use that is not written down yet.
 func (s *Service) refreshed(t *Token) *Token {
-	if at := s.usage.lastUsed(t.ID); at != nil {
-		t.LastUsedAt = at
+	if at, ok := s.used.Last(t.ID); ok {
+		last := db.At(at)
+		t.LastUsedAt = &last
 	}
 	return t
 }

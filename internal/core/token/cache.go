@@ -1,4 +1,4 @@
-package account
+package token
 
 import (
 	"sync"
@@ -87,6 +87,6 @@ func (c *tokenCache) evictUser(id authz.UserID) {
 	c.evict(func(b *bearer) bool { return b.UserID == id })
 }
 
-func (c *tokenCache) evictToken(id TokenID) {
+func (c *tokenCache) evictToken(id ID) {
 	c.evict(func(b *bearer) bool { return b.ID == id })
 }
