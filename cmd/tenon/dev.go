@@ -129,6 +129,7 @@ func (d *devFlags) run(ctx context.Context, log *slog.Logger, command []string) 
 		}()
 		return nil
 	})
+	end() // a command whose server failed ends too
 	if started {
 		err = errors.Join(<-ran, err)
 	}

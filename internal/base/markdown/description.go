@@ -75,7 +75,8 @@ func Description(text string) string {
 		lines[i] = strings.TrimLeft(line, " \t") // indented lines are no code here
 	}
 	var b bytes.Buffer
-	if err := description().Convert([]byte(strings.Join(lines, "\n")), &b); err != nil {
+	source := []byte(strings.Join(lines, "\n"))
+	if marks(source) > maxMarks || description().Convert(source, &b) != nil {
 		return "<p>" + html.EscapeString(text) + "</p>"
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -30,13 +30,111 @@ type Resolve func(address string, picture bool) string
 var document = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-			extension.Linkify, extension.Strikethrough, extension.TaskList,
+			smallTables{}, extension.Linkify, extension.Strikethrough, extension.TaskList,
 		),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithParserOptions(
+			parser.WithAutoHeadingID(),
+			parser.WithParagraphTransformers(util.Prioritized(plainParagraphs{}, 900)), // after links and tables were made
+		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeLinks{}, 100))),
 	)
 })
+
+// maxCells is how many cells a table may have; a larger one stays text. Every row gets as many
+// cells as the delimiter row has, so that a short text could ask for billions.
+const maxCells = 20_000
+
+// smallTables are tables of at most maxCells cells.
+type smallTables struct{}
+
+// Extend adds what extension.NewTable does.
+func (smallTables) Extend(m goldmark.Markdown) {
+	m.Parser().AddOptions(
+		parser.WithParagraphTransformers(util.Prioritized(boundedTable{extension.NewTableParagraphTransformer()}, 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
+	align := extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)
+	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(extension.NewTableHTMLRenderer(align), 500)))
+}
+
+type boundedTable struct{ parser.ParagraphTransformer }
+
+// Transform makes a table of a paragraph whose rows are not too many or too wide.
+func (t boundedTable) Transform(p *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	widest := 0 // delimiters of the widest row: the table is no wider
+	for i := range p.Lines().Len() {
+		line := p.Lines().At(i)
+		widest = max(widest, bytes.Count(line.Value(reader.Source()), []byte("|"))+1)
+	}
+	if widest*p.Lines().Len() <= maxCells {
+		t.ParagraphTransformer.Transform(p, reader, pc)
+	}
+}
+
+// How much the parser is given to do: its work grows with the square of these.
+const (
+	maxNesting = 100  // markers of quotes and lists that open a line, each of them a level of the document
+	maxMarks   = 500  // characters of a paragraph or a line that may be part of a link or of an emphasis
+	maxTargets = 2000 // lines in a row that begin as the target of a link does
+)
+
+// marks counts the characters that may be part of a link or of an emphasis.
+func marks(line []byte) int {
+	n := 0
+	for _, c := range line {
+		switch c {
+		case '[', ']', '(', '<', '*', '_', '~', '`':
+			n++
+		}
+	}
+	return n
+}
+
+// costly reports whether a line has too many levels or marks, or too many lines name targets.
+func costly(source []byte) bool {
+	targets := 0
+	for line := range bytes.Lines(source) {
+		if targets++; !bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("[")) {
+			targets = 0
+		}
+		if targets > maxTargets {
+			return true
+		}
+		if marks(line) > maxMarks {
+			return true
+		}
+		level := 0
+		for _, c := range line {
+			if !bytes.ContainsRune([]byte(" \t>-+*.)0123456789"), rune(c)) {
+				break
+			}
+			if bytes.ContainsRune([]byte(">-+*.)"), rune(c)) {
+				level++
+			}
+		}
+		if level > maxNesting && len(bytes.Trim(line, "-* \t\r\n")) > 0 { // a rule has no levels
+			return true
+		}
+	}
+	return false
+}
+
+// plainParagraphs keeps paragraphs with too many marks as they are.
+type plainParagraphs struct{}
+
+// Transform puts the lines of such a paragraph into a block of code.
+func (plainParagraphs) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	n := 0
+	for i := range p.Lines().Len() {
+		line := p.Lines().At(i)
+		n += marks(line.Value(reader.Source()))
+	}
+	if n > maxMarks {
+		block := ast.NewCodeBlock()
+		block.SetLines(p.Lines())
+		p.Parent().ReplaceChild(p.Parent(), p, block)
+	}
+}
 
 // safeLinks says at each link to elsewhere what search engines and pages behind it are to know.
 type safeLinks struct{}
@@ -62,19 +160,22 @@ func (o onlyPlainLinks) Register(kind ast.NodeKind, render renderer.NodeRenderer
 // left out, links lead to addresses alone, and pictures come from where resolve says and from
 // nowhere else.
 func Document(source string, resolve Resolve) string {
-	if len(source) > MaxDocument {
-		return "<pre>" + html.EscapeString(source) + "</pre>"
+	if len(source) > MaxDocument || costly([]byte(source)) {
+		return Plain(source)
 	}
 	raw := []byte(source)
-	context := parser.NewContext(parser.WithIDs(&ids{used: map[string]bool{}}))
+	context := parser.NewContext(parser.WithIDs(&ids{used: map[string]bool{}, last: map[string]int{}}))
 	tree := document().Parser().Parse(text.NewReader(raw), parser.WithContext(context))
 	redirect(tree, resolve)
 	var b bytes.Buffer
 	if err := document().Renderer().Render(&b, raw, tree); err != nil {
-		return "<pre>" + html.EscapeString(source) + "</pre>"
+		return Plain(source)
 	}
 	return b.String()
 }
+
+// Plain shows a text as it is.
+func Plain(source string) string { return "<pre>" + html.EscapeString(source) + "</pre>" }
 
 // redirect gives links and pictures the addresses that they lead to.
 func redirect(tree ast.Node, resolve Resolve) {
@@ -118,7 +219,10 @@ func target(address string, picture bool, resolve Resolve) string {
 }
 
 // ids makes the ids of headings.
-type ids struct{ used map[string]bool }
+type ids struct {
+	used map[string]bool
+	last map[string]int // numbers that were given to the same words
+}
 
 // Generate makes one from the words of a heading.
 func (i *ids) Generate(value []byte, _ ast.NodeKind) []byte {
@@ -132,8 +236,9 @@ func (i *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 		return -1
 	}, strings.TrimSpace(strings.ToValidUTF8(string(value), "")))
 	out := id
-	for n := 1; i.used[out]; n++ {
-		out = id + "-" + strconv.Itoa(n)
+	for i.used[out] {
+		i.last[id]++
+		out = id + "-" + strconv.Itoa(i.last[id])
 	}
 	i.used[out] = true
 	return []byte(anchors + out)

@@ -48,6 +48,45 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// What the parser would need time or memory for that grow with the square of the text stays
+// as it is.
+func TestDocument_bounded(t *testing.T) {
+	t.Parallel()
+	table := func(columns, rows int) string {
+		return strings.Repeat("a|", columns) + "\n" + strings.Repeat("-|", columns) + "\n" + strings.Repeat("a\n", rows)
+	}
+	for name, tt := range map[string]struct {
+		text, begins string
+	}{
+		"table":                  {table(20, 100), "<table>"},
+		"large table":            {table(400, 400), "<p>a|a|a|"},
+		"long table":             {table(3, 10_000), "<p>a|a|a|"},
+		"quotes":                 {strings.Repeat(">", 50) + "a", "<blockquote>"},
+		"deep quotes":            {strings.Repeat(">", 101) + "a", "<pre>"},
+		"deep lists":             {strings.Repeat("1. ", 101) + "a", "<pre>"},
+		"rule":                   {strings.Repeat("-", 300), "<hr>"},
+		"links":                  {strings.Repeat("[a](b)\n", 100), "<p><a "},
+		"links in one paragraph": {strings.Repeat("[a](b)\n", 300), "<pre><code>[a](b)"},
+		"links in one line":      {strings.Repeat("[](", 300), "<pre>"},
+		"links in a heading":     {"# " + strings.Repeat("[](", 300), "<pre>"},
+		"targets":                {strings.Repeat("[a]: b\n", 300) + "\n[a]", "<p><a "},
+		"too many targets":       {strings.Repeat("[a]: b\n", 2001), "<pre>"},
+	} {
+		if got := markdown.Document(tt.text, resolved); !strings.HasPrefix(got, tt.begins) {
+			t.Errorf("%s: begins %.60q, want %q", name, got, tt.begins)
+		}
+	}
+	got := markdown.Document(strings.Repeat("#\n", 3)+"# 1\n# 1\n# 1-1\n", resolved)
+	for _, id := range []string{`"user-content-1"`, `"user-content-1-1"`, `"user-content-1-1-1"`} {
+		if strings.Count(got, "id="+id) != 1 {
+			t.Errorf("got %s, want one id %s", got, id)
+		}
+	}
+	if got := markdown.Description(strings.Repeat("*a_", 300)); !strings.HasPrefix(got, "<p>*a_*a_") {
+		t.Errorf("a description with many marks begins %.30q, want it as it is", got)
+	}
+}
+
 // The attack: texts that parsers take very long for.
 func TestDocument_ends(t *testing.T) {
 	t.Parallel()

@@ -96,13 +96,31 @@ func (d *Dir) claim() error {
 	return err
 }
 
-// Remove removes the folder with all it holds, then lets go of the lock.
+// Remove removes the folder with all it holds, then lets go of the lock. The mark goes last,
+// so that a folder of which something is left is known to the next Sweep.
 func (d *Dir) Remove() error {
-	err := os.RemoveAll(d.Path)
+	err := d.empty()
+	if err == nil {
+		err = os.RemoveAll(d.Path)
+	}
 	if err != nil {
 		err = fmt.Errorf("remove folder: %w", err)
 	}
 	return errors.Join(err, d.lock.Close())
+}
+
+// empty removes all but the mark.
+func (d *Dir) empty() error {
+	entries, err := os.ReadDir(d.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != mark {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(d.Path, e.Name())))
+		}
+	}
+	return err
 }
 
 // Sweep removes the folders of the same parent and prefix whose programs are gone. It

@@ -96,10 +96,16 @@ func counted(n int64, thing string) string {
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
 }
 
+// maxFormatted is how many bytes of Markdown one page formats; what follows stays plain.
+const maxFormatted = 2 * markdown.MaxDocument
+
 // text formats Markdown of a project; uploads stand below it, all else in its default branch.
 func (x *visit) text(projectID int64, path, branch, source string) string {
 	if strings.TrimSpace(source) == "" {
 		return ""
+	}
+	if x.formatted += len(source); x.formatted > maxFormatted {
+		return markdown.Plain(source)
 	}
 	return markdown.Document(source, func(address string, picture bool) string {
 		if strings.HasPrefix(address, "/uploads/") {

@@ -27,6 +27,8 @@ type visit struct {
 	status int               // of the answer, 0 is 200
 	sent   bool              // the answer, without a body of ours
 	sheet  sheet
+
+	formatted int // bytes of Markdown that the page formatted so far
 }
 
 // arg gives a number that the path has. It is NotFound where it is none.
