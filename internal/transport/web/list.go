@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/transport/httpkit"
 )
 
 // perPage is how many rows a list shows, and mostPages how far it leads.
@@ -51,9 +52,10 @@ func around[T any](x *visit, list *page.Page[T]) (older, newer string) {
 
 func (x *visit) numbered(n int) string {
 	query := maps.Clone(x.r.URL.Query())
-	for _, secret := range []string{"private_token", "access_token", "bearer_token", "job_token", "notice"} {
+	for _, secret := range httpkit.SecretParams {
 		query.Del(secret)
 	}
+	query.Del("notice")
 	query.Set("page", strconv.Itoa(n))
 	return x.r.URL.EscapedPath() + "?" + query.Encode()
 }
