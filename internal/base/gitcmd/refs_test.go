@@ -124,6 +124,61 @@ func TestRepo_Resolve(t *testing.T) {
 	}
 }
 
+// A path has the longest name of a reference, and an abbreviated id only where there is none.
+func TestRepo_Split(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	g := gittest.New(t)
+	r := gittest.NewRepo(t, g)
+	a := gittest.Commit(t, r, 1700000000, map[string]string{"f": "1"})
+	b := gittest.Commit(t, r, 1700000001, map[string]string{"f": "2"}, a)
+	tree := gittest.Must[*gitstore.Commit](t)(r.Commit(ctx, a)).Tree
+	short, deep := b.String()[:7], strings.Repeat("d/", 20)+"e"
+	for ref, id := range map[gitstore.RefName]gitstore.ObjectID{
+		"refs/heads/main": a, "refs/tags/main": b, "refs/heads/release/1.0": a, "refs/tags/release": b, "refs/release/1.0/docs": b,
+		gitstore.RefName("refs/heads/" + short + "/x"): a, gitstore.RefName("refs/heads/" + deep): a, "refs/tags/only/this": b,
+		"refs/merge-requests/1/head": b, "refs/tags/tree/of": tree, "refs/heads/tree": a,
+	} {
+		gittest.Point(t, r, ref, id)
+	}
+	tests := []struct {
+		path, name, file string
+		want             gitstore.ObjectID
+	}{
+		{"main", "main", "", a},
+		{"main/docs/x.md", "main", "docs/x.md", a},
+		{"tags/main/docs", "tags/main", "docs", b},
+		{"refs/heads/main/docs", "refs/heads/main", "docs", a},
+		{"release/1.0/docs/x", "release/1.0", "docs/x", a},
+		{"release/2.0", "release", "2.0", b},
+		{short + "/x/f", short + "/x", "f", a},
+		{short + "/f", short, "f", b},
+		{b.String() + "/f", b.String(), "f", b},
+		{deep + "/f", deep, "f", a},
+		{"only/this/f", "only/this", "f", b},
+		{"merge-requests/1/head/f", "merge-requests/1/head", "f", b},
+		{"tree/of/f", "tree", "of/f", a}, // the tag names no commit
+		{"HEAD/f", "HEAD", "f", a},
+	}
+	for _, tt := range tests {
+		name, file, rev, err := r.Split(ctx, tt.path)
+		if err != nil || name != tt.name || file != tt.file || rev.Commit != tt.want {
+			t.Errorf("%q: got %q, %q, %s, %v, want %q, %q, %s", tt.path, name, file, rev.Commit, err, tt.name, tt.file, tt.want)
+		}
+	}
+	long := strings.Repeat("no/", 5000)
+	started := gittest.Started(g, func() {
+		for _, path := range []string{"", "no", "no/main", "no/" + deep, long, "main^/f", "../HEAD", "-x/f", strings.Repeat("a", 40) + "/f"} {
+			if name, file, rev, err := r.Split(ctx, path); !errors.Is(err, gitstore.ErrNotFound) {
+				t.Errorf("%.50q: got %q, %q, %+v, %v, want ErrNotFound", path, name, file, rev, err)
+			}
+		}
+	})
+	if started > 1 {
+		t.Errorf("paths without a commit started %d processes", started)
+	}
+}
+
 func TestRepo_SetHead(t *testing.T) {
 	t.Parallel()
 	r := gittest.NewRepo(t, gittest.New(t))

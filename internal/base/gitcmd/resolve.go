@@ -78,6 +78,11 @@ func (r *Repo) Resolve(ctx context.Context, name string) (Revision, error) {
 			return Revision{}, err
 		}
 	}
+	return r.abbreviated(ctx, name)
+}
+
+// abbreviated finds the commit of the beginning of an object id.
+func (r *Repo) abbreviated(ctx context.Context, name string) (Revision, error) {
 	if len(name) >= 4 && len(name) < 40 && gitstore.IsHex(name) {
 		id, err := r.expand(ctx, name)
 		if err == nil {

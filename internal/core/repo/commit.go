@@ -130,6 +130,24 @@ func (s *Service) FindCommit(ctx context.Context, as authz.Actor, p *project.Pro
 	return c, nil
 }
 
+// FindCommitIn gives the commit that a path begins with, by branch, tag or id, how the path
+// names it, and what follows: the path of a file or folder, "" for none. A branch stands
+// before the tag of the same name, which tags/x names.
+func (s *Service) FindCommitIn(ctx context.Context, as authz.Actor, p *project.Project, path string) (ref, file string, c *gitstore.Commit, err error) {
+	r, err := s.Read(ctx, as, p)
+	if err != nil {
+		return "", "", nil, err
+	}
+	ref, file, rev, err := r.Split(ctx, path)
+	if err != nil {
+		return "", "", nil, missing(err, "Commit")
+	}
+	if c, err = r.Commit(ctx, rev.Commit); err != nil {
+		return "", "", nil, missing(err, "Commit")
+	}
+	return ref, file, c, nil
+}
+
 // Stats counts the lines that a commit adds and takes away.
 type Stats struct {
 	Additions int

@@ -100,22 +100,15 @@ func crumbs(full, name string, ofProject bool) []link {
 
 // split finds where the branch, tag or commit ends in a path, and gives the commit.
 func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *gitstore.Commit, err error) {
-	parts := strings.Split(strings.Trim(rest, "/"), "/")
-	for n := 1; n <= min(len(parts), 8); n++ {
-		ref = strings.Join(parts[:n], "/")
-		tip, err = x.Repos.FindCommit(x.r.Context(), x.as, p, ref)
-		if err == nil {
-			file, ok := cleanPath(strings.Join(parts[n:], "/"))
-			if !ok {
-				return "", "", nil, errs.Missing("")
-			}
-			return ref, file, tip, nil
-		}
-		if kind := errs.KindOf(err); kind != errs.NotFound && kind != errs.BadRequest {
-			return "", "", nil, err
-		}
+	ref, file, tip, err = x.Repos.FindCommitIn(x.r.Context(), x.as, p, strings.Trim(rest, "/"))
+	if err != nil {
+		return "", "", nil, err
 	}
-	return "", "", nil, errs.Missing("")
+	file, ok := cleanPath(file)
+	if !ok {
+		return "", "", nil, errs.Missing("")
+	}
+	return ref, file, tip, nil
 }
 
 // getProject is the first page of a project.
@@ -138,7 +131,7 @@ func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 	if v.Code == nil || branch == "" {
 		return projectHome(v, x.URLs, nil, nil), nil
 	}
-	tip, err := x.Repos.FindCommit(x.r.Context(), x.as, p, branch)
+	tip, err := x.Repos.FindCommit(x.r.Context(), x.as, p, gitstore.Branches+branch) // in full: a tag may have its name
 	if errs.Is(err, errs.NotFound) {
 		return projectHome(v, x.URLs, nil, nil), nil
 	}
@@ -377,11 +370,11 @@ func (x *visit) getCommits() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	ref, file, _, err := x.split(p, x.args["rest"])
+	ref, file, tip, err := x.split(p, x.args["rest"])
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.Repos.Commits(x.r.Context(), x.as, p, repo.CommitFilter{Ref: ref, Path: file, Range: x.part()})
+	list, err := x.Repos.Commits(x.r.Context(), x.as, p, repo.CommitFilter{Ref: tip.ID.String(), Path: file, Range: x.part()})
 	if err != nil {
 		return nil, err
 	}
