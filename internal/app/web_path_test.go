@@ -73,3 +73,50 @@ func TestWeb_refs(t *testing.T) {
 		t.Errorf("tags: got %s, want a link that names the tag trunk", p.text)
 	}
 }
+
+// A page shows the beginning of what is long in a repository, and says that there is more.
+func TestWeb_long(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.do("admin", "POST", "/projects", obj{"name": "app", "visibility": "public"})
+	const at = "/projects/root%2Fapp/repository/"
+	title, rest := strings.Repeat("\u00e4", 255), "UNSEEN"
+	message := title + rest + "\n\n" + strings.Repeat("word ", 14_000) + rest
+	change := func(branch, message, name, content string) string {
+		return s.do("admin", "POST", at+"commits", obj{"branch": branch, "commit_message": message, "actions": []obj{{"action": "create", "file_path": name, "content": content}}})["id"].(string)
+	}
+	first := change("main", "First", "long.txt", strings.Repeat("x\n", 20_000)+rest+"\n")
+	s.do("admin", "POST", at+"branches", obj{"branch": "side", "ref": "main"})
+	change("side", "Oldest", "a.txt", "a\n")
+	for i := range 21 { // one more than a page
+		change("side", "More", "more"+itoa(int64(i))+".txt", "a\n")
+	}
+	long := change("side", message, "z.txt", "a\n")
+	s.do("admin", "POST", at+"tags", obj{"tag_name": "v1", "ref": first, "message": message[len(title+rest):]})
+	b := s.browse(t)
+	for path, want := range map[string][]string{
+		"blob/main/long.txt":     {`id="L20000"`, "The rest is not shown."},
+		"tree/side":              {title + "..."},
+		"commits/side":           {">" + title + "...</a>"},
+		"branches":               {title + "..."},
+		"commit/" + long:         {"<title>" + title + "...", "word", "The rest is not shown."},
+		"tags":                   {"word", "The rest is not shown."},
+		"compare/main...side":    {title + "...", "3 older commits not shown.", "3 more changed files not shown."},
+		"compare/main...main":    {"There are no commits here."},
+		"compare/main..." + long: {"3 older commits not shown."},
+	} {
+		p := b.get("/root/app/-/" + path)
+		text := p.text
+		if path == "commit/"+long {
+			text = strings.Replace(text, rest, "", 1) // the title within the message
+		}
+		for _, words := range want {
+			if p.status != http.StatusOK || !strings.Contains(text, words) {
+				t.Errorf("%s: got %d, %d bytes, want %.40q", path, p.status, len(text), words)
+			}
+		}
+		if strings.Contains(text, rest) || strings.Contains(text, "Oldest") {
+			t.Errorf("%s: got %d bytes with what is beyond the bounds", path, len(text))
+		}
+	}
+}

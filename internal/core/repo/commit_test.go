@@ -196,6 +196,17 @@ func TestService_Compare(t *testing.T) {
 		if len(c.Diff.Files) != 2 {
 			t.Errorf("straight: %d files, want 2", len(c.Diff.Files))
 		}
+		c, err = w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: base.ID.String(), To: "main", Commits: 1})
+		check(t, err)
+		if len(c.Commits) != 1 || c.Older != 0 {
+			t.Errorf("one commit of one: got %d, %d older, want 1 and none", len(c.Commits), c.Older)
+		}
+		last := w.put("main", "d", "d\n")
+		c, err = w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: base.ID.String(), To: "main", Commits: 1})
+		check(t, err)
+		if len(c.Commits) != 1 || c.Older != 1 || c.Commits[0].ID != last.ID || c.Commit.ID != last.ID {
+			t.Errorf("one commit of two: got %d, %d older, the newest %v, want 1, 1 older, %s", len(c.Commits), c.Older, c.Commit, last.ID)
+		}
 		_, err = w.repos.Compare(t.Context(), w.reporter, p, repo.CompareInput{From: "main", To: "--help", Straight: true})
 		wants(t, err, errs.NotFound, "Ref not found")
 		_, err = w.repos.Compare(t.Context(), w.guest, w.as(w.guest), repo.CompareInput{From: "main", To: "side"})

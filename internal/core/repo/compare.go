@@ -18,6 +18,7 @@ type Comparison struct {
 	From, To gitstore.ObjectID // as compared: From is the merge base unless the comparison is straight
 	Commit   *gitstore.Commit  // the newest of Commits, nil where there are none
 	Commits  []*gitstore.Commit
+	Older    int // how many commits there are before those, within maxComparedCommits
 	Diff     *gitcmd.Diff
 	SameRef  bool
 }
@@ -30,6 +31,7 @@ type CompareInput struct {
 	From, To    string     // branches, tags or commits
 	Straight    bool       // from the first to the second, not from their merge base
 	FromProject project.ID // where From is looked for; zero is the project itself
+	Commits     int        // how many to give, the newest; zero is as many as there may be
 }
 
 // Compare gives the commits that To has and From has not, oldest first, and the diff
@@ -58,10 +60,7 @@ func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Projec
 		defer r.CloseView()
 	}
 	out := &Comparison{From: first, To: second, SameRef: in.From == in.To && source == p}
-	out.Commits, err = r.LogCommits(ctx, gitcmd.LogOptions{
-		From: []gitstore.ObjectID{second}, Not: []gitstore.ObjectID{first}, Reverse: true, Limit: maxComparedCommits,
-	})
-	if err != nil {
+	if err := out.list(ctx, r, in.Commits); err != nil {
 		return nil, fmt.Errorf("list compared commits: %w", err)
 	}
 	if n := len(out.Commits); n > 0 {
@@ -83,6 +82,20 @@ func (s *Service) Compare(ctx context.Context, as authz.Actor, p *project.Projec
 		return nil, err
 	}
 	return out, nil
+}
+
+// list reads the commits between the two, the newest most of them; 0 is all.
+func (c *Comparison) list(ctx context.Context, r *gitcmd.Repo, most int) error {
+	ids, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.To}, Not: []gitstore.ObjectID{c.From}, Reverse: true, Limit: maxComparedCommits})
+	if err != nil {
+		return err
+	}
+	if most > 0 && len(ids) > most {
+		c.Older = len(ids) - most
+		ids = ids[c.Older:]
+	}
+	c.Commits, err = r.Commits(ctx, ids)
+	return err
 }
 
 // relative opens another project of the network of forks that p belongs to.

@@ -55,7 +55,7 @@ type fileView struct {
 	Lines                        []line // nil for none
 }
 
-// line is one line of a file.
+// line is one line of a file; Number is "" for words of ours.
 type line struct{ Number, Text string }
 
 // project begins a page of a project.
@@ -289,10 +289,7 @@ func (x *visit) getBlob() (templ.Component, error) {
 	case strings.EqualFold(path.Ext(f.Path), ".md") && x.query("plain") == "":
 		b.Document = formatted(f.Project, f.Ref, f.Path, string(content))
 	default:
-		b.Lines = []line{}
-		for text := range strings.Lines(string(content)) {
-			b.Lines = append(b.Lines, line{strconv.Itoa(len(b.Lines) + 1), strings.TrimRight(text, "\r\n")})
-		}
+		b.Lines = shownLines(string(content))
 	}
 	return blob(f, b), nil
 }
@@ -400,7 +397,7 @@ func (x *visit) getCommit() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.title(c.Title())
+	x.title(shownTitle(c.Title()))
 	x.sheet.API += "/repository/commits/" + c.ID.String()
 	d := shownDiff(list.Items)
 	d.Older, d.Newer = around(x, &list)
@@ -412,7 +409,7 @@ func (x *visit) getCompare() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := repo.CompareInput{}
+	in := repo.CompareInput{Commits: perPage}
 	from, to, ok := strings.Cut(x.args["rest"], "...")
 	if !ok {
 		if from, to, ok = strings.Cut(x.args["rest"], ".."); !ok {

@@ -61,7 +61,7 @@ func diffLines(patch string) []diffLine {
 	from, to := 0, 0
 	for text := range strings.Lines(patch) {
 		if len(out) == maxDiffLines {
-			return append(out, diffLine{Class: "hunk", Text: "The rest is not shown."})
+			return append(out, diffLine{Class: "hunk", Text: notShown})
 		}
 		text = strings.TrimRight(text, "\r\n")
 		l := diffLine{Text: text}

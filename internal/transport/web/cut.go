@@ -1,0 +1,53 @@
+package web
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// How much a page shows of a text that comes from a repository, where it has no bound but
+// that of its object: of a title in characters, of a message in bytes, of a file in lines.
+const (
+	maxTitle   = 255
+	maxMessage = 64 << 10
+	maxLines   = 20_000
+)
+
+// notShown stands below what is shown of a longer text.
+const notShown = "The rest is not shown."
+
+// shownTitle is a title or a name, cut where it is too long.
+func shownTitle(text string) string {
+	n := 0
+	for i := range text {
+		if n == maxTitle {
+			return text[:i] + "..."
+		}
+		n++
+	}
+	return text
+}
+
+// shownMessage is a message, cut where it is too long.
+func shownMessage(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	end := maxMessage
+	for end > maxMessage-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "\n" + notShown
+}
+
+// shownLines are the lines of a file, and of a long file its first.
+func shownLines(content string) []line {
+	out := []line{}
+	for text := range strings.Lines(content) {
+		if len(out) == maxLines {
+			return append(out, line{Text: notShown})
+		}
+		out = append(out, line{itoa(int64(len(out)) + 1), strings.TrimRight(text, "\r\n")})
+	}
+	return out
+}
