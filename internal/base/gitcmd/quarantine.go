@@ -49,15 +49,6 @@ func (r *Repo) CloseView() {
 	}
 }
 
-// ArrivingBytes gives the bytes of all quarantines of the repository on the disk, but for
-// that of one view.
-func (r *Repo) ArrivingBytes(ctx context.Context, except *Repo) (int64, error) {
-	if except == nil {
-		return r.Repo.ArrivingBytes(ctx, nil)
-	}
-	return r.Repo.ArrivingBytes(ctx, except.Repo)
-}
-
 // merges remembers the merges that were made in a quarantine.
 type merges struct {
 	mu   sync.Mutex

@@ -58,30 +58,30 @@ func (r *Repo) ArrivedBytes() (int64, error) {
 	return sum + bytes, err
 }
 
-// ArrivingBytes gives the bytes of all quarantines of the repository on the disk, but for
-// that of one view.
-func (r *Repo) ArrivingBytes(ctx context.Context, except *Repo) (int64, error) {
+// ArrivingBytes gives the bytes of each quarantine of the repository on the disk, by its
+// folder, as NewObjects names it.
+func (r *Repo) ArrivingBytes(ctx context.Context) (map[string]int64, error) {
 	objects := filepath.Join(r.path, "objects")
 	entries, err := os.ReadDir(objects)
 	if err != nil {
-		return 0, fmt.Errorf("measure quarantines: %w", err)
+		return nil, fmt.Errorf("measure quarantines: %w", err)
 	}
-	sum := int64(0)
+	out := map[string]int64{}
 	for _, e := range entries {
 		dir := filepath.Join(objects, e.Name())
-		if !incoming(e) || except != nil && dir == except.objects {
+		if !incoming(e) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("measure quarantines: %w", err)
+			return nil, fmt.Errorf("measure quarantines: %w", err)
 		}
 		bytes, err := folderBytes(dir)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		sum += bytes
+		out[dir] = bytes
 	}
-	return sum, nil
+	return out, nil
 }
 
 // folderBytes adds up the files below a folder; what goes away meanwhile does not count.

@@ -27,6 +27,10 @@ const (
 // repository that was packed since would be taken for larger than it is.
 const goodFor = time.Minute
 
+// maxPassed is how many quarantines that passed are remembered before those that are gone are
+// looked for.
+const maxPassed = 1000
+
 // sizes are those of repositories that have a limit, as far as this process knows them.
 // Between two measurements what comes in is added up, so that pushes at the same moment
 // count each other. The zero value is ready.
@@ -38,9 +42,10 @@ type sizes struct {
 type size struct {
 	mu       sync.Mutex
 	bytes    int64
-	known    bool      // that is, measured since the process was started
-	measured time.Time // zero while other pushes are under way
-	added    int64     // since the process was started
+	known    bool            // that is, measured since the process was started
+	measured time.Time       // zero while other pushes are under way
+	added    int64           // since the process was started
+	passed   map[string]bool // quarantines whose bytes count, by folder; some may be gone
 }
 
 func (s *sizes) of(id project.ID) *size {
@@ -105,9 +110,9 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 		if err != nil {
 			return 0, 0, 0, err
 		}
-		// What others bring at this moment may have been judged already. It comes first:
+		// What others bring at this moment counts where it was judged already. It comes first:
 		// what becomes part of the repository meanwhile counts twice rather than not at all.
-		others, err := r.ArrivingBytes(ctx, inside)
+		others, err := z.arriving(ctx, r)
 		if err != nil {
 			return 0, 0, 0, fmt.Errorf("measure: %w", err)
 		}
@@ -116,15 +121,42 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 			return 0, 0, 0, fmt.Errorf("measure: %w", err)
 		}
 		z.bytes, z.known = bytes+others, true
-		if others == 0 { // else some of them may be refused
+		if others == 0 { // else some of them may be given up
 			z.measured = s.now()
 		}
 	}
 	taken = z.bytes + large
 	if inside != nil && taken+more <= limit {
 		z.bytes, z.added = z.bytes+more, z.added+more
+		if len(z.passed) >= maxPassed {
+			if _, err := z.arriving(ctx, inside); err != nil {
+				return 0, 0, 0, fmt.Errorf("measure: %w", err)
+			}
+		}
+		if z.passed == nil {
+			z.passed = map[string]bool{}
+		}
+		z.passed[inside.NewObjects()] = true
 	}
 	return limit - taken, taken, limit, nil
+}
+
+// arriving gives the bytes of the quarantines that passed and are not part of the repository
+// yet, and forgets those that are gone. z.mu is held.
+func (z *size) arriving(ctx context.Context, r *gitcmd.Repo) (int64, error) {
+	on, err := r.ArrivingBytes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	sum := int64(0)
+	for dir := range z.passed {
+		bytes, there := on[dir]
+		if !there {
+			delete(z.passed, dir)
+		}
+		sum += bytes
+	}
+	return sum, nil
 }
 
 // judgeSize refuses objects in a quarantine that the repository has no room for. Those that
