@@ -149,13 +149,6 @@ func verifyBcrypt(hash, password string) (bool, error) {
 	}
 }
 
-// NeedsRehash reports whether a hash that has just been verified should be replaced by a
-// new one: bcrypt, or argon2id at another cost than the hasher's.
-func (h *Hasher) NeedsRehash(hash string) bool {
-	c, salt, sum, err := parse(hash)
-	return err != nil || c != h.cost || len(salt) < saltSize || len(sum) != hashSize
-}
-
 func format(c cost, salt, sum []byte) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
