@@ -134,3 +134,18 @@ func TestCall_cancelled(t *testing.T) {
 	}
 	<-ended
 }
+
+// A server that is killed is named as the cause, wherever its answer breaks off.
+func TestCall_serverEnded(t *testing.T) {
+	t.Parallel()
+	for _, sent := range []string{"", `{"line":"on`, "{\"bytes\":9}\n", "{\"bytes\":9}\nabcd", "{\"bytes\":4}\nabcd"} {
+		conn := struct {
+			io.Reader
+			io.Writer
+		}{strings.NewReader(sent), io.Discard}
+		err := ask(conn, Command{Name: "give", Out: new(bytes.Buffer), Tell: func(string) {}})
+		if !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "the server ended before it answered") {
+			t.Errorf("after %q: got %v, want that the server ended", sent, err)
+		}
+	}
+}

@@ -66,13 +66,14 @@ func ask(conn io.ReadWriter, c Command) error {
 		return fmt.Errorf("encode command: %w", err)
 	}
 	if _, err := conn.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("send command: %w", err)
+		return fmt.Errorf("the server ended before it answered: %w", err)
 	}
-	in := bufio.NewReaderSize(conn, streamBuffer)
+	from := &source{Reader: conn}
+	in := bufio.NewReaderSize(from, streamBuffer)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			return fmt.Errorf("the server ended before it answered: %w", err)
+			return from.ended()
 		}
 		var r reply
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -81,6 +82,9 @@ func ask(conn io.ReadWriter, c Command) error {
 		switch {
 		case r.Bytes > 0:
 			if _, err := io.CopyN(c.Out, in, int64(r.Bytes)); err != nil {
+				if from.err != nil {
+					return from.ended()
+				}
 				return fmt.Errorf("take what the server sends: %w", err)
 			}
 		case !r.Done:
@@ -94,4 +98,23 @@ func ask(conn io.ReadWriter, c Command) error {
 			return nil
 		}
 	}
+}
+
+// source remembers how reading from a server ended, apart from how writing elsewhere did.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read reads.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) ended() error {
+	return fmt.Errorf("the server ended before it answered: %w", s.err)
 }
