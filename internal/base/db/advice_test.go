@@ -69,6 +69,25 @@ func TestOpen_advice_postgres(t *testing.T) {
 	})
 }
 
+// A file that is named by mistake stays as it is, its rights too.
+func TestOpen_foreignFile(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "passwd")
+	const content = "root:x:0:0:root:/root:/bin/bash\n"
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "sqlite:"+name, "not a database of SQLite")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(name)
+	if err != nil || string(got) != content || info.Mode().Perm() != 0o644 {
+		t.Errorf("got %q with mode %04o, %v; want it unchanged", got, info.Mode().Perm(), err)
+	}
+}
+
 func refused(t *testing.T, address string, want ...string) {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Config{URL: address})

@@ -24,7 +24,7 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := private(path); err != nil {
+	if err := create(path); err != nil {
 		return err
 	}
 	sync := "FULL"
@@ -42,6 +42,10 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 		_ = d.writer.Close()
 		return translate(err)
 	}
+	if err = private(path); err != nil {
+		_ = d.writer.Close()
+		return err
+	}
 	if cfg.Readers == 0 {
 		cfg.Readers = 4
 	}
@@ -55,17 +59,22 @@ func (d *DB) openSQLite(ctx context.Context, path string, cfg Config) error {
 	return nil
 }
 
-// private makes the file where it is missing, and keeps others from reading it and the
-// files beside it, whatever the folder allows. It opens no file that is there: closing it
-// would end the locks that this process has on it.
-func private(path string) error {
+// create makes the file where it is missing, for this user alone. It opens no file that is
+// there: closing it would end the locks that this process has on it.
+func create(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if err == nil {
-		return f.Close()
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	if !errors.Is(err, fs.ErrExist) {
+	if err != nil {
 		return err
 	}
+	return f.Close()
+}
+
+// private keeps others from reading a database and the files beside it, whatever the folder
+// allows. It comes after SQLite has read the file: a file named by mistake stays as it is.
+func private(path string) error {
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		info, err := os.Stat(path + end)
 		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
