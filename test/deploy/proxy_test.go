@@ -3,6 +3,7 @@ package deploy
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -134,7 +135,7 @@ func TestNginx(t *testing.T) {
 	cert, key := certificate(t, dir)
 	write(t, filepath.Join(dir, "site.conf"), site(t, "nginx.conf",
 		"    listen 80;\n", "    listen "+plainAt+";\n", "    listen [::]:80;\n", "",
-		"    listen 443 ssl http2;\n", "    listen "+at+" ssl http2;\n", "    listen [::]:443 ssl http2;\n", "",
+		"    listen 443 ssl;\n", "    listen "+at+" ssl;\n", "    listen [::]:443 ssl;\n", "",
 		"/etc/ssl/tenon/fullchain.pem", cert, "/etc/ssl/tenon/key.pem", key,
 		"127.0.0.1:8080;", upstream(t, "https://"+at)+";"))
 	var temporary strings.Builder
@@ -174,8 +175,8 @@ func TestCaddy(t *testing.T) {
 	needs(t, "caddy", "git")
 	dir := t.TempDir()
 	at := free(t)
-	name := write(t, filepath.Join(dir, "Caddyfile"), "{\n\tadmin off\n}\n"+site(t, "Caddyfile",
-		"\ncode.example.com {", "\nhttp://"+at+" {", "127.0.0.1:8080 {", upstream(t, "http://"+at)+" {"))
+	name := write(t, filepath.Join(dir, "Caddyfile"), site(t, "Caddyfile",
+		"{\n\tservers", "{\n\tadmin off\n\tservers", "\ncode.example.com {", "\nhttp://"+at+" {", "127.0.0.1:8080 {", upstream(t, "http://"+at)+" {"))
 	cmd := exec.Command("caddy", "run", "--config", name, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	background(t, cmd)
@@ -232,7 +233,10 @@ func (p *proxied) ask(method, path, kind string, body io.Reader) (int, string) {
 
 func (p *proxied) run(dir string, args ...string) string {
 	p.Helper()
-	cmd := exec.CommandContext(p.Context(), "git", args...)
+	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.WaitDelay = time.Second // for the helpers of git, which outlive it
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, p.env...)
