@@ -19,7 +19,7 @@ func TestRouter_reads(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 		var slow, next, other error
-		h := &router{idle: &idleness{}, reads: 50 * time.Millisecond, api: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h := &router{idle: &idleness{}, started: func() func() { return func() {} }, reads: 50 * time.Millisecond, api: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, slow = db.Get[int](r.Context(), d, endless)
 			_, next = db.Get[int](r.Context(), d, endless)
 			other = r.Context().Err()
