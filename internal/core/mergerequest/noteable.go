@@ -10,13 +10,12 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/project"
 )
 
 // Locate finds the request with a number for those who comment on it. It requires
 // ReadMergeRequest.
-func (s *Service) Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error) {
-	iid := key.Number
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
+	p, iid := at.Project, key.Number
 	if err := s.requireRead(ctx, as, p); err != nil {
 		return noteable.Target{}, hidden(err)
 	}

@@ -21,7 +21,8 @@ type Commits struct {
 }
 
 // Locate finds a commit by hash, branch or tag. It requires ReadCode.
-func (c *Commits) Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error) {
+func (c *Commits) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
+	p := at.Project
 	found, err := c.Repos.FindCommit(ctx, as, p, key.Commit)
 	if err != nil {
 		return noteable.Target{}, err

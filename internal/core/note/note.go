@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -46,18 +47,21 @@ type Note struct {
 	UpdatedAt    db.Time       `db:"updated_at"`
 }
 
-// On says what is commented on: a thing of a kind in a project.
+// On says what is commented on: a thing of a kind in a project or a group.
 type On struct {
-	Project *project.Project
+	Project *project.Project // nil for what belongs to a group
+	Group   *namespace.Group // nil for what belongs to a project
 	Kind    noteable.Kind
 	Key     noteable.Key
 }
 
+func (on On) place() noteable.Place { return noteable.Place{Project: on.Project, Group: on.Group} }
+
 // Noteables finds the things of one kind and keeps their counters. The packages that own
 // the things implement it.
 type Noteables interface {
-	// Locate finds a thing that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error)
+	// Locate finds a thing of the place that the actor may see.
+	Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error)
 	// Subjects gives the permission subjects of those of the things, all of the kind, that
 	// the actor may see, in as many statements for one as for many.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
@@ -112,6 +116,7 @@ type Fact struct {
 	Before  *Note            // the same before the change; nil where it was made or deleted
 	Target  noteable.Target  // what was commented on
 	Project *project.Project // where that is; nil for what belongs to a group
+	Group   *namespace.Group // the same; nil for what belongs to a project
 }
 
 // Created is published when a comment was made.

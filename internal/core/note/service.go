@@ -55,7 +55,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	if !ok {
 		return noteable.Target{}, fmt.Errorf("notes: nobody finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Project, on.Key)
+	t, err := things.Locate(ctx, as, on.place(), on.Key)
 	if err != nil {
 		return noteable.Target{}, err
 	}
@@ -148,7 +148,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 			return err
 		}
 		n.ID = ID(id)
-		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
+		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return Result{}, t, fmt.Errorf("create note: %w", err)
@@ -252,7 +252,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
+		return s.bus.Publish(ctx, Updated{Fact{Note: *n, Before: &out.Before, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return nil, t, fmt.Errorf("update note: %w", err)
@@ -286,7 +286,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Stamp: as.Stamp(now)}})
+		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete note: %w", err)

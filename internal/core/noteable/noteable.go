@@ -5,6 +5,8 @@ package noteable
 
 import (
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 )
 
 // Kind is the type of a thing, spelled as in the API and in the database.
@@ -44,9 +46,23 @@ func IDs(refs []Ref) []int64 {
 	return out
 }
 
-// Key names a thing in its project the way clients do.
+// Place is what things stand in: a project or a group. Exactly one of them is set.
+type Place struct {
+	Project *project.Project
+	Group   *namespace.Group
+}
+
+// Subject is what permissions in the place are asked about.
+func (p Place) Subject() authz.Subject {
+	if p.Group != nil {
+		return p.Group.Subject()
+	}
+	return p.Project.Subject()
+}
+
+// Key names a thing in its place the way clients do.
 type Key struct {
-	Number int64  // iid of issues and merge requests, id of snippets
+	Number int64  // iid of issues and merge requests, id of snippets and epics
 	Commit string // hash, branch or tag, of commits
 }
 
@@ -54,9 +70,9 @@ type Key struct {
 // notes ask about it.
 type Target struct {
 	Ref
-	IID         *int64 // nil for snippets and epics
+	IID         *int64 // nil for snippets, epics and commits
 	ProjectID   int64  // zero for what belongs to a group
-	ProjectPath string // "group/project"
+	ProjectPath string // "group/project"; "" for what belongs to a group
 	GroupID     authz.NamespaceID
 	Title       string
 	AuthorID    authz.UserID

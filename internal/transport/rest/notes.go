@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"slices"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
@@ -12,19 +11,18 @@ import (
 )
 
 // noteHandlers are the endpoints of notes on things of one kind.
-type noteHandlers struct {
-	*Server
-	kind noteable.Kind
-}
+type noteHandlers struct{ noteableHandlers }
 
 func (s *Server) noteRoutes() []*api.Route {
-	return api.Scoped(nil, slices.Concat(
-		noteHandlers{s, noteable.Issue}.routes("/projects/:id/issues/:noteable_id/notes", "an issue", authz.ReadIssue),
-		noteHandlers{s, noteable.MergeRequest}.routes("/projects/:id/merge_requests/:noteable_id/notes", "a merge request", authz.ReadMergeRequest),
-	)...)
+	var out []*api.Route
+	for _, h := range s.noteables() {
+		out = append(out, noteHandlers{h}.routes()...)
+	}
+	return api.Scoped(nil, out...)
 }
 
-func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
+func (h noteHandlers) routes() []*api.Route {
+	path, on, read := h.path+"/:noteable_id/notes", h.name, h.read
 	return []*api.Route{
 		api.Get(path, h.list).Doc("List the notes on "+on).Needs(read, authz.ReadNote),
 		api.Get(path+"/:note_id", h.get).Doc("Get a note on "+on).Needs(read, authz.ReadNote),
@@ -34,20 +32,9 @@ func (h noteHandlers) routes(path, on string, read authz.Ability) []*api.Route {
 	}
 }
 
-type noteablePath struct {
-	projectPath
-	Number int64 `param:"noteable_id,required" doc:"Internal ID of the noteable"`
-}
-
 type notePath struct {
 	noteablePath
 	NoteID note.ID `param:"note_id,required" doc:"ID of the note"`
-}
-
-// on finds the project and says what in it is commented on.
-func (h noteHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
-	p, err := h.Projects.Find(ctx, as, in.ID)
-	return note.On{Project: p, Kind: h.kind, Key: noteable.Key{Number: in.Number}}, err
 }
 
 type listNotesParams struct {

@@ -1,0 +1,44 @@
+package rest
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// noteableHandlers are what the endpoints below things of one kind share: notes, award emoji
+// and whatever else is the same for all kinds.
+type noteableHandlers struct {
+	*Server
+	kind  noteable.Kind
+	path  string // of all things of the kind
+	name  string // "an issue"
+	read  authz.Ability
+	place func(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error)
+}
+
+// noteables lists the kinds of things that have notes of their own.
+func (s *Server) noteables() []noteableHandlers {
+	return []noteableHandlers{
+		{s, noteable.Issue, "/projects/:id/issues", "an issue", authz.ReadIssue, s.inProject},
+		{s, noteable.MergeRequest, "/projects/:id/merge_requests", "a merge request", authz.ReadMergeRequest, s.inProject},
+	}
+}
+
+func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
+	p, err := s.Projects.Find(ctx, as, ref)
+	return noteable.Place{Project: p}, err
+}
+
+type noteablePath struct {
+	ID     string `param:"id" doc:"ID or URL-encoded path of the project"`
+	Number int64  `param:"noteable_id,required" doc:"Internal ID of the noteable"`
+}
+
+// on finds the place and says what in it is meant.
+func (h noteableHandlers) on(ctx context.Context, as authz.Actor, in noteablePath) (note.On, error) {
+	at, err := h.place(ctx, as, in.ID)
+	return note.On{Project: at.Project, Group: at.Group, Kind: h.kind, Key: noteable.Key{Number: in.Number}}, err
+}
