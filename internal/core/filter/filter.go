@@ -3,12 +3,14 @@
 package filter
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
@@ -18,6 +20,21 @@ import (
 type Rows struct {
 	Alias string // of their table
 	Kind  noteable.Kind
+}
+
+// Orders are the orders of lists of every kind, with more of this one. The column tie sorts
+// rows of equal rank.
+func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
+	priority := page.Order{page.Computed(`(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
+		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+`.id)`, r.Kind).Null(), tie}
+	out := page.Orders{
+		"updated_at":     {page.Time("updated_at", r.Alias+".updated_at"), tie},
+		"title":          {page.Text("title", r.Alias+".title_fold"), tie},
+		"label_priority": priority,
+		"priority":       priority,
+	}
+	maps.Copy(out, more)
+	return out
 }
 
 // Wildcard chooses things by whether they have something at all; "" chooses all.

@@ -24,6 +24,22 @@ func One(id *authz.UserID) Person {
 	return Person{ID: *id, Nothing: *id == 0}
 }
 
+// Me selects by the actor's part; an actor without an account has a part in nothing.
+func Me(as authz.Actor) Person { return One(&as.UserID) }
+
+// Equals is the condition on a column with user ids, without the column's name. It is not ok
+// where the filter does not ask for one user.
+func (p Person) Equals() (cond string, args []any, ok bool) {
+	switch {
+	case p.None, p.Any, p.Nothing:
+	case p.ID != 0:
+		return "= ?", []any{p.ID}, true
+	case p.Username != "":
+		return "= " + byUsername, []any{db.Fold(p.Username)}, true
+	}
+	return "", nil, false
+}
+
 // Part is a part that users have in a row: its author, or its assignees.
 type Part struct {
 	column string // of the row; "" for a table of its own

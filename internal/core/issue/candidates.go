@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -64,27 +65,26 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 		}
 		add("SELECT id FROM issues WHERE "+cond, args...)
 	}
-	const assigned = "SELECT issue_id AS id FROM issue_assignees WHERE user_id = "
+	const assigned = "SELECT issue_id AS id FROM issue_assignees WHERE user_id "
 	if f.CreatedByMe {
 		issues("author_id = ?", as.UserID)
 	}
-	if f.AuthorID != nil {
-		issues("author_id = ?", *f.AuthorID)
-	}
-	if f.AuthorUsername != "" {
-		issues("author_id = "+byUsername, db.Fold(f.AuthorUsername))
+	if is, args, ok := f.Author.Equals(); ok {
+		issues("author_id "+is, args...)
 	}
 	if f.AssignedToMe {
-		add(assigned+"?", as.UserID)
+		add(assigned+"= ?", as.UserID)
 	}
-	if f.AssigneeID != nil {
-		add(assigned+"?", *f.AssigneeID)
+	if is, args, ok := f.Assignee.Equals(); ok {
+		add(assigned+is, args...)
 	}
 	if len(f.AssigneeUsernames) > 0 {
-		add(assigned+byUsername, db.Fold(f.AssigneeUsernames[0]))
+		if is, args, ok := (filter.Person{Username: f.AssigneeUsernames[0]}).Equals(); ok {
+			add(assigned+is, args...)
+		}
 	}
-	if f.ClosedByID != nil {
-		add("SELECT id FROM issues WHERE closed_by_id = ?", *f.ClosedByID)
+	if is, args, ok := f.ClosedBy.Equals(); ok {
+		add("SELECT id FROM issues WHERE closed_by_id "+is, args...)
 	}
 	var place authz.NamespaceID // 0 for any
 	if in != nil {
@@ -102,8 +102,6 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 	}
 	return out
 }
-
-const byUsername = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
 
 // maxLabels is how many labels are looked up to find the rarest.
 const maxLabels = 4

@@ -38,12 +38,9 @@ type Filter struct {
 	NotMilestone  string
 
 	CreatedByMe, AssignedToMe bool
-	AuthorID                  *authz.UserID
-	AuthorUsername            string
-	AssigneeID                *authz.UserID
-	AssigneeWildcard          Wildcard
+	Author, Assignee          filter.Person
 	AssigneeUsernames         []string // all of them
-	ClosedByID                *authz.UserID
+	ClosedBy                  filter.Person
 	Weight                    *int64
 	WeightWildcard            Wildcard
 	Reaction                  string // the actor's own; None or Any in any case. Ignored without an actor
@@ -69,28 +66,19 @@ type Filter struct {
 type Exclusion struct {
 	Labels            []string
 	IIDs              []IID
-	AuthorID          *authz.UserID
-	AuthorUsername    string
-	AssigneeID        *authz.UserID
+	Author, Assignee  filter.Person
 	AssigneeUsernames []string
 }
 
 // orders are the orders of a list. What has no value comes last in both directions.
-var orders = page.Orders{
+var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"":                  {page.Time("created_at", "i.created_at"), page.ID("i.id")},
-	"updated_at":        {page.Time("updated_at", "i.updated_at"), page.ID("i.id")},
 	"due_date":          {page.Text("due_date", "i.due_date").Null(), page.ID("i.id")},
-	"title":             {page.Text("title", "i.title_fold"), page.ID("i.id")},
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
 	"relative_position": {page.ID("i.id")},
 	"milestone_due":     {page.ID("i.id")},
 	"popularity":        {page.ID("i.id")},
-	"label_priority":    {page.Computed(labelPriority).Null(), page.ID("i.id")},
-	"priority":          {page.Computed(labelPriority).Null(), page.ID("i.id")},
-}
-
-const labelPriority = `(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
-	WHERE ll.target_type = 'Issue' AND ll.target_id = i.id)`
+})
 
 // order gives the order of the list.
 func (f Filter) order() page.Order {
@@ -149,17 +137,15 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 // people adds the conditions on author, assignees and who closed it.
 func (f Filter) people(w *db.Where, as authz.Actor) {
 	if f.CreatedByMe {
-		authors.Is(w, filter.One(&as.UserID))
+		authors.Is(w, filter.Me(as))
 	}
 	if f.AssignedToMe {
-		assignees.Is(w, filter.One(&as.UserID))
+		assignees.Is(w, filter.Me(as))
 	}
-	authors.Is(w, filter.One(f.AuthorID))
-	authors.Is(w, filter.Person{Username: f.AuthorUsername})
-	assignees.Is(w, filter.One(f.AssigneeID))
-	assignees.Is(w, filter.Person{Any: f.AssigneeWildcard == Any, None: f.AssigneeWildcard == None})
+	authors.Is(w, f.Author)
+	assignees.Is(w, f.Assignee)
 	assignees.HasAll(w, f.AssigneeUsernames)
-	closers.Is(w, filter.One(f.ClosedByID))
+	closers.Is(w, f.ClosedBy)
 }
 
 // terms are the folded words of the search.
@@ -197,8 +183,7 @@ func (n Exclusion) where(w *db.Where) {
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
 	}
-	authors.IsNot(w, filter.One(n.AuthorID))
-	authors.IsNot(w, filter.Person{Username: n.AuthorUsername})
-	assignees.IsNot(w, filter.One(n.AssigneeID))
+	authors.IsNot(w, n.Author)
+	assignees.IsNot(w, n.Assignee)
 	assignees.HasNone(w, n.AssigneeUsernames)
 }

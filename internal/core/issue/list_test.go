@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 )
 
@@ -60,16 +61,16 @@ func TestService_List_filters(t *testing.T) {
 			{"any label", issue.Filter{LabelWildcard: issue.Any}, []issue.IID{2, 1}},
 			{"milestone", issue.Filter{Milestone: "v1"}, nil},
 			{"no milestone", issue.Filter{Milestone: "none"}, []issue.IID{3, 2, 1}},
-			{"author", issue.Filter{AuthorID: &f.guest.UserID}, []issue.IID{2}},
-			{"author by name", issue.Filter{AuthorUsername: "GUEST"}, []issue.IID{2}},
-			{"unknown author", issue.Filter{AuthorUsername: "who"}, nil},
-			{"assignee", issue.Filter{AssigneeID: &f.guest.UserID}, []issue.IID{1}},
+			{"author", issue.Filter{Author: filter.One(&f.guest.UserID)}, []issue.IID{2}},
+			{"author by name", issue.Filter{Author: filter.Person{Username: "GUEST"}}, []issue.IID{2}},
+			{"unknown author", issue.Filter{Author: filter.Person{Username: "who"}}, nil},
+			{"assignee", issue.Filter{Assignee: filter.One(&f.guest.UserID)}, []issue.IID{1}},
 			{"assignees by name", issue.Filter{AssigneeUsernames: []string{"guest", "planner"}}, []issue.IID{1}},
-			{"nobody", issue.Filter{AssigneeWildcard: issue.None}, []issue.IID{3, 2}},
-			{"somebody", issue.Filter{AssigneeWildcard: issue.Any}, []issue.IID{1}},
+			{"nobody", issue.Filter{Assignee: filter.Person{None: true}}, []issue.IID{3, 2}},
+			{"somebody", issue.Filter{Assignee: filter.Person{Any: true}}, []issue.IID{1}},
 			{"mine", issue.Filter{AssignedToMe: true}, []issue.IID{1}},
 			{"by me", issue.Filter{CreatedByMe: true}, nil},
-			{"closed by", issue.Filter{ClosedByID: &f.planner.UserID}, []issue.IID{2}},
+			{"closed by", issue.Filter{ClosedBy: filter.One(&f.planner.UserID)}, []issue.IID{2}},
 			{"words", issue.Filter{Search: "LOG s"}, []issue.IID{2, 1}},
 			{"words within others", issue.Filter{Search: "log login lo LOGIN"}, []issue.IID{1}},
 			{"a field twice", issue.Filter{Search: "third", In: []string{"title", "title", "body"}}, []issue.IID{3}},
@@ -104,9 +105,9 @@ func TestService_List_filters(t *testing.T) {
 			{"none of the assignees", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"who", "GUEST"}}}, []issue.IID{3, 2}},
 			{"all of the assignees", issue.Filter{AssigneeUsernames: []string{"guest", "planner", "Guest", "owner"}}, nil},
 			{"not numbers", issue.Filter{Not: issue.Exclusion{IIDs: []issue.IID{1}}}, []issue.IID{3, 2}},
-			{"not author", issue.Filter{Not: issue.Exclusion{AuthorID: &f.owner.UserID}}, []issue.IID{3, 2}},
-			{"not author by name", issue.Filter{Not: issue.Exclusion{AuthorUsername: "owner"}}, []issue.IID{3, 2}},
-			{"not assignee", issue.Filter{Not: issue.Exclusion{AssigneeID: &f.guest.UserID}}, []issue.IID{3, 2}},
+			{"not author", issue.Filter{Not: issue.Exclusion{Author: filter.One(&f.owner.UserID)}}, []issue.IID{3, 2}},
+			{"not author by name", issue.Filter{Not: issue.Exclusion{Author: filter.Person{Username: "owner"}}}, []issue.IID{3, 2}},
+			{"not assignee", issue.Filter{Not: issue.Exclusion{Assignee: filter.One(&f.guest.UserID)}}, []issue.IID{3, 2}},
 			{"not assignee by name", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"guest"}}}, []issue.IID{3, 2}},
 			{"no milestone excluded", issue.Filter{NotMilestone: "none"}, nil},
 		} {

@@ -24,7 +24,7 @@ const maxLabels = 4
 
 // candidates are the conditions that an index serves beside the order of the list: on the
 // requests of a project, or of all of them where it is nil.
-func (s *Service) candidates(in *project.Project, f Filter) []page.Candidates {
+func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []page.Candidates {
 	var out []page.Candidates
 	add := func(query string, args ...any) { out = append(out, page.Candidates{SQL: query, Args: args}) }
 	requests := func(cond string, args ...any) {
@@ -50,18 +50,7 @@ func (s *Service) candidates(in *project.Project, f Filter) []page.Candidates {
 	if f.SourceProject != 0 && f.SourceBranch != "" {
 		add("SELECT id FROM merge_requests WHERE source_project_id = ? AND source_branch = ?", f.SourceProject, f.SourceBranch)
 	}
-	if is, args, ok := f.Author.chosen(); ok {
-		requests("author_id "+is, args...)
-	}
-	if is, args, ok := f.MergeUser.chosen(); ok {
-		add("SELECT id FROM merge_requests WHERE merge_user_id "+is, args...)
-	}
-	if is, args, ok := f.Assignee.chosen(); ok {
-		add("SELECT merge_request_id AS id FROM merge_request_assignees WHERE user_id "+is, args...)
-	}
-	if is, args, ok := f.Reviewer.chosen(); ok {
-		add("SELECT merge_request_id AS id FROM merge_request_reviewers WHERE user_id "+is, args...)
-	}
+	f.partOf(as, requests, add)
 	if !slices.ContainsFunc(f.Labels, func(title string) bool { return filter.Word(title) != "" }) {
 		for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {
 			query, args := label.Labelled(noteable.MergeRequest, title, place)
@@ -74,17 +63,32 @@ func (s *Service) candidates(in *project.Project, f Filter) []page.Candidates {
 	return out
 }
 
-// chosen is the condition on a column with the person's id; not ok where no one person is
-// asked for.
-func (p Person) chosen() (is string, args []any, ok bool) {
-	switch {
-	case p.None, p.Any, p.Nothing:
-	case p.ID != 0:
-		return "= ?", []any{p.ID}, true
-	case p.Username != "":
-		return "= (SELECT u.id FROM users u WHERE u.username_fold = ?)", []any{db.Fold(p.Username)}, true
+// partOf adds the conditions on people. Requests are those of the place, and all adds a query
+// on all of them.
+func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...any)) {
+	const assigned = "SELECT merge_request_id AS id FROM merge_request_assignees WHERE user_id "
+	const reviewed = "SELECT merge_request_id AS id FROM merge_request_reviewers WHERE user_id "
+	if f.CreatedByMe {
+		requests("author_id = ?", as.UserID)
 	}
-	return "", nil, false
+	if f.AssignedToMe {
+		all(assigned+"= ?", as.UserID)
+	}
+	if f.ReviewsForMe {
+		all(reviewed+"= ?", as.UserID)
+	}
+	if is, args, ok := f.Author.Equals(); ok {
+		requests("author_id "+is, args...)
+	}
+	if is, args, ok := f.MergeUser.Equals(); ok {
+		all("SELECT id FROM merge_requests WHERE merge_user_id "+is, args...)
+	}
+	if is, args, ok := f.Assignee.Equals(); ok {
+		all(assigned+is, args...)
+	}
+	if is, args, ok := f.Reviewer.Equals(); ok {
+		all(reviewed+is, args...)
+	}
 }
 
 // ofPlaces are the requests of a group, 0 for all, that the conditions show to the actor,

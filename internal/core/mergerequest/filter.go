@@ -26,7 +26,7 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 	if f.IIDs != nil {
 		w.In("m.iid", f.IIDs)
 	}
-	f.people(w)
+	f.people(w, as)
 	f.labels(w)
 	f.branches(w)
 	rows.Times(w, filter.Times{
@@ -39,7 +39,7 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 			w.And("NOT (m.draft OR m.title_fold LIKE ?)", "draft - %")
 		}
 	}
-	rows.Search(w, f.terms(), f.fields())
+	rows.Search(w, f.terms(), f.In)
 	rows.Reaction(w, as, f.Reaction)
 	rows.NotReaction(w, as, f.Not.Reaction)
 	return f.unborn()
@@ -69,14 +69,24 @@ var (
 	reviewers = rows.Table("merge_request_reviewers", "merge_request_id")
 )
 
-func (f Filter) people(w *db.Where) {
-	authors.Is(w, filter.Person(f.Author))
-	mergers.Is(w, filter.Person(f.MergeUser))
-	assignees.Is(w, filter.Person(f.Assignee))
-	reviewers.Is(w, filter.Person(f.Reviewer))
-	authors.IsNot(w, filter.Person(f.Not.Author))
-	assignees.IsNot(w, filter.Person(f.Not.Assignee))
-	reviewers.IsNot(w, filter.Person(f.Not.Reviewer))
+// people adds the conditions on author, assignees, reviewers and who merged it.
+func (f Filter) people(w *db.Where, as authz.Actor) {
+	if f.CreatedByMe {
+		authors.Is(w, filter.Me(as))
+	}
+	if f.AssignedToMe {
+		assignees.Is(w, filter.Me(as))
+	}
+	if f.ReviewsForMe {
+		reviewers.Is(w, filter.Me(as))
+	}
+	authors.Is(w, f.Author)
+	mergers.Is(w, f.MergeUser)
+	assignees.Is(w, f.Assignee)
+	reviewers.Is(w, f.Reviewer)
+	authors.IsNot(w, f.Not.Author)
+	assignees.IsNot(w, f.Not.Assignee)
+	reviewers.IsNot(w, f.Not.Reviewer)
 }
 
 func (f Filter) labels(w *db.Where) {
@@ -100,16 +110,4 @@ func (f Filter) branches(w *db.Where) {
 	if f.SourceProject != 0 {
 		w.And("m.source_project_id = ?", f.SourceProject)
 	}
-}
-
-// fields are those to search, empty for both.
-func (f Filter) fields() []string {
-	var out []string
-	if f.SearchTitle {
-		out = append(out, "title")
-	}
-	if f.SearchText {
-		out = append(out, "description")
-	}
-	return out
 }

@@ -18,10 +18,13 @@ import (
 type Filter struct {
 	State         State // "" for all
 	IIDs          []IID
-	Author        Person
-	Assignee      Person
-	Reviewer      Person
-	MergeUser     Person
+	CreatedByMe   bool
+	AssignedToMe  bool
+	ReviewsForMe  bool
+	Author        filter.Person
+	Assignee      filter.Person
+	Reviewer      filter.Person
+	MergeUser     filter.Person
 	Deployed      bool     // only what was deployed, which nothing is yet
 	Approved      bool     // only what somebody approved, which nobody can yet
 	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
@@ -30,9 +33,8 @@ type Filter struct {
 	SourceBranch  string
 	TargetBranch  string
 	SourceProject project.ID
-	Search        string
-	SearchTitle   bool // where to search; neither is both
-	SearchText    bool
+	Search        string   // words that all stand in one of the fields of In
+	In            []string // title, description; empty means both
 	Draft         *bool
 	CreatedAfter  *time.Time
 	CreatedBefore *time.Time
@@ -43,18 +45,15 @@ type Filter struct {
 	Not           Exclusion
 	NonArchived   bool   // leave out archived projects
 	OrderBy       string // created_at where empty
-	Ascending     bool
+	Asc           bool
 	page.Range
 }
-
-// Person selects by a user's part in a merge request. The zero value selects all.
-type Person filter.Person
 
 // Exclusion leaves out what any of its fields matches.
 type Exclusion struct {
 	Labels                     []string
 	Milestone                  string
-	Author, Assignee, Reviewer Person
+	Author, Assignee, Reviewer filter.Person
 	Reaction                   string
 }
 
@@ -68,12 +67,10 @@ type Page struct {
 var latest = page.ID("m.id").Desc().Fixed()
 
 // orders are the orders of a list. Created_at is the order of the ids.
-var orders = page.Orders{
-	"":           {page.ID("m.id")},
-	"updated_at": {page.Time("updated_at", "m.updated_at"), latest},
-	"title":      {page.Text("title", "m.title_fold"), latest},
-	"merged_at":  {page.Time("merged_at", "m.merged_at").Null(), latest},
-}
+var orders = rows.Orders(latest, page.Orders{
+	"":          {page.ID("m.id")},
+	"merged_at": {page.Time("merged_at", "m.merged_at").Null(), latest},
+})
 
 // List gives the project's merge requests. It requires ReadMergeRequest.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (*Page, error) {
@@ -83,7 +80,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
 	list, err := s.list(ctx, as, origin{
-		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(p, f),
+		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
 	}, f)
 	if err != nil {
 		return nil, err
@@ -145,7 +142,7 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 	all, places := s.ofPlaces(as, group, f, from, w)
 	list, err := s.list(ctx, as, origin{
 		from: "merge_requests m JOIN projects p ON p.id = m.target_project_id", narrow: from,
-		level: level, levelArgs: args, where: w, candidates: append(s.candidates(nil, f), all), places: places,
+		level: level, levelArgs: args, where: w, candidates: append(s.candidates(as, nil, f), all), places: places,
 	}, f)
 	if err != nil {
 		return nil, err
@@ -222,7 +219,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 
 // order gives the order of the list.
 func (f Filter) order() page.Order {
-	if f.Ascending {
+	if f.Asc {
 		return orders.By(f.OrderBy)
 	}
 	return orders.By(f.OrderBy).Desc()

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
@@ -251,19 +252,23 @@ func TestService_List(t *testing.T) {
 			want string
 		}{
 			{"all", mergerequest.Filter{}, "3 2 1"},
-			{"ascending", mergerequest.Filter{Ascending: true}, "1 2 3"},
-			{"by title", mergerequest.Filter{OrderBy: "title", Ascending: true}, "1 3 2"},
+			{"ascending", mergerequest.Filter{Asc: true}, "1 2 3"},
+			{"by title", mergerequest.Filter{OrderBy: "title", Asc: true}, "1 3 2"},
 			{"by change", mergerequest.Filter{OrderBy: "updated_at"}, "3 2 1"},
 			{"by merge", mergerequest.Filter{OrderBy: "merged_at"}, "3 2 1"},
 			{"state", mergerequest.Filter{State: mergerequest.StateOpened}, "2 1"},
 			{"numbers", mergerequest.Filter{IIDs: []mergerequest.IID{1, 3, 9}}, "3 1"},
-			{"author", mergerequest.Filter{Author: mergerequest.Person{Username: "DAVE"}}, "3 2 1"},
-			{"unknown author", mergerequest.Filter{Author: mergerequest.Person{Username: "nobody"}}, ""},
-			{"assignee", mergerequest.Filter{Assignee: mergerequest.Person{ID: w.owner.UserID}}, "2"},
-			{"assigned", mergerequest.Filter{Assignee: mergerequest.Person{Any: true}}, "2"},
-			{"unassigned", mergerequest.Filter{Assignee: mergerequest.Person{None: true}}, "3 1"},
-			{"reviewer", mergerequest.Filter{Reviewer: mergerequest.Person{Username: "rita"}}, "2"},
-			{"not that reviewer", mergerequest.Filter{Not: mergerequest.Exclusion{Reviewer: mergerequest.Person{ID: w.reporter.UserID}}}, "3 1"},
+			{"author", mergerequest.Filter{Author: filter.Person{Username: "DAVE"}}, "3 2 1"},
+			{"unknown author", mergerequest.Filter{Author: filter.Person{Username: "nobody"}}, ""},
+			{"assignee", mergerequest.Filter{Assignee: filter.Person{ID: w.owner.UserID}}, "2"},
+			{"assigned", mergerequest.Filter{Assignee: filter.Person{Any: true}}, "2"},
+			{"unassigned", mergerequest.Filter{Assignee: filter.Person{None: true}}, "3 1"},
+			{"assigned to me", mergerequest.Filter{AssignedToMe: true}, ""},
+			{"reviews for me", mergerequest.Filter{ReviewsForMe: true}, "2"},
+			{"by me", mergerequest.Filter{CreatedByMe: true}, ""},
+			{"by label priority", mergerequest.Filter{OrderBy: "label_priority"}, "3 2 1"},
+			{"reviewer", mergerequest.Filter{Reviewer: filter.Person{Username: "rita"}}, "2"},
+			{"not that reviewer", mergerequest.Filter{Not: mergerequest.Exclusion{Reviewer: filter.Person{ID: w.reporter.UserID}}}, "3 1"},
 			{"label", mergerequest.Filter{Labels: []string{"a"}}, "3 2"},
 			{"both labels", mergerequest.Filter{Labels: []string{"a", "b"}}, "2"},
 			{"many labels", mergerequest.Filter{Labels: []string{"a", "b", "a", "c", "d"}}, ""},
@@ -289,7 +294,7 @@ func TestService_List(t *testing.T) {
 			{"no reaction", mergerequest.Filter{Reaction: "None"}, "3 1"},
 			{"another reaction", mergerequest.Filter{Reaction: "rocket"}, ""},
 			{"not that reaction", mergerequest.Filter{Not: mergerequest.Exclusion{Reaction: "tada"}}, "3 1"},
-			{"in titles", mergerequest.Filter{Search: "quick", SearchTitle: true}, ""},
+			{"in titles", mergerequest.Filter{Search: "quick", In: []string{"title"}}, ""},
 			{"escaped", mergerequest.Filter{Search: "%"}, ""},
 			{"time", mergerequest.Filter{CreatedAfter: &two.CreatedAt.Time}, "3 2"},
 			{"until", mergerequest.Filter{CreatedBefore: &one.CreatedAt.Time}, "1"},

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/transport/rest/api"
 )
@@ -81,13 +80,13 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	}
 	f := issue.Filter{
 		IIDs: numbers[issue.IID](p.IIDs), Milestone: p.milestone(), NotMilestone: strings.ToLower(p.Not.Milestone),
-		AuthorID: userID(p.AuthorID), AuthorUsername: p.AuthorUsername, AssigneeUsernames: p.AssigneeUsername,
-		ClosedByID: userID(p.ClosedByID), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
+		Author: userOrName(p.AuthorID, p.AuthorUsername), Assignee: idOrName(p.AssigneeID, ""), AssigneeUsernames: p.AssigneeUsername,
+		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
 		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
 		Reaction: p.Reaction,
 		Not: issue.Exclusion{
-			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), AuthorID: userID(p.Not.AuthorID),
-			AuthorUsername: p.Not.AuthorUsername, AssigneeID: userID(p.Not.AssigneeID), AssigneeUsernames: p.Not.AssigneeUsername,
+			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername),
+			Assignee: userOrName(p.Not.AssigneeID, ""), AssigneeUsernames: p.Not.AssigneeUsername,
 		},
 	}
 	if p.State != "all" {
@@ -100,11 +99,14 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 		f.Types = []issue.Type{issue.Type(p.IssueType)}
 	}
 	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
-	f.AssigneeID, f.AssigneeWildcard = idOrWord(p.AssigneeID)
-	if !p.Weight.IsZero() && !p.Weight.None && !p.Weight.Any {
+	switch {
+	case p.Weight.None:
+		f.WeightWildcard = issue.None
+	case p.Weight.Any:
+		f.WeightWildcard = issue.Any
+	case !p.Weight.IsZero():
 		f.Weight = &p.Weight.ID
 	}
-	_, f.WeightWildcard = idOrWord(p.Weight)
 	switch scope {
 	case "created_by_me", "created-by-me":
 		f.CreatedByMe = true
@@ -137,26 +139,6 @@ func wildcardLabels(titles []string) ([]string, issue.Wildcard) {
 		}
 	}
 	return titles, ""
-}
-
-func idOrWord(v api.IDOrWord) (*authz.UserID, issue.Wildcard) {
-	switch {
-	case v.None:
-		return nil, issue.None
-	case v.Any:
-		return nil, issue.Any
-	case v.IsZero():
-		return nil, ""
-	}
-	return userID(&v.ID), ""
-}
-
-func userID(id *int64) *authz.UserID {
-	if id == nil {
-		return nil
-	}
-	u := authz.UserID(*id)
-	return &u
 }
 
 // numbers turns plain numbers into ids of a type.

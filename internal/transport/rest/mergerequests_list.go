@@ -2,11 +2,12 @@ package rest
 
 import (
 	"context"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -67,30 +68,6 @@ type requestNot struct {
 	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji"`
 }
 
-// person makes a filter of an id, a word or a name.
-func person(id api.IDOrWord, name string) mergerequest.Person {
-	switch {
-	case strings.EqualFold(name, "none"):
-		return mergerequest.Person{None: true}
-	case strings.EqualFold(name, "any"):
-		return mergerequest.Person{Any: true}
-	}
-	return mergerequest.Person{
-		ID: authz.UserID(id.ID), None: id.None, Any: id.Any, Username: name,
-		Nothing: id.ID < 0,
-	}
-}
-
-func oneName(names api.Strings) (string, error) {
-	switch {
-	case len(names) > 1:
-		return "", api.BadParam("assignee_username allows one value, but found " + strconv.Itoa(len(names)) + ": " + strings.Join(names, ", "))
-	case len(names) == 1:
-		return names[0], nil
-	}
-	return "", nil
-}
-
 // filter turns the parameters into what core selects by.
 func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 	assignee, err := oneName(r.AssigneeNames)
@@ -102,24 +79,24 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		return mergerequest.Filter{}, err
 	}
 	f := mergerequest.Filter{
-		Author:    mergerequest.Person{ID: authz.UserID(r.AuthorID), Username: r.AuthorUsername},
-		Assignee:  person(r.AssigneeID, assignee),
-		Reviewer:  person(r.ReviewerID, r.ReviewerName),
-		MergeUser: mergerequest.Person{ID: authz.UserID(r.MergeUserID), Username: r.MergeUserName},
+		Author:    filter.Person{ID: authz.UserID(r.AuthorID), Username: r.AuthorUsername},
+		Assignee:  idOrName(r.AssigneeID, assignee),
+		Reviewer:  idOrName(r.ReviewerID, r.ReviewerName),
+		MergeUser: filter.Person{ID: authz.UserID(r.MergeUserID), Username: r.MergeUserName},
 		Labels:    r.Labels, Milestone: r.Milestone, Reaction: r.Reaction,
 		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
-		Search: r.Search, SearchTitle: strings.Contains(r.In, "title"), SearchText: strings.Contains(r.In, "description"),
+		Search: r.Search, In: requestFields(r.In),
 		CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore,
 		UpdatedAfter: r.UpdatedAfter, UpdatedBefore: r.UpdatedBefore,
 		Deployed: r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
 		Approved: wants(r.ApprovedByIDs) || wants(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
 			Labels: r.Not.Labels, Milestone: r.Not.Milestone, Reaction: r.Not.Reaction,
-			Author:   mergerequest.Person{ID: authz.UserID(r.Not.AuthorID), Username: r.Not.AuthorUsername},
-			Assignee: person(r.Not.AssigneeID, notAssignee),
-			Reviewer: person(r.Not.ReviewerID, r.Not.ReviewerName),
+			Author:   filter.Person{ID: authz.UserID(r.Not.AuthorID), Username: r.Not.AuthorUsername},
+			Assignee: idOrName(r.Not.AssigneeID, notAssignee),
+			Reviewer: idOrName(r.Not.ReviewerID, r.Not.ReviewerName),
 		},
-		OrderBy: r.OrderBy, Ascending: r.Sort == "asc", Range: r.Range(),
+		OrderBy: r.OrderBy, Asc: r.Sort == "asc", Range: r.Range(),
 	}
 	if r.State != "all" {
 		f.State = mergerequest.State(r.State)
@@ -129,6 +106,11 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		f.Draft = &drafts
 	}
 	return f, nil
+}
+
+// requestFields are the fields to search; other words are ignored.
+func requestFields(in string) []string {
+	return slices.DeleteFunc(strings.Split(in, ","), func(field string) bool { return field != "title" && field != "description" })
 }
 
 // wants reports whether a filter of users asks for somebody, not for none.
@@ -141,26 +123,16 @@ func wants(ids api.Strings) bool {
 	return false
 }
 
-// applyScope narrows a list to the requests that the caller has a part in.
-func applyScope(f *mergerequest.Filter, as authz.Actor, scope string) {
-	me := mergerequest.Person{ID: as.UserID, Nothing: !as.SignedIn()}
+// applyScope narrows a list to the merge requests that the caller has a part in.
+func applyScope(f *mergerequest.Filter, scope string) {
 	switch strings.ReplaceAll(scope, "-", "_") {
 	case "created_by_me":
-		f.Author = both(f.Author, me)
+		f.CreatedByMe = true
 	case "assigned_to_me":
-		f.Assignee = both(f.Assignee, me)
+		f.AssignedToMe = true
 	case "reviews_for_me":
-		f.Reviewer = both(f.Reviewer, me)
+		f.ReviewsForMe = true
 	}
-}
-
-// both narrows a filter of people to the caller.
-func both(asked, me mergerequest.Person) mergerequest.Person {
-	if asked.None || asked.ID != 0 && asked.ID != me.ID {
-		return mergerequest.Person{Nothing: true}
-	}
-	me.Username = asked.Username
-	return me
 }
 
 type listAllRequestsParams struct {
@@ -175,7 +147,7 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 		return api.List[requestForm]{}, err
 	}
 	f.NonArchived = in.NonArchived
-	applyScope(&f, as, in.Scope)
+	applyScope(&f, in.Scope)
 	page, err := s.Requests.ListAll(ctx, as, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
@@ -200,7 +172,7 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 		return api.List[requestForm]{}, err
 	}
 	f.NonArchived = in.NonArchived
-	applyScope(&f, as, in.Scope)
+	applyScope(&f, in.Scope)
 	page, err := s.Requests.ListInGroup(ctx, as, g.Subject(), f)
 	if err != nil {
 		return api.List[requestForm]{}, err
@@ -227,7 +199,7 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 	for _, iid := range in.IIDs {
 		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
 	}
-	applyScope(&f, as, in.Scope)
+	applyScope(&f, in.Scope)
 	page, err := s.Requests.List(ctx, as, p, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
