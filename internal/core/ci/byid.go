@@ -22,26 +22,14 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []PipelineID) (
 	if err != nil {
 		return nil, fmt.Errorf("pipelines by id: %w", err)
 	}
-	of := make([]project.ID, len(rows))
-	for i := range rows {
-		of[i] = rows[i].ProjectID
+	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Pipeline]{
+		Project: func(p *Pipeline) project.ID { return p.ProjectID },
+		Needs: func(_ *Pipeline, p *project.Project) (authz.Ability, authz.Subject) {
+			return s.readable(p), p.Subject()
+		},
+	})
+	for _, found := range readable {
+		out[found.Row.ID] = found.Row
 	}
-	projects, err := s.Projects.ByIDs(ctx, as, of)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		p := projects[rows[i].ProjectID]
-		if p == nil {
-			continue
-		}
-		may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
-		if err != nil {
-			return nil, fmt.Errorf("pipelines by id: %w", err)
-		}
-		if may {
-			out[rows[i].ID] = &rows[i]
-		}
-	}
-	return out, nil
+	return out, err
 }

@@ -27,32 +27,20 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	if err != nil {
 		return nil, fmt.Errorf("issues by id: %w", err)
 	}
-	of := make([]project.ID, len(rows))
-	for i := range rows {
-		of[i] = rows[i].ProjectID
+	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[Issue]{
+		Project: func(i *Issue) project.ID { return i.ProjectID },
+		Needs: func(i *Issue, p *project.Project) (authz.Ability, authz.Subject) {
+			return authz.ReadIssue, i.subject(as, p)
+		},
+	})
+	for _, found := range readable {
+		i := found.Row
+		if authz.SeesConfidential(as, found.Project.Subject()) { // planners read internal notes as well
+			i.UserNotes = i.NotesCount
+		}
+		out[i.ID] = i
 	}
-	projects, err := s.projects.ByIDs(ctx, as, of)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		found, p := &rows[i], projects[rows[i].ProjectID]
-		if p == nil {
-			continue
-		}
-		may, err := s.policy.Can(ctx, as, authz.ReadIssue, found.subject(as, p))
-		if err != nil {
-			return nil, fmt.Errorf("issues by id: %w", err)
-		}
-		if !may {
-			continue
-		}
-		if authz.SeesConfidential(as, p.Subject()) { // planners read internal notes as well
-			found.UserNotes = found.NotesCount
-		}
-		out[found.ID] = found
-	}
-	return out, nil
+	return out, err
 }
 
 // Subjects gives the permission subjects of those of the issues that the actor may read, in
@@ -76,29 +64,17 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	if err != nil {
 		return nil, fmt.Errorf("subjects of issues: %w", err)
 	}
-	of := make([]project.ID, len(rows))
-	for i, r := range rows {
-		of[i] = r.ProjectID
-	}
-	projects, err := s.projects.ByIDs(ctx, as, of)
-	if err != nil {
-		return nil, err
-	}
+	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[row]{
+		Project: func(r *row) project.ID { return r.ProjectID },
+		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
+			subject := p.Subject()
+			subject.Own, subject.Confidential = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID), r.Confidential
+			return authz.ReadIssue, subject
+		},
+	})
 	out := make(map[noteable.Ref]authz.Subject, len(rows))
-	for _, r := range rows {
-		p := projects[r.ProjectID]
-		if p == nil {
-			continue
-		}
-		subject := p.Subject()
-		subject.Own, subject.Confidential = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID), r.Confidential
-		may, err := s.policy.Can(ctx, as, authz.ReadIssue, subject)
-		if err != nil {
-			return nil, fmt.Errorf("subjects of issues: %w", err)
-		}
-		if may {
-			out[noteable.Ref{Kind: noteable.Issue, ID: r.ID}] = subject
-		}
+	for _, found := range readable {
+		out[noteable.Ref{Kind: noteable.Issue, ID: found.Row.ID}] = found.Subject
 	}
-	return out, nil
+	return out, err
 }

@@ -24,7 +24,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	if err != nil {
 		return nil, nil, fmt.Errorf("merge requests by id: %w", err)
 	}
-	projects, err := s.readableIn(ctx, as, projectsOf(rows))
+	projects, err := s.projects.ByIDsWith(ctx, as, projectsOf(rows), authz.ReadMergeRequest)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,25 +43,6 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		return nil, nil, err
 	}
 	return out, projects, s.readStatus(ctx, found, projects)
-}
-
-// readableIn gives those of the projects whose merge requests the actor may read, in one
-// statement.
-func (s *Service) readableIn(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error) {
-	projects, err := s.projects.ByIDs(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	for id, p := range projects {
-		may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
-		if err != nil {
-			return nil, fmt.Errorf("projects of merge requests: %w", err)
-		}
-		if !may {
-			delete(projects, id)
-		}
-	}
-	return projects, nil
 }
 
 // Subjects gives the permission subjects of those of the merge requests that the actor may
@@ -84,24 +65,18 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	if err != nil {
 		return nil, fmt.Errorf("subjects of merge requests: %w", err)
 	}
-	of := make([]project.ID, len(rows))
-	for i, r := range rows {
-		of[i] = r.ProjectID
-	}
-	projects, err := s.readableIn(ctx, as, of)
-	if err != nil {
-		return nil, err
-	}
+	readable, err := project.Readable(ctx, s.projects, as, rows, project.Rule[row]{
+		Project: func(r *row) project.ID { return r.ProjectID },
+		Needs: func(r *row, p *project.Project) (authz.Ability, authz.Subject) {
+			subject := p.Subject()
+			subject.Feature = authz.MergeRequests
+			subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
+			return authz.ReadMergeRequest, subject
+		},
+	})
 	out := make(map[noteable.Ref]authz.Subject, len(rows))
-	for _, r := range rows {
-		p := projects[r.ProjectID]
-		if p == nil {
-			continue
-		}
-		subject := p.Subject()
-		subject.Feature = authz.MergeRequests
-		subject.Own = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID)
-		out[noteable.Ref{Kind: noteable.MergeRequest, ID: r.ID}] = subject
+	for _, found := range readable {
+		out[noteable.Ref{Kind: noteable.MergeRequest, ID: found.Row.ID}] = found.Subject
 	}
-	return out, nil
+	return out, err
 }

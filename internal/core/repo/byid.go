@@ -54,18 +54,5 @@ func (s *Service) CommitsByIDs(ctx context.Context, as authz.Actor, ids []Commit
 // CodeByIDs returns those of the projects with these ids whose code the actor may read, with
 // its level there, in one statement.
 func (s *Service) CodeByIDs(ctx context.Context, as authz.Actor, ids []project.ID) (map[project.ID]*project.Project, error) {
-	projects, err := s.projects.ByIDs(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	for id, p := range projects {
-		may, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
-		if err != nil {
-			return nil, fmt.Errorf("projects by id: %w", err)
-		}
-		if !may {
-			delete(projects, id)
-		}
-	}
-	return projects, nil
+	return s.projects.ByIDsWith(ctx, as, ids, authz.ReadCode)
 }
