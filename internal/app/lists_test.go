@@ -1,14 +1,17 @@
 package app
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // few is how many rows the lists have here at least where there can be several.
@@ -58,6 +61,7 @@ func TestLists(t *testing.T) {
 				walked++
 				if len(byOffset) > 2 {
 					several++
+					w.extremes(t, base)
 				}
 			}
 			w.linked(t, r, q)
@@ -233,6 +237,51 @@ func (w *world) walk(t *testing.T, q request) []string {
 	}
 	t.Errorf("%s: there is no end", q.path)
 	return out
+}
+
+// extremes asks for pages that begin after the largest and the smallest values of the order:
+// they are read or refused, whatever the types of the columns.
+func (w *world) extremes(t *testing.T, q request) {
+	t.Helper()
+	_, next := w.part(t, withQuery(q.path, "per_page=2"), q)
+	_, query, _ := strings.Cut(next, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.URLEncoding.DecodeString(values.Get("cursor"))
+	var content map[string]*string
+	if err != nil || json.Unmarshal(raw, &content) != nil {
+		t.Errorf("%s: got the cursor %q, %v", next, values.Get("cursor"), err)
+		return
+	}
+	for _, extreme := range []struct{ number, moment, text string }{
+		{"9223372036854775807", "9999-12-31T23:59:59.999999999Z", strings.Repeat("\U0010ffff", 1000)},
+		{"-9223372036854775808", "0001-01-01T00:00:00Z", ""},
+	} {
+		cursor := map[string]*string{}
+		for name, old := range content {
+			cursor[name] = old
+			if old == nil || name == "_kd" {
+				continue
+			}
+			cursor[name] = &extreme.text
+			if _, err := strconv.ParseInt(*old, 10, 64); err == nil {
+				cursor[name] = &extreme.number
+			} else if _, err := time.Parse(time.RFC3339Nano, *old); err == nil {
+				cursor[name] = &extreme.moment
+			}
+		}
+		text, err := json.Marshal(cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := q
+		after.path = withQuery(q.path, "cursor="+base64.RawURLEncoding.EncodeToString(text))
+		if a := w.send(t.Context(), after); a.Code != http.StatusOK && a.Code != http.StatusBadRequest {
+			t.Errorf("%s after %.200s: got %d %.200s", q.path, text, a.Code, a.Body)
+		}
+	}
 }
 
 // part reads one page of at most two rows, and says what leads to the next one.

@@ -231,7 +231,7 @@ func (c Column) parse(s *string) (v any, err error) {
 	case integer:
 		v, err = strconv.ParseInt(*s, 10, 64)
 	case moment:
-		v, err = time.Parse(time.RFC3339Nano, *s)
+		v, err = parseMoment(*s)
 	case truth:
 		v, err = strconv.ParseBool(*s)
 	default:
@@ -243,6 +243,18 @@ func (c Column) parse(s *string) (v any, err error) {
 		return nil, ErrCursor
 	}
 	return v, nil
+}
+
+// parseMoment reads a time in a year that both engines write with four digits.
+func parseMoment(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, err
+	}
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return t, ErrCursor
+	}
+	return t, nil
 }
 
 // fresh makes what the columns of one row are read into.
