@@ -145,7 +145,7 @@ func TestService_trials(t *testing.T) {
 		w.move("empty", w.tip("main"))
 		w.create(mergerequest.Input{SourceBranch: "empty", TargetBranch: "main", Title: "Nothing"})
 		list := func() (out []mergerequest.MergeStatus) {
-			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Ascending: true})
+			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Asc: true})
 			check(t, err)
 			for _, m := range page.Items {
 				out = append(out, m.Status)

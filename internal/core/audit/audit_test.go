@@ -1,0 +1,214 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/event"
+	"tenon/internal/core/accesstoken"
+	"tenon/internal/core/account"
+	"tenon/internal/core/audit"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/deploykey"
+	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
+	"tenon/internal/core/pushrule"
+	"tenon/internal/core/setting"
+	"tenon/internal/core/sshkey"
+	"tenon/internal/core/token"
+	"tenon/internal/core/upload"
+)
+
+// entry is what the test reads of an audit event.
+type entry struct {
+	AuthorID   int64  `db:"author_id"`
+	Author     string `db:"author_name"`
+	EntityType string `db:"entity_type"`
+	EntityID   int64  `db:"entity_id"`
+	Path       string `db:"entity_path"`
+	Event      string `db:"event_name"`
+	TargetType string `db:"target_type"`
+	TargetID   int64  `db:"target_id"`
+	Target     string `db:"target_details"`
+}
+
+// TestRecorder publishes each event that the recorder reacts to, and compares what it records.
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := coretest.New(t, d)
+		ann := w.User("ann")
+		var bus event.Bus
+		audit.New(audit.Deps{DB: d, Now: w.Now}).Subscribe(&bus)
+		heard := map[string]bool{}
+		for _, r := range bus.Reactions() {
+			heard[r.Event] = false
+		}
+		for _, tt := range recorded(ann) {
+			before, err := db.Get[int64](t.Context(), d, "SELECT COALESCE(MAX(id), 0) FROM audit_events")
+			if err == nil {
+				err = d.InTx(t.Context(), func(ctx context.Context) error { return bus.Publish(ctx, tt.event) })
+			}
+			if err != nil {
+				t.Fatalf("%T: %v", tt.event, err)
+			}
+			got, err := db.Select[entry](t.Context(), d, `SELECT author_id, author_name, entity_type, entity_id, entity_path, event_name,
+				target_type, target_id, target_details FROM audit_events WHERE id > ? ORDER BY id`, before)
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%+v:\n got %+v, %v\nwant %+v", tt.event, got, err, tt.want)
+			}
+			name := fmt.Sprintf("%T", tt.event)
+			if _, ok := heard[name]; !ok {
+				t.Errorf("nothing reacts to %s", name)
+			}
+			heard[name] = true
+		}
+		for name, published := range heard {
+			if !published {
+				t.Errorf("the test does not publish %s", name)
+			}
+		}
+	})
+}
+
+type sample struct {
+	event event.Event
+	want  []entry
+}
+
+// recorded are the events, with what is recorded of each.
+func recorded(ann authz.Actor) []sample {
+	const user, group, projectType, shop = "User", "Group", "Project", "team/shop"
+	by := ann.Stamp(time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC))
+	author := entry{AuthorID: int64(ann.UserID), Author: "Ann"}
+	of := func(kind string, id int64, path string, event string, target string, targetID int64, details string) []entry {
+		e := author
+		e.EntityType, e.EntityID, e.Path, e.Event = kind, id, path, event
+		e.TargetType, e.TargetID, e.Target = target, targetID, details
+		return []entry{e}
+	}
+	onUser := func(event, target string, id int64, details string) []entry {
+		return of(user, 7, "", event, target, id, details)
+	}
+	onShop := func(event, target string, id int64, details string) []entry {
+		return of(projectType, 5, shop, event, target, id, details)
+	}
+	onTeam := func(event, target string, id int64, details string) []entry {
+		return of(group, 3, "team", event, target, id, details)
+	}
+	system := func(e []entry) []entry {
+		e[0].AuthorID, e[0].Author = 0, "(System)"
+		return e
+	}
+	bob := account.User{ID: 7, Username: "bob", Name: "Bob"}
+	in := func(state account.State) account.User { u := bob; u.State = state; return u }
+	state := func(before, after account.State) account.UserStateChanged {
+		return account.UserStateChanged{Stamp: by, Before: in(before), User: in(after)}
+	}
+	ofBob := func(event, details string) []entry { return of(user, 7, "bob", event, user, 7, details) }
+	inTeam := namespace.Place{Group: true, ID: 3, Name: "Team", Path: "team"}
+	inShop := namespace.Place{ID: 5, Name: "Shop", Path: shop}
+	team, former := namespace.Group{ID: 3, Name: "Team", FullPath: "team"}, namespace.Group{ID: 3, Name: "Team", FullPath: "old"}
+	groupFact := namespace.GroupFact{Stamp: by, Group: team, Before: &former}
+	ofTeam := func(event string) []entry { return onTeam(event, group, 3, "Team") }
+	place, formerPlace := project.Project{ID: 5, Name: "Shop", FullPath: shop}, project.Project{ID: 5, Name: "Shop", FullPath: "old/shop"}
+	fact := project.Fact{Stamp: by, Project: place, Before: &formerPlace}
+	ofShop := func(event string) []entry { return onShop(event, projectType, 5, "Shop") }
+	ofFormer := func(event string) []entry { return of(projectType, 5, "old/shop", event, projectType, 5, "Shop") }
+	owner := authz.UserID(7)
+	key := sshkey.Key{ID: 9, UserID: &owner, SHA256: "SHA256:x"}
+	gpg := gpgkey.Key{ID: 9, UserID: 7, Fingerprint: "ABC"}
+	personal, ofGroup := token.Token{ID: 9, UserID: 7, Kind: token.Personal}, token.Token{ID: 9, UserID: 7, Kind: token.Group}
+	deployToken := accesstoken.DeployChange{Stamp: by, Place: inShop, TokenID: 9, Name: "ci"}
+	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop}
+	rule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Project: 5, Name: "Shop", Path: shop}, Rule: pushrule.Rule{ID: 9}}
+	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
+	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
+	return []sample{
+		{setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
+			of(audit.Instance, 1, "", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled")},
+
+		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
+		{state(account.Active, account.Blocked), ofBob("user_blocked", "bob")},
+		{state(account.Active, account.Deactivated), ofBob("user_deactivate", "bob")},
+		{state(account.Blocked, account.Active), ofBob("user_unblocked", "bob")},
+		{state(account.PendingApproval, account.Active), ofBob("user_approved", "bob")},
+		{state(account.Deactivated, account.Active), ofBob("user_activate", "bob")},
+		{state(account.Active, account.Banned), ofBob("user_state_updated", "bob")},
+		{account.AccessLocked{Stamp: by, UserID: 7, Username: "bob"}, system(ofBob("user_access_locked", "bob"))},
+		{account.AccessUnlocked{Stamp: by, UserID: 7, Username: "bob"}, ofBob("user_access_unlocked", "bob")},
+		{account.UserRemoved{Stamp: by, User: bob}, ofBob("user_destroyed", "Bob")},
+		{account.UserRemoved{Stamp: by, User: bob, Rejected: true}, ofBob("user_rejected", "Bob")},
+		{token.Created{Stamp: by, Token: personal}, onUser("personal_access_token_created", "PersonalAccessToken", 9, "")},
+		{token.Created{Stamp: by, Token: ofGroup}, nil},
+		{token.Revoked{Stamp: by, Token: personal}, onUser("personal_access_token_revoked", "PersonalAccessToken", 9, "")},
+		{token.Revoked{Stamp: by, Token: ofGroup}, nil},
+		{sshkey.Added{Stamp: by, Key: key}, onUser("add_ssh_key", "Key", 9, "SHA256:x")},
+		{sshkey.Removed{Stamp: by, Key: key}, onUser("remove_ssh_key", "Key", 9, "SHA256:x")},
+		{gpgkey.Added{Stamp: by, Key: gpg}, onUser("add_gpg_key", "GpgKey", 9, "ABC")},
+		{gpgkey.Removed{Stamp: by, Key: gpg}, onUser("remove_gpg_key", "GpgKey", 9, "ABC")},
+
+		{namespace.MemberAdded{Stamp: by, Place: inTeam, Member: namespace.Member{UserID: 7}}, onTeam("member_created", user, 7, "")},
+		{namespace.MemberChanged{Stamp: by, Place: inShop, Member: namespace.Member{UserID: 7}}, onShop("member_updated", user, 7, "")},
+		{namespace.MemberRemoved{Stamp: by, Place: inShop, Member: namespace.Member{UserID: 7}}, onShop("member_destroyed", user, 7, "")},
+		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: 7}, onShop("access_request_denied", user, 7, "")},
+		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: ann.UserID}, onShop("access_request_withdrawn", user, int64(ann.UserID), "")},
+		{namespace.Invited{Stamp: by, Place: inTeam, Email: "x@y"}, onTeam("member_invited", user, 0, "x@y")},
+		{namespace.InvitationRemoved{Stamp: by, Place: inTeam, Email: "x@y"}, onTeam("member_invitation_removed", user, 0, "x@y")},
+		{namespace.GroupShared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
+			onTeam("group_share_with_group_link_created", group, 4, "Other")},
+		{namespace.GroupShared{Stamp: by, Place: inShop, GroupID: 4, GroupName: "Other"}, onShop("project_group_link_created", group, 4, "Other")},
+		{namespace.GroupUnshared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
+			onTeam("group_share_with_group_link_removed", group, 4, "Other")},
+		{namespace.GroupUnshared{Stamp: by, Place: inShop, GroupID: 4, GroupName: "Other"}, onShop("project_group_link_deleted", group, 4, "Other")},
+		{namespace.GroupCreated{GroupFact: groupFact}, ofTeam("group_created")},
+		{namespace.GroupMarked{GroupFact: groupFact}, of(group, 3, "old", "group_deletion_marked", group, 3, "Team")},
+		{namespace.GroupMarked{GroupFact: groupFact, Restored: true}, of(group, 3, "old", "group_restored", group, 3, "Team")},
+		{namespace.GroupArchived{GroupFact: groupFact}, ofTeam("group_archived")},
+		{namespace.GroupArchived{GroupFact: groupFact, Undone: true}, ofTeam("group_unarchived")},
+		{namespace.GroupTransferred{GroupFact: groupFact}, ofTeam("group_transferred")},
+		{namespace.GroupDeleted{GroupFact: groupFact}, ofTeam("group_destroyed")},
+
+		{project.Created{Fact: fact}, ofShop("project_created")},
+		{project.Updated{Fact: fact, Changed: []string{"name", "path"}}, append(ofFormer("project_name_updated"), ofFormer("project_path_updated")...)},
+		{project.Updated{Fact: fact}, nil},
+		{project.Archived{Fact: fact}, ofShop("project_archived")},
+		{project.Archived{Fact: fact, Undone: true}, ofShop("project_unarchived")},
+		{project.Marked{Fact: fact}, ofFormer("project_deletion_marked")},
+		{project.Marked{Fact: fact, Restored: true}, ofFormer("project_restored")},
+		{project.Deleted{Fact: fact}, ofShop("project_destroyed")},
+		{project.Transferred{Fact: fact}, ofShop("project_namespace_updated")},
+		{project.Forked{Fact: project.Fact{Stamp: by, Project: formerPlace}, Source: &place}, onShop("project_fork_operation", projectType, 5, shop)},
+		{project.ForkLinked{Fact: fact, Source: &formerPlace}, ofShop("project_fork_relationship_created")},
+		{project.Unforked{Fact: fact}, ofShop("project_fork_relationship_removed")},
+		{project.Unforked{Fact: fact, Deleted: true}, nil},
+		{upload.Deleted{Stamp: by, Place: inTeam, UploadID: 9, Name: "a.png"}, onTeam("upload_deleted", "Upload", 9, "")},
+		{accesstoken.Created{Stamp: by, Place: inShop, Token: personal}, onShop("project_access_token_created", "PersonalAccessToken", 9, "")},
+		{accesstoken.Revoked{Stamp: by, Place: inTeam, Token: personal}, onTeam("group_access_token_deleted", "PersonalAccessToken", 9, "")},
+		{accesstoken.DeployCreated{DeployChange: deployToken}, onShop("deploy_token_created", "DeployToken", 9, "ci")},
+		{accesstoken.DeployDestroyed{DeployChange: deployToken}, onShop("deploy_token_destroyed", "DeployToken", 9, "ci")},
+		{deploykey.Added{Change: deployKey}, onShop("deploy_key_added", "DeployKey", 9, "ci")},
+		{deploykey.Updated{Change: deployKey}, onShop("deploy_key_updated", "DeployKey", 9, "ci")},
+		{deploykey.Removed{Change: deployKey}, onShop("deploy_key_removed", "DeployKey", 9, "ci")},
+		{deploykey.PublicAdded{Stamp: by, KeyID: 9, Title: "ci"}, of(audit.Instance, 1, "", "deploy_key_added", "DeployKey", 9, "ci")},
+		{pushrule.Created{Fact: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
+		{pushrule.Updated{Fact: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
+		{pushrule.Deleted{Fact: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
+		{protection.BranchProtected{Event: protected}, onShop("protected_branch_created", "ProtectedBranch", 9, "main")},
+		{protection.BranchProtectionUpdated{Event: protected}, onShop("protected_branch_updated", "ProtectedBranch", 9, "main")},
+		{protection.BranchUnprotected{Event: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},
+		{protection.TagProtected{Event: protected}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
+		{protection.TagUnprotected{Event: protected}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
+		{mergerequest.Merged{Fact: mergerequest.Fact{Stamp: by, MergeRequest: mergerequest.MergeRequest{ID: 9, Title: "Add"}, Project: &place}},
+			onShop("merge_request_merged", "MergeRequest", 9, "Add")},
+	}
+}
