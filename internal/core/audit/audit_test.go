@@ -90,7 +90,7 @@ func recorded(ann authz.Actor) []sample {
 	const user, group, projectType, shop = "User", "Group", "Project", "team/shop"
 	by := ann.Stamp(time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC))
 	author := entry{AuthorID: int64(ann.UserID), Author: "Ann"}
-	of := func(kind string, id int64, path string, event string, target string, targetID int64, details string) []entry {
+	of := func(kind string, id int64, path, event, target string, targetID int64, details string) []entry {
 		e := author
 		e.EntityType, e.EntityID, e.Path, e.Event = kind, id, path, event
 		e.TargetType, e.TargetID, e.Target = target, targetID, details
@@ -134,8 +134,10 @@ func recorded(ann authz.Actor) []sample {
 	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
 	return []sample{
-		{setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
-			of(audit.Instance, 1, "", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled")},
+		{
+			setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
+			of(audit.Instance, 1, "", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled"),
+		},
 
 		{account.UserCreated{Stamp: by, User: bob}, ofBob("user_created", "Bob")},
 		{state(account.Active, account.Blocked), ofBob("user_blocked", "bob")},
@@ -164,11 +166,15 @@ func recorded(ann authz.Actor) []sample {
 		{namespace.AccessDenied{Stamp: by, Place: inShop, UserID: ann.UserID}, onShop("access_request_withdrawn", user, int64(ann.UserID), "")},
 		{namespace.Invited{Stamp: by, Place: inTeam, Email: "x@y"}, onTeam("member_invited", user, 0, "x@y")},
 		{namespace.InvitationRemoved{Stamp: by, Place: inTeam, Email: "x@y"}, onTeam("member_invitation_removed", user, 0, "x@y")},
-		{namespace.GroupShared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
-			onTeam("group_share_with_group_link_created", group, 4, "Other")},
+		{
+			namespace.GroupShared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
+			onTeam("group_share_with_group_link_created", group, 4, "Other"),
+		},
 		{namespace.GroupShared{Stamp: by, Place: inShop, GroupID: 4, GroupName: "Other"}, onShop("project_group_link_created", group, 4, "Other")},
-		{namespace.GroupUnshared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
-			onTeam("group_share_with_group_link_removed", group, 4, "Other")},
+		{
+			namespace.GroupUnshared{Stamp: by, Place: inTeam, GroupID: 4, GroupName: "Other"},
+			onTeam("group_share_with_group_link_removed", group, 4, "Other"),
+		},
 		{namespace.GroupUnshared{Stamp: by, Place: inShop, GroupID: 4, GroupName: "Other"}, onShop("project_group_link_deleted", group, 4, "Other")},
 		{namespace.GroupCreated{GroupFact: groupFact}, ofTeam("group_created")},
 		{namespace.GroupMarked{GroupFact: groupFact}, of(group, 3, "old", "group_deletion_marked", group, 3, "Team")},
@@ -208,7 +214,9 @@ func recorded(ann authz.Actor) []sample {
 		{protection.BranchUnprotected{Event: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},
 		{protection.TagProtected{Event: protected}, onShop("protected_tag_created", "ProtectedTag", 9, "main")},
 		{protection.TagUnprotected{Event: protected}, onShop("protected_tag_removed", "ProtectedTag", 9, "main")},
-		{mergerequest.Merged{Fact: mergerequest.Fact{Stamp: by, MergeRequest: mergerequest.MergeRequest{ID: 9, Title: "Add"}, Project: &place}},
-			onShop("merge_request_merged", "MergeRequest", 9, "Add")},
+		{
+			mergerequest.Merged{Fact: mergerequest.Fact{Stamp: by, MergeRequest: mergerequest.MergeRequest{ID: 9, Title: "Add"}, Project: &place}},
+			onShop("merge_request_merged", "MergeRequest", 9, "Add"),
+		},
 	}
 }
