@@ -43,6 +43,7 @@ import (
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/quota"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
@@ -109,6 +110,7 @@ type Services struct {
 	Badges      *badge.Service
 	Checks      *ci.Service
 
+	References *reference.Service
 	Labels     *label.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
@@ -212,8 +214,11 @@ func (s *Services) code(c *check, d Deps) {
 
 // planning builds issues, merge requests and what is said about them.
 func (s *Services) planning(c *check, d Deps) {
-	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Projects: s.Projects, Now: d.Now}))
+	s.References = reference.New(need(c, reference.Deps{
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
+	}))
+	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
+	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Projects: s.Projects, Now: d.Now, URLs: s.URLs}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
 		Labels: s.Labels, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
@@ -243,6 +248,9 @@ func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Protections.Connect(s.Requests)
+	s.References.Connect(reference.Issue, s.Issues)
+	s.References.Connect(reference.MergeRequest, s.Requests)
+	s.References.Connect(reference.Label, s.Labels)
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(

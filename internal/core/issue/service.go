@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what a Service is made of.
@@ -26,6 +27,7 @@ type Deps struct {
 	Labels   *label.Service
 	Projects *project.Service
 	Now      func() time.Time
+	URLs     *weburl.Site
 }
 
 // Service reads and changes issues.
@@ -36,11 +38,12 @@ type Service struct {
 	labels   *label.Service
 	projects *project.Service
 	now      func() time.Time
+	urls     *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, projects: d.Projects, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, projects: d.Projects, now: d.Now, urls: d.URLs}
 }
 
 // require asks for permission to look at a place's issues.

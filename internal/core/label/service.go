@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what a Service is made of.
@@ -21,6 +22,7 @@ type Deps struct {
 	Policy *authz.Policy
 	Bus    *event.Bus
 	Now    func() time.Time
+	URLs   *weburl.Site
 }
 
 // Service reads and changes labels.
@@ -29,11 +31,12 @@ type Service struct {
 	policy *authz.Policy
 	bus    *event.Bus
 	now    func() time.Time
+	urls   *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now, urls: d.URLs}
 }
 
 // List returns a page of the labels of a place by title.

@@ -116,6 +116,16 @@ func (s *Site) ProjectMembers(path string) string { return s.inside(path, "proje
 // Issues lists the issues of a project.
 func (s *Site) Issues(path string) string { return s.inside(path, "issues") }
 
+// IssuesLabelled lists the issues of a project that have a label.
+func (s *Site) IssuesLabelled(path, title string) string {
+	return s.Issues(path) + "?" + url.Values{"label_name": {title}}.Encode()
+}
+
+// GroupIssuesLabelled lists the issues below a group that have a label.
+func (s *Site) GroupIssuesLabelled(path, title string) string {
+	return s.Group(path) + "/-/issues?" + url.Values{"label_name": {title}}.Encode()
+}
+
 // MergeRequests lists the merge requests of a project.
 func (s *Site) MergeRequests(path string) string { return s.inside(path, "merge_requests") }
 

@@ -1,0 +1,56 @@
+package issue
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
+)
+
+// Referred gives those of the issues that texts refer to which the actor may read, in one
+// statement.
+func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+	type row struct {
+		ID           int64        `db:"id"`
+		IID          int64        `db:"iid"`
+		ProjectID    project.ID   `db:"project_id"`
+		Title        string       `db:"title"`
+		State        State        `db:"state"`
+		Type         Type         `db:"issue_type"`
+		AuthorID     authz.UserID `db:"author_id"`
+		Confidential bool         `db:"confidential"`
+		Assigned     bool         `db:"assigned"`
+	}
+	cond, args := sought.ByNumber("i.project_id", "i.iid")
+	rows, err := db.Select[row](ctx, s.db, `SELECT i.id, i.iid, i.project_id, i.title, i.state, i.issue_type, i.author_id, i.confidential,
+			EXISTS (SELECT 1 FROM issue_assignees ia WHERE ia.issue_id = i.id AND ia.user_id = ?) AS assigned
+		FROM issues i WHERE `+cond, append([]any{as.UserID}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("issues that texts refer to: %w", err)
+	}
+	out := make(map[reference.Key]*reference.Target, len(rows))
+	for _, r := range rows {
+		p := sought.Projects[r.ProjectID]
+		subject := p.Subject()
+		subject.Own, subject.Confidential = as.SignedIn() && (r.Assigned || r.AuthorID == as.UserID), r.Confidential
+		may, err := s.policy.Can(ctx, as, authz.ReadIssue, subject)
+		if err != nil {
+			return nil, fmt.Errorf("issues that texts refer to: %w", err)
+		}
+		if !may {
+			continue
+		}
+		t := &reference.Target{
+			Kind: reference.Issue, ID: r.ID, ProjectID: p.ID, Path: p.FullPath, Number: r.IID, Title: r.Title, State: string(r.State),
+			URL: s.urls.Issue(p.FullPath, r.IID),
+		}
+		if r.Type == Task {
+			t.URL = s.urls.WorkItem(p.FullPath, r.IID)
+		}
+		out[reference.Key{Project: p.ID, Number: r.IID}] = t
+	}
+	return out, nil
+}

@@ -1,0 +1,139 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// places are the projects and groups of references that the actor may read.
+type places struct {
+	projects map[project.ID]*project.Project
+	groups   map[authz.NamespaceID]string // full paths
+	byPath   map[string]*project.Project  // by folded path
+	groupBy  map[string]authz.NamespaceID // by folded path
+}
+
+// path gives the full path of the place of a reference.
+func (r *Reference) path(in Place) string {
+	if r.Full || in == (Place{}) {
+		return r.Place
+	}
+	if strings.Contains(r.Place, "/") || r.Kind == Epic { // groups are named in full
+		return r.Place
+	}
+	if in.Project != nil {
+		return path.Join(path.Dir(in.Project.FullPath), r.Place)
+	}
+	return path.Join(in.GroupPath, r.Place)
+}
+
+// inGroup reports whether things of a kind are sought in the group of a text.
+func (k Kind) inGroup() bool { return k == Epic || k == Label || k == Milestone }
+
+// key names what a reference leads to; ok is false where its place is not to be read.
+func (f *places) key(in Place, ref *Reference) (key Key, ok bool) {
+	key = Key{Number: ref.Number, Name: ref.Name}
+	if ref.Place == "" {
+		switch {
+		case ref.Kind == Snippet && ref.URL: // of a user
+			return key, true
+		case ref.Kind == Epic && in.Project != nil:
+			key.Group = in.Project.ParentID
+			_, ok = f.groups[key.Group]
+			return key, ok
+		case in.Project != nil:
+			key.Project = in.Project.ID
+			return key, f.projects[key.Project] != nil
+		}
+		key.Group = in.Group
+		_, ok = f.groups[key.Group]
+		return key, ok && ref.Kind.inGroup()
+	}
+	fold := db.Fold(ref.path(in))
+	if p := f.byPath[fold]; p != nil && ref.Kind != Epic {
+		key.Project = p.ID
+		return key, true
+	}
+	key.Group, ok = f.groupBy[fold]
+	return key, ok && ref.Kind.inGroup()
+}
+
+// places reads the projects and groups of references, in three statements at most.
+func (s *Service) places(ctx context.Context, as authz.Actor, in Place, refs []Reference) (*places, error) {
+	f := &places{
+		projects: map[project.ID]*project.Project{}, groups: map[authz.NamespaceID]string{},
+		byPath: map[string]*project.Project{}, groupBy: map[string]authz.NamespaceID{},
+	}
+	var folds []string
+	var ids []project.ID
+	own, above := false, false
+	seen := map[string]bool{}
+	for i := range refs {
+		ref := &refs[i]
+		switch {
+		case ref.Kind == Mention:
+		case ref.Place == "":
+			own, above = true, above || ref.Kind.inGroup()
+		case len(folds) < maxPlaces:
+			if fold := db.Fold(ref.path(in)); !seen[fold] {
+				seen[fold] = true
+				folds = append(folds, fold)
+			}
+		}
+	}
+	type route struct {
+		Fold      string            `db:"path_fold"`
+		Path      string            `db:"path"`
+		Namespace authz.NamespaceID `db:"namespace_id"`
+		Project   project.ID        `db:"project_id"` // 0 for a group
+	}
+	var routes []route
+	if len(folds) > 0 || above {
+		visible, args := s.policy.VisibleGroupsSQL(as, "n")
+		marks, values := db.Marks(append(folds, ""))
+		var w db.Where
+		group := in.Group
+		if in.Project != nil {
+			group = in.Project.ParentID
+		}
+		w.And("(r.path_fold IN ("+marks+") OR r.namespace_id = ?)", append(values, group)...)
+		w.And("(p.id IS NOT NULL OR n.kind = 'group' AND "+visible+")", args...)
+		var err error
+		routes, err = db.Select[route](ctx, s.db, `SELECT r.path_fold, r.path, r.namespace_id, COALESCE(p.id, 0) AS project_id
+			FROM routes r JOIN namespaces n ON n.id = r.namespace_id
+			LEFT JOIN projects p ON p.namespace_id = n.id AND NOT p.pending_delete`+w.SQL(), w.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("places of references: %w", err)
+		}
+	}
+	for _, r := range routes {
+		if r.Project != 0 {
+			ids = append(ids, r.Project)
+		} else {
+			f.groups[r.Namespace], f.groupBy[r.Fold] = r.Path, r.Namespace
+		}
+	}
+	if own && in.Project != nil {
+		ids = append(ids, in.Project.ID)
+	}
+	if len(ids) == 0 {
+		return f, nil
+	}
+	projects, err := s.projects.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	f.projects = projects
+	for _, r := range routes {
+		if p := projects[r.Project]; p != nil {
+			f.byPath[r.Fold] = p
+		}
+	}
+	return f, nil
+}

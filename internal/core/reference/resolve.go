@@ -1,0 +1,159 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/weburl"
+)
+
+// Place is where a text stands: references that name no place are of it. The zero value is
+// a text of no place, whose references name theirs.
+type Place struct {
+	Project *project.Project
+
+	// Of a text that belongs to a group.
+	Group     authz.NamespaceID
+	GroupPath string // full path
+}
+
+// Of is the place of texts in a project.
+func Of(p *project.Project) Place { return Place{Project: p} }
+
+// Target is what a reference leads to.
+type Target struct {
+	Kind        Kind
+	ID          int64 // of the database; 0 for commits
+	ProjectID   project.ID
+	GroupID     authz.NamespaceID
+	Path        string // full path of the project or group that it is in; of a user or a group its own
+	Number      int64  // IID, or id of a snippet; 0 for everything else
+	Title       string // name of a user or a group, first line of a commit
+	State       string // opened, closed, merged and the like; "" for what has none
+	Description string // of a label
+	Color       string // of a label
+	TextColor   string // of text on a label
+	Group       bool   // a mention is of a group
+	URL         string
+}
+
+// Key names what is sought in a project or a group.
+type Key struct {
+	Project project.ID        // 0 for what is sought in a group
+	Group   authz.NamespaceID // 0 for what is sought in a project
+	Number  int64             // see Reference
+	Name    string
+}
+
+// Sought is what is sought of one kind, with the projects that it is in as the actor reads
+// them. Groups are those that the actor may read.
+type Sought struct {
+	Keys     []Key // each once
+	Projects map[project.ID]*project.Project
+	Groups   map[authz.NamespaceID]string // full paths
+}
+
+// Finder finds things of one kind. The package that owns them implements it.
+type Finder interface {
+	// Referred gives those of what is sought that the actor may read, in as many statements
+	// for one as for many.
+	Referred(ctx context.Context, as authz.Actor, sought Sought) (map[Key]*Target, error)
+}
+
+// Users says who may know of users.
+type Users interface {
+	// Hidden reports whether users do not exist for the actor.
+	Hidden(as authz.Actor) bool
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Accounts Users
+	Projects *project.Service
+	Repos    *repo.Service
+	URLs     *weburl.Site
+}
+
+// Service finds what references lead to.
+type Service struct {
+	Reader
+
+	db       *db.DB
+	policy   *authz.Policy
+	accounts Users
+	projects *project.Service
+	repos    *repo.Service
+	urls     *weburl.Site
+	finders  map[Kind]Finder
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		Reader: NewReader(d.URLs), db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, urls: d.URLs,
+		finders: map[Kind]Finder{},
+	}
+}
+
+// Connect names what finds things of a kind. References of other kinds lead to nothing.
+func (s *Service) Connect(kind Kind, finder Finder) { s.finders[kind] = finder }
+
+// Resolve gives what references lead to, in their order, nil for what there is not or what
+// the actor may not read. The text may stand anywhere: the actor need not read its place.
+// It takes a number of statements that depends on the kinds of the references alone.
+func (s *Service) Resolve(ctx context.Context, as authz.Actor, in Place, refs []Reference) ([]*Target, error) {
+	out := make([]*Target, len(refs))
+	if len(refs) == 0 {
+		return out, nil
+	}
+	if len(refs) > MaxReferences {
+		refs = refs[:MaxReferences]
+	}
+	found, err := s.places(ctx, as, in, refs)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(refs))
+	sought := map[Kind]*Sought{}
+	seen := map[Kind]map[Key]bool{}
+	for i := range refs {
+		ref := &refs[i]
+		if ref.Kind == Mention || ref.Kind == Commit || ref.Kind == CommitRange {
+			continue
+		}
+		key, ok := found.key(in, ref)
+		if !ok || s.finders[ref.Kind] == nil {
+			continue
+		}
+		keys[i] = key
+		if seen[ref.Kind] == nil {
+			seen[ref.Kind] = map[Key]bool{}
+			sought[ref.Kind] = &Sought{Projects: found.projects, Groups: found.groups}
+		}
+		if !seen[ref.Kind][key] {
+			seen[ref.Kind][key] = true
+			sought[ref.Kind].Keys = append(sought[ref.Kind].Keys, key)
+		}
+	}
+	for kind, list := range sought {
+		targets, err := s.finders[kind].Referred(ctx, as, *list)
+		if err != nil {
+			return nil, fmt.Errorf("resolve references: %w", err)
+		}
+		for i := range refs {
+			if refs[i].Kind == kind {
+				out[i] = targets[keys[i]]
+			}
+		}
+	}
+	if err := s.commits(ctx, as, in, refs, found, out); err != nil {
+		return nil, err
+	}
+	return out, s.mentioned(ctx, as, refs, out)
+}
