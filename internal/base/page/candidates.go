@@ -15,6 +15,16 @@ type Candidates struct {
 	Args   []any
 	Exact  bool // they are the rows of the list
 	Costly bool // are not looked at where others are few
+
+	// Where the candidates are exact and alone, and hardly ever more than MaxCounted, they are
+	// read from this table, which has the columns of Key and Order, without counting them before
+	// and without Where: such as "projects p".
+	Table string
+}
+
+// atOnce reports whether a list is read from its only candidates without counting them.
+func (q Query) atOnce(c *Cut) bool {
+	return len(q.Candidates) == 1 && q.Candidates[0].Exact && q.Candidates[0].Table != "" && !c.uncounted
 }
 
 // Places are what the rows of the list stand in, each with an index in the order of the
@@ -44,12 +54,12 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 		return Page[T]{}, err
 	}
 	w := q.Where
+	tables, tableArgs := q.among(among, &w)
 	c.Beyond(&w)
 	keys, keyArgs := q.Order.Keys()
 	by, byArgs := c.OrderBy()
 	foundBy, _ := outer.OrderBy()
 	limit, limitArgs := c.Limit()
-	tables, tableArgs := q.among(among, &w)
 	query := func(columns string) string {
 		return "SELECT " + q.Columns + columns + " FROM " + q.From +
 			" JOIN (WITH found AS MATERIALIZED (SELECT " + q.Key + keys + " FROM " + tables + w.SQL() + by + ")" +
@@ -77,6 +87,11 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 // among gives the tables to read the candidates from, the candidates first: SQLite keeps
 // the order of a CROSS JOIN.
 func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
+	if c.Exact && c.Table != "" {
+		*w = db.Where{}
+		w.Raw(q.Key + " = candidate.id")
+		return "(SELECT x.id FROM (" + c.SQL + ") x LIMIT ?) candidate CROSS JOIN " + c.Table, append(slices.Clip(c.Args), MaxCounted+1)
+	}
 	w.Raw(q.Key + " = candidate.id")
 	return "(" + c.SQL + ") candidate CROSS JOIN " + q.Narrow, c.Args
 }
@@ -92,6 +107,12 @@ func (q Query) countAmong(ctx context.Context, d *db.DB, c Candidates) (int, err
 // selectAmong reads the list from the smallest set of candidates. Where all of them are
 // large the rows of the list are not far apart in its order.
 func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut) (Page[T], error) {
+	if q.atOnce(c) {
+		p, err := found[T](ctx, d, q, r, c, q.Candidates[0])
+		if err != nil || p.Total <= MaxCounted {
+			return p, err
+		}
+	}
 	least, n, err := q.fewest(ctx, d)
 	if err != nil {
 		return Page[T]{}, err

@@ -16,7 +16,9 @@ func TestSelect_candidates(t *testing.T) {
 		things(t, d, 60)
 		all := page.Candidates{SQL: "SELECT id FROM things WHERE id > ?", Args: []any{0}}
 		exact := page.Candidates{SQL: "SELECT id FROM things WHERE rank = 1", Exact: true, Costly: true}
-		for name, sets := range map[string][]page.Candidates{"one": {all}, "two": {all, exact}, "costly": {exact}} {
+		table := exact
+		table.Table = "things t"
+		for name, sets := range map[string][]page.Candidates{"one": {all}, "two": {all, exact}, "costly": {exact}, "at once": {table}} {
 			for order, o := range orders {
 				for _, r := range []page.Range{
 					{}, {Limit: 7}, {Limit: 7, Offset: 7}, {Limit: 7, Offset: 900}, {Limit: 100}, {Limit: 7, Uncounted: true}, {Limit: 7, Keyset: true},

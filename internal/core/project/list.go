@@ -109,6 +109,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		return none, err
 	}
 	candidates := s.candidates(as, f, w)
+	if least := f.least(); least > authz.NoAccess {
+		reach, args := s.policy.ReachSQL(as, least)
+		w.And("p.namespace_id IN ("+reach+")", args...)
+	}
 	hidden := f.least() == authz.NoAccess && !as.Admin && !as.Auditor // members see what they belong to
 	if hidden {
 		seen, args := s.policy.VisibleProjectsSQL(as, "n")
@@ -143,12 +147,12 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 		query, args := s.inPlace(f)
 		return append(out, page.Candidates{SQL: query, Args: args})
 	}
-	var places string
+	var places, table string
 	var args []any
 	ok := true
 	if least := f.least(); least > authz.NoAccess {
 		reach, more := s.policy.ReachSQL(as, least)
-		places, args = "SELECT DISTINCT namespace_id AS id FROM ("+reach+") reached", more
+		places, args, table = "SELECT DISTINCT namespace_id AS id FROM ("+reach+") reached", more, "projects p"
 	} else {
 		places, args, ok = s.policy.VisibleProjectIDsSQL(as)
 	}
@@ -156,7 +160,7 @@ func (s *Service) candidates(as authz.Actor, f Filter, shown db.Where) []page.Ca
 		shown.Raw("p.namespace_id = place.id")
 		out = append(out, page.Candidates{
 			SQL:  "SELECT p.id FROM (" + places + ") place CROSS JOIN " + f.tables(false) + shown.SQL(),
-			Args: append(slices.Clip(args), shown.Args()...), Exact: true, Costly: true,
+			Args: append(slices.Clip(args), shown.Args()...), Exact: true, Costly: true, Table: table,
 		})
 	}
 	return out
@@ -288,10 +292,6 @@ func (s *Service) inPlace(f Filter) (query string, args []any) {
 
 // membership adds what the actor must be to the projects.
 func (s *Service) membership(w *db.Where, as authz.Actor, f Filter) {
-	if least := f.least(); least > authz.NoAccess {
-		reach, args := s.policy.ReachSQL(as, least)
-		w.And("p.namespace_id IN ("+reach+")", args...)
-	}
 	if f.Imported {
 		w.And("p.settings LIKE ? AND p.creator_id = ?", `%"import_url":"%`, as.UserID)
 	}

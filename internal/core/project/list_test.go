@@ -93,7 +93,7 @@ func TestService_List(t *testing.T) {
 		for _, count := range []struct {
 			filter project.Filter
 			want   int
-		}{{project.Filter{Range: page.Range{Limit: 1}}, 2}, {project.Filter{Range: page.Range{Limit: 10}}, 2}, {project.Filter{Membership: true, Range: page.Range{Limit: 10}}, 2}} {
+		}{{project.Filter{Range: page.Range{Limit: 1}}, 2}, {project.Filter{Range: page.Range{Limit: 10}}, 2}, {project.Filter{Membership: true, Range: page.Range{Limit: 10}}, 1}} {
 			if n := dbtest.Count(t, f.db, func() { _, _ = f.List(ctx, bob, count.filter) }); n != count.want {
 				t.Errorf("List of %+v takes %d statements, want %d", count.filter, n, count.want)
 			}
