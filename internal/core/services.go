@@ -158,7 +158,7 @@ func (s *Services) people(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Places: s.Namespaces, Attributes: s.Attributes, Jobs: d.Jobs,
 		Hasher: d.Hasher, Now: d.Now, Log: d.Log, URLs: s.URLs,
 	}))
-	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Now: d.Now, Log: d.Log}))
+	s.Sessions = session.New(need(c, session.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Settings: s.Settings, Now: d.Now, Log: d.Log}))
 	s.Tokens = token.New(need(c, token.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Accounts: s.Accounts, Now: d.Now, Log: d.Log,
 	}))

@@ -15,14 +15,15 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/setting"
 )
 
-// How long a session lives, and how many a user has: the oldest ends where there would be
-// more.
+// How long a session lives since the sign-on, and how many a user has: the oldest ends where
+// there would be more. The setting session_expire_delay says how long a session lives since it
+// was last used; one that is longer than MaxLife replaces it.
 const (
-	IdleLife = 7 * 24 * time.Hour  // since it was last used
-	MaxLife  = 30 * 24 * time.Hour // since the sign-on
-	Most     = 50
+	MaxLife = 30 * 24 * time.Hour
+	Most    = 50
 )
 
 const (
@@ -55,6 +56,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Accounts *account.Service
+	Settings *setting.Store
 	Now      func() time.Time
 	Log      *slog.Logger
 }
@@ -81,10 +83,11 @@ type Client struct {
 func (s *Service) SignOn(ctx context.Context, login, password string, c Client) (key string, as authz.Actor, err error) {
 	key = secret.NewToken(prefix)
 	now := db.At(s.Now())
+	idle, most := s.lives()
 	err = s.Accounts.SignOn(ctx, login, password, c.Address, func(ctx context.Context, who authz.Actor) error {
 		// Lapsed ones go here, so that they need no work of their own.
 		if _, err := s.DB.Exec(ctx, "DELETE FROM sessions WHERE user_id = ? AND (last_used_at <= ? OR created_at <= ?)",
-			who.UserID, now.Add(-IdleLife), now.Add(-MaxLife)); err != nil {
+			who.UserID, now.Add(-idle), now.Add(-most)); err != nil {
 			return err
 		}
 		if _, err := s.DB.Exec(ctx, `DELETE FROM sessions WHERE user_id = ? AND id NOT IN
@@ -151,7 +154,14 @@ func (s *Service) lapsed(x *Session, now time.Time) bool {
 	if at, ok := s.used.Last(x.ID); ok {
 		x.LastUsedAt = db.At(at)
 	}
-	return !now.Before(x.LastUsedAt.Add(IdleLife)) || !now.Before(x.CreatedAt.Add(MaxLife))
+	idle, most := s.lives()
+	return !now.Before(x.LastUsedAt.Add(idle)) || !now.Before(x.CreatedAt.Add(most))
+}
+
+// lives gives how long a session lives since its last use, and since the sign-on.
+func (s *Service) lives() (idle, most time.Duration) {
+	idle = time.Duration(s.Settings.Current().SessionExpireDelay) * time.Minute
+	return idle, max(idle, MaxLife)
 }
 
 // List gives the actor's own sessions that are good, the newest first: at most Most.

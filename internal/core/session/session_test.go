@@ -27,7 +27,10 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-const password = "a long enough passphrase"
+const (
+	password = "a long enough passphrase"
+	week     = 7 * 24 * time.Hour // the setting's default
+)
 
 // house is a service over a fresh database with an administrator and ann.
 type house struct {
@@ -37,6 +40,8 @@ type house struct {
 	root authz.Actor
 	ann  authz.UserID
 
+	settings *setting.Store
+
 	mu  sync.Mutex
 	now time.Time
 }
@@ -45,6 +50,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	t.Helper()
 	h := &house{t: t, d: d, now: time.Date(2026, 5, 4, 10, 30, 0, 0, time.UTC)}
 	bus, policy, settings := &event.Bus{}, authz.New(d, h.clock), setting.New(d, h.clock)
+	h.settings = settings
 	accounts := account.New(account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
@@ -64,7 +70,7 @@ func newHouse(t *testing.T, d *db.DB) *house {
 		t.Fatal(err)
 	}
 	h.ann = u.ID
-	h.Service = session.New(session.Deps{DB: d, Policy: policy, Accounts: accounts, Now: h.clock, Log: slog.New(slog.DiscardHandler)})
+	h.Service = session.New(session.Deps{DB: d, Policy: policy, Accounts: accounts, Settings: settings, Now: h.clock, Log: slog.New(slog.DiscardHandler)})
 	h.Subscribe(bus)
 	return h
 }
@@ -166,7 +172,7 @@ func TestService_Authenticate_lapsed(t *testing.T) {
 		idle, _ := h.signOn()
 		used, _ := h.signOn()
 		for range 4 {
-			h.pass(session.IdleLife - time.Hour)
+			h.pass(week - time.Hour)
 			if !h.good(used) {
 				t.Fatal("a session in use lapsed")
 			}
@@ -181,13 +187,42 @@ func TestService_Authenticate_lapsed(t *testing.T) {
 			t.Error("a session is good more than a month after the sign-on")
 		}
 		fresh, _ := h.signOn()
-		h.pass(session.IdleLife - time.Second)
+		h.pass(week - time.Second)
 		if !h.good(fresh) {
 			t.Error("a session lapsed before its time")
 		}
-		h.pass(session.IdleLife)
+		h.pass(week)
 		if h.good(fresh) {
 			t.Error("a session is good when nothing used it for a week")
+		}
+	})
+}
+
+// The setting session_expire_delay holds for the sessions that there are, too.
+func TestService_Authenticate_expireDelay(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		key, as := h.signOn()
+		for _, tt := range []struct {
+			minutes int
+			pass    time.Duration
+			want    bool
+		}{
+			{30, 29 * time.Minute, true},
+			{30, 30 * time.Minute, false},
+			{60 * 24 * 60, 59 * 24 * time.Hour, true}, // longer than a session lives otherwise
+			{60 * 24 * 60, 59 * 24 * time.Hour, false},
+		} {
+			if err := h.settings.Set(t.Context(), "session_expire_delay", tt.minutes); err != nil {
+				t.Fatal(err)
+			}
+			h.pass(tt.pass)
+			list, err := h.List(t.Context(), as)
+			if err != nil || (len(list) == 1) != tt.want {
+				t.Errorf("%s of %d minutes: got %d sessions, %v; want one: %v", tt.pass, tt.minutes, len(list), err, tt.want)
+			}
+			if got := h.good(key); got != tt.want {
+				t.Errorf("%s of %d minutes: got %v, want %v", tt.pass, tt.minutes, got, tt.want)
+			}
 		}
 	})
 }

@@ -100,6 +100,7 @@ type Settings struct {
 	// Sign-on; nil is ten attempts and ten minutes.
 	MaxLoginAttempts                         *int `setting:"max_login_attempts" default:"null"`
 	FailedLoginAttemptsUnlockPeriodInMinutes *int `setting:"failed_login_attempts_unlock_period_in_minutes" default:"null"`
+	SessionExpireDelay                       int  `setting:"session_expire_delay" default:"10080"` // minutes without a request
 
 	// Throttles of whole kinds of requests.
 	RateLimitingResponseText                         *string `setting:"rate_limiting_response_text" default:"null"` // nil is "Retry later"

@@ -130,6 +130,7 @@ func (s *Settings) numbers() []number {
 		{"users_get_by_id_limit", &s.UsersGetByIDLimit, 0, 0},
 		{"max_login_attempts", s.MaxLoginAttempts, 1, 0},
 		{"failed_login_attempts_unlock_period_in_minutes", s.FailedLoginAttemptsUnlockPeriodInMinutes, 1, 0},
+		{"session_expire_delay", &s.SessionExpireDelay, 1, 365 * 24 * 60},
 		{"throttle_unauthenticated_api_requests_per_period", &s.ThrottleUnauthenticatedAPIRequestsPerPeriod, 1, 0},
 		{"throttle_unauthenticated_api_period_in_seconds", &s.ThrottleUnauthenticatedAPIPeriodInSeconds, 1, 0},
 		{"throttle_authenticated_api_requests_per_period", &s.ThrottleAuthenticatedAPIRequestsPerPeriod, 1, 0},

@@ -91,6 +91,7 @@ type settingValues struct {
 	UsersGetByIDLimit                                int      `json:"users_get_by_id_limit"`
 	MaxLoginAttempts                                 *int     `json:"max_login_attempts"`
 	FailedLoginAttemptsUnlockPeriodInMinutes         *int     `json:"failed_login_attempts_unlock_period_in_minutes"`
+	SessionExpireDelay                               int      `json:"session_expire_delay"`
 	RateLimitingResponseText                         *string  `json:"rate_limiting_response_text"`
 	ThrottleUnauthenticatedAPIEnabled                bool     `json:"throttle_unauthenticated_api_enabled"`
 	ThrottleUnauthenticatedAPIRequestsPerPeriod      int      `json:"throttle_unauthenticated_api_requests_per_period"`
@@ -226,6 +227,7 @@ type updateSettingsParams struct {
 	UsersGetByIDLimit                                *int            `param:"users_get_by_id_limit" doc:"Maximum requests of a user by ID per user per 10 minutes; 0 is unlimited"`
 	MaxLoginAttempts                                 api.Opt[int]    `param:"max_login_attempts" doc:"Failed sign-in attempts after which a user is locked; null is 10"`
 	FailedLoginAttemptsUnlockPeriodInMinutes         api.Opt[int]    `param:"failed_login_attempts_unlock_period_in_minutes" doc:"Minutes after which a locked user is unlocked; null is 10"`
+	SessionExpireDelay                               *int            `param:"session_expire_delay" doc:"Minutes without a request after which a session expires"`
 	RateLimitingResponseText                         api.Opt[string] `param:"rate_limiting_response_text" doc:"Response text of rate-limited requests"`
 	ThrottleUnauthenticatedAPIEnabled                *bool           `param:"throttle_unauthenticated_api_enabled" doc:"Enable the API rate limit of unauthenticated requests"`
 	ThrottleUnauthenticatedAPIRequestsPerPeriod      *int            `param:"throttle_unauthenticated_api_requests_per_period" doc:"Maximum requests per period"`

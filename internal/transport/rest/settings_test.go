@@ -44,7 +44,7 @@ func TestSettings(t *testing.T) {
 		w, body := p.call(adminToken, "PUT", settingsPath, "default_branch_protection=0&default_branch_name=trunk&repository_size_limit=5"+
 			"&restricted_visibility_levels=public,internal&max_personal_access_token_lifetime=30&enabled_git_access_protocol=all"+
 			"&allow_local_requests_from_hooks_and_services=true&housekeeping_incremental_repack_period=7&no_such_setting=1&housekeeping_gc_period=200"+
-			"&throttle_unauthenticated_web_requests_per_period=77&max_login_attempts=3&users_get_by_id_limit=0")
+			"&throttle_unauthenticated_web_requests_per_period=77&max_login_attempts=3&session_expire_delay=30&users_get_by_id_limit=0")
 		if w.Code != 200 {
 			t.Fatalf("changed: %d %s", w.Code, body)
 		}
@@ -52,7 +52,7 @@ func TestSettings(t *testing.T) {
 		for name, want := range map[string]any{
 			"default_branch_protection": 0.0, "default_branch_name": "trunk", "repository_size_limit": float64(5 << 20), "max_personal_access_token_lifetime": 30.0,
 			"enabled_git_access_protocol": "", "allow_local_requests_from_web_hooks_and_services": true, "housekeeping_optimize_repository_period": 7.0,
-			"throttle_unauthenticated_requests_per_period": 77.0, "throttle_unauthenticated_web_requests_per_period": 77.0, "max_login_attempts": 3.0, "users_get_by_id_limit": 0.0,
+			"throttle_unauthenticated_requests_per_period": 77.0, "throttle_unauthenticated_web_requests_per_period": 77.0, "max_login_attempts": 3.0, "session_expire_delay": 30.0, "users_get_by_id_limit": 0.0,
 		} {
 			if got[name] != want {
 				t.Errorf("%s is %v afterwards, want %v", name, got[name], want)
@@ -84,6 +84,7 @@ func TestSettings_refused(t *testing.T) {
 			"default_projects_limit=many":                                        `{"error":"default_projects_limit is invalid"}`,
 			"default_projects_limit=-1":                                          `{"message":{"default_projects_limit":["must be greater than or equal to 0"]}}`,
 			"notes_create_limit=-1":                                              `{"message":{"notes_create_limit":["must be greater than or equal to 0"]}}`,
+			"session_expire_delay=0":                                             `{"message":{"session_expire_delay":["must be greater than 0"]}}`,
 			"max_login_attempts=0":                                               `{"message":{"max_login_attempts":["must be greater than 0"]}}`,
 			"throttle_unauthenticated_web_period_in_seconds=0":                   `{"message":{"throttle_unauthenticated_period_in_seconds":["must be greater than 0"]}}`,
 			"rate_limiting_response_text=" + strings.Repeat("x", 256):            `{"message":{"rate_limiting_response_text":["is too long (maximum is 255 characters)"]}}`,
