@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/gittest"
+	"tenon/internal/core/authz"
 )
 
 // A path with two slashes in a row is no page: links made from it would lead to another server.
@@ -63,10 +67,24 @@ func TestWeb_refs(t *testing.T) {
 		"/root/app/-/tree/" + first[:7] + "/x":         "of " + first[:7] + "/x",
 		"/root/app/-/blob/" + first[:7] + "/README.md": "of the default branch",
 		"/root/app/-/raw/" + deep + "/README.md":       "of " + deep,
+		"/root/app/-/commit/trunk":                     "of the default branch",
+		"/root/app/-/commit/" + other:                  "of the tag",
+		"/root/app/-/compare/main..tags/trunk":         "of the tag",
 	} {
 		p := b.get(path)
 		if p.status != http.StatusOK || !strings.Contains(p.text, want) || strings.Contains(p.text, "of the tag") != (want == "of the tag") {
 			t.Errorf("%s: got %d %s, want %q", path, p.status, p.text, want)
+		}
+	}
+	// The branch trunk has nothing that main has not, the tag trunk a commit.
+	for _, dots := range []string{"..", "..."} {
+		if p := b.get("/root/app/-/compare/main" + dots + "trunk"); p.status != http.StatusOK || !strings.Contains(p.text, "There are no commits here.") {
+			t.Errorf("main%strunk: got %d %s, want no commits", dots, p.status, p.text)
+		}
+	}
+	for _, path := range []string{"commit/trunk%2FREADME.md", "compare/main...trunk/README.md", "compare/...main", "compare/main..."} {
+		if p := b.get("/root/app/-/" + path); p.status != http.StatusNotFound {
+			t.Errorf("%s: got %d, want 404", path, p.status)
 		}
 	}
 	if p := b.get("/root/app/-/tags"); !strings.Contains(p.text, `href="/root/app/-/tree/tags/trunk"`) {
@@ -93,8 +111,23 @@ func TestWeb_long(t *testing.T) {
 	}
 	long := change("side", message, "z.txt", "a\n")
 	s.do("admin", "POST", at+"tags", obj{"tag_name": "v1", "ref": first, "message": message[len(title+rest):]})
+	as := authz.Actor{UserID: 1, Username: "root", Admin: true}
+	p, err := s.core.Projects.Find(t.Context(), as, "root/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.core.Repos.Open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parents []gitstore.ObjectID
+	for i := range int64(22) { // two more than are shown
+		parents = append(parents, gittest.Commit(t, r, i, nil))
+	}
+	octopus := gittest.Commit(t, r, 100, nil, parents...).String()
 	b := s.browse(t)
 	for path, want := range map[string][]string{
+		"commit/" + octopus:      {parents[19].Short(), "2 more parents not shown."},
 		"blob/main/long.txt":     {`id="L20000"`, "The rest is not shown."},
 		"tree/side":              {title + "..."},
 		"commits/side":           {">" + title + "...</a>"},
@@ -114,6 +147,9 @@ func TestWeb_long(t *testing.T) {
 			if p.status != http.StatusOK || !strings.Contains(text, words) {
 				t.Errorf("%s: got %d, %d bytes, want %.40q", path, p.status, len(text), words)
 			}
+		}
+		if strings.Contains(text, parents[20].Short()) {
+			t.Errorf("%s: got the parent %s, want 20 parents", path, parents[20])
 		}
 		if strings.Contains(text, rest) || strings.Contains(text, "Oldest") {
 			t.Errorf("%s: got %d bytes with what is beyond the bounds", path, len(text))

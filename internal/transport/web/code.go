@@ -111,6 +111,19 @@ func (x *visit) split(p *project.Project, rest string) (ref, file string, tip *g
 	return ref, file, tip, nil
 }
 
+// named gives the commit of a branch, tag or id. As in paths, a branch stands before the tag
+// of the same name.
+func (x *visit) named(p *project.Project, name string) (*gitstore.Commit, error) {
+	_, file, c, err := x.Repos.FindCommitIn(x.r.Context(), x.as, p, name)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		return nil, errs.Missing("Commit")
+	}
+	return c, nil
+}
+
 // getProject is the first page of a project.
 func (x *visit) getProject(p *project.Project) (templ.Component, error) {
 	x.args["project"] = p.FullPath
@@ -389,7 +402,7 @@ func (x *visit) getCommit() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := x.Repos.FindCommit(x.r.Context(), x.as, p, x.args["sha"])
+	c, err := x.named(p, x.args["sha"])
 	if err != nil {
 		return nil, err
 	}
@@ -409,15 +422,22 @@ func (x *visit) getCompare() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := repo.CompareInput{Commits: perPage}
 	from, to, ok := strings.Cut(x.args["rest"], "...")
-	if !ok {
+	straight := !ok
+	if straight {
 		if from, to, ok = strings.Cut(x.args["rest"], ".."); !ok {
 			return nil, errs.Missing("")
 		}
-		in.Straight = true
 	}
-	in.From, in.To = from, to
+	first, err := x.named(p, from)
+	if err != nil {
+		return nil, err
+	}
+	second, err := x.named(p, to)
+	if err != nil {
+		return nil, err
+	}
+	in := repo.CompareInput{From: first.ID.String(), To: second.ID.String(), Straight: straight, Commits: perPage}
 	c, err := x.Repos.Compare(x.r.Context(), x.as, p, in)
 	if err != nil {
 		return nil, err
