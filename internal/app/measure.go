@@ -67,6 +67,9 @@ func (a *App) caches() map[string]lru.Stats {
 		hits, misses, bytes := c.Stats()
 		all[name] = lru.Stats{Hits: hits, Misses: misses, Bytes: bytes}
 	}
+	if a.core != nil {
+		all["tokens"] = a.core.Tokens.CacheStats()
+	}
 	return all
 }
 
@@ -81,7 +84,7 @@ func (a *App) measureCaches() error {
 	return errors.Join(
 		add("tenon_cache_hits_total", metrics.Counter, "Reads that a cache answered.", func(s lru.Stats) float64 { return float64(s.Hits) }),
 		add("tenon_cache_misses_total", metrics.Counter, "Reads that a cache could not answer.", func(s lru.Stats) float64 { return float64(s.Misses) }),
-		add("tenon_cache_bytes", metrics.Gauge, "Bytes in a cache: git_* in memory, archives and packs on disk.", func(s lru.Stats) float64 { return float64(s.Bytes) }),
+		add("tenon_cache_bytes", metrics.Gauge, "Bytes in a cache: git_* and tokens in memory, archives and packs on disk.", func(s lru.Stats) float64 { return float64(s.Bytes) }),
 	)
 }
 

@@ -67,6 +67,7 @@ func TestMetrics(t *testing.T) {
 			`tenon_sql_duration_seconds_count{kind="write"} [1-9]`,
 			`tenon_database_size_bytes [1-9]`, `tenon_disk_free_bytes [1-9]`, `tenon_disk_used_bytes [1-9]`,
 			`tenon_cache_misses_total{cache="packs"} [1-9]`, `tenon_cache_hits_total{cache="git_objects"} [0-9]`, `tenon_cache_bytes{cache="packs"} [0-9]`,
+			`tenon_cache_misses_total{cache="tokens"} [1-9]`, `tenon_cache_hits_total{cache="git_refs"} [0-9]`,
 			`tenon_http_requests_in_flight 1`,
 		}
 		for _, want := range counted { // a job may take a while

@@ -145,7 +145,9 @@ func numbers(version string) ([]int, bool) {
 
 // Caches gives the figures of the caches, by their names.
 func (g *Git) Caches() map[string]lru.Stats {
-	return map[string]lru.Stats{"git_objects": g.objects.Stats(), "git_blobs": g.blobs.Stats(), "git_results": g.results.Stats()}
+	return map[string]lru.Stats{
+		"git_objects": g.objects.Stats(), "git_blobs": g.blobs.Stats(), "git_results": g.results.Stats(), "git_refs": g.store.Stats(),
+	}
 }
 
 // Started counts the processes started so far, kept-open ones included.

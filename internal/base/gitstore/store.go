@@ -43,5 +43,8 @@ func (s *Store) Repo(path string) *Repo {
 	return &Repo{store: s, path: filepath.Join(s.root, filepath.Clean("/"+path))}
 }
 
+// Stats gives figures of the cache.
+func (s *Store) Stats() lru.Stats { return s.packs.Stats() }
+
 // Trim empties the cache.
 func (s *Store) Trim() { s.packs.Clear() }

@@ -88,6 +88,13 @@ func TestService_Authenticate_refused(t *testing.T) {
 		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
 			t.Errorf("on its last evening: got %v", err)
 		}
+		before := h.tokens.CacheStats()
+		if _, _, err := h.tokens.Authenticate(t.Context(), key); err != nil {
+			t.Errorf("again: got %v", err)
+		}
+		if after := h.tokens.CacheStats(); after.Hits != before.Hits+1 || after.Misses != before.Misses || after.Misses == 0 || after.Bytes == 0 {
+			t.Errorf("the cache: got %+v after %+v, want one more hit", after, before)
+		}
 		h.pass(5 * time.Second) // within the ten seconds of the cache
 		if _, _, err := h.tokens.Authenticate(t.Context(), key); !errors.Is(err, token.ErrExpired) {
 			t.Errorf("expired: got %v", err)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"tenon/internal/base/lru"
 	"tenon/internal/core/authz"
 )
 
@@ -11,6 +12,7 @@ import (
 const (
 	cacheAge  = 10 * time.Second
 	cacheSize = 10_000
+	cacheCost = 600 // bytes of one, roughly
 )
 
 // tokenCache remembers bearers by digest, so that a request costs no statement for its
@@ -19,6 +21,8 @@ type tokenCache struct {
 	mu      sync.Mutex
 	bearers map[string]*bearer
 	gen     uint64 // counts evictions
+	hits    uint64
+	misses  uint64
 }
 
 func newTokenCache() *tokenCache { return &tokenCache{bearers: make(map[string]*bearer)} }
@@ -34,14 +38,21 @@ func (c *tokenCache) get(digest string, now time.Time) *bearer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, ok := c.bearers[digest]
-	if !ok {
-		return nil
-	}
-	if age := now.Sub(b.at); age < 0 || age >= cacheAge {
+	if ok {
+		if age := now.Sub(b.at); age >= 0 && age < cacheAge {
+			c.hits++
+			return b
+		}
 		delete(c.bearers, digest)
-		return nil
 	}
-	return b
+	c.misses++
+	return nil
+}
+
+func (c *tokenCache) stats() lru.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return lru.Stats{Hits: c.hits, Misses: c.misses, Bytes: int64(len(c.bearers)) * cacheCost}
 }
 
 func (c *tokenCache) put(digest string, b *bearer, seen uint64) {

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/lastuse"
+	"tenon/internal/base/lru"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/setting"
@@ -47,6 +48,9 @@ func New(d Deps) *Service {
 	d.Accounts.Watch(s.cache.evictUser)
 	return s
 }
+
+// CacheStats gives figures of the cache of tokens that requests came with.
+func (s *Service) CacheStats() lru.Stats { return s.cache.stats() }
 
 // Start begins to write down once a minute when tokens were used. Stop ends it.
 func (s *Service) Start() { s.flushing.Write(s.Log, "write down the use of tokens", s.Flush) }
