@@ -64,10 +64,14 @@ func printUser(w io.Writer, u *app.AdminUser) error {
 
 // state says whether a user may sign on.
 func state(u *app.AdminUser) string {
+	text := u.State
 	if u.Locked {
-		return u.State + ", locked"
+		text += ", locked"
 	}
-	return u.State
+	if u.NoPassword {
+		text += ", no password"
+	}
+	return text
 }
 
 func (f *flags) userCreate() *cobra.Command {

@@ -32,5 +32,9 @@ func (a *App) adminUserLink(ctx context.Context, in UserRef, _ func(string)) (Ad
 	if err != nil {
 		return AdminLink{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
-	return AdminLink{AdminUser: a.shown(u), URL: a.core.URLs.ChoosePassword(key), ExpiresAt: expires.UTC()}, nil
+	shown, err := a.shownOne(ctx, u)
+	if err != nil {
+		return AdminLink{}, err
+	}
+	return AdminLink{AdminUser: shown, URL: a.core.URLs.ChoosePassword(key), ExpiresAt: expires.UTC()}, nil
 }

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/errs"
 )
 
@@ -23,6 +26,17 @@ func TestAdminUserLink(t *testing.T) {
 		}
 		before := len(s.logs.String())
 		s.person("ann", annPassword)
+		list, err := s.adminUserList(t.Context(), UserListInput{}, nil)
+		without := map[string]bool{}
+		for _, u := range list {
+			without[u.Username] = u.NoPassword
+		}
+		if want := map[string]bool{"root": false, "ann": false, "reset-password": true, "force-random-password": true}; err != nil || !maps.Equal(without, want) {
+			t.Errorf("without password: got %v, %v; want %v", without, err, want)
+		}
+		if n := dbtest.Count(t, s.db, func() { _, err = s.adminUserList(t.Context(), UserListInput{}, nil) }); err != nil || n > 3 {
+			t.Errorf("the list takes %d statements (%v), want at most 3", n, err)
+		}
 		if strings.Contains(s.logs.String()[before:], "tenon admin user link") {
 			t.Error("a user with a password is said to have none")
 		}
@@ -44,6 +58,9 @@ func TestAdminUserLink(t *testing.T) {
 			"reset_password_token": {u.Query().Get("reset_password_token")}, "password": {annPassword}, "confirmation": {annPassword},
 		}); p.status != http.StatusSeeOther {
 			t.Errorf("got %d %s", p.status, p.text)
+		}
+		if list, err := s.adminUserList(t.Context(), UserListInput{}, nil); err != nil || list[slices.IndexFunc(list, func(u AdminUser) bool { return u.ID == link.ID })].NoPassword {
+			t.Errorf("with a password: got %+v, %v", list, err)
 		}
 		if p := b.signIn("reset-password", annPassword); p.status != http.StatusSeeOther {
 			t.Errorf("sign on: got %d %s", p.status, p.text)

@@ -27,12 +27,36 @@ type AdminUser struct {
 	Auditor  bool         `json:"auditor"`
 	Password string       `json:"password,omitempty"` // that was made, where none was given
 	Token    string       `json:"token,omitempty"`    // that was made, where it was asked for
+
+	NoPassword bool `json:"no_password"` // a person who cannot sign on with one
 }
 
-func (a *App) shown(u *account.User) AdminUser {
-	return AdminUser{
-		ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Locked: a.core.Accounts.Locked(u), Admin: u.Admin, Auditor: u.Auditor,
+// shown is users as they are shown.
+func (a *App) shown(ctx context.Context, users ...*account.User) ([]AdminUser, error) {
+	ids := make([]authz.UserID, len(users))
+	for i, u := range users {
+		ids[i] = u.ID
 	}
+	without, err := a.core.Accounts.WithoutPassword(ctx, authz.System(), ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]AdminUser, len(users))
+	for i, u := range users {
+		out[i] = AdminUser{
+			ID: u.ID, Username: u.Username, Name: u.Name, Email: u.Email, State: string(u.State), Locked: a.core.Accounts.Locked(u),
+			Admin: u.Admin, Auditor: u.Auditor, NoPassword: without[u.ID],
+		}
+	}
+	return out, nil
+}
+
+func (a *App) shownOne(ctx context.Context, u *account.User) (AdminUser, error) {
+	all, err := a.shown(ctx, u)
+	if err != nil {
+		return AdminUser{}, err
+	}
+	return all[0], nil
 }
 
 // UserInput is what a user is made of.
@@ -65,7 +89,10 @@ func (a *App) adminUserCreate(ctx context.Context, in UserInput, _ func(string))
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("create user %q: %w", in.Username, err)
 	}
-	out := a.shown(u)
+	out, err := a.shownOne(ctx, u)
+	if err != nil {
+		return AdminUser{}, err
+	}
 	out.Password = made
 	if in.Token {
 		token, err := a.adminTokenCreate(ctx, TokenInput{User: in.Username, Name: "made with the user", Scopes: in.Scopes}, nil)
@@ -110,7 +137,7 @@ func (a *App) change(ctx context.Context, in UserRef, c account.Changes) (AdminU
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("change user %q: %w", in.User, err)
 	}
-	return a.shown(u), nil
+	return a.shownOne(ctx, u)
 }
 
 // moderate does something to a user and shows the user as it is then.
@@ -126,7 +153,7 @@ func (a *App) moderate(ctx context.Context, in UserRef, verb string, fn func(id 
 	if err != nil {
 		return AdminUser{}, fmt.Errorf("find user %q: %w", in.User, err)
 	}
-	return a.shown(u), nil
+	return a.shownOne(ctx, u)
 }
 
 func (a *App) adminUserUnlock(ctx context.Context, in UserRef, _ func(string)) (AdminUser, error) {
@@ -183,9 +210,11 @@ func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string
 		if err != nil {
 			return nil, fmt.Errorf("list users: %w", err)
 		}
-		for _, u := range list.Items {
-			out = append(out, a.shown(u))
+		part, err := a.shown(ctx, list.Items...)
+		if err != nil {
+			return nil, fmt.Errorf("list users: %w", err)
 		}
+		out = append(out, part...)
 		if f.Cursor = list.Next(); f.Cursor == "" {
 			return out, nil
 		}

@@ -202,3 +202,25 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 	}
 	return s.load(ctx, "u.id = ?", id)
 }
+
+// WithoutPassword gives those of some people whom no password signs on: a link has to be
+// handed over to them, or another password made. It is for administrators.
+func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]bool, error) {
+	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	out := map[authz.UserID]bool{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	marks, args := db.Marks(ids)
+	found, err := db.Select[authz.UserID](ctx, s.DB,
+		"SELECT id FROM users WHERE password_hash = '' AND user_type = 'human' AND id IN ("+marks+") ORDER BY id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read users without password: %w", err)
+	}
+	for _, id := range found {
+		out[id] = true
+	}
+	return out, nil
+}
