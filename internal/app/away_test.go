@@ -78,7 +78,7 @@ func away(t *testing.T, name string, w *httptest.ResponseRecorder) {
 func TestAway_postgres(t *testing.T) {
 	t.Parallel()
 	proxy := dbtest.NewProxy(t, dbtest.PostgresURL(t))
-	a, client := newSSHOn(t, proxy.URL)
+	a, client := newSSHOn(t, proxy.URL, nil)
 	key, _, err := a.core.Sessions.SignOn(t.Context(), "root", rootPassword, session.Client{Address: "192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,18 +25,18 @@ import (
 // to it as root.
 func newSSH(t *testing.T) (*App, *ssh.Client) {
 	t.Helper()
-	return newSSHOn(t, "")
+	return newSSHOn(t, "", nil)
 }
 
-// newSSHOn is newSSH on a database address, "" for SQLite.
-func newSSHOn(t *testing.T, database string) (*App, *ssh.Client) {
+// newSSHOn is newSSH on a database address, "" for SQLite, with traces sent to otlp, nil for none.
+func newSSHOn(t *testing.T, database string, otlp *url.URL) (*App, *ssh.Client) {
 	t.Helper()
 	data, ctx := t.TempDir(), context.WithoutCancel(t.Context()) // closing comes after its end
 	if database == "" {
 		database = "sqlite:" + filepath.Join(data, "tenon.db")
 	}
 	a, err := New(ctx, &config.Config{
-		Data: data, HTTP: "127.0.0.1:0", SSH: "127.0.0.1:0", Database: database,
+		Data: data, HTTP: "127.0.0.1:0", SSH: "127.0.0.1:0", Database: database, OTLP: otlp,
 		Root: config.Root{Password: rootPassword, Token: rootToken},
 	}, slog.New(slog.DiscardHandler), Build{Version: "test", Revision: "unknown"})
 	if err != nil {

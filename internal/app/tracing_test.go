@@ -16,10 +16,12 @@ import (
 	"testing"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"tenon/internal/base/config"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -119,5 +121,97 @@ func TestTraces(t *testing.T) {
 	}
 	if len(got.paths) == 0 || got.paths[0] != "/base/v1/traces" || !strings.Contains(got.from, "1.2.3") || !strings.Contains(got.from, a.id) {
 		t.Errorf("sent to %v from %s, want /base/v1/traces with version and instance", got.paths, got.from)
+	}
+}
+
+// attribute gives what a span says under a name, nil for nothing.
+func attribute(s *trace.Span, name string) *common.AnyValue {
+	for _, a := range s.Attributes {
+		if a.Key == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+// Commands over SSH, requests of git over HTTP and jobs are spans with their statements, and
+// say what they did and whether it failed.
+func TestTraces_work(t *testing.T) {
+	t.Parallel()
+	var got receiver
+	server := httptest.NewServer(&got)
+	defer server.Close()
+	endpoint, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, client := newSSHOn(t, "", endpoint)
+	for command, works := range map[string]bool{"git-upload-pack 'root/app.git'": true, "git-upload-archive 'root/none.git'": false} {
+		session, err := client.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.Stdin, session.Stdout = strings.NewReader("0000"), io.Discard
+		if err := session.Run(command); (err == nil) != works {
+			t.Errorf("%s: got %v, want success %v", command, err, works)
+		}
+		_ = session.Close()
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/root/app.git/info/refs?service=git-upload-pack", nil)
+	r.SetBasicAuth("root", rootToken)
+	w := httptest.NewRecorder()
+	a.http.Handler.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("got %d, want 200", w.Code)
+	}
+	if err := a.jobs.Enqueue(t.Context(), project.Purge{ProjectID: 424242}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.jobs.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close()
+	if err := a.Close(context.WithoutCancel(t.Context())); err != nil { // waits for the commands
+		t.Fatal(err)
+	}
+	got.mu.Lock()
+	defer got.mu.Unlock()
+	for _, tt := range []struct {
+		name, attribute, value string
+		failed                 bool
+	}{
+		{"ssh git-upload-pack", "tenon.git.service", "git-upload-pack", false},
+		{"ssh git-upload-archive", "tenon.git.service", "git-upload-archive", true},
+		{"GET git/info/refs", "tenon.git.service", "git-upload-pack", false},
+		{"job project_purge", "tenon.job.kind", "project_purge", false},
+	} {
+		var span *trace.Span
+		for _, s := range got.spans {
+			if s.Name == tt.name {
+				span = s
+			}
+			if text := s.String(); strings.Contains(text, rootToken) || strings.Contains(text, "root/") {
+				t.Errorf("a span has what the client sent: %s", text)
+			}
+		}
+		if span == nil {
+			t.Errorf("no span %q among %v", tt.name, got.spans)
+			continue
+		}
+		if value := attribute(span, tt.attribute); value.GetStringValue() != tt.value {
+			t.Errorf("%s: got %s %v, want %q", tt.name, tt.attribute, value, tt.value)
+		}
+		if failed := span.Status.GetCode() == trace.Status_STATUS_CODE_ERROR; failed != tt.failed {
+			t.Errorf("%s: got failed %v, want %v", tt.name, failed, tt.failed)
+		}
+		statements := 0
+		for _, s := range got.spans {
+			if s.Name == "sql" && bytes.Equal(s.ParentSpanId, span.SpanId) {
+				statements++
+			}
+		}
+		if statements == 0 || span.EndTimeUnixNano < span.StartTimeUnixNano {
+			t.Errorf("%s: got %d statements, %v; want some", tt.name, statements, span)
+		}
 	}
 }
