@@ -40,7 +40,9 @@ func ask[R any](ctx context.Context, f *flags, command string, args any, show fu
 	level := max(config.Log.Level, slog.LevelWarn)
 	result := new(R)
 	order := app.Order{Command: command, Args: args, Result: result, Tell: f.tell}
-	if err := app.Administer(ctx, config, logging.New(os.Stderr, config.Log.Format, level), build(), order); err != nil {
+	err = app.Administer(ctx, config, logging.New(f.progress, config.Log.Format, level), build(), order)
+	f.progress.clear()
+	if err != nil {
 		return nil, err
 	}
 	return result, printed(f, result, show)

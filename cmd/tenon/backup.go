@@ -24,7 +24,7 @@ func (f *flags) backup() *cobra.Command {
 // tell prints a line of progress.
 func (f *flags) tell(line string) {
 	if !f.quiet && !f.json {
-		_, _ = fmt.Fprintln(os.Stderr, "tenon: "+line)
+		f.progress.tell(line)
 	}
 }
 
@@ -40,8 +40,9 @@ func (f *flags) backupCreate() *cobra.Command {
 			}
 			modest()
 			to.File, to.Out = args[0], os.Stdout
-			log := logging.New(os.Stderr, config.Log.Format, max(config.Log.Level, slog.LevelWarn))
+			log := logging.New(f.progress, config.Log.Format, max(config.Log.Level, slog.LevelWarn))
 			made, err := app.CreateBackup(c.Context(), config, log, build(), to, f.tell)
+			f.progress.clear()
 			if err != nil {
 				return err
 			}
@@ -49,7 +50,7 @@ func (f *flags) backupCreate() *cobra.Command {
 				_, _ = fmt.Fprintln(os.Stderr, "tenon: note: "+note)
 			}
 			if !to.SecretKey && !f.quiet {
-				_, _ = fmt.Fprintln(os.Stderr, "tenon: the backup does not have secret.key; keep a copy of it apart from the backups, or use --with-secret-key")
+				_, _ = fmt.Fprintln(os.Stderr, "tenon: the backup does not have secret.key and the SSH host keys (ssh_host_*); keep copies of them apart from the backups, or use --with-secret-key")
 			}
 			if to.File == "-" {
 				return nil // standard output is the backup
@@ -60,7 +61,7 @@ func (f *flags) backupCreate() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&to.SecretKey, "with-secret-key", false, "put secret.key into the backup, which must then be kept as secret as the key")
+	c.Flags().BoolVar(&to.SecretKey, "with-secret-key", false, "put secret.key and the SSH host keys into the backup, which must then be kept as secret as these")
 	return c
 }
 
@@ -84,8 +85,9 @@ func (f *flags) backupVerify() *cobra.Command {
 		Use: "verify FILE", Short: "Restore a backup into a temporary folder and look for damage", Args: cobra.ExactArgs(1),
 		Example: "  tenon admin backup verify /var/backups/tenon.tar.zst --scratch /var/tmp",
 		RunE: func(c *cobra.Command, args []string) error {
-			log := logging.New(os.Stderr, logging.Text, slog.LevelWarn)
+			log := logging.New(f.progress, logging.Text, slog.LevelWarn)
 			done, err := app.VerifyBackup(c.Context(), log, build(), args[0], scratch, f.tell)
+			f.progress.clear()
 			if err != nil {
 				return err
 			}
@@ -110,14 +112,19 @@ func (f *flags) backupRestore() *cobra.Command {
 				return err
 			}
 			in.File = args[0]
-			log := logging.New(os.Stderr, config.Log.Format, max(config.Log.Level, slog.LevelWarn))
+			log := logging.New(f.progress, config.Log.Format, max(config.Log.Level, slog.LevelWarn))
 			done, err := app.Restore(c.Context(), config, log, build(), in, f.tell)
+			f.progress.clear()
 			if err != nil {
 				return err
 			}
 			if !done.Key {
 				_, _ = fmt.Fprintf(os.Stderr, "tenon: the backup does not have secret.key: put the instance's key into %s (mode 0600) before the server starts, "+
 					"or run \"tenon admin key replace\" where it is lost\n", config.Data)
+			}
+			if done.HostKeys == 0 && config.SSH != "" {
+				_, _ = fmt.Fprintf(os.Stderr, "tenon: the backup does not have SSH host keys: put those of the instance (ssh_host_*, mode 0600) into %s before the server starts, "+
+					"or it makes others, about which git clients warn\n", config.Data)
 			}
 			return f.restored(done, "restored into "+config.Data)
 		},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,10 +20,12 @@ type flags struct {
 	quiet  bool // of the commands that look after data
 	json   bool
 	began  bool // the command line was understood, and a command runs
+
+	progress *progress
 }
 
 func newFlags() *flags {
-	f := &flags{given: make(map[string]*string, len(settings))}
+	f := &flags{given: make(map[string]*string, len(settings)), progress: newProgress(os.Stderr)}
 	for _, s := range settings {
 		f.given[s.name] = new(string)
 	}

@@ -64,7 +64,7 @@ func (a *App) adminRepoCheck(ctx context.Context, in CheckInput, tell func(strin
 	found, err := a.core.Repos.Check(ctx, options, func(done, all int, path string) {
 		out.Looked = done
 		if in.Fsck || done%100 == 0 || done == all {
-			tell(fmt.Sprintf("repositories: %d of %d (%s)", done, all, path))
+			tell(share(int64(done), int64(all)) + fmt.Sprintf("repositories: %d of %d (%s)", done, all, path))
 		}
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func (a *App) adminStreams() map[string]admin.Streamer {
 
 // BackupInput says what a backup has.
 type BackupInput struct {
-	SecretKey bool `json:"secret_key"` // the key that encrypts stored secrets, too
+	SecretKey bool `json:"secret_key"` // the key that encrypts stored secrets and the SSH host keys, too
 }
 
 // BackupTarget says where a backup goes.
@@ -221,20 +221,6 @@ func ListBackups(dir string) ([]ListedBackup, error) {
 		}
 	}
 	return out, nil
-}
-
-// progress tells at most so often how far something is.
-type progress struct {
-	tell func(string)
-	last time.Time
-}
-
-func (p *progress) line(format string, args ...any) {
-	const every = time.Second
-	if now := time.Now(); now.Sub(p.last) >= every {
-		p.last = now
-		p.tell(fmt.Sprintf(format, args...))
-	}
 }
 
 // size writes bytes for people.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"tenon/internal/base/backup"
@@ -17,13 +15,13 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/repo"
 )
 
 // Parts of a backup: the beginning of their names.
 const (
 	partKey      = "key/secret"
+	partHostKeys = "key/ssh"
 	partTables   = "database/"
 	partIDs      = "ids/last"
 	partJobs     = "jobs/waiting"
@@ -93,11 +91,7 @@ func (b *backupRun) begin(ctx context.Context, in BackupInput, out io.Writer) er
 	if b.w, err = backup.NewWriter(out, head); err != nil || !in.SecretKey {
 		return err
 	}
-	key, err := os.ReadFile(filepath.Join(b.a.config.Data, secret.KeyFile))
-	if err != nil {
-		return fmt.Errorf("read key: %w", err)
-	}
-	return b.w.Put(partKey+"/"+secret.KeyFile, int64(len(key)), bytes.NewReader(key))
+	return b.keys()
 }
 
 // database writes every table, the last ids, and the jobs that wait.
@@ -107,7 +101,7 @@ func (b *backupRun) database(ctx context.Context) error {
 		return err
 	}
 	for i, t := range tables {
-		b.progress.line("database: table %d of %d (%s), %s so far", i+1, len(tables), t.Name, size(b.w.Bytes()))
+		b.progress.line(int64(i), int64(len(tables)), "database: table %d of %d (%s), %s so far", i+1, len(tables), t.Name, size(b.w.Bytes()))
 		head, err := json.Marshal(t)
 		if err != nil {
 			return err
@@ -182,7 +176,7 @@ func (b *backupRun) repositories(ctx context.Context, all []repo.Stored) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.progress.line("repositories: %d of %d (%s), %s so far", i+1, len(all), st, size(b.w.Bytes()))
+		b.progress.line(int64(i), int64(len(all)), "repositories: %d of %d (%s), %s so far", i+1, len(all), st, size(b.w.Bytes()))
 		prefix := fmt.Sprintf("%s%d/", partProjects, st.ID)
 		if st.Pool() {
 			prefix = fmt.Sprintf("%s%d/", partPools, st.ID)
@@ -231,7 +225,7 @@ func (b *backupRun) objects(ctx context.Context) error {
 			return err
 		}
 		n++
-		b.progress.line("objects: %d, %s so far", n, size(b.w.Bytes()))
+		b.progress.line(0, 0, "objects: %d, %s so far", n, size(b.w.Bytes()))
 		first, _, _ := strings.Cut(info.Key, "/")
 		o, err := b.a.objects.Open(ctx, info.Key)
 		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

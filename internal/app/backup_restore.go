@@ -23,7 +23,6 @@ import (
 	"tenon/internal/base/config"
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
-	"tenon/internal/base/secret"
 	"tenon/migrations"
 )
 
@@ -42,6 +41,7 @@ type Restored struct {
 	Objects      int      `json:"objects"`
 	Bytes        int64    `json:"bytes"`
 	Key          bool     `json:"secret_key"` // whether the key was in the backup
+	HostKeys     int      `json:"host_keys"`  // how many of those of SSH were
 	Notes        []string `json:"notes"`      // of the backup, and what restoring left out
 	Checked      Checked  `json:"check"`
 }
@@ -64,7 +64,7 @@ func Restore(ctx context.Context, c *config.Config, log *slog.Logger, build Buil
 		return nil, err
 	}
 	p := &progress{tell: tell}
-	m, err := f.Verify(ctx, func(done, all int64) { p.line("reading the backup: %s of %s", size(done), size(all)) })
+	m, err := f.Verify(ctx, func(done, all int64) { p.line(done, all, "reading the backup: %s of %s", size(done), size(all)) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.File, err)
 	}
@@ -102,7 +102,7 @@ func (r *restore) all(ctx context.Context, in RestoreInput) error {
 		r.from.Close()
 		return nil
 	})
-	for _, step := range []func(context.Context) error{r.key, r.database, r.assembled, r.resume, r.files, r.settle} {
+	for _, step := range []func(context.Context) error{r.keys, r.database, r.assembled, r.resume, r.files, r.settle} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("restore: %w", err)
 		}
@@ -209,31 +209,6 @@ func (f firstFiles) Glob(string) ([]string, error) {
 	return names, nil
 }
 
-// key puts the key of the backup into the folder, or makes one that is never stored.
-func (r *restore) key(context.Context) error {
-	var err error
-	if !r.file.SecretKey {
-		r.box, err = secret.NewBox(secret.NewKey())
-		return err
-	}
-	e, err := r.from.Next()
-	if err != nil {
-		return err
-	}
-	if e.Part != partKey || e.Name != secret.KeyFile || e.Size != secret.KeySize {
-		return fmt.Errorf("%s/%s is no key", e.Part, e.Name)
-	}
-	key, err := io.ReadAll(r.from)
-	if err != nil {
-		return err
-	}
-	if err := renameio.WriteFile(filepath.Join(r.config.Data, secret.KeyFile), key, 0o600); err != nil {
-		return fmt.Errorf("write key: %w", err)
-	}
-	r.box, err = secret.Load(r.config.Data)
-	return err
-}
-
 // database fills the database and brings its schema up to date.
 func (r *restore) database(ctx context.Context) error {
 	var err error
@@ -293,7 +268,7 @@ func (r *restore) tables(ctx context.Context, l *db.Loader) error {
 		loaded[name] = true
 		rows := &jsonLines{from: r.from, part: e.Part}
 		n, err := l.Rows(ctx, t, func() ([]byte, error) {
-			r.progress.line("database: %s (%d rows so far)", name, r.out.Rows)
+			r.progress.line(int64(len(loaded)-1), int64(len(want)), "database: %s (%d rows so far)", name, r.out.Rows)
 			return rows.next()
 		})
 		r.out.Rows += n

@@ -88,7 +88,7 @@ func (r *restore) files(ctx context.Context) error {
 			return fmt.Errorf("%s belongs to nothing in the database", e.Part)
 		}
 		r.out.Repositories++
-		r.progress.line("repositories: %d of %d (%s)", r.out.Repositories, len(list), st)
+		r.progress.line(int64(r.out.Repositories-1), int64(len(list)), "repositories: %d of %d (%s)", r.out.Repositories, len(list), st)
 		part := e.Part
 		if err := r.core.Repos.Restore(ctx, st, func() (string, io.Reader, error) {
 			e, err := r.from.Peek()
@@ -112,7 +112,7 @@ func (r *restore) object(ctx context.Context) error {
 		return err
 	}
 	r.out.Objects++
-	r.progress.line("objects: %d", r.out.Objects)
+	r.progress.line(0, 0, "objects: %d", r.out.Objects)
 	return r.objects.Import(ctx, e.Name, e.Size, r.from)
 }
 

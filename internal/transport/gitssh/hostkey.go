@@ -54,6 +54,15 @@ func hostKeys(dir string) (signers []ssh.Signer, late bool, err error) {
 
 func hostKeyFile(dir, kind string) string { return filepath.Join(dir, "ssh_host_"+kind+"_key") }
 
+// HostKeyFiles names the files of the host keys in their folder, for backups of it.
+func HostKeyFiles() []string {
+	var names []string
+	for _, kind := range []string{keyED25519, keyECDSA, keyRSA} {
+		names = append(names, hostKeyFile("", kind))
+	}
+	return names
+}
+
 func readHostKey(dir, kind string) (ssh.Signer, error) {
 	name := hostKeyFile(dir, kind)
 	text, err := os.ReadFile(name)
