@@ -38,6 +38,8 @@ type Config struct {
 	// all goroutines are logged, 5 s where zero. Callers that have waited six times as
 	// long for the writer give up with ErrStalled.
 	Stall time.Duration
+	// Reporting is how often the log says that a migration is still running, 5 s where zero.
+	Reporting time.Duration
 	// NoSync leaves out fsync on SQLite. A crash of the machine then loses or breaks the
 	// file, so this is for tests alone.
 	NoSync bool
@@ -48,6 +50,7 @@ type DB struct {
 	dialect    Dialect
 	log        *slog.Logger
 	patience   time.Duration // of quick reads
+	reporting  time.Duration // see Config.Reporting
 	slow       chan struct{} // as many as slow reads that run
 	statements atomic.Uint64
 	unindexed  atomic.Bool // texts have no indexes, see IndexTrigrams
@@ -77,7 +80,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Stall == 0 {
 		cfg.Stall = 5 * time.Second
 	}
-	d := &DB{log: cfg.Logger}
+	if cfg.Reporting == 0 {
+		cfg.Reporting = 5 * time.Second
+	}
+	d := &DB{log: cfg.Logger, reporting: cfg.Reporting}
 	var err error
 	switch {
 	case strings.HasPrefix(cfg.URL, "postgres://"), strings.HasPrefix(cfg.URL, "postgresql://"):

@@ -26,7 +26,8 @@ var ErrNewer = errors.New("the database is newer than this program")
 // Migrate applies the files NNNN_name.sql at the root of files that were not applied
 // yet, in order, forward only. All of them are one transaction: where one fails, the
 // database is as it was before. Several processes may call it at once; do so while no
-// other transaction runs.
+// other transaction runs. While a file runs that takes long, the log says so every few
+// seconds.
 //
 // A file is written once for both engines. Where they differ it says {{id}} (a
 // numbered primary key, never used twice), {{time}}, {{bytes}} or {{text}} (text that
@@ -65,13 +66,17 @@ func (d *DB) Migrate(ctx context.Context, files fs.FS) error {
 		if err != nil {
 			return err
 		}
-		for _, step := range pending {
+		for i, step := range pending {
 			began := time.Now()
-			if err := d.apply(ctx, step); err != nil {
+			stop := d.report(step.name, i+1, len(pending))
+			err := d.apply(ctx, step)
+			stop()
+			if err != nil {
 				return undone(step.name, before, err)
 			}
+			took := time.Since(began)
 			log = append(log, func() {
-				d.log.Info("schema migrated", slog.String("migration", step.name), slog.Duration("took", time.Since(began)))
+				d.log.Info("schema migrated", slog.String("migration", step.name), slog.Duration("took", took))
 			})
 		}
 		if err := errors.Join(d.keepSequences(ctx, numbers), d.checkReferences(ctx), d.checkCollation(ctx)); err != nil {
