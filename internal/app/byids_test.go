@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -184,6 +185,27 @@ func batches() map[string]batch {
 					return err
 				}
 				_, err = s.Labels.Find(ctx, as, label.Place{Namespace: g.ID, Subject: g.Subject()}, fmt.Sprint(row.ID))
+				return err
+			},
+		},
+		"milestones": {
+			`SELECT m.id, 0 AS iid, COALESCE(p.id, 0) AS project_id, m.namespace_id AS place, '' AS kind, '' AS text
+				FROM milestones m LEFT JOIN projects p ON p.namespace_id = m.namespace_id ORDER BY m.id`, 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Milestones.ByIDs(ctx, as, ids[milestone.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				if row.Project != 0 {
+					return within(ctx, s, as, row, func(p *project.Project) error {
+						_, err := s.Milestones.Find(ctx, as, milestone.In(p), milestone.ID(row.ID))
+						return err
+					})
+				}
+				g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				_, err = s.Milestones.Find(ctx, as, milestone.Of(g), milestone.ID(row.ID))
 				return err
 			},
 		},

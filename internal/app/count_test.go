@@ -56,7 +56,10 @@ func TestStatements(t *testing.T) {
 	for _, name := range []string{
 		"GET /projects/:id/issues", "GET /issues", "GET /groups/:id/issues", "GET /projects/:id/issues/:noteable_id/notes",
 		"GET /projects/:id/merge_requests/:noteable_id/notes", "GET /projects/:id/merge_requests", "GET /merge_requests",
-		"GET /groups/:id/merge_requests", "GET /projects/:id/labels", "GET /users", "GET /projects", "GET /groups",
+		"GET /groups/:id/merge_requests", "GET /projects/:id/labels", "GET /users",
+		"GET /projects/:id/milestones", "GET /groups/:id/milestones", "GET /projects/:id/milestones/:milestone_id/issues",
+		"GET /projects/:id/milestones/:milestone_id/merge_requests",
+		"GET /projects", "GET /groups",
 		"GET /groups/:id/projects", "GET /groups/:id/subgroups", "GET /projects/:id/members/all", "GET /groups/:id/members",
 		"GET /projects/:id/repository/branches", "GET /projects/:id/repository/tags", "GET /projects/:id/repository/tree",
 		"GET /personal_access_tokens", "GET /projects/:id/deploy_keys", "GET /deploy_keys", "GET /projects/:id/deploy_tokens", "GET /deploy_tokens",
@@ -148,12 +151,14 @@ func (w *world) decorate(path string, n int) {
 		label := fmt.Sprintf("label %s %d", who, i)
 		w.do("owner", "POST", path+"/issues", obj{
 			"title": "Issue", "labels": label, "assignee_ids": []authz.UserID{w.ids[other]}, "description": "Text",
+			"milestone_id": w.projects[0].values[":milestone_id"],
 		})
 		branch := fmt.Sprintf("branch-%d-%d", n, i)
 		w.do("owner", "POST", path+"/repository/branches", obj{"branch": branch, "ref": "feature"})
 		w.do("developer", "POST", path+"/merge_requests", obj{
 			"title": "Request", "source_branch": branch, "target_branch": "main", "labels": label,
 			"assignee_ids": []authz.UserID{w.ids[other]}, "reviewer_ids": []authz.UserID{w.ids[who]},
+			"milestone_id": w.projects[0].values[":milestone_id"],
 		})
 	}
 }
@@ -170,6 +175,8 @@ func (w *world) fill(path, prefix string, n int) {
 		w.do("admin", "POST", path+"/members", obj{"user_id": id, "access_level": authz.Reporter})
 		w.do("admin", "POST", group+"/members", obj{"user_id": id, "access_level": authz.Guest})
 		w.do("owner", "POST", group+"/labels", obj{"name": name, "color": "#00ff00"})
+		w.do("owner", "POST", group+"/milestones", obj{"title": name})
+		w.do("owner", "POST", path+"/milestones", obj{"title": name + " of project"})
 		w.do("owner", "POST", "/groups", obj{"name": name, "path": name, "parent_id": p["groups/:id"]})
 		w.do("owner", "POST", "/projects", obj{"name": "p-" + name, "namespace_id": p["groups/:id"]})
 		w.do("owner", "POST", path+"/repository/tags", obj{"tag_name": name, "ref": "main"})

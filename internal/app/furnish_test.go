@@ -157,6 +157,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	path := "/groups/" + number(g, "id")
 	w.populate(path, authz.Owner)
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
+	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "All of " + visibility})
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
@@ -168,8 +169,8 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
-		"uploads/:upload_id": number(file, "id"),
-		"uploads/:secret":    strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
+		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"),
+		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
 		"groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	return p
@@ -207,6 +208,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.do("admin", "POST", path+"/members", map[string]any{"user_id": w.ids["reporter"], "access_level": authz.Reporter})
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
+	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "First of " + name, "start_date": "2023-05-01", "due_date": "2023-06-01"})
 	w.do("owner", "PUT", path, obj{"avatar": attached{"project.png", onePixel()}})
 	attachment := w.do("owner", "POST", path+"/uploads", obj{"file": attached{name + " of a project.txt", "attached to the " + name}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
@@ -246,7 +248,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
 	}
 	maps.Copy(p.values, map[string]string{
-		"uploads/:upload_id": number(attachment, "id"), "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
+		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",
 		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),

@@ -36,6 +36,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -112,6 +113,7 @@ type Services struct {
 
 	References *reference.Service
 	Labels     *label.Service
+	Milestones *milestone.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
@@ -218,10 +220,13 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
-	s.Issues = issue.New(need(c, issue.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Projects: s.Projects, Now: d.Now, URLs: s.URLs}))
+	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now}))
+	s.Issues = issue.New(need(c, issue.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Now: d.Now, URLs: s.URLs,
+	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
-		Labels: s.Labels, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
+		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,

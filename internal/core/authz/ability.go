@@ -288,6 +288,9 @@ const (
 	ReadLabel  Ability = "read_label"
 	AdminLabel Ability = "admin_label"
 
+	ReadMilestone  Ability = "read_milestone"
+	AdminMilestone Ability = "admin_milestone"
+
 	ListOwnIssues    Ability = "list_own_issues"
 	ReadAnyIssue     Ability = "read_any_issue"
 	ReadIssue        Ability = "read_issue"
@@ -440,6 +443,9 @@ var Rules = map[Ability]Rule{
 
 	ReadLabel:  {Anyone: true},
 	AdminLabel: {Min: Planner, Write: true},
+
+	ReadMilestone:  {Anyone: true},
+	AdminMilestone: {Min: Planner, Write: true},
 
 	ListOwnIssues:    {SignedIn: true},
 	ReadAnyIssue:     {Min: adminsOnly},

@@ -25,13 +25,15 @@ type Rows struct {
 // Orders are the orders of lists of every kind, with more of this one. The column tie sorts
 // rows of equal rank.
 func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
-	priority := page.Order{page.Computed(`(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
-		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+`.id)`, r.Kind).Null(), tie}
+	priority := page.Computed(`(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
+		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+`.id)`, r.Kind).Null()
+	due := page.Computed("(SELECT x.due_date FROM milestones x WHERE x.id = " + r.Alias + ".milestone_id)").Null()
 	out := page.Orders{
 		"updated_at":     {page.Time("updated_at", r.Alias+".updated_at"), tie},
 		"title":          {page.Text("title", r.Alias+".title_fold"), tie},
-		"label_priority": priority,
-		"priority":       priority,
+		"milestone_due":  {due, tie},
+		"label_priority": {priority, tie},
+		"priority":       {due, priority, tie},
 	}
 	maps.Copy(out, more)
 	return out

@@ -94,6 +94,9 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 		query, args := label.Labelled(noteable.Issue, title, place)
 		add(query, args...)
 	}
+	if query, args, ok := f.Milestone.Indexed("issues"); ok {
+		add(query, args...)
+	}
 	if f.Reaction != "" && as.SignedIn() && !strings.EqualFold(f.Reaction, string(None)) {
 		add("SELECT DISTINCT awardable_id AS id FROM award_emoji WHERE user_id = ? AND awardable_type = 'Issue'", as.UserID)
 	}

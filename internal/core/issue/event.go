@@ -46,6 +46,7 @@ type Diff struct {
 	DueDate          bool
 	OldDue, NewDue   *string
 	Weight           bool
+	Milestone        bool // from that of Before to that of Issue
 	Assigned         []authz.UserID
 	Unassigned       []authz.UserID
 	LabelsAdded      []label.Label
@@ -55,5 +56,5 @@ type Diff struct {
 // empty reports that nothing changed.
 func (d *Diff) empty() bool {
 	return d.OldTitle == nil && !d.Description && !d.Confidential && !d.DiscussionLocked && d.OldType == nil &&
-		!d.DueDate && !d.Weight && len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
+		!d.DueDate && !d.Weight && !d.Milestone && len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
 }

@@ -34,8 +34,7 @@ type Filter struct {
 	Types         []Type
 	Labels        []string // all of them
 	LabelWildcard Wildcard
-	Milestone     string // title, or None or Any in lower case; no issue has one yet
-	NotMilestone  string
+	Milestone     filter.Milestone
 
 	CreatedByMe, AssignedToMe bool
 	Author, Assignee          filter.Person
@@ -65,6 +64,7 @@ type Filter struct {
 // Exclusion leaves out what has one of its properties.
 type Exclusion struct {
 	Labels            []string
+	Milestone         filter.Milestone
 	IIDs              []IID
 	Author, Assignee  filter.Person
 	AssigneeUsernames []string
@@ -76,7 +76,6 @@ var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"due_date":          {page.Text("due_date", "i.due_date").Null(), page.ID("i.id")},
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
 	"relative_position": {page.ID("i.id")},
-	"milestone_due":     {page.ID("i.id")},
 	"popularity":        {page.ID("i.id")},
 })
 
@@ -111,12 +110,8 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.In("i.issue_type", f.Types)
 	}
 	rows.Labels(w, f.Labels, f.LabelWildcard)
-	if f.Milestone != "" && f.Milestone != string(None) {
-		w.Raw("1 = 0")
-	}
-	if f.NotMilestone == string(None) {
-		w.Raw("1 = 0")
-	}
+	rows.Milestone(w, f.Milestone, now)
+	rows.NotMilestone(w, f.Not.Milestone, now)
 	f.people(w, as)
 	rows.Search(w, f.terms(), f.In)
 	rows.Times(w, filter.Times{

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 )
 
@@ -59,6 +60,7 @@ type Issue struct {
 	DiscussionLocked *bool         `db:"discussion_locked"`
 	DueDate          *string       `db:"due_date"` // YYYY-MM-DD
 	Weight           *int64        `db:"weight"`
+	MilestoneID      *milestone.ID `db:"milestone_id"`
 	ClosedAt         *db.Time      `db:"closed_at"`
 	ClosedByID       *authz.UserID `db:"closed_by_id"`
 	NotesCount       int64         `db:"notes_count"`        // comments of all readers
@@ -80,6 +82,7 @@ type Input struct {
 	DiscussionLocked *bool
 	DueDate          *string // YYYY-MM-DD
 	Weight           *int64
+	MilestoneID      *milestone.ID  // 0 is none; one that the project cannot use is left out
 	Labels           []string       // titles; unknown ones are made where the actor may manage labels
 	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
 
@@ -99,6 +102,7 @@ type Changes struct {
 	DueDate          *string // "" clears
 	Weight           *int64
 	ClearWeight      bool
+	MilestoneID      *milestone.ID // 0 clears; one that the project cannot use is left out
 	Labels           label.Assignment
 	AssigneeIDs      *[]authz.UserID // empty clears
 

@@ -59,8 +59,8 @@ func TestService_List_filters(t *testing.T) {
 			{"all but one of many labels", issue.Filter{Labels: []string{"bug", "p1", "ui", "web", "p2"}}, nil},
 			{"no label", issue.Filter{LabelWildcard: issue.None}, []issue.IID{3}},
 			{"any label", issue.Filter{LabelWildcard: issue.Any}, []issue.IID{2, 1}},
-			{"milestone", issue.Filter{Milestone: "v1"}, nil},
-			{"no milestone", issue.Filter{Milestone: "none"}, []issue.IID{3, 2, 1}},
+			{"milestone", issue.Filter{Milestone: filter.MilestoneNamed("v1")}, nil},
+			{"no milestone", issue.Filter{Milestone: filter.MilestoneNamed("None")}, []issue.IID{3, 2, 1}},
 			{"author", issue.Filter{Author: filter.One(&f.guest.UserID)}, []issue.IID{2}},
 			{"author by name", issue.Filter{Author: filter.Person{Username: "GUEST"}}, []issue.IID{2}},
 			{"unknown author", issue.Filter{Author: filter.Person{Username: "who"}}, nil},
@@ -109,7 +109,7 @@ func TestService_List_filters(t *testing.T) {
 			{"not author by name", issue.Filter{Not: issue.Exclusion{Author: filter.Person{Username: "owner"}}}, []issue.IID{3, 2}},
 			{"not assignee", issue.Filter{Not: issue.Exclusion{Assignee: filter.One(&f.guest.UserID)}}, []issue.IID{3, 2}},
 			{"not assignee by name", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"guest"}}}, []issue.IID{3, 2}},
-			{"no milestone excluded", issue.Filter{NotMilestone: "none"}, nil},
+			{"no milestone excluded", issue.Filter{Not: issue.Exclusion{Milestone: filter.MilestoneNamed("none")}}, nil},
 		} {
 			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
 				found, err := f.issues.List(ctx, f.planner, in, tt.f)

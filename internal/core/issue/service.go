@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -21,29 +22,31 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Bus      *event.Bus
-	Labels   *label.Service
-	Projects *project.Service
-	Now      func() time.Time
-	URLs     *weburl.Site
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Labels     *label.Service
+	Milestones *milestone.Service
+	Projects   *project.Service
+	Now        func() time.Time
+	URLs       *weburl.Site
 }
 
 // Service reads and changes issues.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	bus      *event.Bus
-	labels   *label.Service
-	projects *project.Service
-	now      func() time.Time
-	urls     *weburl.Site
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	labels     *label.Service
+	milestones *milestone.Service
+	projects   *project.Service
+	now        func() time.Time
+	urls       *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, projects: d.Projects, now: d.Now, urls: d.URLs}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, now: d.Now, urls: d.URLs}
 }
 
 // require asks for permission to look at a place's issues.
@@ -154,6 +157,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	if i.Assignees, err = s.assignable(ctx, p, in.AssigneeIDs); err != nil {
 		return nil, err
+	}
+	if i.MilestoneID, err = s.milestones.Chosen(ctx, p, in.MilestoneID); err != nil {
+		return nil, err
+	}
+	if i.MilestoneID != nil && *i.MilestoneID == 0 {
+		i.MilestoneID = nil
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if owner && in.IID > 0 {

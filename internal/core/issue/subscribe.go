@@ -11,6 +11,8 @@ import (
 
 // Subscribe registers what follows from the events of issues in their projects.
 func (s *Service) Subscribe(b *event.Bus) {
+	event.On(b, "milestones of issues", s.OnPromoted)
+	event.On(b, "milestones of issues", s.OnTransferred)
 	const name = "open issues of the project"
 	event.On(b, name, func(ctx context.Context, e Created) error { return s.count(ctx, &e.Issue, 1) })
 	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, &e.Issue, 1) })

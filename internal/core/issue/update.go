@@ -37,6 +37,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		c.AssigneeIDs = &wanted
 	}
 	var out *Issue
+	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
+		return nil, err
+	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
 			return err
@@ -184,6 +187,15 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 	}
 	if (c.Weight != nil || c.ClearWeight) && !equal(c.Weight, i.Weight) {
 		d.Weight, i.Weight = true, c.Weight
+	}
+	if c.MilestoneID != nil {
+		next := c.MilestoneID
+		if *next == 0 {
+			next = nil
+		}
+		if !equal(next, i.MilestoneID) {
+			d.Milestone, i.MilestoneID = true, next
+		}
 	}
 	switch {
 	case c.StateEvent == "close" && i.State == StateOpened:

@@ -57,6 +57,9 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 			add(query, args...)
 		}
 	}
+	if query, args, ok := f.Milestone.Indexed("merge_requests"); ok {
+		add(query, args...)
+	}
 	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
 		add(query, args...)
 	}
@@ -101,7 +104,7 @@ func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, fr
 	var rest db.Where
 	state := f.State
 	f.State = ""
-	all := page.Candidates{Exact: f.where(&rest, as) && rest.SQL() == "", Costly: true}
+	all := page.Candidates{Exact: f.where(&rest, as, s.now()) && rest.SQL() == "", Costly: true}
 	if state != "" {
 		shown.And("m.state = ?", state)
 	}

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -34,6 +35,7 @@ type Input struct {
 	Assignees    []authz.UserID // unknown ones are dropped, and those who may not read the request
 	Reviewers    []authz.UserID
 	Labels       []string
+	MilestoneID  *milestone.ID // 0 is none; one that the target project cannot use is left out
 
 	RemoveSource         *bool // nil says nothing about it
 	Squash               *bool // nil follows the project
@@ -190,6 +192,12 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 	}
 	for _, id := range reviewers {
 		m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: now})
+	}
+	if m.MilestoneID, err = s.milestones.Chosen(ctx, target, in.MilestoneID); err != nil {
+		return nil, nil, err
+	}
+	if m.MilestoneID != nil && *m.MilestoneID == 0 {
+		m.MilestoneID = nil
 	}
 	labels, err := s.labels.EnsureByNames(ctx, as, label.In(target), in.Labels, true)
 	return m, labels, err

@@ -32,6 +32,7 @@ type Diff struct {
 	OldText, NewText string
 	OldTarget        *string // nil where the target branch is the same
 	NewTarget        string
+	Milestone        bool  // from that of Before to that of MergeRequest
 	Lock             *bool // the new state of a discussion that was locked or unlocked
 	Assigned         []authz.UserID
 	Unassigned       []authz.UserID

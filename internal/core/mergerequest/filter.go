@@ -1,7 +1,7 @@
 package mergerequest
 
 import (
-	"strings"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -9,11 +9,8 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// wordNone selects what has none, in any case.
-const wordNone = string(filter.None)
-
 // where adds the filter's conditions on m; false says that no row can match.
-func (f Filter) where(w *db.Where, as authz.Actor) bool {
+func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	if f.Author.Nothing || f.Assignee.Nothing || f.Reviewer.Nothing {
 		return false
 	}
@@ -42,20 +39,10 @@ func (f Filter) where(w *db.Where, as authz.Actor) bool {
 	rows.Search(w, f.terms(), f.In)
 	rows.Reaction(w, as, f.Reaction)
 	rows.NotReaction(w, as, f.Not.Reaction)
-	return f.unborn()
-}
-
-// unborn judges filters over what nothing in the instance can have yet: milestones,
-// deployments, approvals. Only their absence matches.
-func (f Filter) unborn() bool {
-	if f.Deployed || f.Approved {
-		return false
-	}
-	if f.Milestone != "" && !strings.EqualFold(f.Milestone, wordNone) {
-		return false
-	}
-	// What nothing has is left out of nothing, but "without no milestone" is nothing.
-	return !strings.EqualFold(f.Not.Milestone, wordNone)
+	rows.Milestone(w, f.Milestone, now)
+	rows.NotMilestone(w, f.Not.Milestone, now)
+	// Nothing in the instance was deployed or approved yet: only the absence of that matches.
+	return !f.Deployed && !f.Approved
 }
 
 // rows are the merge requests of a list (m).

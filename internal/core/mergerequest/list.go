@@ -28,8 +28,8 @@ type Filter struct {
 	Deployed      bool     // only what was deployed, which nothing is yet
 	Approved      bool     // only what somebody approved, which nobody can yet
 	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
-	Milestone     string   // title, "None", "Any" or ""
-	Reaction      string   // name of an award, "None", "Any" or ""
+	Milestone     filter.Milestone
+	Reaction      string // name of an award, "None", "Any" or ""
 	SourceBranch  string
 	TargetBranch  string
 	SourceProject project.ID
@@ -52,7 +52,7 @@ type Filter struct {
 // Exclusion leaves out what any of its fields matches.
 type Exclusion struct {
 	Labels                     []string
-	Milestone                  string
+	Milestone                  filter.Milestone
 	Author, Assignee, Reviewer filter.Person
 	Reaction                   string
 }
@@ -197,7 +197,7 @@ type origin struct {
 // list runs the page, the total and what hangs on the rows.
 func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (*Page, error) {
 	w := o.where
-	if !f.where(&w, as) {
+	if !f.where(&w, as, s.now()) {
 		return &Page{Page: page.None[*MergeRequest](f.Range)}, nil
 	}
 	rows, err := page.Select[listRow](ctx, s.db, page.Query{

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
@@ -76,6 +77,8 @@ type MergeRequest struct {
 	AllowCollaboration        bool   `db:"allow_collaboration"`
 	MergeWhenPipelineSucceeds bool   `db:"merge_when_pipeline_succeeds"`
 	ApprovalsBeforeMerge      *int64 `db:"approvals_before_merge"`
+
+	MilestoneID *milestone.ID `db:"milestone_id"`
 
 	Plan
 

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
@@ -28,6 +29,7 @@ type Deps struct {
 	Repos       *repo.Service
 	Protections *protection.Service
 	Labels      *label.Service
+	Milestones  *milestone.Service
 	Issues      Issues
 	Settings    *setting.Store
 	Jobs        job.Enqueuer
@@ -46,6 +48,7 @@ type Service struct {
 	repos       *repo.Service
 	protections *protection.Service
 	labels      *label.Service
+	milestones  *milestone.Service
 	issues      Issues
 	settings    *setting.Store
 	log         *slog.Logger
@@ -62,7 +65,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, issues: d.Issues, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	for i := range s.lanes {

@@ -25,6 +25,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "merge requests between forks", s.OnUnforked)
 	event.On(b, "automatic merges", s.OnStatus)
 	event.On(b, "issues it closes", s.closeIssues)
+	event.On(b, "milestones of merge requests", s.OnPromoted)
+	event.On(b, "milestones of merge requests", s.OnTransferred)
 }
 
 // OnStatus reacts to a report about a pipeline.

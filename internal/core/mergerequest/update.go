@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -25,6 +26,7 @@ type Changes struct {
 	Assignees          *[]authz.UserID
 	Reviewers          *[]authz.UserID
 	Labels             label.Assignment
+	MilestoneID        *milestone.ID // 0 clears; one that the project cannot use is left out
 	DiscussionLocked   *bool
 	RemoveSource       *bool
 	Squash             *bool
@@ -41,7 +43,7 @@ const (
 	Reopen Event = "reopen"
 )
 
-// Update changes a request. It requires UpdateMergeRequest; labels, people and the lock
+// Update changes a request. It requires UpdateMergeRequest; labels, milestone, people and the lock
 // on discussions change only for those with SetMergeRequestMetadata and are left alone
 // for others. A change of state that is impossible is left out as well.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*MergeRequest, error) {
@@ -63,7 +65,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, err
 	}
 	if !may {
-		c.Assignees, c.Reviewers, c.DiscussionLocked, c.Labels = nil, nil, nil, label.Assignment{}
+		c.Assignees, c.Reviewers, c.DiscussionLocked, c.Labels, c.MilestoneID = nil, nil, nil, label.Assignment{}, nil
+	}
+	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
+		return nil, err
 	}
 	for _, people := range []*[]authz.UserID{c.Assignees, c.Reviewers} {
 		if people == nil {
@@ -244,6 +249,16 @@ func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) 
 	}
 	if c.DiscussionLocked != nil && *c.DiscussionLocked != (m.DiscussionLocked != nil && *m.DiscussionLocked) {
 		diff.Lock = c.DiscussionLocked
+	}
+	if c.MilestoneID != nil {
+		next := c.MilestoneID
+		if *next == 0 {
+			next = nil
+		}
+		if (next == nil) != (m.MilestoneID == nil) || next != nil && *next != *m.MilestoneID {
+			diff.Milestone, m.MilestoneID = true, next
+			fields = append(fields, "milestone")
+		}
 	}
 	for _, b := range []struct {
 		name string

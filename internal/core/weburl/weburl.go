@@ -157,6 +157,16 @@ func (s *Site) Issue(path string, iid int64) string { return s.numbered(path, "i
 // WorkItem is the page of a task.
 func (s *Site) WorkItem(path string, iid int64) string { return s.numbered(path, "work_items", iid) }
 
+// ProjectMilestone is the page of a project's milestone.
+func (s *Site) ProjectMilestone(path string, iid int64) string {
+	return s.numbered(path, "milestones", iid)
+}
+
+// GroupMilestone is the page of a group's milestone.
+func (s *Site) GroupMilestone(path string, iid int64) string {
+	return s.numbered("groups/"+path, "milestones", iid)
+}
+
 // MergeRequest is the page of a merge request.
 func (s *Site) MergeRequest(path string, iid int64) string {
 	return s.numbered(path, "merge_requests", iid)

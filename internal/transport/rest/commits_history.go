@@ -102,7 +102,7 @@ func (s *Server) commitRequests(ctx context.Context, as authz.Actor, in commitRe
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, requestFilterParams{}, p.FullPath, page)
+	return s.requestPage(ctx, as, requestFilterParams{}, p.FullPath, page)
 }
 
 type pickParams struct {

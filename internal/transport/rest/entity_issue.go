@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -18,50 +19,50 @@ import (
 
 // issueEntity is an issue.
 type issueEntity struct {
-	ID                   issue.ID        `json:"id"`
-	IID                  issue.IID       `json:"iid"`
-	ProjectID            project.ID      `json:"project_id"`
-	Title                string          `json:"title"`
-	Description          *string         `json:"description"`
-	State                issue.State     `json:"state"`
-	CreatedAt            api.Time        `json:"created_at"`
-	UpdatedAt            api.Time        `json:"updated_at"`
-	ClosedAt             *api.Time       `json:"closed_at"`
-	ClosedBy             *userBasic      `json:"closed_by"`
-	Labels               labelForm       `json:"labels"` // titles, or labels where that was asked for
-	Milestone            *struct{}       `json:"milestone" later:"milestones"`
-	Assignees            []userBasic     `json:"assignees"`
-	Author               *userBasic      `json:"author"`
-	Type                 string          `json:"type"`
-	Assignee             *userBasic      `json:"assignee"` // the first of them
-	UserNotesCount       int64           `json:"user_notes_count"`
-	MergeRequestsCount   int64           `json:"merge_requests_count" later:"related merge requests"`
-	Upvotes              int64           `json:"upvotes"`
-	Downvotes            int64           `json:"downvotes"`
-	StartDate            *api.Date       `json:"start_date" later:"milestones"`
-	DueDate              *string         `json:"due_date"`
-	Confidential         bool            `json:"confidential"`
-	DiscussionLocked     *bool           `json:"discussion_locked"`
-	IssueType            issue.Type      `json:"issue_type"`
-	WebURL               string          `json:"web_url"`
-	TimeStats            timeStats       `json:"time_stats" later:"time tracking"`
-	TaskCompletionStatus taskStatus      `json:"task_completion_status"`
-	Weight               *int64          `json:"weight"`
-	BlockingIssuesCount  int64           `json:"blocking_issues_count" later:"issue links"`
-	HasTasks             bool            `json:"has_tasks"`
-	TaskStatus           string          `json:"task_status,omitempty"` // left out where there are no tasks
-	Links                issueLinks      `json:"_links"`
-	References           issueReferences `json:"references"`
-	Severity             string          `json:"severity" later:"incidents"`
-	Subscribed           *bool           `json:"subscribed,omitempty" later:"subscriptions"` // left out of lists
-	MovedToID            *issue.ID       `json:"moved_to_id" later:"moving issues"`
-	Imported             bool            `json:"imported" later:"import"`
-	ImportedFrom         string          `json:"imported_from" later:"import"`
-	ServiceDeskReplyTo   *string         `json:"service_desk_reply_to" later:"service desk"`
-	EpicIID              *int64          `json:"epic_iid" later:"epics"`
-	Epic                 *struct{}       `json:"epic" later:"epics"`
-	Iteration            *struct{}       `json:"iteration" later:"iterations"`
-	HealthStatus         *string         `json:"health_status" later:"health status"`
+	ID                   issue.ID         `json:"id"`
+	IID                  issue.IID        `json:"iid"`
+	ProjectID            project.ID       `json:"project_id"`
+	Title                string           `json:"title"`
+	Description          *string          `json:"description"`
+	State                issue.State      `json:"state"`
+	CreatedAt            api.Time         `json:"created_at"`
+	UpdatedAt            api.Time         `json:"updated_at"`
+	ClosedAt             *api.Time        `json:"closed_at"`
+	ClosedBy             *userBasic       `json:"closed_by"`
+	Labels               labelForm        `json:"labels"` // titles, or labels where that was asked for
+	Milestone            *milestoneEntity `json:"milestone"`
+	Assignees            []userBasic      `json:"assignees"`
+	Author               *userBasic       `json:"author"`
+	Type                 string           `json:"type"`
+	Assignee             *userBasic       `json:"assignee"` // the first of them
+	UserNotesCount       int64            `json:"user_notes_count"`
+	MergeRequestsCount   int64            `json:"merge_requests_count" later:"related merge requests"`
+	Upvotes              int64            `json:"upvotes"`
+	Downvotes            int64            `json:"downvotes"`
+	StartDate            *api.Date        `json:"start_date" later:"start dates"`
+	DueDate              *string          `json:"due_date"`
+	Confidential         bool             `json:"confidential"`
+	DiscussionLocked     *bool            `json:"discussion_locked"`
+	IssueType            issue.Type       `json:"issue_type"`
+	WebURL               string           `json:"web_url"`
+	TimeStats            timeStats        `json:"time_stats" later:"time tracking"`
+	TaskCompletionStatus taskStatus       `json:"task_completion_status"`
+	Weight               *int64           `json:"weight"`
+	BlockingIssuesCount  int64            `json:"blocking_issues_count" later:"issue links"`
+	HasTasks             bool             `json:"has_tasks"`
+	TaskStatus           string           `json:"task_status,omitempty"` // left out where there are no tasks
+	Links                issueLinks       `json:"_links"`
+	References           issueReferences  `json:"references"`
+	Severity             string           `json:"severity" later:"incidents"`
+	Subscribed           *bool            `json:"subscribed,omitempty" later:"subscriptions"` // left out of lists
+	MovedToID            *issue.ID        `json:"moved_to_id" later:"moving issues"`
+	Imported             bool             `json:"imported" later:"import"`
+	ImportedFrom         string           `json:"imported_from" later:"import"`
+	ServiceDeskReplyTo   *string          `json:"service_desk_reply_to" later:"service desk"`
+	EpicIID              *int64           `json:"epic_iid" later:"epics"`
+	Epic                 *struct{}        `json:"epic" later:"epics"`
+	Iteration            *struct{}        `json:"iteration" later:"iterations"`
+	HealthStatus         *string          `json:"health_status" later:"health status"`
 }
 
 type timeStats struct {
@@ -101,9 +102,9 @@ type issueView struct {
 // issueEntities renders issues with one look at each related subject.
 func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView, issues ...issue.Issue) ([]issueEntity, error) {
 	var users []authz.UserID
-	ids := make([]int64, len(issues))
+	ids, due := make([]int64, len(issues)), make([]*milestone.ID, len(issues))
 	for i := range issues {
-		ids[i] = int64(issues[i].ID)
+		ids[i], due[i] = int64(issues[i].ID), issues[i].MilestoneID
 		users = append(append(users, issues[i].AuthorID), issues[i].Assignees...)
 		if by := issues[i].ClosedByID; by != nil {
 			users = append(users, *by)
@@ -117,10 +118,17 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	if err != nil {
 		return nil, err
 	}
+	milestones, err := s.milestonesOf(ctx, as, due...)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]issueEntity, 0, len(issues))
 	for i := range issues {
 		if p := v.projects[issues[i].ProjectID]; p != nil {
 			e := s.issueEntity(&issues[i], p, v, people, votes[ids[i]])
+			if id := issues[i].MilestoneID; id != nil {
+				e.Milestone = milestones[*id]
+			}
 			if v.single {
 				subscribed := issues[i].Subscribed(as)
 				e.Subscribed = &subscribed

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -45,7 +46,7 @@ type mergeRequestEntity struct {
 	Imported              bool                     `json:"imported" later:"import"`
 	ImportedFrom          string                   `json:"imported_from" later:"import"`
 	WorkInProgress        bool                     `json:"work_in_progress"`
-	Milestone             *struct{}                `json:"milestone" later:"milestones"`
+	Milestone             *milestoneEntity         `json:"milestone"`
 	WhenPipelineSucceeds  bool                     `json:"merge_when_pipeline_succeeds"`
 	MergeStatus           mergerequest.MergeStatus `json:"merge_status"`
 	DetailedMergeStatus   string                   `json:"detailed_merge_status"`
@@ -122,8 +123,9 @@ type requestView struct {
 }
 
 // requestEntities renders merge requests with one look at each related subject.
-func (s *Server) requestEntities(ctx context.Context, v requestView, list []*mergerequest.MergeRequest) ([]mergeRequestEntity, error) {
+func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestView, list []*mergerequest.MergeRequest) ([]mergeRequestEntity, error) {
 	users, ids := make([]authz.UserID, 0, 3*len(list)), make([]int64, len(list))
+	due := make([]*milestone.ID, len(list))
 	seen := map[authz.UserID]bool{}
 	need := func(id authz.UserID) {
 		if !seen[id] {
@@ -132,7 +134,7 @@ func (s *Server) requestEntities(ctx context.Context, v requestView, list []*mer
 		}
 	}
 	for i, m := range list {
-		ids[i] = int64(m.ID)
+		ids[i], due[i] = int64(m.ID), m.MilestoneID
 		need(m.AuthorID)
 		for _, id := range m.Assignees {
 			need(id)
@@ -154,10 +156,18 @@ func (s *Server) requestEntities(ctx context.Context, v requestView, list []*mer
 	if err != nil {
 		return nil, err
 	}
+	milestones, err := s.milestonesOf(ctx, as, due...)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]mergeRequestEntity, 0, len(list))
 	for i, m := range list {
 		if p := v.projects[m.ProjectID]; p != nil {
-			out = append(out, s.requestEntity(m, p, v, people, votes[ids[i]]))
+			e := s.requestEntity(m, p, v, people, votes[ids[i]])
+			if m.MilestoneID != nil {
+				e.Milestone = milestones[*m.MilestoneID]
+			}
+			out = append(out, e)
 		}
 	}
 	return out, nil
@@ -234,7 +244,7 @@ func (s *Server) simpleRequests(v requestView, list []*mergerequest.MergeRequest
 // requestFull renders one merge request alone.
 func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (mergeRequestFull, error) {
 	v := requestView{projects: map[project.ID]*project.Project{p.ID: p}, from: p.FullPath}
-	list, err := s.requestEntities(ctx, v, []*mergerequest.MergeRequest{m})
+	list, err := s.requestEntities(ctx, as, v, []*mergerequest.MergeRequest{m})
 	if err != nil {
 		return mergeRequestFull{}, err
 	}

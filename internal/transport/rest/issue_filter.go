@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/transport/rest/api"
 )
@@ -79,13 +80,13 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 			strconv.Itoa(len(p.AssigneeUsername)) + ": " + strings.Join(p.AssigneeUsername, ", "))
 	}
 	f := issue.Filter{
-		IIDs: numbers[issue.IID](p.IIDs), Milestone: p.milestone(), NotMilestone: strings.ToLower(p.Not.Milestone),
+		IIDs: numbers[issue.IID](p.IIDs), Milestone: milestoneOr(p.Milestone, p.MilestoneID),
 		Author: userOrName(p.AuthorID, p.AuthorUsername), Assignee: idOrName(p.AssigneeID, ""), AssigneeUsernames: p.AssigneeUsername,
 		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
 		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
 		Reaction: p.Reaction,
 		Not: issue.Exclusion{
-			Labels: p.Not.Labels, IIDs: numbers[issue.IID](p.Not.IIDs), Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername),
+			Labels: p.Not.Labels, Milestone: milestoneOr(p.Not.Milestone, p.Not.MilestoneID), IIDs: numbers[issue.IID](p.Not.IIDs), Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername),
 			Assignee: userOrName(p.Not.AssigneeID, ""), AssigneeUsernames: p.Not.AssigneeUsername,
 		},
 	}
@@ -116,15 +117,16 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	return f, nil
 }
 
-// milestone is the title asked for, or one of the wildcards in lower case.
-func (p *issueFilterParams) milestone() string {
-	for _, word := range []string{p.Milestone, p.MilestoneID} {
-		switch strings.ToLower(word) {
-		case "none", "any", "upcoming", "started":
-			return strings.ToLower(word)
-		}
+// milestoneOr reads a title or wildcard, or, where there is none, the wildcard of
+// milestone_id.
+func milestoneOr(title, word string) filter.Milestone {
+	if title == "" {
+		title = word
 	}
-	return p.Milestone
+	if title == "" {
+		return filter.Milestone{}
+	}
+	return filter.MilestoneNamed(title)
 }
 
 // wildcardLabels tells titles from the words None and Any.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -247,7 +248,7 @@ type issueFields struct {
 	Description      *string           `param:"description" chars:"1048576" doc:"Description in Markdown"`
 	AssigneeID       *int64            `param:"assignee_id" doc:"ID of the assignee; 0 unassigns"`
 	AssigneeIDs      api.Ints          `param:"assignee_ids" doc:"IDs of the assignees; 0 or empty unassigns all"`
-	MilestoneID      *int64            `param:"milestone_id" doc:"Milestone"`
+	MilestoneID      api.Opt[int64]    `param:"milestone_id" doc:"ID of the milestone; 0 or empty removes it"`
 	DueDate          api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD"`
 	Confidential     *bool             `param:"confidential" doc:"Confidential: visible to Planner and above, the author and assignees"`
 	DiscussionLocked *bool             `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
@@ -255,6 +256,9 @@ type issueFields struct {
 	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
 	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only)"`
 }
+
+// milestoneID gives a milestone that was sent, 0 for none, and nil where nothing was sent.
+func milestoneID(id api.Opt[int64]) *milestone.ID { return (*milestone.ID)(id.OrZero()) }
 
 // assignees joins the two parameters; nil where neither was sent.
 func (f *issueFields) assignees() *[]authz.UserID {
@@ -283,7 +287,7 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 	}
 	input := issue.Input{
 		Title: in.Title, Description: in.Description, Confidential: isTrue(in.Confidential), DiscussionLocked: in.DiscussionLocked,
-		Weight: in.Weight.Ptr(), Labels: in.Labels, IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Type: issue.Type(textOf(in.IssueType)),
+		Weight: in.Weight.Ptr(), MilestoneID: milestoneID(in.MilestoneID), Labels: in.Labels, IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Type: issue.Type(textOf(in.IssueType)),
 	}
 	if due := in.DueDate.Ptr(); due != nil {
 		input.DueDate = dayOf(*due)
@@ -314,7 +318,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 	}
 	c := issue.Changes{
 		Title: in.Title, Description: in.Description, StateEvent: in.StateEvent, Confidential: in.Confidential,
-		DiscussionLocked: in.DiscussionLocked, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null,
+		DiscussionLocked: in.DiscussionLocked, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null, MilestoneID: milestoneID(in.MilestoneID),
 		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels}, AssigneeIDs: in.assignees(), UpdatedAt: in.UpdatedAt,
 	}
 	if in.Labels != nil {

@@ -83,7 +83,7 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Assignee:  idOrName(r.AssigneeID, assignee),
 		Reviewer:  idOrName(r.ReviewerID, r.ReviewerName),
 		MergeUser: filter.Person{ID: authz.UserID(r.MergeUserID), Username: r.MergeUserName},
-		Labels:    r.Labels, Milestone: r.Milestone, Reaction: r.Reaction,
+		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""), Reaction: r.Reaction,
 		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
 		Search: r.Search, In: requestFields(r.In),
 		CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore,
@@ -91,7 +91,7 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Deployed: r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
 		Approved: wants(r.ApprovedByIDs) || wants(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
-			Labels: r.Not.Labels, Milestone: r.Not.Milestone, Reaction: r.Not.Reaction,
+			Labels: r.Not.Labels, Milestone: milestoneOr(r.Not.Milestone, ""), Reaction: r.Not.Reaction,
 			Author:   filter.Person{ID: authz.UserID(r.Not.AuthorID), Username: r.Not.AuthorUsername},
 			Assignee: idOrName(r.Not.AssigneeID, notAssignee),
 			Reviewer: idOrName(r.Not.ReviewerID, r.Not.ReviewerName),
@@ -152,7 +152,7 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, in.requestFilterParams, "", page)
+	return s.requestPage(ctx, as, in.requestFilterParams, "", page)
 }
 
 type listGroupRequestsParams struct {
@@ -177,7 +177,7 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, in.requestFilterParams, g.FullPath, page)
+	return s.requestPage(ctx, as, in.requestFilterParams, g.FullPath, page)
 }
 
 type listRequestsParams struct {
@@ -204,7 +204,7 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, in.requestFilterParams, p.FullPath, page)
+	return s.requestPage(ctx, as, in.requestFilterParams, p.FullPath, page)
 }
 
 // requestForm is a merge request in a list, in the form that view asks for.
@@ -219,7 +219,7 @@ func (*mergeRequestEntity) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 func (*simpleMergeRequest) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 
 // requestPage renders a page of a list, seen from the project or group at path from.
-func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from string, page *mergerequest.Page) (api.List[requestForm], error) {
+func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilterParams, from string, page *mergerequest.Page) (api.List[requestForm], error) {
 	if in.Recheck {
 		if err := s.Requests.Recheck(ctx, page); err != nil {
 			return api.List[requestForm]{}, err
@@ -234,7 +234,7 @@ func (s *Server) requestPage(ctx context.Context, in requestFilterParams, from s
 		}
 		return api.Listed(page.Page, items), nil
 	}
-	list, err := s.requestEntities(ctx, v, page.Items)
+	list, err := s.requestEntities(ctx, as, v, page.Items)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}

@@ -12,21 +12,21 @@ import (
 
 type createRequestParams struct {
 	projectPath
-	Title                 string      `param:"title,required" doc:"Title; the prefix Draft: makes it a draft"`
-	SourceBranch          string      `param:"source_branch,required" doc:"Source branch"`
-	TargetBranch          string      `param:"target_branch,required" doc:"Target branch"`
-	TargetProjectID       project.ID  `param:"target_project_id" doc:"ID of the target project; defaults to this project"`
-	AssigneeID            *int64      `param:"assignee_id" doc:"ID of the assignee"`
-	AssigneeIDs           api.Ints    `param:"assignee_ids" doc:"IDs of the assignees; 0 unassigns all"`
-	ReviewerIDs           api.Ints    `param:"reviewer_ids" doc:"IDs of the reviewers; 0 removes all"`
-	Description           *string     `param:"description" chars:"1048576" doc:"Description, in Markdown"`
-	Labels                api.Strings `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
-	MilestoneID           *int64      `param:"milestone_id" doc:"ID of the milestone"`
-	RemoveSourceBranch    *bool       `param:"remove_source_branch" doc:"Remove the source branch after merging"`
-	AllowCollaboration    *bool       `param:"allow_collaboration" doc:"Allow commits from members who can merge to the target branch"`
-	AllowMaintainerToPush *bool       `param:"allow_maintainer_to_push" doc:"Deprecated: use allow_collaboration"`
-	Squash                *bool       `param:"squash" alias:"squash_on_merge" doc:"Squash commits into one when merging"`
-	ApprovalsBeforeMerge  *int64      `param:"approvals_before_merge" doc:"Number of approvals required, if more than the project requires"`
+	Title                 string         `param:"title,required" doc:"Title; the prefix Draft: makes it a draft"`
+	SourceBranch          string         `param:"source_branch,required" doc:"Source branch"`
+	TargetBranch          string         `param:"target_branch,required" doc:"Target branch"`
+	TargetProjectID       project.ID     `param:"target_project_id" doc:"ID of the target project; defaults to this project"`
+	AssigneeID            *int64         `param:"assignee_id" doc:"ID of the assignee"`
+	AssigneeIDs           api.Ints       `param:"assignee_ids" doc:"IDs of the assignees; 0 unassigns all"`
+	ReviewerIDs           api.Ints       `param:"reviewer_ids" doc:"IDs of the reviewers; 0 removes all"`
+	Description           *string        `param:"description" chars:"1048576" doc:"Description, in Markdown"`
+	Labels                api.Strings    `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
+	MilestoneID           api.Opt[int64] `param:"milestone_id" doc:"ID of the milestone"`
+	RemoveSourceBranch    *bool          `param:"remove_source_branch" doc:"Remove the source branch after merging"`
+	AllowCollaboration    *bool          `param:"allow_collaboration" doc:"Allow commits from members who can merge to the target branch"`
+	AllowMaintainerToPush *bool          `param:"allow_maintainer_to_push" doc:"Deprecated: use allow_collaboration"`
+	Squash                *bool          `param:"squash" alias:"squash_on_merge" doc:"Squash commits into one when merging"`
+	ApprovalsBeforeMerge  *int64         `param:"approvals_before_merge" doc:"Number of approvals required, if more than the project requires"`
 }
 
 func (s *Server) createRequest(ctx context.Context, as authz.Actor, in createRequestParams) (mergeRequestFull, error) {
@@ -36,7 +36,7 @@ func (s *Server) createRequest(ctx context.Context, as authz.Actor, in createReq
 	}
 	input := mergerequest.Input{
 		Target: in.TargetProjectID, SourceBranch: in.SourceBranch, TargetBranch: in.TargetBranch, Title: in.Title,
-		Description: in.Description, Assignees: userIDs(in.AssigneeIDs), Reviewers: userIDs(in.ReviewerIDs), Labels: in.Labels,
+		Description: in.Description, Assignees: userIDs(in.AssigneeIDs), Reviewers: userIDs(in.ReviewerIDs), Labels: in.Labels, MilestoneID: milestoneID(in.MilestoneID),
 		RemoveSource: in.RemoveSourceBranch, Squash: in.Squash, ApprovalsBeforeMerge: in.ApprovalsBeforeMerge,
 		AllowCollaboration: first(in.AllowCollaboration, in.AllowMaintainerToPush),
 	}
@@ -109,7 +109,7 @@ func (u *updateRequestParams) changes() mergerequest.Changes {
 		Title: u.Title, Description: u.Description.OrZero(), TargetBranch: u.TargetBranch,
 		DiscussionLocked: u.DiscussionLocked, RemoveSource: u.RemoveSourceBranch, Squash: u.Squash,
 		Event:  mergerequest.Event(u.StateEvent),
-		Labels: label.Assignment{Add: u.AddLabels, Remove: u.RemoveLabels},
+		Labels: label.Assignment{Add: u.AddLabels, Remove: u.RemoveLabels}, MilestoneID: milestoneID(u.MilestoneID),
 	}
 	if u.Labels != nil {
 		titles := []string(u.Labels)

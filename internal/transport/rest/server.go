@@ -82,6 +82,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("repositories", s.repositoryRoutes()),
 		api.Tagged("repositories", s.changelogRoutes()),
 		api.Tagged("labels", s.labelRoutes()),
+		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("notes", s.noteRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
@@ -29,6 +30,8 @@ var wordings = map[errs.Code]wording{
 	award.CodeInvalid:          {http.StatusNotFound, noAward},
 	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - ")},
 	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock")},
+	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone ")},
+	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone ")},
 	namespace.CodeNotInvitable: {http.StatusNotFound, plainly("Not Found")},
 	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group ")},
 	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note ")},

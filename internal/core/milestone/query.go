@@ -1,0 +1,149 @@
+package milestone
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+var columns = db.Columns[Milestone]("m") + ", p.id AS project_id, r.path"
+
+const tables = `milestones m JOIN namespaces n ON n.id = m.namespace_id
+	JOIN routes r ON r.namespace_id = m.namespace_id LEFT JOIN projects p ON p.namespace_id = m.namespace_id`
+
+// order is by due date; milestones without one come last.
+var order = page.Order{page.Text("due_date", "m.due_date").Null(), page.ID("m.id")}
+
+// list reads a page of the milestones of a place.
+func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {
+	var w db.Where
+	s.within(&w, as, at, f)
+	if f.State != "" {
+		w.And("m.state = ?", f.State)
+	}
+	if len(f.IIDs) > 0 && !f.Ancestors && !f.Descendants {
+		w.In("m.iid", f.IIDs)
+	}
+	if f.Title != "" {
+		w.And("m.title = ?", f.Title)
+	}
+	if f.Search != "" {
+		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+		w.And(`(m.title_fold LIKE ? ESCAPE '\' OR m.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)
+	}
+	if f.UpdatedAfter != nil {
+		w.And("m.updated_at >= ?", *f.UpdatedAfter)
+	}
+	if f.UpdatedBefore != nil {
+		w.And("m.updated_at <= ?", *f.UpdatedBefore)
+	}
+	return page.Select[Milestone](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
+}
+
+// within adds the places whose milestones are asked for. What is above a place is seen
+// with it; what is below may be hidden.
+func (s *Service) within(w *db.Where, as authz.Actor, at Place, f Filter) {
+	const above = "SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?"
+	const below = "SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?"
+	if !f.Descendants {
+		if f.Ancestors {
+			w.And("m.namespace_id IN ("+above+")", at.Namespace)
+		} else {
+			w.And("m.namespace_id = ?", at.Namespace)
+		}
+		return
+	}
+	visible, args := s.policy.VisiblePlacesSQL(as, "n")
+	if f.Ancestors {
+		w.And("m.namespace_id IN ("+above+" UNION "+below+")", at.Namespace, at.Namespace)
+	} else {
+		w.And("m.namespace_id IN ("+below+")", at.Namespace)
+	}
+	w.And(visible, args...)
+}
+
+// row names the row of a milestone for db.Update and db.ForUpdate.
+func (s *Service) row(id ID) db.Row {
+	return db.Row{Table: "milestones", ID: id, Alias: "m", From: tables, Columns: columns, Now: s.now}
+}
+
+// locked reads a milestone of a place itself and locks it until the transaction ends.
+func (s *Service) locked(ctx context.Context, at Place, id ID) (Milestone, error) {
+	m, err := db.ForUpdate[Milestone](ctx, s.db, s.row(id))
+	if err == nil && m.NamespaceID != at.Namespace {
+		err = db.ErrNotFound
+	}
+	return m, err
+}
+
+// taken says what is wrong with the title of a milestone because of others, "" for nothing.
+// A project's milestones have other titles than those of its group.
+func (s *Service) taken(ctx context.Context, m *Milestone) (string, error) {
+	spaces, err := db.Select[authz.NamespaceID](ctx, s.db, `SELECT o.namespace_id FROM milestones o WHERE o.title = ? AND o.id <> ? AND (o.namespace_id = ?
+		OR o.namespace_id = (SELECT n.parent_id FROM namespaces n WHERE n.id = ? AND n.kind = ?)
+		OR o.namespace_id IN (SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = ?))
+		ORDER BY CASE WHEN o.namespace_id = ? THEN 0 ELSE 1 END LIMIT 1`,
+		m.Title, m.ID, m.NamespaceID, m.NamespaceID, namespace.ProjectKind, m.NamespaceID, namespace.ProjectKind, m.NamespaceID)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("milestones of the title: %w", err)
+	case len(spaces) == 0:
+		return "", nil
+	case spaces[0] == m.NamespaceID:
+		return taken, nil
+	}
+	return "already being used for another group or project milestone.", nil
+}
+
+const taken = "has already been taken"
+
+// ByIDs returns those of the milestones with these ids whose project or group the actor may
+// read, in one statement.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Milestone, error) {
+	out := make(map[ID]*Milestone, len(ids))
+	may, err := s.policy.Can(ctx, as, authz.ReadMilestone, authz.Subject{})
+	if err != nil || !may || len(ids) == 0 {
+		return out, err
+	}
+	var w db.Where
+	w.In("m.id", ids)
+	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	w.And(place, args...)
+	list, err := db.Select[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("milestones by id: %w", err)
+	}
+	for i := range list {
+		out[list[i].ID] = &list[i]
+	}
+	return out, nil
+}
+
+// Usable reports whether what stands in a project may have the milestone: one of the
+// project, or of a group above it.
+func (s *Service) Usable(ctx context.Context, p *project.Project, id ID) (bool, error) {
+	n, err := db.Get[int64](ctx, s.db, `SELECT COUNT(*) FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+		WHERE m.id = ? AND a.namespace_id = ?`, id, p.NamespaceID)
+	if err != nil {
+		return false, fmt.Errorf("milestone of project: %w", err)
+	}
+	return n > 0, nil
+}
+
+// Chosen is the milestone that a request names for what stands in a project: the id where it
+// is usable there, 0 for 0, and nil where it is nil or unknown.
+func (s *Service) Chosen(ctx context.Context, p *project.Project, id *ID) (*ID, error) {
+	if id == nil || *id == 0 {
+		return id, nil
+	}
+	usable, err := s.Usable(ctx, p, *id)
+	if err != nil || !usable {
+		return nil, err
+	}
+	return id, nil
+}

@@ -1,0 +1,186 @@
+package milestone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Namespaces *namespace.Service
+	Now        func() time.Time
+}
+
+// Service reads and changes milestones.
+type Service struct {
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	namespaces *namespace.Service
+	now        func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, namespaces: d.Namespaces, now: d.Now}
+}
+
+// List returns a page of the milestones of a place by due date.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+		return page.Page[Milestone]{}, err
+	}
+	list, err := s.list(ctx, as, at, f)
+	if err != nil {
+		return list, fmt.Errorf("list milestones: %w", err)
+	}
+	return list, nil
+}
+
+// Find returns a milestone of the place itself; those of groups above are not found.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Milestone, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+		return nil, err
+	}
+	m, err := db.Get[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.id = ?", at.Namespace, id)
+	return &m, missing(err, "find milestone")
+}
+
+// missing turns the absence of a milestone into the error for clients.
+func missing(err error, doing string) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("")
+	}
+	return errs.Wrap(err, doing)
+}
+
+// Create makes a milestone and gives it the next number of its place.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Milestone, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	m := &Milestone{
+		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, State: Active,
+		StartDate: day(in.StartDate), DueDate: day(in.DueDate), CreatedAt: now, UpdatedAt: now, ProjectID: at.ProjectID, Path: at.Path,
+	}
+	bad := m.check()
+	if err := failed(CodeNotCreated, bad); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		m.ID = 0
+		why, err := s.taken(ctx, m)
+		if err != nil {
+			return err
+		}
+		bad.Check(why == "", "title", why)
+		if err := failed(CodeNotCreated, bad); err != nil {
+			return err
+		}
+		if err := s.insert(ctx, m); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Created{Fact{Milestone: *m, Place: at, Stamp: as.Stamp(s.now())}})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, failed(CodeNotCreated, titleTaken())
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "create milestone")
+	}
+	return m, nil
+}
+
+func titleTaken() (bad errs.Fields) {
+	bad.Add("title", taken)
+	return bad
+}
+
+// insert numbers a milestone and writes it, in the caller's transaction.
+func (s *Service) insert(ctx context.Context, m *Milestone) error {
+	iid, err := namespace.NextIID(ctx, s.db, m.NamespaceID, namespace.KindMilestone)
+	if err != nil {
+		return err
+	}
+	m.IID = IID(iid)
+	id, err := db.Insert(ctx, s.db, "milestones", m)
+	m.ID = ID(id)
+	return err
+}
+
+// Update changes a milestone of the place itself.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Milestone, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+		return nil, err
+	}
+	var out db.Change[Milestone]
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = db.Update(ctx, s.db, s.row(id), func(ctx context.Context, m *Milestone) error {
+			if m.NamespaceID != at.Namespace {
+				return errs.Missing("")
+			}
+			if err := as.UnmodifiedAt(m.UpdatedAt.Time); err != nil {
+				return err
+			}
+			before := m.Title
+			c.apply(m)
+			bad := m.check()
+			if m.Title != before {
+				why, err := s.taken(ctx, m)
+				if err != nil {
+					return err
+				}
+				bad.Check(why == "", "title", why)
+			}
+			return failed(CodeNotUpdated, bad)
+		})
+		if err != nil || !out.Any() {
+			return err
+		}
+		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, failed(CodeNotUpdated, titleTaken())
+	}
+	if err != nil {
+		return nil, missing(err, "update milestone")
+	}
+	return &out.After, nil
+}
+
+// Delete removes a milestone of the place itself; its issues and merge requests have none
+// afterwards.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminMilestone, at.Subject); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		m, err := s.locked(ctx, at, id)
+		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(m.UpdatedAt.Time); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM milestones WHERE id = ?", id); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{Fact{Milestone: m, Place: at, Stamp: as.Stamp(s.now())}})
+	})
+	return missing(err, "delete milestone")
+}

@@ -1,0 +1,283 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/rest/api"
+)
+
+// planPlace is the project or group that planning endpoints are about.
+type planPlace struct {
+	project *project.Project // nil for a group
+	group   *namespace.Group
+}
+
+// planPlaces finds the place that a path names.
+type planPlaces func(ctx context.Context, as authz.Actor, id string) (planPlace, error)
+
+func (s *Server) planProject(ctx context.Context, as authz.Actor, id string) (planPlace, error) {
+	p, err := s.Projects.Find(ctx, as, id)
+	return planPlace{project: p}, err
+}
+
+func (s *Server) planGroup(ctx context.Context, as authz.Actor, id string) (planPlace, error) {
+	g, err := s.Namespaces.Find(ctx, as, id)
+	return planPlace{group: g}, err
+}
+
+// milestones is the place as the owner of milestones.
+func (p planPlace) milestones() milestone.Place {
+	if p.project != nil {
+		return milestone.In(p.project)
+	}
+	return milestone.Of(p.group)
+}
+
+// issues is the place as one where issues stand.
+func (p planPlace) issues() issue.Place {
+	if p.project != nil {
+		return issue.Place{Project: p.project}
+	}
+	return issue.Place{Group: p.group.Subject()}
+}
+
+// path is the full path.
+func (p planPlace) path() string {
+	if p.project != nil {
+		return p.project.FullPath
+	}
+	return p.group.FullPath
+}
+
+// milestoneHandlers are the milestone endpoints of projects or of groups.
+type milestoneHandlers struct {
+	*Server
+	place planPlaces
+}
+
+func (s *Server) milestoneRoutes() []*api.Route {
+	of := milestoneHandlers{s, s.planProject}
+	groups := milestoneHandlers{s, s.planGroup}
+	return api.Scoped(nil, slices.Concat(
+		of.routes("/projects/:id/milestones", "project", authz.ReadIssue),
+		groups.routes("/groups/:id/milestones", "group", authz.ReadGroup),
+		[]*api.Route{
+			api.Get("/projects/:id/milestones/:milestone_id/merge_requests", of.projectRequests).Doc("List the merge requests of a milestone").Needs(authz.ReadMilestone, authz.ReadMergeRequest),
+			api.Get("/groups/:id/milestones/:milestone_id/merge_requests", groups.groupRequests).Doc("List the merge requests of a milestone of a group").Needs(authz.ReadMilestone, authz.ReadGroup),
+			api.Post("/projects/:id/milestones/:milestone_id/promote", of.promote).Status(200).Doc("Promote a milestone to the group").Needs(authz.AdminMilestone),
+		})...)
+}
+
+func (h milestoneHandlers) routes(path, of string, issues authz.Ability) []*api.Route {
+	const one = "/:milestone_id"
+	return []*api.Route{
+		api.Get(path, h.list).Doc("List the milestones of a " + of).Public().Needs(authz.ReadMilestone),
+		api.Get(path+one, h.get).Doc("Get a milestone of a " + of).Public().Needs(authz.ReadMilestone),
+		api.Post(path, h.create).Doc("Create a milestone in a " + of).Needs(authz.AdminMilestone),
+		api.Put(path+one, h.update).Timed().Doc("Update a milestone of a " + of).Needs(authz.AdminMilestone),
+		api.Delete(path+one, h.delete).Timed().Doc("Delete a milestone of a " + of).Needs(authz.AdminMilestone),
+		api.Get(path+one+"/issues", h.issues).Doc("List the issues of a milestone of a "+of).Public().Needs(authz.ReadMilestone, issues),
+		api.Get(path+one+"/burndown_events", h.burndown).Doc("List the burndown events of a milestone of a "+of).Public().Needs(authz.ReadMilestone, issues),
+	}
+}
+
+type planOwner struct {
+	ID string `param:"id,required" doc:"ID or URL-encoded path of the project or group"`
+}
+
+type milestonePath struct {
+	planOwner
+	MilestoneID milestone.ID `param:"milestone_id,required" doc:"ID of the milestone"`
+}
+
+type listMilestonesParams struct {
+	planOwner
+	State         string     `param:"state" values:"active,closed,all" default:"all" doc:"State"`
+	IIDs          api.Ints   `param:"iids" doc:"Internal IDs; ignored with ancestors or descendants"`
+	Title         string     `param:"title" doc:"Exact title"`
+	Search        string     `param:"search" doc:"Search in titles and descriptions"`
+	Ancestors     bool       `param:"include_ancestors" alias:"include_parent_milestones" default:"false" doc:"Include milestones of ancestor groups"`
+	Descendants   bool       `param:"include_descendants" default:"false" doc:"Include milestones of subgroups and projects of a group"`
+	UpdatedBefore *time.Time `param:"updated_before" doc:"Return milestones updated on or before this time"`
+	UpdatedAfter  *time.Time `param:"updated_after" doc:"Return milestones updated on or after this time"`
+	api.Page
+}
+
+func (h milestoneHandlers) list(ctx context.Context, as authz.Actor, in listMilestonesParams) (api.List[milestoneEntity], error) {
+	var none api.List[milestoneEntity]
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	f := milestone.Filter{
+		IIDs: numbers[milestone.IID](in.IIDs), Title: in.Title, Search: in.Search, Ancestors: in.Ancestors,
+		Descendants: in.Descendants && at.group != nil, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, Range: in.Range(),
+	}
+	if in.State != "all" {
+		f.State = milestone.State(in.State)
+	}
+	list, err := h.Milestones.List(ctx, as, at.milestones(), f)
+	if err != nil {
+		return none, err
+	}
+	return api.ListOf(list, func(m *milestone.Milestone) milestoneEntity { return *h.milestoneOf(m) }), nil
+}
+
+func (h milestoneHandlers) get(ctx context.Context, as authz.Actor, in milestonePath) (*milestoneEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	if err != nil {
+		return nil, err
+	}
+	return h.milestoneOf(m), nil
+}
+
+type createMilestoneParams struct {
+	planOwner
+	Title       string            `param:"title,required" doc:"Title"`
+	Description *string           `param:"description" chars:"1048576" doc:"Description"`
+	DueDate     api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD"`
+	StartDate   api.Opt[api.Date] `param:"start_date" doc:"Start date, YYYY-MM-DD"`
+}
+
+func (h milestoneHandlers) create(ctx context.Context, as authz.Actor, in createMilestoneParams) (*milestoneEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Milestones.Create(ctx, as, at.milestones(), milestone.Input{
+		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.milestoneOf(m), nil
+}
+
+// text gives a date that was sent, "" where it was null, nil where none was.
+func text(d api.Opt[api.Date]) *string { return (*string)(d.OrZero()) }
+
+type updateMilestoneParams struct {
+	milestonePath
+	Title       *string           `param:"title" doc:"Title"`
+	Description *string           `param:"description" chars:"1048576" doc:"Description"`
+	DueDate     api.Opt[api.Date] `param:"due_date" doc:"Due date, YYYY-MM-DD; empty removes it"`
+	StartDate   api.Opt[api.Date] `param:"start_date" doc:"Start date, YYYY-MM-DD; empty removes it"`
+	StateEvent  string            `param:"state_event" values:"close,activate" doc:"close or activate"`
+	_           struct{}          `atleastone:"title,description,due_date,start_date,state_event"`
+}
+
+func (h milestoneHandlers) update(ctx context.Context, as authz.Actor, in updateMilestoneParams) (*milestoneEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Milestones.Update(ctx, as, at.milestones(), in.MilestoneID, milestone.Changes{
+		Title: in.Title, Description: in.Description, DueDate: text(in.DueDate), StartDate: text(in.StartDate), StateEvent: in.StateEvent,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.milestoneOf(m), nil
+}
+
+func (h milestoneHandlers) delete(ctx context.Context, as authz.Actor, in milestonePath) (api.None, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, h.Milestones.Delete(ctx, as, at.milestones(), in.MilestoneID)
+}
+
+func (h milestoneHandlers) promote(ctx context.Context, as authz.Actor, in milestonePath) (*milestoneEntity, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.Milestones.Promote(ctx, as, at.project, in.MilestoneID)
+	if err != nil {
+		return nil, err
+	}
+	return h.milestoneOf(m), nil
+}
+
+type pagedMilestone struct {
+	milestonePath
+	api.Page
+}
+
+// found gives the place and the milestone that a path names.
+func (h milestoneHandlers) found(ctx context.Context, as authz.Actor, in milestonePath) (planPlace, *milestone.Milestone, error) {
+	at, err := h.place(ctx, as, in.ID)
+	if err != nil {
+		return at, nil, err
+	}
+	m, err := h.Milestones.Find(ctx, as, at.milestones(), in.MilestoneID)
+	return at, m, err
+}
+
+func (h milestoneHandlers) issues(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[issueEntity], error) {
+	at, m, err := h.found(ctx, as, in.milestonePath)
+	if err != nil {
+		return api.List[issueEntity]{}, err
+	}
+	params := issueListParams{OrderBy: "label_priority", Sort: "asc", Page: in.Page}
+	return h.listIssues(ctx, as, at.issues(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
+}
+
+func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in milestonePath) ([]burndownEntity, error) {
+	at, m, err := h.found(ctx, as, in)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.Issues.Burndown(ctx, as, at.issues(), m)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]burndownEntity, len(list))
+	for i, e := range list {
+		out[i] = burndownEntity{CreatedAt: api.Time(e.At.Time), Weight: e.Weight, Action: e.Action}
+	}
+	return out, nil
+}
+
+// requestsOf is the filter for the merge requests of a milestone.
+func (in pagedMilestone) requestsOf(m *milestone.Milestone) mergerequest.Filter {
+	return mergerequest.Filter{Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range()}
+}
+
+func (h milestoneHandlers) projectRequests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {
+	at, m, err := h.found(ctx, as, in.milestonePath)
+	if err != nil {
+		return api.List[requestForm]{}, err
+	}
+	page, err := h.Requests.List(ctx, as, at.project, in.requestsOf(m))
+	if err != nil {
+		return api.List[requestForm]{}, err
+	}
+	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), page)
+}
+
+func (h milestoneHandlers) groupRequests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {
+	at, m, err := h.found(ctx, as, in.milestonePath)
+	if err != nil {
+		return api.List[requestForm]{}, err
+	}
+	page, err := h.Requests.ListInGroup(ctx, as, at.group.Subject(), in.requestsOf(m))
+	if err != nil {
+		return api.List[requestForm]{}, err
+	}
+	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), page)
+}
