@@ -202,7 +202,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/milestones":                         {{body: obj{"title": "new"}}},
 		"PUT /projects/:id/milestones/:milestone_id":            {{body: obj{"title": "other"}}, {note: "close", body: obj{"state_event": "close"}}},
 		"DELETE /projects/:id/milestones/:milestone_id":         {{}},
-		"POST /projects/:id/milestones/:milestone_id/promote":   {{status: http.StatusForbidden}},
+		"POST /projects/:id/milestones/:milestone_id/promote":   {{}},
 		"POST /projects/:id/labels":                             {{body: obj{"name": "new", "color": "#00ff00"}}},
 		"PUT /projects/:id/labels/:name":                        label,
 		"PUT /projects/:id/labels":                              named,
