@@ -3,12 +3,11 @@ package lfs_test
 import (
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
 )
 
@@ -21,12 +20,7 @@ func TestService_Store_limits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		set := func(name string, value any) {
-			t.Helper()
-			if err := w.settings.Set(ctx, name, value); err != nil {
-				t.Fatal(err)
-			}
-		}
+		set := coretest.Setter(t, w.settings)
 		w.store(w.dave, w.shop, text(600, "a"))
 		external := w.dave
 		external.External = true
@@ -64,24 +58,11 @@ func TestService_Store_limits(t *testing.T) {
 		w.store(w.dave, w.shop, text(600, "a"))
 
 		set("project_storage_limit", 2)
-		var stored atomic.Int64
-		var all sync.WaitGroup
-		for i := range 8 {
-			all.Go(func() {
-				content := text(600, fmt.Sprint("n", i))
-				err := w.Store(ctx, w.dave, w.of(w.dave, w.shop), pointer(content), strings.NewReader(content))
-				switch {
-				case err == nil:
-					stored.Add(1)
-				case !errs.Is(err, errs.TooLarge):
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if n := stored.Load(); n != 2 {
-			t.Errorf("%d objects of 600 KiB came beside one below a limit of 2 MiB, want the 2 that there is room for", n)
-		}
+		// Objects of 600 KiB beside one, below a limit of 2 MiB.
+		coretest.CheckRoom(t, 8, 2, func(i int) error {
+			content := text(600, fmt.Sprint("n", i))
+			return w.Store(ctx, w.dave, w.of(w.dave, w.shop), pointer(content), strings.NewReader(content))
+		})
 		// Room that was held by what did not come is free again.
 		set("project_storage_limit", 3)
 		o := pointer(text(1100, "other"))

@@ -2,12 +2,11 @@ package upload_test
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/project"
 )
 
@@ -17,12 +16,7 @@ func TestService_Create_limits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
-		set := func(name string, value int) {
-			t.Helper()
-			if err := w.settings.Set(ctx, name, value); err != nil {
-				t.Fatal(err)
-			}
-		}
+		set := coretest.Setter(t, w.settings)
 		put := func(as authz.Actor, id project.ID) error {
 			_, err := w.Create(ctx, as, w.at(id), "a.txt", strings.NewReader(strings.Repeat("x", 600<<10)))
 			return err
@@ -66,20 +60,7 @@ func TestService_Create_limits(t *testing.T) {
 			t.Fatal(err)
 		}
 		set("project_storage_limit", 2)
-		var stored atomic.Int64
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				if err := put(w.mary, w.shop); err == nil {
-					stored.Add(1)
-				} else if !errs.Is(err, errs.TooLarge) {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if n := stored.Load(); n != 3 {
-			t.Errorf("%d files of 600 KiB went in below a limit of 2 MiB, want the 3 that there is room for", n)
-		}
+		// Files of 600 KiB, below a limit of 2 MiB.
+		coretest.CheckRoom(t, 8, 3, func(int) error { return put(w.mary, w.shop) })
 	})
 }
