@@ -112,8 +112,8 @@ func (a *App) addressed() {
 	}
 }
 
-// adminCommands says what each command does. Whoever may reach the data or the socket is
-// the operator: nobody's permission is asked for.
+// adminCommands says what each command does. A user who may reach the data or the socket is
+// the operator: no permission is asked for.
 func (a *App) adminCommands() map[string]admin.Handler {
 	return map[string]admin.Handler{
 		AdminUserCreate:   handle(a, a.adminUserCreate),

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// fetch asks for a page or a file, as somebody or as nobody.
+// fetch asks for a page or a file, as a user or as no user.
 func (s *server) fetch(as, path string) *httptest.ResponseRecorder {
 	s.tb.Helper()
 	r := httptest.NewRequestWithContext(s.tb.Context(), http.MethodGet, "/", nil)

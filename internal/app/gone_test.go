@@ -74,7 +74,7 @@ func (s *server) whileItGoes(at string, writes []write, remove func(ctx context.
 	wg.Wait()
 }
 
-// Whoever writes to a project that is just being deleted learns that it is not there,
+// A user who writes to a project that is just being deleted learns that it is not there,
 // however far the request had come.
 func TestProject_goes_while_it_is_written_to(t *testing.T) {
 	t.Parallel()

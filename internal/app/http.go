@@ -120,7 +120,7 @@ func allReads(r *http.Request, limit time.Duration) time.Duration {
 // servicePaths are what service answers.
 var servicePaths = []string{"/-/liveness", "/-/readiness", "/-/health", "/-/metrics"}
 
-// service answers the questions of whoever watches over the server.
+// service answers the questions of monitoring systems.
 func (a *App) service() http.Handler {
 	mux := http.NewServeMux()
 	ok := func(w http.ResponseWriter, text string) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// idleness notices when nobody has asked for anything for a while, and gives memory back.
+// idleness notices when no user has asked for anything for a while, and gives memory back.
 type idleness struct {
 	running atomic.Int64
 	served  atomic.Int64 // requests so far
@@ -24,11 +24,11 @@ func (i *idleness) busy() (done func()) {
 	return func() { i.running.Add(-1) }
 }
 
-// restAfter is how long nobody must have asked for anything.
+// restAfter is how long no user must have asked for anything.
 const restAfter = 10 * time.Second
 
 // restPercent is how far the heap may grow at rest before garbage is collected. At work
-// it may grow further, which saves time; at rest nobody waits, and what polling for jobs
+// it may grow further, which saves time; at rest no user waits, and what polling for jobs
 // leaves would otherwise add up to several times of what is in use.
 const restPercent = 25
 
@@ -57,7 +57,7 @@ func (i *idleness) watch(ctx context.Context, trim func()) {
 	}
 }
 
-// rest has garbage collected often, unless somebody keeps to less or to none already.
+// rest has garbage collected often, unless a user keeps to less or to none already.
 func (i *idleness) rest() {
 	before := debug.SetGCPercent(restPercent)
 	if before <= restPercent {

@@ -37,7 +37,7 @@ func (a *App) measure() error {
 	)
 }
 
-// sampled publishes a gauge that is read when somebody looks, and left out where that fails.
+// sampled publishes a gauge that is read when metrics are scraped, and left out where that fails.
 func (a *App) sampled(name, help string, read func(ctx context.Context) (float64, error)) error {
 	return a.metrics.Sampled(metrics.Metric{Name: name, Type: metrics.Gauge, Help: help}, func(emit func(float64, ...string)) {
 		ctx, cancel := context.WithTimeout(context.Background(), sampleTime)

@@ -11,8 +11,8 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// TestPages follows the addresses that the API gives, as somebody who may see the thing,
-// as somebody who may not, and with a token that may not read the API: a page must not
+// TestPages follows the addresses that the API gives, as a user who may see the thing,
+// as a user who may not, and with a token that may not read the API: a page must not
 // tell more than the API does.
 func TestPages(t *testing.T) {
 	t.Parallel()

@@ -195,7 +195,7 @@ func seedLevels() map[string]authz.Level {
 	}
 }
 
-// seedProject makes a project in a group, or in the personal namespace of the user whom
+// seedProject makes a project in a group, or in the personal namespace of the user that
 // the path names, as that user.
 func (a *App) seedProject(ctx context.Context, root authz.Actor, p seedProject) error {
 	visibility, err := p.visibility()

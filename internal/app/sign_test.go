@@ -457,7 +457,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// People make tokens and keys that work, and take them back; nobody reaches those of others.
+// People make tokens and keys that work, and take them back; no user reaches those of others.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

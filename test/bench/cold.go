@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// firsts is one kind of question, asked of things that nobody has asked about yet.
+// firsts is one kind of question, asked of things that no user has asked about yet.
 type firsts struct {
 	name  string
 	paths []string

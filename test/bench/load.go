@@ -42,7 +42,7 @@ type loader struct {
 	idle   float64 // statements a second that the server runs for itself
 }
 
-// background measures what the server does when nobody asks, after it has had time to
+// background measures what the server does when no user asks, after it has had time to
 // finish what filling it left to do.
 func (l *loader) background(ctx context.Context) error {
 	const window = 3 * time.Second

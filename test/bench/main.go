@@ -100,7 +100,7 @@ func run() (err error) {
 }
 
 // measure runs everything against a server that is up and empty. A real repository comes
-// last, so that what housekeeping does with it is in nobody's way.
+// last, so that what housekeeping does with it is harmless.
 func measure(ctx context.Context, o options, folder string, s *server, out *report) error {
 	w, err := fill(ctx, o, s, filepath.Join(folder, "seed.git"))
 	if err != nil {

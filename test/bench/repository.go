@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// plainGit is the environment in which nobody's configuration counts.
+// plainGit is the environment in which no user's configuration counts.
 func plainGit() []string {
 	return append(foreign(os.Environ()), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 }

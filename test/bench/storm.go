@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// forgetPacks has the server make its answers to clones anew.
+// forgetPacks has the server make its answers to clones again.
 func (s *server) forgetPacks() error {
 	kept, err := filepath.Glob(filepath.Join(s.data, "cache", "packs", "*"))
 	for _, name := range kept {

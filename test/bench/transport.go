@@ -166,7 +166,7 @@ func (t *transport) branch(ctx context.Context, to string, round int) error {
 	return err
 }
 
-// archive asks for an archive of a commit that nobody has asked for yet; on the other side
+// archive asks for an archive of a commit that no user has asked for yet; on the other side
 // git makes it.
 func (t *transport) archive(ctx context.Context, to string, round int) error {
 	commit := t.world.archived[len(t.world.archived)-1-round]

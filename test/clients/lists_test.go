@@ -97,7 +97,7 @@ func (s *story) errors(t *testing.T) {
 	})).must(t)
 	token := got(s.root.Users.CreatePersonalAccessToken(stranger.ID, &gitlab.CreatePersonalAccessTokenOptions{Name: new("s"), Scopes: &[]string{"api"}})).must(t)
 	c := s.client(t, token.Token)
-	// Whoever may not know that the project is there reads 404, whatever is asked for.
+	// A user who may not know that the project is there reads 404, whatever is asked for.
 	got(c.Projects.GetProject(s.project.ID, nil)).refused(t, 404, "")
 	got(c.Issues.GetIssue(s.project.ID, 1)).refused(t, 404, "")
 	got(c.Issues.CreateIssue(s.project.ID, &gitlab.CreateIssueOptions{Title: new("x")})).refused(t, 404, "")

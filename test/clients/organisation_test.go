@@ -264,7 +264,7 @@ func (o *organisation) states(t *testing.T) {
 }
 
 func (o *organisation) departure(t *testing.T) {
-	// The only owner of a group stays until somebody else owns it.
+	// The only owner of a group stays until another user owns it.
 	done(o.root.Users.DeleteUser(o.id["olga"])).refused(t, 409, "sole-owner of a group")
 	done(o.root.Users.DeleteUser(o.id["gus"])).must(t)
 	if _, res, err := o.as["gus"].Users.CurrentUser(); err == nil || res.StatusCode != 401 && res.StatusCode != 403 {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestEveryRepositoryOperation calls every operation that the client has for repositories,
-// and fails where the client has one that nobody here calls.
+// and fails where the client has one that no test here calls.
 func TestEveryRepositoryOperation(t *testing.T) {
 	s := &story{server: servertest.Start(t, "")}
 	s.root = s.client(t, servertest.RootToken)

@@ -133,7 +133,7 @@ func TestDev_signals(t *testing.T) {
 	}
 }
 
-// TestDev_parent ends the server with a parent that is killed, which can tell nobody.
+// TestDev_parent ends the server with a parent that is killed, which can tell no process.
 func TestDev_parent(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
@@ -238,7 +238,7 @@ func TestDev_killed(t *testing.T) {
 func run(ctx context.Context, t *testing.T, tmp string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, servertest.Binary(t), append([]string{"dev"}, args...)...)
-	// None of these may count: the database would be one that somebody works with.
+	// None of these may count: the database would be one that a user works with.
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "TENON_DATABASE_URL=postgres://nowhere.invalid/tenon", "TENON_DATA=/nonexistent",
 		"TENON_HTTP=127.0.0.1:1", "TENON_CONFIG=/nonexistent.toml")
 	out, err := cmd.CombinedOutput()

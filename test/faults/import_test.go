@@ -49,7 +49,7 @@ func newOrigin(t *testing.T) *origin {
 	o := &origin{asked: make(chan struct{}, 100)}
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && o.silent.Load() {
-			_, _ = io.Copy(io.Discard, r.Body) // or nobody notices that the other side is gone
+			_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection goes unnoticed
 			o.asked <- struct{}{}
 			<-r.Context().Done()
 			return

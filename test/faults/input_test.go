@@ -87,7 +87,7 @@ func (w *world) rows() map[string]int64 {
 	return out
 }
 
-// peak is the most memory the server has had, in KiB; 0 where nobody knows.
+// peak is the most memory the server has had, in KiB; 0 where it is not known.
 func (w *world) peak() int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.s.PID()))
 	if err != nil {
@@ -297,7 +297,7 @@ func (w *world) refsAndPaths() {
 	}
 }
 
-// absurdPages asks for pages that nobody has.
+// absurdPages asks for pages that no user has.
 func (w *world) absurdPages() {
 	for _, list := range []string{fmt.Sprintf("/projects/%d/issues", w.project), "/projects", "/users", fmt.Sprintf("/projects/%d/repository/commits", w.project)} {
 		for _, query := range []string{"per_page=0", "page=x", "per_page=x", "page=1.5", "page[]=1", "page=%00"} {

@@ -143,13 +143,13 @@ func (k *killed) checkMerges(t *testing.T) {
 	}
 }
 
-// checkRemains looks for what a crash may leave and nobody would clean up.
+// checkRemains looks for what a crash may leave and no user would clean up.
 func (k *killed) checkRemains(t *testing.T) {
 	k.await("the locks that crashes left to be removed", func() bool { return len(k.locks(t)) == 0 })
 	unfinished := 0
 	err := filepath.WalkDir(filepath.Join(k.s.Data, "repositories"), func(path string, _ fs.DirEntry, err error) error {
 		if name := filepath.Base(path); strings.HasPrefix(name, "tmp_") || strings.HasPrefix(name, "incoming") {
-			unfinished++ // they block nobody; they only take room
+			unfinished++ // they block nothing; they only take room
 		}
 		if errors.Is(err, fs.ErrNotExist) { // the server is at work
 			return nil

@@ -81,7 +81,7 @@ func newKilled(w *world) *killed {
 	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}}
 	close(k.up)
 	w.http.Timeout = 20 * time.Second
-	// From the first restart on, every push may lead to packing everything anew.
+	// From the first restart on, every push may lead to packing everything again.
 	if _, err := w.open().Exec(context.Background(), "INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)",
 		"housekeeping_optimize_repository_period", "1", time.Now()); err != nil {
 		w.t.Fatal(err)

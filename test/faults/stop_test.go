@@ -123,7 +123,7 @@ func (w *world) awaitOpen(n int) {
 	})
 }
 
-// TestStart_portInUse says what to do about a port that somebody else has.
+// TestStart_portInUse says what to do about a port that another process has.
 func TestStart_portInUse(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig
@@ -152,7 +152,7 @@ func TestStart_portInUse(t *testing.T) {
 	}
 }
 
-// TestSlow lets clients dawdle: many of them hold nobody up, and one that never ends its
+// TestSlow lets clients dawdle: many of them hold no other client up, and one that never ends its
 // headers or its body is hung up on.
 func TestSlow(t *testing.T) {
 	t.Parallel()

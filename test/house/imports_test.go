@@ -144,7 +144,7 @@ func TestImports(t *testing.T) {
 
 // A program in which anything looks for methods by a name that is not constant keeps
 // every method of every type: a tenth of this one, on the disk and in memory. Packages of
-// others may import templates as long as nobody calls them.
+// others may import templates as long as no code calls them.
 func TestImports_noMethodsByName(t *testing.T) {
 	t.Parallel()
 	for _, f := range source(t) {

@@ -21,7 +21,7 @@ var (
 // short are tables of few rows at any time, which need no index for what they refer to.
 var short = map[string]bool{"ref_intents": true}
 
-// TestForeignKeys looks for the index behind every reference: without one, whoever
+// TestForeignKeys looks for the index behind every reference: without one, a statement that
 // deletes the row that it names reads the whole table.
 func TestForeignKeys(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root(t), "migrations", "*.sql"))

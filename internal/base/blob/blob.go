@@ -222,7 +222,7 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	return info, nil
 }
 
-// Delete removes an object; one that is not there is no error. Whoever has it open reads
+// Delete removes an object; one that is not there is no error. A process that has it open reads
 // on.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if !valid(key) {
@@ -243,7 +243,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 	return s.back.list(ctx, prefix)
 }
 
-// Random gives 32 hex digits that nobody can guess, to be part of a key.
+// Random gives 32 random hex digits, to be part of a key.
 func Random() string {
 	var raw [16]byte
 	_, _ = rand.Read(raw[:]) // ends the program rather than fail

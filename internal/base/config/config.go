@@ -60,7 +60,7 @@ type Config struct {
 
 	MetricsFrom []netip.Prefix // addresses that may read /-/metrics; others learn nothing of it
 
-	// TrustedProxies may say by X-Forwarded-For where a request comes from; nobody else may.
+	// TrustedProxies may say by X-Forwarded-For where a request comes from; no other client may.
 	TrustedProxies []netip.Prefix
 
 	Log Log

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A batch is committed when nobody waits any more, and at the latest at these limits.
+// A batch is committed when no caller waits any more, and at the latest at these limits.
 const (
 	batchTurns = 64
 	batchTime  = 10 * time.Millisecond
@@ -22,7 +22,7 @@ const (
 type group struct {
 	d     *DB
 	stall time.Duration
-	queue chan *turn // unbuffered: whoever hands a turn over is served at once
+	queue chan *turn // unbuffered: a caller who hands a turn over is served at once
 	stop  func()     // closes over
 	over  chan struct{}
 	done  chan struct{}
@@ -99,7 +99,7 @@ func (g *group) enqueue(ctx context.Context, r *turn) error {
 }
 
 // run reports to the writer however the closure ends, so that a panic goes up its
-// own caller's stack and harms nobody else.
+// own caller's stack and harms no other caller.
 func (r *turn) run(ctx context.Context, t *tx, fn func(ctx context.Context) error) {
 	err := errUnwound
 	defer func() { r.ran <- err }()
@@ -151,7 +151,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 	}
 	if err != nil {
 		_ = tx.Rollback() // SQLite may have done so itself
-		if turns > 1 {    // somebody else may be to blame
+		if turns > 1 {    // another caller may be to blame
 			g.d.log.Warn("database batch undone, its transactions are run again one by one",
 				slog.Int("transactions", len(done)), slog.Any("error", err))
 			for _, r := range done {
@@ -171,7 +171,7 @@ func (g *group) batch(r *turn, watchdog *time.Timer) {
 
 // one gives r its turn in the batch's transaction, after others where behind says so. It
 // says whether r's answer hangs on the commit, as that of a failure does behind others:
-// whoever hears of what they wrote must find it. An error means that the transaction is lost.
+// a caller who hears of what they wrote must find it. An error means that the transaction is lost.
 func (g *group) one(tx *sql.Tx, r *turn, behind bool, watchdog *time.Timer) (bool, error) {
 	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT turn"); err != nil {
 		return true, err

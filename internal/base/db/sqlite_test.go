@@ -179,7 +179,7 @@ func TestDB_readers(t *testing.T) {
 		if _, err := d.Exec(tx, "INSERT INTO t VALUES (1)"); err != nil {
 			return err
 		}
-		n, err := Get[int](ctx, d, "SELECT count(*) FROM t") // reads go on while somebody writes
+		n, err := Get[int](ctx, d, "SELECT count(*) FROM t") // reads go on while a caller writes
 		if err != nil || n != 0 {
 			t.Errorf("a reader saw %d rows (%v), want 0", n, err)
 		}
@@ -192,7 +192,7 @@ func TestDB_readers(t *testing.T) {
 	}
 }
 
-// Whoever closes on several ways out need not count them.
+// A caller who closes on several ways out need not count them.
 func TestDB_Close_twice(t *testing.T) {
 	t.Parallel()
 	d := openTemp(t) // its cleanup closes once more

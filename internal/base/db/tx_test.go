@@ -164,7 +164,7 @@ func TestDB_InSavepoint(t *testing.T) {
 }
 
 // TestDB_InTx_crowd lets many callers succeed, fail, panic, leave and give up at
-// once: whoever was told yes has a row, and nobody else.
+// once: a caller who was told yes has a row, and no other caller.
 func TestDB_InTx_crowd(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		const callers, rounds = 16, 60
@@ -245,7 +245,7 @@ func call(t *testing.T, d *db.DB, caller, round int, refused error, answered, ho
 	}
 }
 
-// TestDB_InTx_refused_for_good lets many callers write the same row: whoever hears that it
+// TestDB_InTx_refused_for_good lets many callers write the same row: a caller who hears that it
 // is there already finds it, although the one who wrote it may share a batch with them.
 func TestDB_InTx_refused_for_good(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
@@ -268,7 +268,7 @@ func TestDB_InTx_refused_for_good(t *testing.T) {
 	})
 }
 
-// TestDB_InTx_poisoned loses the transaction that a batch shares, and with it nobody's work.
+// TestDB_InTx_poisoned loses the transaction that a batch shares, and with it no caller's work.
 func TestDB_InTx_poisoned(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		if d.Dialect() != db.SQLite {

@@ -209,7 +209,7 @@ func (p *pool) release(w *worker) {
 	p.leave(w.key, l)
 }
 
-// leave forgets a lane that nobody uses.
+// leave forgets a lane that no caller uses.
 func (p *pool) leave(key laneKey, l *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

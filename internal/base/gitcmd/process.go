@@ -84,8 +84,8 @@ func (g *Git) wait(ctx context.Context, cmd *exec.Cmd, name string, said *tail) 
 }
 
 // load is a kind of work, of which only so much is done at a time. One kind does not wait
-// for another where clients hold it up: whoever sends a pack slowly, or reads a large file
-// slowly, keeps nobody from a clone. What a push makes necessary while it waits is long
+// for another where clients hold it up: a client that sends a pack slowly, or reads a large file
+// slowly, keeps no other client from a clone. What a push makes necessary while it waits is long
 // or brief, never a push.
 type load int
 
@@ -156,7 +156,7 @@ type output struct {
 }
 
 // pipes takes over what a process writes. Left to itself, the command would give up soon
-// after the end of the process, and whoever reads slowly would miss the rest.
+// after the end of the process, and a client that reads slowly would miss the rest.
 func pipes(cmd *exec.Cmd) ([]output, error) {
 	var all []output
 	for _, o := range []struct {
@@ -184,7 +184,7 @@ func drain(ctx context.Context, outputs []output) error {
 	for _, o := range outputs {
 		go func() {
 			_, err := io.Copy(o.to, o.from)
-			_ = o.from.Close() // a process that nobody listens to ends
+			_ = o.from.Close() // a process ends where nothing reads its output
 			copied <- err
 		}()
 	}
@@ -221,7 +221,7 @@ func (g *Git) output(ctx context.Context, c call, limit int) ([]byte, error) {
 }
 
 // feed copies input to a process. It is not waited for, because a client may neither
-// send nor go away after the process has ended: it ends when the input does. Whoever gives
+// send nor go away after the process has ended: it ends when the input does. A caller who gives
 // input that must not be read afterwards, such as the body of a request, joins that input.
 func feed(pipe io.WriteCloser, in io.Reader) {
 	_, _ = io.Copy(pipe, in) // a process that stops reading says why by its exit code

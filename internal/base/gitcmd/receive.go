@@ -31,11 +31,11 @@ type Receive struct {
 // Judge decides what becomes of a push. Names of references come as the client wrote them.
 type Judge interface {
 	// Check looks at the whole push while view alone sees its objects. A refusal is shown
-	// to whoever pushes; "" is none. The reasons are those of single references in the
+	// to the client that pushes; "" is none. The reasons are those of single references in the
 	// report; nil, and "" for one of them, is the usual one.
 	Check(ctx context.Context, view *Repo, changes []gitstore.RefUpdate, options []string) (refusal string, reasons []string)
 	// Apply moves the references once the objects are part of the repository. It says for
-	// each of them why it did not move, "" where it did, and what whoever pushes should know.
+	// each of them why it did not move, "" where it did, and what the client that pushes should know.
 	Apply(ctx context.Context, changes []gitstore.RefUpdate) (reasons []string, message string)
 	// Failed is told why the server could not take the push; the client learns only that
 	// it could not.

@@ -73,7 +73,7 @@ func work(t *testing.T, r *gitcmd.Repo) (dir string, change func(name, content s
 	}
 }
 
-// A push is looked at while nobody else sees what it brings, be it a few objects or a pack.
+// A push is looked at while no other process sees what it brings, be it a few objects or a pack.
 func TestRepo_ReceivePack_quarantine(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{1, 150} {
@@ -389,7 +389,7 @@ func TestRepo_ReceivePack_cancelled(t *testing.T) {
 }
 
 // The attack: clients take every place there is for packs that come in, or for large
-// files, and say or read nothing. Whoever fetches, and what a push waits for itself, goes on.
+// files, and say or read nothing. A client that fetches, and what a push waits for itself, goes on.
 func TestGit_held_up(t *testing.T) {
 	t.Parallel()
 	g := gittest.New(t, func(c *gitcmd.Config) { c.MaxServices, c.MaxProcesses = 1, 1 })

@@ -233,7 +233,7 @@ const (
 // signOfLife is how often a client that waits hears from us.
 const signOfLife = 5 * time.Second
 
-// keepAlive sends something now and then from now on, so that nobody on the way takes the
+// keepAlive sends something now and then from now on, so that no proxy on the way takes the
 // connection for dead.
 func (a *pushAnswer) keepAlive() {
 	a.mu.Lock()
@@ -286,7 +286,7 @@ func band(to *bytes.Buffer, number byte, content []byte) {
 	}
 }
 
-// say shows a text to whoever pushes, where the client has an ear for it.
+// say shows a text to the client that pushes, where the client has an ear for it.
 func (a *pushAnswer) say(text string) {
 	if text == "" {
 		return
@@ -314,7 +314,7 @@ func (a *pushAnswer) progress() io.Writer { return progressWriter{a} }
 
 type progressWriter struct{ answer *pushAnswer }
 
-// Write never fails: git is not to stop because nobody listens.
+// Write never fails: git is not to stop because nothing reads its output.
 func (w progressWriter) Write(p []byte) (int, error) {
 	text := p
 	if bytes.IndexByte(p, 0) >= 0 {

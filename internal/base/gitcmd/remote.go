@@ -31,7 +31,7 @@ func remoteConfig(m Remote) [][2]string {
 		{"http.lowSpeedLimit", "1"},
 		{"http.lowSpeedTime", strconv.Itoa(max(1, int(cmp.Or(m.Stall, time.Minute)/time.Second)))},
 		{"credential.helper", ""},
-		// Old histories have these mistakes, which harm nobody.
+		// Old histories have these mistakes, which do no harm.
 		{"fetch.fsck.zeroPaddedFilemode", "ignore"},
 		{"fetch.fsck.missingSpaceBeforeDate", "ignore"},
 		{"fetch.fsck.badTimezone", "ignore"},

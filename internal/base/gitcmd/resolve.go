@@ -54,7 +54,7 @@ type Revision struct {
 // Resolve finds the commit behind a name: a full object id, HEAD, a full reference
 // name, heads/x or tags/x, a tag, a branch, another reference without its refs/, an
 // abbreviated id of four digits or more, in this order. git would have the other
-// references first: whoever may push refs/release/1 would stand before the branch
+// references first: a user who may push refs/release/1 would stand before the branch
 // release/1, which may be protected. Revision syntax is not understood. What names no
 // commit is ErrNotFound.
 func (r *Repo) Resolve(ctx context.Context, name string) (Revision, error) {

@@ -196,7 +196,7 @@ func (r *Repo) Linked() (*Repo, error) {
 }
 
 // Unlink ends the link to a pool. The repository first gets all that the pool holds, so
-// that whoever reads or writes meanwhile misses nothing; housekeeping drops in time what
+// that a process that reads or writes meanwhile misses nothing; housekeeping drops in time what
 // it does not need.
 func (r *Repo) Unlink(ctx context.Context) error {
 	release, err := r.tend(ctx)
@@ -208,7 +208,7 @@ func (r *Repo) Unlink(ctx context.Context) error {
 	return r.Repo.Unlink(ctx)
 }
 
-// tend waits until nobody else repacks the repository or changes what it borrows; give
+// tend waits until no other process repacks the repository or changes what it borrows; give
 // way by calling the function.
 func (r *Repo) tend(ctx context.Context) (release func(), err error) {
 	var sum uint32

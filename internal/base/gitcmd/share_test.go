@@ -187,7 +187,7 @@ func TestRepo_Maintain_linked(t *testing.T) {
 	}
 }
 
-// Whoever reads a fork while its link ends misses nothing, and the pool may go afterwards.
+// A process that reads a fork while its link ends misses nothing, and the pool may go afterwards.
 func TestRepo_Unlink(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -19,7 +19,7 @@ type stream struct {
 	out    io.ReadCloser
 	name   string
 	said   tail
-	eof    atomic.Bool // whoever closes need not be who reads
+	eof    atomic.Bool // the goroutine that closes need not be the one that reads
 	once   sync.Once
 	err    error
 }

@@ -65,7 +65,7 @@ func (r *Repo) Linked() (*Repo, error) {
 }
 
 // Unlink ends the link to a pool. The repository first gets all that the pool holds, so
-// that whoever reads or writes meanwhile misses nothing; housekeeping drops in time what
+// that a process that reads or writes meanwhile misses nothing; housekeeping drops in time what
 // it does not need.
 func (r *Repo) Unlink(ctx context.Context) error {
 	pool, err := r.Linked()

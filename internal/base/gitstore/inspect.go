@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stale is after how long a lock, or a folder of incoming objects, belongs to nobody.
+// stale is after how long a lock, or a folder of incoming objects, belongs to no process.
 const stale = time.Hour
 
 // BrokenRefs says which files of references hold something else than they should, as when

@@ -58,7 +58,7 @@ const newPackedRefs = "packed-refs.new"
 func isLock(name string) bool { return strings.HasSuffix(name, ".lock") || name == newPackedRefs }
 
 // DropTransactionLocks removes the lock files of a change of these references that are
-// older than this process: whoever made them is gone, with the power or with the server
+// older than this process: the process that made them is gone, with the power or with the server
 // before. git locks packed-refs as well, and HEAD where it names one of them. It reports
 // whether there was one.
 func (r *Repo) DropTransactionLocks(updates []RefUpdate) bool {
@@ -93,7 +93,7 @@ func (r *Repo) DropStaleLocks(names ...RefName) {
 }
 
 // DropAllStaleLocks removes every lock that is older than this process. git would take
-// it for one of somebody who is at work, and refuse to pack or to write a commit graph.
+// it for one of a process that is at work, and refuse to pack or to write a commit graph.
 func (r *Repo) DropAllStaleLocks() error {
 	for _, pattern := range []string{"*.lock", newPackedRefs, "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
 		found, err := filepath.Glob(filepath.Join(r.path, filepath.FromSlash(pattern)))

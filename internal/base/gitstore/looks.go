@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// shares lets those who want to know the same have one answer. Nobody gets an answer that
-// somebody began to look for before he asked: it might be of the past already. The zero
+// shares lets those who want to know the same have one answer. No caller gets an answer that
+// another began to look for before it asked: it might be of the past already. The zero
 // value is ready.
 type shares struct {
 	mu   sync.Mutex
@@ -25,7 +25,7 @@ type look struct {
 var errNoAnswer = errors.New("git: whoever looked gave up")
 
 // share gives the answer of find, which runs once for all who come before it begins, at
-// most once at a time for each key, and whatever becomes of the ctx of whoever came first.
+// most once at a time for each key, and whatever becomes of the ctx of the caller that came first.
 func (s *shares) share(ctx context.Context, key string, find func(context.Context) (string, error)) (string, error) {
 	s.mu.Lock()
 	before := s.last[key]

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever asks while somebody looks already gets the answer of the next look, which all
+// A caller who asks while another looks already gets the answer of the next look, which all
 // who wait have in common.
 func TestShares(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ const fewRefs = 16
 // moveFiles moves a few references as git does, without a process: it locks each with a
 // file beside it, compares under the locks, and renames the locks, which hold the new
 // values durably. The locks come last, so that a kill hardly ever leaves one. Whatever is
-// out of the ordinary, such as a deletion, a lock that somebody holds or a value that is
+// out of the ordinary, such as a deletion, a lock that a process holds or a value that is
 // not the expected one, is ErrUnsure.
 func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate, objects Objects) error {
 	for i, u := range updates {
@@ -97,8 +97,8 @@ func (r *Repo) writeValue(id ObjectID) (string, error) {
 }
 
 // lockRef makes a written value the lock of its reference, unless there is one, and says
-// whether a folder had to be made for it. Whoever deletes references removes folders that
-// are empty, at any moment. A lock that a crash left is in nobody's way.
+// whether a folder had to be made for it. A process that deletes references removes folders that
+// are empty, at any moment. A lock that a crash left is harmless.
 func (r *Repo) lockRef(tmp, lock string) (made bool, err error) {
 	for range 3 {
 		switch err = unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, lock, unix.RENAME_NOREPLACE); {

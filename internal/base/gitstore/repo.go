@@ -112,7 +112,7 @@ func (r *Repo) Remove(ctx context.Context, gone func()) error {
 	if r.path == r.store.root {
 		return fmt.Errorf("remove %s: is the root: %w", r.path, ErrBadName)
 	}
-	// Away from its name first, so that nobody opens half a repository.
+	// Away from its name first, so that no process opens half a repository.
 	away := filepath.Join(filepath.Dir(r.path), fmt.Sprintf(".removed-%s-%d", filepath.Base(r.path), r.store.serial.Add(1)))
 	_ = os.RemoveAll(away)
 	err := os.Rename(r.path, away)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Signed is a commit or tag as somebody signed it.
+// Signed is a commit or tag as it was signed.
 type Signed struct {
 	Payload   []byte // what the signature is over
 	Signature []byte // armoured, nil where the object is unsigned

@@ -20,7 +20,7 @@ const (
 )
 
 // staging holds the small objects of a quarantine in memory. Most quarantines hold a
-// few, are read by nobody but us and are kept at once; the folder is made for the others
+// few, are read by no other process and are kept at once; the folder is made for the others
 // only, and when a git process is to see it.
 type staging struct {
 	mu      sync.Mutex
@@ -67,7 +67,7 @@ func (s *staging) find(id ObjectID) (*Object, bool) {
 	}, true
 }
 
-// blobs gives the contents of the blobs of these sizes that are held, which nobody
+// blobs gives the contents of the blobs of these sizes that are held, which no process
 // changes, and says whether there are others in the folder.
 func (s *staging) blobs(least, most int64) (contents [][]byte, made bool) {
 	s.mu.Lock()

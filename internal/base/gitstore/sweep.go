@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// abandoned is after how long what nobody wrote to belongs to nobody, even where it was
+// abandoned is after how long what no process wrote to belongs to no process, even where it was
 // begun by a process of ours.
 const abandoned = 24 * time.Hour
 
 // Sweep removes what a crash left: the locks of processes before this one, and objects
-// that never came in, once nobody can be at work on them any more. It gives the bytes it
+// that never came in, once no process can be at work on them any more. It gives the bytes it
 // freed.
 func (r *Repo) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	if err := r.DropAllStaleLocks(); err != nil {
@@ -42,7 +42,7 @@ func (r *Repo) Sweep(ctx context.Context, now time.Time) (int64, error) {
 			name := filepath.Join(dir, e.Name())
 			size, last, err := lastTouched(name)
 			if err != nil || !r.store.left(last, now) {
-				continue // it went away meanwhile, or somebody is at it
+				continue // it went away meanwhile, or a process is at it
 			}
 			if err := os.RemoveAll(name); err != nil {
 				return freed, fmt.Errorf("sweep repository: %w", err)
@@ -67,7 +67,7 @@ func incoming(e fs.DirEntry) bool {
 	return e.IsDir() && (strings.HasPrefix(e.Name(), "tmp_objdir-") || strings.HasPrefix(e.Name(), "incoming-"))
 }
 
-// left reports whether what was written to last at a time has been left by somebody who
+// left reports whether what was written to last at a time has been left by a process that
 // is gone: by an earlier server, whose processes have ended since, or long ago.
 func (s *Store) left(last, now time.Time) bool {
 	return now.Sub(last) > abandoned || last.Before(s.since) && now.Sub(last) > stale

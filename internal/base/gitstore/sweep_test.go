@@ -82,7 +82,7 @@ func TestRepo_UpdateRefs_staleHead(t *testing.T) {
 	}
 }
 
-// The packed references that git was writing when it was killed are in nobody's way: a
+// The packed references that git was writing when it was killed are harmless: a
 // deletion has to rewrite them.
 func TestRepo_UpdateRefs_stalePackedRefs(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestRepo_UpdateRefs_stalePackedRefs(t *testing.T) {
 	}
 }
 
-// Objects that a crash kept from coming in go once nobody can be at work on them; what is
+// Objects that a crash kept from coming in go once no process can be at work on them; what is
 // being written, and what is whole, stays.
 func TestRepo_Sweep(t *testing.T) {
 	t.Parallel()

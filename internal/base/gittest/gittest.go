@@ -73,7 +73,7 @@ func RunIn(t testing.TB, dir, stdin string, args ...string) string {
 	return string(out)
 }
 
-// Signature makes somebody commit at a time, in seconds.
+// Signature is of a person who commits at a time, in seconds.
 func Signature(name string, unix int64) gitstore.Signature {
 	return gitstore.Signature{Name: name, Email: name + "@example.com", When: time.Unix(unix, 0).In(time.FixedZone("", 5*3600+1800))}
 }

@@ -107,7 +107,7 @@ func (q *Queue) longest() time.Duration {
 }
 
 // begin gives up a unique job's claim before it looks at anything, so that a change
-// made while it runs enqueues another. Whoever enqueues at the same moment holds the
+// made while it runs enqueues another. A caller who enqueues at the same moment holds the
 // job's row, or the whole database, until its change can be seen.
 func (q *Queue) begin(ctx context.Context, j *rivertype.JobRow, work func(ctx context.Context) error) error {
 	q.active.Add(1)

@@ -32,7 +32,7 @@ type QueueName string
 
 // The queues.
 const (
-	Short       QueueName = river.QueueDefault // what somebody waits for; every kind that is not said to be another
+	Short       QueueName = river.QueueDefault // what a caller waits for; every kind that is not said to be another
 	Maintenance QueueName = "maintenance"      // of repositories and files, in the background
 	Outbound    QueueName = "outbound"         // whatever talks to another server, which may be slow
 )
@@ -179,7 +179,7 @@ type Config struct {
 	// attempt runs with the context that it gives.
 	Observe func(ctx context.Context, kind string) (with context.Context, done func(Outcome, error))
 
-	// Owner names whoever may have but one queue at a time, such as a data folder that
+	// Owner names what may have but one queue at a time, such as a data folder that
 	// one process locks, in at most 100 bytes. On PostgreSQL, Start begins with the jobs
 	// that a crash of the same owner interrupted; without a name they wait until they are
 	// older than a job may become.

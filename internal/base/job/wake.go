@@ -145,7 +145,7 @@ type driver[T any] struct {
 	alone bool // no other process has the database
 }
 
-// SupportsListener says that there is somebody to hear.
+// SupportsListener says that there is a caller to hear.
 func (d *driver[T]) SupportsListener() bool { return true }
 
 // SupportsListenNotify says that there is something to hear.
@@ -189,7 +189,7 @@ func (e *executor) QueueCreateOrSetUpdatedAt(_ context.Context, params *riverdri
 	return &rivertype.Queue{CreatedAt: now, UpdatedAt: now, Metadata: []byte("{}"), Name: params.Name}, nil
 }
 
-// LeaderAttemptElect elects at once where there is nobody else.
+// LeaderAttemptElect elects at once where there is no other caller.
 func (e *executor) LeaderAttemptElect(ctx context.Context, params *riverdriver.LeaderElectParams) (bool, error) {
 	if e.alone {
 		return true, nil

@@ -50,8 +50,8 @@ var load = sync.OnceValue(func() *table {
 	return t
 })
 
-// Own reports whether a file is the project's own code by its path: neither somebody
-// else's that was copied in, nor documentation, nor hidden.
+// Own reports whether a file is the project's own code by its path: neither copied
+// from elsewhere, nor documentation, nor hidden.
 func Own(name string) bool {
 	if strings.HasPrefix(path.Base(name), ".") {
 		return false

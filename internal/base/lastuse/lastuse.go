@@ -1,4 +1,4 @@
-// Package lastuse remembers when things were last used until somebody writes it down, so
+// Package lastuse remembers when things were last used until a caller writes it down, so
 // that a read never writes.
 package lastuse
 

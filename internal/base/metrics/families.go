@@ -118,7 +118,7 @@ func (r *Registry) Git(g GitRequest) {
 	r.gitBytes.WithLabelValues(g.Transport, service, "out").Add(float64(g.Out))
 }
 
-// Sampled publishes values that are read when somebody looks: read emits one for each set of
+// Sampled publishes values that are read when metrics are scraped: read emits one for each set of
 // labels. It fails where the name is taken.
 func (r *Registry) Sampled(m Metric, read func(emit func(value float64, labels ...string))) error {
 	r.note(m.Name, m.Type, m.Help, m.Labels...)
@@ -129,7 +129,7 @@ func (r *Registry) Sampled(m Metric, read func(emit func(value float64, labels .
 	return r.add(&sampled{desc: prometheus.NewDesc(m.Name, m.Help, m.Labels, nil), kind: kind, read: read})
 }
 
-// sampled is a collector of values that are read when somebody looks.
+// sampled is a collector of values that are read when metrics are scraped.
 type sampled struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Other is the label for what is not in the fixed set: a method nobody uses, a route or
+// Other is the label for what is not in the fixed set: an unknown method, a route or
 // a kind over the limit.
 const Other = "other"
 
@@ -133,14 +133,14 @@ func (r *Registry) GitProcesses(started, running func() int64) error {
 		r.Gauge("tenon_git_processes_running", "Git processes that run now.", func() float64 { return float64(running()) }))
 }
 
-// Counter publishes a count that somebody else keeps and that never falls. It fails where
+// Counter publishes a count that other code keeps and that never falls. It fails where
 // the name is taken.
 func (r *Registry) Counter(name, help string, read func() uint64) error {
 	r.note(name, Counter, help)
 	return r.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
-// Gauge publishes a value that somebody else keeps. It fails where the name is taken.
+// Gauge publishes a value that other code keeps. It fails where the name is taken.
 func (r *Registry) Gauge(name, help string, read func() float64) error {
 	r.note(name, Gauge, help)
 	return r.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))

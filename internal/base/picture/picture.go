@@ -1,5 +1,5 @@
 // Package picture checks pictures that strangers sent and cuts out what the file says besides
-// the picture: where and when it was taken, with what, and by whom. Nothing is drawn anew, so
+// the picture: where and when it was taken, with what, and by whom. Nothing is drawn again, so
 // that the picture stays as it was sent, bit by bit.
 package picture
 

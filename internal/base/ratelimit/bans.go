@@ -10,7 +10,7 @@ const maxBans = 16_384
 
 // Bans keeps networks out for a while. It is safe for concurrent use.
 //
-// Where there is no room for one more, nobody is let in for it: the new one is not kept out.
+// Where there is no room for one more, no caller is let in for it: the new one is not kept out.
 type Bans struct {
 	now func() time.Time
 

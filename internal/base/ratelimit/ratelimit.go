@@ -47,7 +47,7 @@ const sweepEvery = 5 * time.Minute
 // Counter counts events by limit and key. It is safe for concurrent use.
 //
 // It remembers about a quarter of a million keys. A counter lives until its window is
-// over, whatever happens to others, so that nobody starts again by making many keys. Keys
+// over, whatever happens to others, so that no caller starts again by making many keys. Keys
 // that come when there is no room share counters: they are refused too early rather than
 // too late.
 type Counter struct {
@@ -80,7 +80,7 @@ func New(now func() time.Time) *Counter {
 }
 
 // place is what tells counters apart. Equal places are equal counters; the hash of
-// different ones differs but for a chance of one in 2^64 that nobody outside can steer.
+// different ones differs but for a chance of one in 2^64 that no client can steer.
 type place struct {
 	name  string
 	every time.Duration

@@ -87,7 +87,7 @@ func TestCounter_parallel(t *testing.T) {
 }
 
 // The attack: a million addresses take all memory, or push one's own counter out so that
-// it begins anew.
+// it begins again.
 func TestCounter_flood(t *testing.T) {
 	t.Parallel()
 	at := newClock()
@@ -194,7 +194,7 @@ func TestBans(t *testing.T) {
 	if b.Banned(mallory) {
 		t.Error("kept out for longer")
 	}
-	// A flood lets nobody in who is kept out.
+	// A flood lets no caller in who is kept out.
 	b.Ban(mallory, time.Hour)
 	for i := range 20_000 {
 		b.Ban(ratelimit.NetworkOf(fmt.Sprintf("10.0.%d.%d", i/256, i%256)), time.Minute)

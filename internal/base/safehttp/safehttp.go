@@ -1,5 +1,5 @@
-// Package safehttp makes every connection that the server opens on behalf of somebody
-// else: imports, mirrors, hooks. It connects to no address of the server's own network
+// Package safehttp makes every connection that the server opens on behalf of a user:
+// imports, mirrors, hooks. It connects to no address of the server's own network
 // unless the instance allows that.
 package safehttp
 

@@ -4,7 +4,7 @@
 // A folder is locked as long as its program runs, by a lock that the kernel lets go of
 // however the program ends. Sweep takes a folder away only where all of this holds: it
 // stands in the folder for temporary files under the name that Make gives, it is a folder
-// and no link, it belongs to this user and to nobody else by its mode, it holds the mark
+// and no link, it belongs to this user and to no other user by its mode, it holds the mark
 // that Make writes, or nothing at all, and it is not locked.
 package scratch
 
@@ -61,7 +61,7 @@ var (
 	errForeign = errors.New("it belongs to others")
 )
 
-// hold locks a folder that nobody else can read.
+// hold locks a folder that no other user can read.
 func hold(path string) (*Dir, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {

@@ -356,7 +356,7 @@ func TestHasher_Verify_flood(t *testing.T) {
 	for range flood {
 		go func() { _, err := h.Verify(t.Context(), "", "guess"); results <- err }()
 	}
-	for range flood - maxWaiting { // nobody in the queue comes back before there is a slot
+	for range flood - maxWaiting { // no caller in the queue comes back before there is a slot
 		if err := <-results; !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v, want busy", err)
 		}

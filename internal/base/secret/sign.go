@@ -17,7 +17,7 @@ import (
 var ErrSigned = errors.New("signature is not valid")
 
 // Signer makes texts that only the server can have made, for a while: what is handed to
-// a client, to be brought back. The text can be read by whoever has it. It is safe for
+// a client, to be brought back. The text can be read by a client that has it. It is safe for
 // concurrent use.
 type Signer struct{ key []byte }
 

@@ -54,7 +54,7 @@ func (f *file) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !f.live && f.size+int64(len(p)) <= f.most && f.room(int64(len(p))) { // nobody else changes size and live
+	if !f.live && f.size+int64(len(p)) <= f.most && f.room(int64(len(p))) { // no other caller changes size and live
 		f.held += int64(len(p))
 		if _, err := f.disk.WriteAt(p, f.size); err == nil {
 			f.change(func() { f.size += int64(len(p)) })
@@ -103,7 +103,7 @@ func (f *file) handOut() error {
 		if waiting == 0 {
 			f.window = nil
 			f.mu.Unlock()
-			return context.Cause(f.making) // nobody may be left
+			return context.Cause(f.making) // no caller may be left
 		}
 		taken := f.taken
 		f.mu.Unlock()

@@ -98,7 +98,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 	f := r.growing
 	f.mu.Lock()
-	at := r.at // nobody else moves it
+	at := r.at // no other caller moves it
 	f.mu.Unlock()
 	if err := f.wait(r.ctx, at); err != nil {
 		return 0, err
@@ -168,7 +168,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return r.done.Seek(offset, whence)
 }
 
-// Close stops reading. The maker stops when nobody reads any more.
+// Close stops reading. The maker stops when no caller reads any more.
 func (r *Reader) Close() error {
 	if r.growing == nil {
 		return r.done.Close()

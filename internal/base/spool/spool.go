@@ -1,4 +1,4 @@
-// Package spool keeps files that are dear to make: the first who asks for one makes it,
+// Package spool keeps files that are expensive to make: the first who asks for one makes it,
 // everybody who asks meanwhile reads along while it grows, and later ones read it from
 // disk until it is displaced.
 package spool
@@ -247,7 +247,7 @@ func (c *Cache) leave(f *file, r *Reader) {
 	if idle {
 		for key, g := range c.growing {
 			if g == f {
-				delete(c.growing, key) // whoever comes now starts again
+				delete(c.growing, key) // a caller who comes now starts again
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func TestReader_Seek(t *testing.T) {
 	}
 }
 
-// The error of a maker reaches whoever waits, leaves nothing behind, and is not kept.
+// The error of a maker reaches a caller who waits, leaves nothing behind, and is not kept.
 func TestCache_Open_failure(t *testing.T) {
 	t.Parallel()
 	c, dir := open(t, 0)

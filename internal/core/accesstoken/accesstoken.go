@@ -205,7 +205,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p namespace.Place,
 }
 
 // Rotate replaces a token by a new one with the same rights and gives the new secret.
-// day is its last day, nil for a week. Nobody rotates a token that may do more than they.
+// day is its last day, nil for a week. No user rotates a token that may do more than they.
 func (s *Service) Rotate(ctx context.Context, as authz.Actor, p namespace.Place, id token.ID, day *string) (*Token, string, error) {
 	old, err := s.mayChange(ctx, as, p, id)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Service) SetAvatar(ctx context.Context, id authz.UserID, name string) e
 }
 
 // WithPublicEmail gives the summary of the user who shows this address to everybody, nil
-// where nobody does.
+// where no user does.
 func (s *Service) WithPublicEmail(ctx context.Context, as authz.Actor, email string) (*User, error) {
 	if err := s.Policy.Require(ctx, as, authz.ListUsers, authz.Subject{}); err != nil {
 		return nil, err

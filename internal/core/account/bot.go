@@ -12,7 +12,7 @@ import (
 )
 
 // CreateBot makes a bot, in the caller's transaction, whose username begins with a prefix
-// such as "project_7_bot_". It may see no more than its maker, and nobody can sign on as it
+// such as "project_7_bot_". It may see no more than its maker, and no user can sign on as it
 // with a password. It validates nothing and asks for no permission.
 func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name string) (authz.UserID, error) {
 	random := make([]byte, 16)

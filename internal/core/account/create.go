@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, in Input) (*User, 
 	return s.load(ctx, "u.id = ?", id)
 }
 
-// unique runs a write whose unique values were looked for before. Where somebody was
+// unique runs a write whose unique values were looked for before. Where a user was
 // quicker it looks again, in a transaction, because the quicker write may not be seen
 // outside of one yet, and answers with what look says; where that write was undone it
 // tries once more.

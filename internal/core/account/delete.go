@@ -30,7 +30,7 @@ type Estate struct {
 	Ghost authz.UserID // who owns from now on what stays
 }
 
-// Actor is whoever deletes the account, with the right to delete what goes with it.
+// Actor is the user who deletes the account, with the right to delete what goes with it.
 func (e Estate) Actor() authz.Actor { return authz.Actor{UserID: e.By, Admin: true} }
 
 // Executor does a part of what is to be done with an estate: about Batch rows in one
@@ -57,7 +57,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, id authz.UserID, h
 	return s.dismiss(ctx, as, u, how.Hard)
 }
 
-// Reject deletes the account of somebody who waits for approval.
+// Reject deletes the account of a user who waits for approval.
 func (s *Service) Reject(ctx context.Context, as authz.Actor, id authz.UserID) error {
 	u, err := s.moderated(ctx, as, id)
 	switch {

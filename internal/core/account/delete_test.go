@@ -39,7 +39,7 @@ func TestService_Delete(t *testing.T) {
 		finish := departing(h)
 		ctx := t.Context()
 		ann, asAnn := h.user("ann")
-		h.user("ghost") // somebody has the ghost's name already
+		h.user("ghost") // a user has the ghost's name already
 		token, key, err := h.tokens.Create(ctx, h.root, ann.ID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
 		if err != nil || token == nil {
 			t.Fatal(err)

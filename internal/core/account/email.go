@@ -23,7 +23,7 @@ type Address struct {
 const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary AND NOT e.pending`
 
 // Emails gives the secondary addresses of a user, oldest first: zero is the actor,
-// somebody else's are for administrators, here and below.
+// another user's are for administrators, here and below.
 func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID, r page.Range) (page.Page[Address], error) {
 	user, err := s.mayAddress(ctx, as, user)
 	if err != nil {

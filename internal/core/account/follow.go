@@ -13,7 +13,7 @@ import (
 // maxFollowed is how many users one may follow.
 const maxFollowed = 300
 
-// Follow lets the actor follow a user. NotModified is the answer to whoever does already,
+// Follow lets the actor follow a user. NotModified is the answer to a user who does already,
 // and where the user is the actor.
 func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
 	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
@@ -102,7 +102,7 @@ func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, 
 	return page.Pointers(list), nil
 }
 
-// Follows is how many active users follow somebody and are followed by them.
+// Follows is how many active users follow a user and are followed by them.
 type Follows struct {
 	UserID    authz.UserID `db:"id"`
 	Followers int          `db:"followers"`
@@ -110,7 +110,7 @@ type Follows struct {
 	Followed  bool         `db:"followed"` // by the actor
 }
 
-// CountFollows counts for some users in one statement. It asks for no permission: whoever
+// CountFollows counts for some users in one statement. It asks for no permission: a user who
 // shows the figures looks at OpenTo.
 func (s *Service) CountFollows(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]Follows, error) {
 	out := make(map[authz.UserID]Follows, len(ids))

@@ -14,7 +14,7 @@ import (
 const ghostBio = "Holds what users left behind whose accounts are gone. Nobody can sign on as this user."
 
 // ghost gives the user who owns what deleted users leave, and makes it the first time:
-// ghost, or ghost1 and so on where the name is somebody's.
+// ghost, or ghost1 and so on where the name is a user's.
 func (s *Service) ghost(ctx context.Context) (authz.UserID, error) {
 	var id authz.UserID
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -22,7 +22,7 @@ type Input struct {
 	Name     string
 
 	// Password is needed unless one of the flags is set: each of them wins over it.
-	// ForceRandomPassword makes an account that nobody knows a password for;
+	// ForceRandomPassword makes an account that no user knows a password for;
 	// ResetPassword sends its user a link to choose one.
 	Password            string
 	ForceRandomPassword bool

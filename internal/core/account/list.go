@@ -40,7 +40,7 @@ type Filter struct {
 // hiddenStates are kept from the lists of everybody but administrators.
 var hiddenStates = []State{Blocked, LDAPBlocked, Banned}
 
-// List gives users, newest first unless the filter says otherwise. Whoever is not signed
+// List gives users, newest first unless the filter says otherwise. A user who is not signed
 // in may only look for one username. Administrators get whole profiles, others
 // summaries without private addresses meant for anybody's eyes.
 func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[*User], error) {
@@ -124,7 +124,7 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 		{f.SAMLProvider != 0, "1 = 0"}, // there is none
 		{f.Admins, "u.admin"},
 		{f.Auditors, "u.auditor"},
-		{f.TwoFactor == "enabled", "1 = 0"}, // nobody has a second factor yet
+		{f.TwoFactor == "enabled", "1 = 0"}, // no user has a second factor yet
 		{f.WithoutProjects, withoutProjects},
 	} {
 		if c.on {

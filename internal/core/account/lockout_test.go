@@ -51,7 +51,7 @@ func TestService_lastAdministrator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		departing(h)
-		// Whoever may not act does not count, nor does who is no administrator any more.
+		// A user who may not act does not count, nor does who is no administrator any more.
 		for _, name := range []string{"blocked", "demoted"} {
 			u, _ := h.user(name, func(in *account.Input) { in.Admin = true })
 			way := waysOut()[1]
@@ -109,7 +109,7 @@ func TestService_lastAdministrator_race(t *testing.T) {
 }
 
 // Two owners of a group who are deleted at once: the group keeps one of them, who would
-// leave it to nobody.
+// leave it to no user.
 func TestService_Delete_owners(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -144,7 +144,7 @@ func TestService_Delete_owners(t *testing.T) {
 	})
 }
 
-// Somebody who does things right now is not put to sleep, whether it is written down yet or
+// A user who does things right now is not put to sleep, whether it is written down yet or
 // not.
 func TestService_Deactivate_active(t *testing.T) {
 	t.Parallel()

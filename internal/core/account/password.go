@@ -19,7 +19,7 @@ const (
 	defaultUnlock   = 10 * time.Minute
 )
 
-// attempt is what judging a password needs of an account; the zero value is nobody.
+// attempt is what judging a password needs of an account; the zero value is no user.
 type attempt struct {
 	ID authz.UserID `db:"id"`
 	Standing
@@ -93,7 +93,7 @@ func (s *Service) prove(ctx context.Context, login, password string) (attempt, e
 	return who, nil
 }
 
-// namedBy finds the person whom a username or primary address means, 0 where it is nobody.
+// namedBy finds the person whom a username or primary address means, 0 where it is no user.
 func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, error) {
 	column := "u.username_fold"
 	if strings.Contains(login, "@") {
@@ -140,8 +140,8 @@ func (s *Service) maxAttempts() int {
 	return defaultAttempts
 }
 
-// countFailure writes a wrong password down, with as much work for nobody and for who is
-// locked as for everybody else. A lock that is over begins the count anew.
+// countFailure writes a wrong password down, with as much work for an unknown user and for one who is
+// locked as for everybody else. A lock that is over begins the count again.
 func (s *Service) countFailure(ctx context.Context, who attempt) error {
 	now, over := db.At(s.Now()), db.At(s.unlocked())
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {

@@ -79,7 +79,7 @@ func TestService_AuthenticatePassword_locks(t *testing.T) {
 		if err := tryNora("nora", rightPassword); err != nil || h.Locked(h.find(nora.ID)) {
 			t.Errorf("somebody else: %v", err)
 		}
-		// Whoever starts the server anew finds the lock; guessing on does not prolong it.
+		// A user who starts the server again finds the lock; guessing on does not prolong it.
 		h.pass(10*time.Minute - time.Second)
 		again := account.New(h.Deps)
 		if _, err := again.AuthenticatePassword(t.Context(), "mona", rightPassword); !errs.Is(err, errs.Unauthorized) {
@@ -174,7 +174,7 @@ func TestService_AuthenticatePassword_unknown(t *testing.T) {
 	})
 }
 
-// Whoever hangs up before the answer is counted all the same once the password was looked
+// A user who hangs up before the answer is counted all the same once the password was looked
 // at, and not before.
 func TestService_AuthenticatePassword_hangUp(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func (s *Service) Proved(ctx context.Context, id authz.UserID) ([]string, error)
 	return append(list, db.Fold(u.PrivateAddress(s.CommitHost()))), nil
 }
 
-// ByProved finds the user whose address it is beyond doubt, zero where it is nobody's. A
+// ByProved finds the user whose address it is beyond doubt, zero where it is for no user. A
 // private address counts whatever the user was called when it was used. It asks for no
 // permission.
 func (s *Service) ByProved(ctx context.Context, address string) (authz.UserID, error) {

@@ -25,7 +25,7 @@ const (
 // userColumns lists all of User, of users u joined with its primary address e.
 func userColumns() string { return db.Columns[User]("u") + ", " + derivedColumns }
 
-// mayRead asks for the right to read users at all. Whoever is not signed in is told so
+// mayRead asks for the right to read users at all. A user who is not signed in is told so
 // with the words of the contract, not asked to sign on.
 func (s *Service) mayRead(ctx context.Context, as authz.Actor) error {
 	err := s.Policy.Require(ctx, as, authz.ReadUser, authz.Subject{})
@@ -35,7 +35,7 @@ func (s *Service) mayRead(ctx context.Context, as authz.Actor) error {
 	return err
 }
 
-// Hidden reports whether users do not exist for the actor: nobody who is not signed in may
+// Hidden reports whether users do not exist for the actor: no user who is not signed in may
 // find out who there is where the settings forbid public things.
 func (s *Service) Hidden(as authz.Actor) bool {
 	return !as.SignedIn() && !as.Admin && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, authz.Public.String())

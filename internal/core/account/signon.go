@@ -60,7 +60,7 @@ func (s *Service) ActorFor(ctx context.Context, ref string) (authz.Actor, error)
 	return u.Actor(), nil
 }
 
-// StandIn is ActorFor for whoever wants to act as another user: who may not act at all is
+// StandIn is ActorFor for a user who wants to act as another user: who may not act at all is
 // Forbidden with the reason.
 func (s *Service) StandIn(ctx context.Context, ref string) (authz.Actor, error) {
 	as, err := s.ActorFor(ctx, ref)

@@ -44,7 +44,7 @@ func TestService_ByIDs_remembered(t *testing.T) {
 		wants(ctx, first, 0)
 		wants(ctx, first, 0, u.ID)
 		wants(ctx, first, 1, 99)
-		wants(ctx, first, 1, 99) // nobody is not remembered
+		wants(ctx, first, 1, 99) // no user is not remembered
 		h.pass(11 * time.Second)
 		wants(ctx, first, 1)
 

@@ -17,7 +17,7 @@ type turns struct {
 	at map[string]*queue
 }
 
-// queue is of those who want one thing; its channel holds a token while somebody's turn lasts.
+// queue is of those who want one thing; its channel holds a token while a user's turn lasts.
 type queue struct {
 	turn   chan struct{}
 	length int // of those who wait or whose turn it is

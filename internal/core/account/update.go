@@ -19,7 +19,7 @@ type Changes struct {
 	SkipReconfirmation bool
 	Username           *string `db:"username"`
 	Name               *string
-	Password           *string // somebody else's must be changed at the next sign-on, unless KeepPassword
+	Password           *string // another user's must be changed at the next sign-on, unless KeepPassword
 	KeepPassword       bool
 	PublicEmail        *string // an address of the user's own that is confirmed, or ""
 	CommitEmail        *string // the same, or PrivateCommitEmail
@@ -59,7 +59,7 @@ type Limit struct {
 }
 
 // Update changes an account. Only administrators may. An address or username that
-// somebody else has is NotFound with the reason, as the contract wants it; whatever else
+// another user has is NotFound with the reason, as the contract wants it; whatever else
 // is wrong is Invalid with a map.
 func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c Changes) (*User, error) {
 	u, err := s.moderated(ctx, as, id)
@@ -206,7 +206,7 @@ func (c *Changes) address(u *User) string {
 // CodeTaken is a change of a user to an address or username of another one.
 const CodeTaken errs.Code = "user_change_taken"
 
-// taken refuses an address or username that somebody else has.
+// taken refuses an address or username that another user has.
 func (s *Service) taken(ctx context.Context, c *Changes, email string, u *User) error {
 	username := ""
 	if c.Username != nil && !strings.EqualFold(*c.Username, u.Username) {

@@ -1,4 +1,4 @@
-// Package account says who somebody is: users, their addresses and passwords, and the
+// Package account says who a user is: users, their addresses and passwords, and the
 // access tokens they sign on with.
 package account
 

@@ -28,7 +28,7 @@ const (
 	Destroyed = "destroyed"
 )
 
-// Entry is one thing somebody did. Zero values of the target fields are stored as null.
+// Entry is one thing a user did. Zero values of the target fields are stored as null.
 type Entry struct {
 	ProjectID   project.ID
 	GroupID     authz.NamespaceID

@@ -51,7 +51,7 @@ type Recorder struct {
 // New builds a recorder.
 func New(d Deps) *Recorder { return &Recorder{db: d.DB, now: d.Now} }
 
-// Record adds an event inside the caller's transaction. Nobody signed in is author -1.
+// Record adds an event inside the caller's transaction. An anonymous caller is author -1.
 func (r *Recorder) Record(ctx context.Context, e Entry) error {
 	author, name := int64(e.By.UserID), "An unauthenticated user"
 	switch {

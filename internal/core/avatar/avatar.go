@@ -81,13 +81,13 @@ func (s *Service) Read(name string, from io.Reader) (*Picture, error) {
 	case err != nil:
 		return nil, err
 	}
-	// An object of its own each time: whoever takes this picture away removes no other that
+	// An object of its own each time: a user who takes this picture away removes no other that
 	// was given meanwhile, were it the same.
 	return &Picture{content: clean.Content, name: blob.Random() + clean.Format.Exts()[0] + "/" + fileName(name, clean.Format)}, nil
 }
 
 // fileName gives the name of a file as addresses have it: it ends in what the format ends in,
-// so that whoever saves the picture can open it.
+// so that a user who saves the picture can open it.
 func fileName(name string, format picture.Format) string {
 	name = strings.TrimLeft(blob.CleanName(name), ".")
 	exts := format.Exts()
@@ -279,7 +279,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, kind Kind, id int64,
 	return &Opened{Object: o, ContentType: contentTypes[path.Ext(version)], Version: version}, nil
 }
 
-// Sweep is the periodic job that removes pictures which nobody has any more.
+// Sweep is the periodic job that removes pictures which no user has any more.
 type Sweep struct{}
 
 // Kind names the job.

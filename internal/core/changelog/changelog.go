@@ -113,7 +113,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, p *project.Project, i
 		case err == nil:
 			return nil
 		case repo.IsStale(err) && try < 3:
-			continue // somebody changed the file between reading and writing
+			continue // a user changed the file between reading and writing
 		case errs.Is(err, errs.Invalid), errs.Is(err, errs.BadRequest):
 			return failed(err.Error())
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The bounds of templates, which come from whoever may write to a repository.
+// The bounds of templates, which come from users who may write to a repository.
 const (
 	maxTemplate = 64 << 10 // bytes of source
 	maxNesting  = 64       // statements inside each other

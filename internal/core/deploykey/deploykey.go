@@ -156,7 +156,7 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, 
 	}
 	k = &Key{known, push}
 	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
-	if errors.Is(err, db.ErrDuplicate) { // somebody else enabled it just now
+	if errors.Is(err, db.ErrDuplicate) { // another user enabled it just now
 		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			k, err = s.find(ctx, p, known.ID)
 			return err

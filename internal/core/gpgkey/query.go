@@ -101,8 +101,8 @@ type Signer struct {
 }
 
 // ByKeyID gives the keys with an id of sixteen digits, as the primary one or as a subkey.
-// There is hardly ever more than one; whoever verifies tries all. It asks for no
-// permission: whoever reads a signature may know whose it is.
+// There is hardly ever more than one; a caller who verifies tries all. It asks for no
+// permission: a user who reads a signature may know whose it is.
 func (s *Service) ByKeyID(ctx context.Context, keyID string) ([]Signer, error) {
 	list, err := db.Select[Signer](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+`, p.id AS subkey_id FROM gpg_keys k
 		LEFT JOIN gpg_subkeys p ON p.gpg_key_id = k.id AND p.key_id = ?

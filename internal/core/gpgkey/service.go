@@ -113,7 +113,7 @@ func (k *Key) fill() ([]part, error) {
 
 const malformed = "is invalid. A valid public GPG key begins with '" + prefix + "' and ends with '" + suffix + "'"
 
-// taken refuses a key that somebody has.
+// taken refuses a key that a user has.
 func (s *Service) taken(ctx context.Context, k *Key) error {
 	other, err := db.Get[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+` FROM gpg_keys k
 		WHERE k.fingerprint = ? OR k.key_id = ? ORDER BY k.id LIMIT 1`, k.Fingerprint, k.KeyID)

@@ -23,7 +23,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// fixture is a public project with somebody at each level.
+// fixture is a public project with a user at each level.
 type fixture struct {
 	*coretest.World
 	issues *issue.Service

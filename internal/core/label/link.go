@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// maxTitles bounds how many labels one call names: each may have to be made, while nobody
+// maxTitles bounds how many labels one call names: each may have to be made, while no user
 // else writes.
 const maxTitles = 500
 
@@ -66,7 +66,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 		id, err := db.Get[ID](ctx, s.db, `INSERT INTO labels (namespace_id, title, title_fold, description_fold, color, created_at, updated_at)
 			VALUES (?, ?, ?, '', ?, ?, ?) ON CONFLICT (namespace_id, title) DO NOTHING RETURNING id`,
 			l.NamespaceID, l.Title, l.TitleFold, l.Color, l.CreatedAt, l.UpdatedAt)
-		if errors.Is(err, db.ErrNotFound) { // somebody else just made it
+		if errors.Is(err, db.ErrNotFound) { // another user just made it
 			id, err = db.Get[ID](ctx, s.db, "SELECT id FROM labels WHERE namespace_id = ? AND title = ?", l.NamespaceID, l.Title)
 			l.ID = id
 			return err
@@ -81,7 +81,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 }
 
 // linked are the columns of labels on things: without times and folded texts, which
-// nobody shows there.
+// no user shows there.
 const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.priority, l.created_at, l.updated_at"
 
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.

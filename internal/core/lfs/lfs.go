@@ -185,7 +185,7 @@ func (s *Service) Content(ctx context.Context, id project.ID, oid string) (*blob
 func key(oid string) string { return "lfs/" + oid[:2] + "/" + oid[2:4] + "/" + oid[4:] }
 
 // Store takes the content of an object and gives it to the project, once all of it is
-// there and is what the pointer says. That somebody else uploaded it before saves the
+// there and is what the pointer says. That another user uploaded it before saves the
 // client nothing: sending it is what proves that the client has it. Where a limit leaves
 // no room for it the error is TooLarge.
 func (s *Service) Store(ctx context.Context, as authz.Actor, p *project.Project, o Pointer, from io.Reader) error {

@@ -28,7 +28,7 @@ import (
 )
 
 // world has two private projects with a developer each, a reader of the first, and
-// somebody who belongs nowhere.
+// a user who belongs nowhere.
 type world struct {
 	*coretest.World
 	*lfs.Service

@@ -112,7 +112,7 @@ func (s *Service) VerifyLocks(ctx context.Context, as authz.Actor, p *project.Pr
 
 func (s *Service) locks(ctx context.Context, id project.ID, f LockFilter) ([]Lock, error) {
 	if f.Path != "" && !gitstore.ValidPath(f.Path) {
-		return nil, nil // nobody could lock it
+		return nil, nil // no user could lock it
 	}
 	var w db.Where
 	w.And("project_id = ?", id)
@@ -135,7 +135,7 @@ func (s *Service) locks(ctx context.Context, id project.ID, f LockFilter) ([]Loc
 }
 
 // Unlock removes a lock of the actor's own; with force, which needs a maintainer, also
-// one of somebody else.
+// one of another user.
 func (s *Service) Unlock(ctx context.Context, as authz.Actor, p *project.Project, id int64, force Force) (*Lock, error) {
 	if err := s.mayLock(ctx, as, p); err != nil {
 		return nil, err

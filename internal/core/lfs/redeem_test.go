@@ -88,7 +88,7 @@ func TestService_Redeem_revoked(t *testing.T) {
 	})
 }
 
-// The attack: a key that was lost is deleted, and whoever found it goes on for half an
+// The attack: a key that was lost is deleted, and a user who found it goes on for half an
 // hour with what it was changed into before. The same with one that expires meanwhile.
 func TestService_Redeem_key(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -33,12 +33,12 @@ func (s *Service) GitFailed(address string) {
 }
 
 // GitBanned reports whether the network of an address is kept out. Tokens may be tried
-// from there all the same, since nobody guesses those; passwords may not.
+// from there all the same, since no user guesses those; passwords may not.
 func (s *Service) GitBanned(address string) bool {
 	return s != nil && s.bans.Banned(ratelimit.NetworkOf(address))
 }
 
-// RefuseGit is the answer to whoever is kept out.
+// RefuseGit is the answer to a user who is kept out.
 func (s *Service) RefuseGit() error {
 	s.refused(gitFailures)
 	return errs.Denied("Too many failed sign-ons came from your address. Use an access token, or try again in an hour.")

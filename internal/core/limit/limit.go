@@ -40,8 +40,8 @@ const (
 	Archive       Class = "project_repositories_archive"   // caller and project
 	Changelog     Class = "project_repositories_changelog" // caller and project
 	MembersDelete Class = "members_delete"                 // caller and project or group
-	RawBlob       Class = "raw_blob"                       // project and path, whoever asks
-	LargeBlob     Class = "large_blob_download"            // project, whoever asks
+	RawBlob       Class = "raw_blob"                       // project and path, for all callers
+	LargeBlob     Class = "large_blob_download"            // project, for all callers
 )
 
 // longer is the window of what people do again and again.

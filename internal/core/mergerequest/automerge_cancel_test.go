@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/progress"
 )
 
-// Cancel and merge at once: what the row says first holds, and nobody is told both.
+// Cancel and merge at once: what the row says first holds, and no user is told both.
 func TestService_CancelAutoMerge_race(t *testing.T) {
 	t.Parallel()
 	eachChecked(t, func(t *testing.T, w *checked) {
@@ -69,7 +69,7 @@ func TestService_CancelAutoMerge(t *testing.T) {
 		check(t, err)
 		wantError(t, cancel(w.maintainer), errs.NotAllowed, "Can't cancel the automatic merge")
 
-		// In an archive nobody writes, the author neither.
+		// In an archive no user writes, the author neither.
 		other := w.waiting("other", mergerequest.MergeInput{})
 		w.exec("UPDATE projects SET archived = ? WHERE id = ?", true, w.id)
 		_, err = w.requests.CancelAutoMerge(t.Context(), w.developer, w.as(w.developer), other.IID)

@@ -301,7 +301,7 @@ func TestService_Merge_whenPipelineSucceeds_staysSet(t *testing.T) {
 		w.push("main", "", files{"later": "x\n"}, "Go on")
 		w.drain()
 		equal(t, "waits", w.read(m.IID).MergeWhenPipelineSucceeds, true)
-		// Set once more by somebody else: it is merged as that one wants.
+		// Set once more by another user: it is merged as that one wants.
 		_, err = w.merge(w.owner, m.IID, mergerequest.MergeInput{WhenReady: true, MergeMessage: "As Olga says"})
 		check(t, err)
 		equal(t, "events", len(w.told), 1)
@@ -312,7 +312,7 @@ func TestService_Merge_whenPipelineSucceeds_staysSet(t *testing.T) {
 	})
 }
 
-// A wish that is written while the success is being reported is not forgotten: whoever
+// A wish that is written while the success is being reported is not forgotten: the transaction that
 // commits second finds the other.
 func TestService_Merge_whenPipelineSucceeds_atOnce(t *testing.T) {
 	t.Parallel()

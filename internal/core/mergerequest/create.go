@@ -129,7 +129,7 @@ func (s *Service) checkTwin(ctx context.Context, source project.ID, from string,
 	return errs.Sentences(errs.Conflict, "Another open merge request already exists for this source branch: "+twin.Reference())
 }
 
-// twin is checkTwin for when a row was in the way, which is otherwise that error: whoever
+// twin is checkTwin for when a row was in the way, which is otherwise that error: the transaction that
 // wrote it may not have committed yet for those who only read.
 func (s *Service) twin(ctx context.Context, source project.ID, from string, target project.ID, to string, otherwise error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error { return s.checkTwin(ctx, source, from, target, to) })
@@ -227,7 +227,7 @@ func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.U
 		return nil, fmt.Errorf("read users: %w", err)
 	}
 	subject := p.Subject()
-	subject.Known = false // that is the level of whoever asks
+	subject.Known = false // that is the level of the actor
 	var out []authz.UserID
 	for _, u := range users {
 		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External},

@@ -89,7 +89,7 @@ func (s *Service) load(ctx context.Context, cond string, args ...any) (*MergeReq
 	return &m, nil
 }
 
-// still reads a bare request that was known before, and its project, for work that nobody
+// still reads a bare request that was known before, and its project, for work that no user
 // waits for. Both are nil where the request is gone or the project is being deleted.
 func (s *Service) still(ctx context.Context, id ID) (*project.Project, *MergeRequest, error) {
 	m, err := s.load(ctx, "m.id = ?", id)

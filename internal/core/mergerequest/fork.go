@@ -31,7 +31,7 @@ func (s *Service) collaborates(ctx context.Context, as authz.Actor, source, p *p
 	return access.Push && !access.Protected, err
 }
 
-// maxCollaborations bounds the requests that are looked through for a push by somebody
+// maxCollaborations bounds the requests that are looked through for a push by a user
 // who is no member.
 const maxCollaborations = 500
 

@@ -109,7 +109,7 @@ func TestFork_merge(t *testing.T) {
 	})
 }
 
-// Whoever may push to the fork as well has its branch removed by the merge.
+// A user who may push to the fork as well has its branch removed by the merge.
 func TestFork_merge_squash(t *testing.T) {
 	t.Parallel()
 	eachFork(t, func(t *testing.T, f *forked) {

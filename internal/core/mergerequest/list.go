@@ -26,7 +26,7 @@ type Filter struct {
 	Reviewer      filter.Person
 	MergeUser     filter.Person
 	Deployed      bool     // only what was deployed, which nothing is yet
-	Approved      bool     // only what somebody approved, which nobody can yet
+	Approved      bool     // only what a user approved, which no user can yet
 	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
 	Milestone     filter.Milestone
 	Reaction      string // name of an award, "None", "Any" or ""

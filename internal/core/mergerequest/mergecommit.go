@@ -59,7 +59,7 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 	case err != nil:
 		return lease{}, fmt.Errorf("merge base: %w", err)
 	case base == head:
-		return lease{}, &refusal{errorMerging} // somebody merged it by hand meanwhile
+		return lease{}, &refusal{errorMerging} // a user merged it by hand meanwhile
 	case a.method != project.MergeCommit && base != tip:
 		return lease{}, &refusal{errorNotForward}
 	}

@@ -92,7 +92,7 @@ func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.R
 	return id, nil
 }
 
-// Participants lists the users who take part: author, assignees, reviewers and whoever
+// Participants lists the users who take part: author, assignees, reviewers and all who
 // commented for everybody to read, sorted by id.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[authz.UserID], error) {
 	m, err := s.Find(ctx, as, p, iid)

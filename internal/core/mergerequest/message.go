@@ -139,7 +139,7 @@ func (d *messageData) commitValue(name string) (string, bool) {
 	case "reviewed_by":
 		return trailers("Reviewed-by: ", d.reviewers), true
 	case "approved_by":
-		return "", true // nobody can approve yet
+		return "", true // no user can approve yet
 	}
 	return "", false
 }

@@ -27,7 +27,7 @@ type afterPush struct {
 // Kind names the job.
 func (afterPush) Kind() string { return "merge_request_push" }
 
-// trials is the job that makes the trial merges of one target branch anew.
+// trials is the job that makes the trial merges of one target branch again.
 type trials struct {
 	ProjectID project.ID `json:"project_id"`
 	Branch    string     `json:"branch"`
@@ -217,7 +217,7 @@ func (s *Service) overtake(ctx context.Context, by authz.Actor, p *project.Proje
 	return s.abort(ctx, by, p, m, abortOvertook)
 }
 
-// mergedByHand records a merge that somebody pushed.
+// mergedByHand records a merge that a user pushed.
 func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.Project, m *MergeRequest, r *gitcmd.Repo, c repo.RefChange) error {
 	commit, err := bringing(ctx, r, idOf(m.HeadSHA), c)
 	if err != nil {
@@ -316,7 +316,7 @@ func (s *Service) retry(ctx context.Context, work trials) error {
 			return err
 		}
 		if hexOf(l.source) != m.HeadSHA || l.target != target {
-			continue // moved again: another job comes, or whoever reads the request next
+			continue // moved again: another job comes, or the next read of the request
 		}
 		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
 		nothing := false // new in the source, which only a merge that changes nothing may hide
@@ -345,7 +345,7 @@ func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*Me
 	return nil
 }
 
-// Recheck has trial merges made anew, some time soon, for those requests of a page whose
+// Recheck has trial merges made again, some time soon, for those requests of a page whose
 // last one is out of date.
 func (s *Service) Recheck(ctx context.Context, page *Page) error {
 	asked := map[trials]bool{}

@@ -104,7 +104,7 @@ func (s *Service) mayRebase(ctx context.Context, as authz.Actor, p *project.Proj
 	return source, err
 }
 
-// rebase does what somebody has asked for, if he may still do it. It is tried again only
+// rebase does what a user has asked for, if he may still do it. It is tried again only
 // where the server was stopped meanwhile: a branch that stands where it should stays.
 func (s *Service) rebase(ctx context.Context, job rebasing) error {
 	err := s.rebaseNow(ctx, job)

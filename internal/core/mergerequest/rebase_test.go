@@ -87,7 +87,7 @@ func TestService_Rebase_refused(t *testing.T) {
 		wantError(t, w.requests.Rebase(ctx, w.reporter, w.as(w.reporter), m.IID), errs.Forbidden, "Cannot push to source branch")
 		wantError(t, w.requests.Rebase(ctx, w.guest, w.as(w.guest), m.IID), errs.NotFound, "")
 
-		// Whoever may no longer push when its turn comes has asked in vain.
+		// A user who may no longer push when its turn comes has asked in vain.
 		tip := w.tip("topic")
 		check(t, w.requests.Rebase(ctx, w.developer, w.as(w.developer), m.IID))
 		w.exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.developer.UserID)

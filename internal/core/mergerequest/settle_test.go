@@ -27,7 +27,7 @@ func TestService_Settle(t *testing.T) {
 		name   string
 		made   bool // the commit was kept
 		moved  bool // the branch was moved
-		pushed bool // and somebody pushed since
+		pushed bool // and a user pushed since
 		want   mergerequest.State
 	}{
 		{"before the commit was kept", false, false, false, mergerequest.StateOpened},

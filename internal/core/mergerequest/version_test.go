@@ -168,7 +168,7 @@ func TestService_trials(t *testing.T) {
 	})
 }
 
-// A request whose commits somebody pushed to the target is merged.
+// A request whose commits a user pushed to the target is merged.
 func TestService_mergedByHand(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

@@ -165,7 +165,7 @@ func (w *world) write(parents []string, content files, message string) gitstore.
 	return id
 }
 
-// push puts a commit on a branch, as somebody's push does; a new branch begins at from.
+// push puts a commit on a branch, as a user's push does; a new branch begins at from.
 func (w *world) push(branch, from string, content files, message string) string {
 	w.T.Helper()
 	old := w.tip(branch)

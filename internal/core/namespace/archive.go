@@ -17,7 +17,7 @@ func ArchivedAbove(namespace string) string {
 }
 
 // MarkedAbove is the condition that a group is marked for deletion which the place stands
-// in or is. Nobody writes there until it is restored.
+// in or is. No user writes there until it is restored.
 func MarkedAbove(namespace string) string {
 	return `EXISTS (SELECT 1 FROM groups dg JOIN namespace_ancestors da ON da.ancestor_id = dg.namespace_id
 		WHERE dg.marked_for_deletion_on IS NOT NULL AND da.namespace_id = ` + namespace + ")"

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// How somebody comes to use a seat of a group: as a member of it, of a group or of a project
+// How a user comes to use a seat of a group: as a member of it, of a group or of a project
 // inside, or of a group that was invited to one.
 const (
 	ByGroup         = "group_member"
@@ -142,7 +142,7 @@ type SeatFilter struct {
 }
 
 // Seats lists the memberships by which a user uses a seat of a top-level group.
-// Whoever uses none is NotFound.
+// A user who uses none is NotFound.
 func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz.UserID, f SeatFilter) (page.Page[Seat], error) {
 	if err := s.requireBillable(ctx, as, p); err != nil {
 		return page.Page[Seat]{}, err
@@ -156,7 +156,7 @@ func (s *Service) Seats(ctx context.Context, as authz.Actor, p Place, user authz
 		w.And(`m.namespace_id IN (SELECT g.ancestor_id FROM namespace_ancestors d JOIN shares s ON s.namespace_id = d.namespace_id
 			JOIN namespace_ancestors g ON g.namespace_id = s.group_id WHERE d.ancestor_id = ? AND (s.expires_on IS NULL OR s.expires_on > ?))`,
 			p.Namespace, today)
-		seen, args := s.policy.VisibleGroupsSQL(as, "n") // whoever owns this group need not see what others stand in
+		seen, args := s.policy.VisibleGroupsSQL(as, "n") // a user who owns this group need not see what others stand in
 		w.And(seen, args...)
 	} else {
 		w.And("m.namespace_id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)", p.Namespace)
@@ -184,7 +184,7 @@ func (s *Service) seated(ctx context.Context, p Place, user authz.UserID) error 
 	return err
 }
 
-// Unseat ends all memberships of a user in a top-level group and inside it. Whoever is
+// Unseat ends all memberships of a user in a top-level group and inside it. A user who is
 // there only with an invited group stays, which is a BadRequest, and so does the last owner.
 func (s *Service) Unseat(ctx context.Context, as authz.Actor, p Place, user authz.UserID) error {
 	if err := s.policy.Require(ctx, as, authz.AdminGroupMembers, p.Subject); err != nil {

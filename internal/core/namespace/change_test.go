@@ -33,7 +33,7 @@ type changing struct {
 	ids     []namespace.ID
 	members map[pair]lasting
 	shares  map[pair]lasting
-	invited []invited    // addresses that nobody has yet
+	invited []invited    // addresses that no user has yet
 	sent    int          // addresses invited so far
 	blocked map[int]bool // users
 }
@@ -61,7 +61,7 @@ func (m *changing) still(today string) *forest {
 // TestLevel_changes compares the level that SQL computes with the plain definition after
 // every step of random sequences of changes made through the service: memberships given,
 // changed and ended, asked for, offered by mail and taken up, groups invited and uninvited,
-// places moved, people blocked, days gone by. So are the lists of what somebody reaches and of
+// places moved, people blocked, days gone by. So are the lists of what a user reaches and of
 // who belongs to a place.
 func TestLevel_changes(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func (f *fixture) compareLists(r *rapid.T, m *changing, plain *forest, users []a
 	}
 }
 
-// join makes a change by which somebody comes in other than by being added.
+// join makes a change by which a user comes in other than by being added.
 func (f *fixture) join(r *rapid.T, m *changing, how string, users []authz.Actor, p pair, l lasting) error {
 	ctx := context.Background()
 	g, err := f.FindByID(ctx, f.admin, m.ids[p.at])

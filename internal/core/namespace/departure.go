@@ -9,7 +9,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// SoleOwned gives the groups that a user owns directly and nobody else does, there or in
+// SoleOwned gives the groups that a user owns directly and no other user does, there or in
 // what they stand in, outermost first. Bots do not count.
 func (s *Service) SoleOwned(ctx context.Context, user authz.UserID) ([]ID, error) {
 	ids, err := db.Select[ID](ctx, s.db, `SELECT m.namespace_id FROM members m

@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Invitation waits for somebody with an address to get an account.
+// Invitation waits for a user with an address to get an account.
 type Invitation struct {
 	ID          int64         `db:"id"`
 	NamespaceID ID            `db:"namespace_id"`
@@ -51,7 +51,7 @@ type InvitationRemoved struct {
 
 var invitationColumns = db.Columns[Invitation]("")
 
-// Invite invites an address. Where somebody has confirmed that it is theirs, they
+// Invite invites an address. Where a user has confirmed that it is theirs, they
 // become a member at once; otherwise once they have.
 func (s *Service) Invite(ctx context.Context, as authz.Actor, p Place, in InvitationInput) error {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
@@ -219,7 +219,7 @@ func (s *Service) Uninvite(ctx context.Context, as authz.Actor, p Place, email s
 
 // AcceptInvitations makes a user a member wherever one of the user's confirmed
 // addresses is invited. It is called in the transaction that confirms an address, and
-// asks for no permission: whoever invited had it.
+// asks for no permission: a user who invited had it.
 func (s *Service) AcceptInvitations(ctx context.Context, user authz.UserID) error {
 	type waiting struct {
 		Invitation

@@ -38,7 +38,7 @@ func ownersOut() []ownerOut {
 	}
 }
 
-// A group keeps its last owner whoever tries, whatever else there is that looks like
+// A group keeps its last owner, even where there is what looks like
 // another owner and does not last.
 func TestService_lastOwner(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestService_lastOwner_race(t *testing.T) {
 	})
 }
 
-// A group that was owned from above is not nobody's once it stands at the top.
+// A group that was owned from above has an owner once it stands at the top.
 func TestService_Transfer_ownerless(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {

@@ -162,7 +162,7 @@ func (s *Service) inheritedLevel(ctx context.Context, p Place, user authz.UserID
 }
 
 // lastingOwner is a condition on a member m and its user u, with the level of owners as its
-// argument: somebody who owns a place today and tomorrow. Bots do not count, nor people who
+// argument: users who own a place today and tomorrow. Bots do not count, nor people who
 // may not act, nor those whose membership has an end.
 const lastingOwner = "m.access_level >= ? AND m.expires_on IS NULL AND u.user_type = 'human' AND u.state = 'active'"
 

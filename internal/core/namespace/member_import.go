@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// ImportMembers makes the direct members of one project members of another. Nobody
+// ImportMembers makes the direct members of one project members of another. No user
 // gets a higher role than the actor has there; roles that the actor may not give, bots
 // and those who are members already are passed over.
 func (s *Service) ImportMembers(ctx context.Context, as authz.Actor, into, from Place) error {

@@ -282,7 +282,7 @@ func (s *Service) keepOwner(ctx context.Context, p Place, m *Member, lost bool) 
 	return nil
 }
 
-// mayGive reports whether somebody of the level own may give a role. Planner stands
+// mayGive reports whether a user of the level own may give a role. Planner stands
 // beside the ladder: only owners and planners give it.
 func mayGive(as authz.Actor, own, role authz.Level) bool {
 	switch {

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Membership is a group or project that somebody is a direct member of.
+// Membership is a group or project that a user is a direct member of.
 type Membership struct {
 	SourceID   int64       `db:"source_id"` // of the group or project
 	SourceName string      `db:"source_name"`

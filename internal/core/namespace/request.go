@@ -88,7 +88,7 @@ func (s *Service) Request(ctx context.Context, as authz.Actor, p Place) (*Access
 	return &AccessRequest{UserID: as.UserID, At: now}, nil
 }
 
-// Approve makes somebody who asked for it a member. Nobody gives more than they have.
+// Approve makes a user who asked for it a member. No user gives more than they have.
 func (s *Service) Approve(ctx context.Context, as authz.Actor, p Place, user authz.UserID, level authz.Level) (*Member, error) {
 	if err := s.policy.Require(ctx, as, adminAbility(p), p.Subject); err != nil {
 		return nil, err

@@ -145,7 +145,7 @@ func (s *Service) invitable(ctx context.Context, as authz.Actor, p Place, id ID)
 		return group, s.checkHierarchy(ctx, p, group)
 	}
 	if group.Level == authz.NoAccess && !as.Admin {
-		return nil, notFound() // whoever invites a group into a project belongs to it
+		return nil, notFound() // a user who invites a group into a project belongs to it
 	}
 	type above struct {
 		Inside bool `db:"inside"`

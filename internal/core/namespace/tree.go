@@ -44,7 +44,7 @@ type namespaceRow struct {
 func (s *Service) Plant(ctx context.Context, e Entry) (ID, error) {
 	var id ID
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if e.Parent != nil { // nobody renames the parent between here and the commit
+		if e.Parent != nil { // no user renames the parent between here and the commit
 			if _, err := db.Select[ID](ctx, s.db, "SELECT id FROM namespaces WHERE id = ?"+s.db.Dialect().ForUpdate(), *e.Parent); err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ type place struct {
 // ErrNameTaken where that is held already.
 func (s *Service) Rename(ctx context.Context, id ID, path, name string) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		// Nobody adds anything below between here and the commit.
+		// No user adds anything below between here and the commit.
 		_, err := db.Select[ID](ctx, s.db, `SELECT id FROM namespaces WHERE id IN
 			(SELECT namespace_id FROM namespace_ancestors WHERE ancestor_id = ?) ORDER BY id`+s.db.Dialect().ForUpdate(), id)
 		if err != nil {

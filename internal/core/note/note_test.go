@@ -26,7 +26,7 @@ import (
 	"tenon/internal/core/systemnote"
 )
 
-// fixture is a public project with an issue and somebody at each level.
+// fixture is a public project with an issue and a user at each level.
 type fixture struct {
 	*coretest.World
 	issues *issue.Service

@@ -34,7 +34,7 @@ type Changes struct {
 	Mirror   Mirror
 }
 
-// Mirror is what a call says of a pull mirror. There are none: whoever asks for one is
+// Mirror is what a call says of a pull mirror. There are none: a user who asks for one is
 // told so, rather than left to wait for commits that do not come.
 type Mirror struct {
 	Asked []string // parameters that ask for one

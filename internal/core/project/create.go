@@ -350,7 +350,7 @@ func (s *Service) checkFree(ctx context.Context, f *errs.Fields, p *Project, par
 	return nil
 }
 
-// takenFields says what a refused Plant or Rename is about, nil for nothing: somebody
+// takenFields says what a refused Plant or Rename is about, nil for nothing: a user
 // was faster after checkFree.
 func takenFields(err error) errs.Fields {
 	var f errs.Fields

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// CreateByPush makes a private project at a full path that nothing has, for somebody who
+// CreateByPush makes a private project at a full path that nothing has, for a user who
 // pushes there. A caller who may not make one there learns no more than that none is found;
 // a path that cannot be a project's is Forbidden with the reason.
 func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string) (*Project, error) {

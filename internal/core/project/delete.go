@@ -164,7 +164,7 @@ func (s *Service) enqueueGroup(ctx context.Context, as authz.Actor, id namespace
 	})
 }
 
-// errRestored says that somebody restored a group while it was being deleted.
+// errRestored says that a user restored a group while it was being deleted.
 var errRestored = errors.New("the group is not marked for deletion any more")
 
 // PurgeGroup deletes a group, its subgroups and its projects. Doing it twice is

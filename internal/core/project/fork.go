@@ -77,7 +77,7 @@ func (s *Service) Fork(ctx context.Context, as authz.Actor, ref string, in ForkI
 }
 
 // requireFork checks that the actor may copy the source; otherwise it is not found.
-// Nobody copies what is marked for deletion.
+// No user copies what is marked for deletion.
 func (s *Service) requireFork(ctx context.Context, as authz.Actor, source *Project) error {
 	for _, ability := range []authz.Ability{authz.ForkProject, authz.ReadCode} {
 		err := s.policy.Require(ctx, as, ability, source.Subject())
@@ -236,7 +236,7 @@ const (
 )
 
 // Filling reports whether the repository is still to be filled from elsewhere, so that
-// nobody else may write to it.
+// no other user may write to it.
 func (p *Project) Filling() bool {
 	return p.ImportStatus == ImportScheduled || p.ImportStatus == ImportStarted
 }

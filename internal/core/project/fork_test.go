@@ -124,7 +124,7 @@ func TestService_Fork_keptInside(t *testing.T) {
 	})
 }
 
-// forks compares the number of a project's forks and lists those that somebody sees.
+// forks compares the number of a project's forks and lists those that a user sees.
 func (f *fixture) forks(as authz.Actor, p *project.Project, want int64) []*project.Project {
 	f.t.Helper()
 	now, err := f.FindByID(context.Background(), f.admin, p.ID)

@@ -95,7 +95,7 @@ func TestService_Mark_waits_where_the_instance_says_so(t *testing.T) {
 	})
 }
 
-// What somebody restores at the last moment stays: a job finds out when it runs, not when
+// What a user restores at the last moment stays: a job finds out when it runs, not when
 // it was enqueued or began.
 func TestService_PurgeMarked_leaves_what_was_restored(t *testing.T) {
 	t.Parallel()
@@ -141,14 +141,14 @@ func TestService_PurgeMarked_leaves_what_was_restored(t *testing.T) {
 	})
 }
 
-// onRemove is repositories that tell somebody when one goes.
+// onRemove is repositories that report when one goes.
 type onRemove func(p *project.Project) error
 
 func (onRemove) Create(context.Context, *project.Project, project.CreateOptions) error { return nil }
 
 func (r onRemove) Remove(_ context.Context, p *project.Project) error { return r(p) }
 
-// Somebody restores a group while it is being deleted: what is left stays.
+// A user restores a group while it is being deleted: what is left stays.
 func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
@@ -189,7 +189,7 @@ func TestService_PurgeGroup_restored_meanwhile(t *testing.T) {
 	})
 }
 
-// The attack: one call with more topics than the database takes in a minute, while nobody
+// The attack: one call with more topics than the database takes in a minute, while no user
 // else can write.
 func TestService_Update_topics(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func (s *Service) RecordMeasure(ctx context.Context, id ID, m Measure) error {
 		return nil
 	})
 	if errors.Is(err, db.ErrReference) || errors.Is(err, db.ErrDuplicate) {
-		return nil // the project is gone, or somebody else measured it at the same moment
+		return nil // the project is gone, or another job measured it at the same moment
 	}
 	if err != nil {
 		return fmt.Errorf("record measure: %w", err)

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// ForkLinked says that somebody declared a project to be a fork of another one.
+// ForkLinked says that a user declared a project to be a fork of another one.
 type ForkLinked struct {
 	Fact
 

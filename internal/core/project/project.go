@@ -144,7 +144,7 @@ func (p *Project) Subject() authz.Subject {
 }
 
 // OpenIssues is the number of open issues that the actor is told: confidential ones count
-// for those who may read all of them, whoever wrote them or works on them.
+// for those who may read all of them, not for other authors and assignees.
 func (p *Project) OpenIssues(as authz.Actor) int64 {
 	if authz.SeesConfidential(as, p.Subject()) {
 		return p.OpenIssuesCount
@@ -153,7 +153,7 @@ func (p *Project) OpenIssues(as authz.Actor) int64 {
 }
 
 // Marked reports whether the project is to be deleted, itself or with a group that it
-// stands in: nobody writes to it or forks it until that is taken back.
+// stands in: no user writes to it or forks it until that is taken back.
 func (p *Project) Marked() bool { return p.MarkedForDeletionOn != nil || p.MarkedAbove }
 
 // Place is where the project's members are.

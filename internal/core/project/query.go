@@ -32,7 +32,7 @@ func (r *row) project() *Project {
 	return &p
 }
 
-// bare gives the project of a row read for nobody in particular.
+// bare gives the project of a row read for no user.
 func (r *row) bare() *Project {
 	p := r.Project
 	p.Level = authz.NoAccess

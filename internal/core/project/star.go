@@ -53,7 +53,7 @@ func (s *Service) star(ctx context.Context, as authz.Actor, ref string, add int6
 	return s.FindByID(ctx, as, p.ID)
 }
 
-// Starrer is somebody who likes a project.
+// Starrer is a user who likes a project.
 type Starrer struct {
 	UserID authz.UserID `db:"user_id"`
 	Since  db.Time      `db:"created_at"`

@@ -27,7 +27,7 @@ type LevelInput struct {
 	DeployKeyID *int64
 }
 
-// Input describes a new rule for branches. An action that nobody is named for is
+// Input describes a new rule for branches. An action that no user is named for is
 // for maintainers.
 type Input struct {
 	Name           string

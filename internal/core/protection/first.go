@@ -54,7 +54,7 @@ func (d *Defaults) AdmitsFirst(level authz.Level) bool {
 	return slices.ContainsFunc(d.Push, func(g grade) bool { return g.Level != authz.NoAccess && level >= g.Level })
 }
 
-// rule gives the rule for a branch. An action that nobody is named for is nobody's.
+// rule gives the rule for a branch. An action that no user is named for is for no user.
 func (d *Defaults) rule(branch string) *Rule {
 	out := &Rule{Name: branch, AllowForcePush: d.Force}
 	for _, a := range []struct {

@@ -8,8 +8,8 @@ import (
 )
 
 // DropDeployKey takes a deploy key out of the rules of a project that it is not enabled
-// in any more, in the caller's transaction. An action that nobody is left for is
-// nobody's.
+// in any more, in the caller's transaction. An action that no user is left for is
+// for no user.
 func (s *Service) DropDeployKey(ctx context.Context, e deploykey.Removed) error {
 	for _, t := range []ruleTables{branchTables, tagTables} {
 		_, err := s.DB.Exec(ctx, "DELETE FROM "+t.levels+" WHERE deploy_key_id = ? AND "+t.key+

@@ -62,7 +62,7 @@ func levelKey(l *RuleLevel) string {
 	return ""
 }
 
-// checkLevel says what is wrong with one level, "" for nothing. Whoever names a user or
+// checkLevel says what is wrong with one level, "" for nothing. A user who names a user or
 // group sees no more of it than that it has something to do with the project.
 func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLevel) (string, error) {
 	named := 0
@@ -111,6 +111,6 @@ func (s *Service) checkLevel(ctx context.Context, p *project.Project, l *RuleLev
 		}
 		return "", nil
 	}
-	l.Level = nil // whoever is named needs no role
+	l.Level = nil // a user who is named needs no role
 	return "", nil
 }

@@ -72,7 +72,7 @@ type Rule struct {
 	Levels         []RuleLevel `db:"-"`
 }
 
-// RuleLevel lets somebody do one action on what its rule protects: whoever has the
+// RuleLevel lets a user do one action on what its rule protects: a user who has the
 // access level, or one user, or a group, or a deploy key.
 type RuleLevel struct {
 	ID          int64              `db:"id"`
@@ -172,7 +172,7 @@ type Access struct {
 	Push      bool // move it forward, or create it
 	Merge     bool // accept a merge request into it
 	ForcePush bool // move it to a commit that does not descend from it
-	Delete    bool // through the API; nobody deletes a protected branch by git push
+	Delete    bool // through the API; no user deletes a protected branch by git push
 	// DevelopersPush and DevelopersMerge say whether the role of Developer is enough.
 	DevelopersPush  bool
 	DevelopersMerge bool

@@ -271,7 +271,7 @@ func (c *Checks) Commit(commit *gitstore.Commit, who People, pushed bool) string
 	return ""
 }
 
-// signedOff looks for a line "Signed-off-by: somebody".
+// signedOff looks for a line that begins with "Signed-off-by: ".
 func signedOff(message string) bool {
 	for line := range strings.SplitSeq(message, "\n") {
 		if who, ok := strings.CutPrefix(line, "Signed-off-by:"); ok && strings.TrimSpace(who) != "" {

@@ -58,7 +58,7 @@ type ArchiveInput struct {
 }
 
 // Archive opens the archive of a commit, or of one folder or file in it. It is made while
-// it is read, kept, and given to whoever asks for the same again. Close its Reader. What
+// it is read, kept, and given to all who ask for the same again. Close its Reader. What
 // cannot be archived is NotFound.
 func (s *Service) Archive(ctx context.Context, as authz.Actor, p *project.Project, in ArchiveInput) (*Archive, error) {
 	r, err := s.Read(ctx, as, p)

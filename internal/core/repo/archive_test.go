@@ -191,7 +191,7 @@ func TestService_Archive_excluded(t *testing.T) {
 	})
 }
 
-// Whoever goes away while an archive is made stops the work.
+// A user who goes away while an archive is made stops the work.
 func TestService_Archive_clientGone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

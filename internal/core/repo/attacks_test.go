@@ -265,7 +265,7 @@ func TestService_hidingNames(t *testing.T) {
 	})
 }
 
-// The attack: somebody begins to read large files and takes nothing, so that nobody else
+// The attack: a user begins to read large files and takes nothing, so that no other user
 // gets any. Each of them holds a process.
 func TestService_Blob_heldBack(t *testing.T) {
 	t.Parallel()

@@ -373,7 +373,7 @@ func (s *Service) DeleteMerged(ctx context.Context, as authz.Actor, p *project.P
 		}
 		err = s.MoveRefs(ctx, as, p, ByAPI, changes)
 		if errors.Is(err, ErrMoved) && try < 3 {
-			continue // somebody pushed to one of them, which is merged no more, or deleted it
+			continue // a user pushed to one of them, which is merged no more, or deleted it
 		}
 		return err
 	}

@@ -44,7 +44,7 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 		return none, err
 	}
 	if strings.ContainsAny(f.Author, "\n\x00") {
-		return none, nil // nobody is called so
+		return none, nil // no user is called so
 	}
 	opts := gitcmd.LogOptions{
 		All: f.All, Path: f.Path, Author: f.Author, Since: f.Since, Until: f.Until, FirstParent: f.FirstParent,

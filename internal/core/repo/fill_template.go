@@ -102,7 +102,7 @@ func (s *Service) templateCommit(ctx context.Context, r *gitcmd.Repo, p *project
 }
 
 // signatureOf names a user as the author of a commit made at a moment; where the account is
-// gone, nobody in particular.
+// gone, no user.
 func (s *Service) signatureOf(ctx context.Context, id authz.UserID, at time.Time) (gitstore.Signature, error) {
 	users, err := s.accounts.Load(ctx, []authz.UserID{id})
 	if err != nil {

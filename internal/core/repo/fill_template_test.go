@@ -48,7 +48,7 @@ func TestService_FillTemplate(t *testing.T) {
 		if again.ID != first.ID || w.as(w.owner).ImportStatus != project.ImportFinished {
 			t.Errorf("the second time: %s and %s, want %s", w.as(w.owner).ImportStatus, again.ID, first.ID)
 		}
-		// One that nobody waits for any more does nothing.
+		// One that no user waits for any more does nothing.
 		check(t, w.repos.FillTemplate(ctx, project.FillTemplate{ProjectID: w.id, Template: "rails", By: w.owner.UserID}))
 		check(t, w.repos.FillTemplate(ctx, project.FillTemplate{ProjectID: 9999, Template: "rails", By: w.owner.UserID}))
 	})

@@ -107,8 +107,8 @@ func TestService_FillFork(t *testing.T) {
 	})
 }
 
-// The attack of a shared object store: whoever knows the id of a commit that stands in
-// somebody's private fork only, or of one that was never on a branch of the source, asks
+// The attack of a shared object store: a user who knows the id of a commit that stands in
+// a user's private fork only, or of one that was never on a branch of the source, asks
 // another member of the network for it.
 func TestService_FillFork_secrets(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestService_FillFork_atOnce(t *testing.T) {
 			jobs = append(jobs, w.fork(fmt.Sprintf("fork%d", i), w.id, w.developer))
 		}
 		var mu sync.Mutex
-		var again []repo.CopyFork // those that found somebody else making the pool
+		var again []repo.CopyFork // those that found another job making the pool
 		w.enqueue = func(_ context.Context, args job.Args, _ ...job.Option) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -275,7 +275,7 @@ func TestService_Housekeep_fork(t *testing.T) {
 }
 
 // A crash may come after every step; the next run finishes, and the sweep removes what
-// belongs to nobody.
+// belongs to no project.
 func TestService_FillFork_crash(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
@@ -333,7 +333,7 @@ func TestService_FillFork_crash(t *testing.T) {
 		w.exec("UPDATE projects SET import_status = 'started', default_branch = NULL WHERE id = ?", rows.ProjectID)
 		finish("before the last note", rows)
 
-		// A folder without a row, and one that somebody was making long ago.
+		// A folder without a row, and one that a process was making long ago.
 		stray := w.git.Repo("@pools/ab/cd/stray.git")
 		check(t, stray.Init(ctx, "main"))
 		check(t, os.MkdirAll(filepath.Join(filepath.Dir(stray.Path()), ".init-now"), 0o750))

@@ -13,12 +13,12 @@ import (
 // FetchLimits bound how many fetches git works on at a time. What is answered from the
 // cache, or along with another that is the same, does not count.
 type FetchLimits struct {
-	Running    int // in all; 0 is 32. Three quarters of them may be for nobody signed in.
-	PerAddress int // for nobody signed in from one address, those that wait included; 0 is 16
+	Running    int // in all; 0 is 32. Three quarters of them may be for anonymous callers.
+	PerAddress int // for anonymous callers from one address, those that wait included; 0 is 16
 	PerActor   int // for one user, deploy key or deploy token; more of them wait, and let others by; 0 is half of Running
 }
 
-// turn is how long somebody who is not signed in waits.
+// turn is how long a user who is not signed in waits.
 const turn = 10 * time.Second
 
 // RetryAfter is how long clients that are told to come again should wait.
@@ -33,7 +33,7 @@ var errBusy = &errs.Error{
 }
 
 // gate lets in so many fetches at a time. Those who are known wait for their turn and go
-// first, though nobody takes every place; the others wait for a short time, and not too
+// first, though no user takes every place; the others wait for a short time, and not too
 // many of them.
 type gate struct {
 	limits FetchLimits

@@ -21,7 +21,7 @@ import (
 
 // drip answers a byte now and then, for good: git reads the length of a long packet.
 func drip(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // or nobody notices that the other side is gone
+	_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection goes unnoticed
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -32,7 +32,7 @@ func TestService_KeepAround(t *testing.T) {
 		if n := w.git.Started() - before; n != 0 {
 			t.Errorf("%d processes for a commit that is kept already", n)
 		}
-		// It is no branch, it is in no list, and nobody names it.
+		// It is no branch, it is in no list, and no user names it.
 		refs, err := w.repos.Holding(t.Context(), w.owner, w.as(w.owner), c, "all", page.Range{})
 		if err != nil || len(refs.Items) != 1 {
 			t.Errorf("held by %v, %v", refs.Items, err)

@@ -30,7 +30,7 @@ const (
 )
 
 // judgePointers refuses new files in a quarantine that point to large objects which the
-// project has not, whoever brings them.
+// project has not.
 func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
 	if !s.lfs.Enabled(p) {
 		return nil

@@ -137,7 +137,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 
 // adoptBranch picks the default branch for a repository that has none yet: the one HEAD
 // names if it is among the changes, else the first branch created. It points HEAD there
-// before anything moves, which harms nobody in an empty repository.
+// before anything moves, which does no harm in an empty repository.
 func (s *Service) adoptBranch(ctx context.Context, r *gitcmd.Repo, p *project.Project, changes []RefChange) (string, error) {
 	if p.DefaultBranch != nil {
 		return "", nil
@@ -306,7 +306,7 @@ func (s *Service) Reconcile(ctx context.Context, olderThan db.Time) error {
 		return fmt.Errorf("read intentions: %w", err)
 	}
 	for _, row := range rows {
-		// One repository that cannot be read keeps nobody from the others; the intention
+		// One repository that cannot be read does not hold up the others; the intention
 		// stays and is looked at again.
 		if err := s.reconcile(ctx, row); err != nil {
 			s.log.Error("settle a push", "project_id", row.ProjectID, "error", err)

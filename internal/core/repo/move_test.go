@@ -257,8 +257,8 @@ func TestService_tags(t *testing.T) {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// A power cut leaves lock files behind. Those older than the server block nobody; a
-// fresh one belongs to somebody who is at work.
+// A power cut leaves lock files behind. Those older than the server block no process; a
+// fresh one belongs to a process that is at work.
 func TestService_MoveRefs_staleLock(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {

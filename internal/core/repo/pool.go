@@ -25,7 +25,7 @@ type PoolLeaving struct {
 // Kind names the job.
 func (PoolLeaving) Kind() string { return "pool_leave" }
 
-// PoolSweep is the job that removes the pools that nobody needs.
+// PoolSweep is the job that removes the pools that no user needs.
 type PoolSweep struct{}
 
 // Kind names the job.
@@ -46,7 +46,7 @@ const poolFolder = "@pools"
 var errPoolBusy = errors.New("the pool is being made")
 
 // joinPool links a fork to the pool of its source's forks, which the first of them makes;
-// errPoolBusy while it does. What the source gets later never comes into the pool: whoever
+// errPoolBusy while it does. What the source gets later never comes into the pool: a user who
 // reads a fork may not be allowed to read the source any more.
 func (s *Service) joinPool(ctx context.Context, fork, source *project.Project, to, from *gitcmd.Repo) error {
 	id, err := s.member(ctx, fork.ID, source.ID)
@@ -61,7 +61,7 @@ func (s *Service) joinPool(ctx context.Context, fork, source *project.Project, t
 }
 
 // makePool makes the repository of a pool that has none. A pool appears whole, so that
-// nobody waits for one that is there.
+// no caller waits for one that is there.
 func (s *Service) makePool(ctx context.Context, id poolID, pool, from *gitcmd.Repo) error {
 	if pool.Exists() {
 		return nil
@@ -108,7 +108,7 @@ func (s *Service) member(ctx context.Context, fork, source project.ID) (poolID, 
 	return id, nil
 }
 
-// retirePool has nobody join the pool of a source any more where a fork had to copy much
+// retirePool has no user join the pool of a source any more where a fork had to copy much
 // beside it, so that the next fork makes a newer one.
 func (s *Service) retirePool(ctx context.Context, fork *gitcmd.Repo, source project.ID, copied int64) error {
 	pool, err := fork.Linked()
@@ -164,7 +164,7 @@ func (s *Service) SweepPools(ctx context.Context, _ PoolSweep) error {
 		return fmt.Errorf("look for pools: %w", err)
 	}
 	for _, id := range empty {
-		// Somebody may join meanwhile: then the row stays.
+		// A user may join meanwhile: then the row stays.
 		if _, err := s.db.Exec(ctx, "DELETE FROM pools WHERE id = ? AND "+unused, id); err != nil && !errors.Is(err, db.ErrReference) {
 			return fmt.Errorf("remove pool: %w", err)
 		}
@@ -188,7 +188,7 @@ func (s *Service) SweepPools(ctx context.Context, _ PoolSweep) error {
 	return nil
 }
 
-// young reports whether somebody may be at work in a folder whose name begins with a dot.
+// young reports whether a process may be at work in a folder whose name begins with a dot.
 func young(folder string) bool {
 	info, err := os.Stat(folder)
 	return err != nil || time.Since(info.ModTime()) < 24*time.Hour

@@ -52,7 +52,7 @@ func TestPush_Apply_impossible(t *testing.T) {
 	})
 }
 
-// No git sends these, and no log is to fill with failures because somebody does.
+// No git sends these, and no log is to fill with failures because a user does.
 func TestPush_Check_nonsense(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
@@ -74,7 +74,7 @@ func TestPush_Check_nonsense(t *testing.T) {
 	})
 }
 
-// The attack: somebody begins a push, holds back its end, and is shut out meanwhile. What
+// The attack: a user begins a push, holds back its end, and is shut out meanwhile. What
 // was true when the push began counts for nothing when it ends.
 func TestPush_Check_shutOut(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxRebase bounds the commits that a rebase makes anew.
+// maxRebase bounds the commits that a rebase makes again.
 const maxRebase = 1000
 
 // ErrRebase is what a rebase comes to that git cannot do by itself: a conflict, too many
@@ -26,7 +26,7 @@ type RebaseInput struct {
 	Of     *project.Project // whose repository has Onto; nil is the branch's own
 }
 
-// Rebase makes the commits of a branch anew on top of another commit, as if they had been
+// Rebase makes the commits of a branch again on top of another commit, as if they had been
 // begun there: authors, their times and messages stay, the actor commits. Merges are left
 // out, and so is what is there already. A branch that stands on that commit stays as it is.
 // Forbidden where the actor may not push over the branch, NotFound where it is gone.
@@ -80,7 +80,7 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.land(ctx, as, p, quarantine, ByAPI, RefChange{Ref: ref, Old: tip, New: head})
 }
 
-// replay makes the commits of tip that onto does not have anew on top of it, and gives the
+// replay makes the commits of tip that onto does not have again on top of it, and gives the
 // last of them.
 func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.ObjectID, by gitstore.Signature) (gitstore.ObjectID, error) {
 	if _, err := q.MergeBase(ctx, tip, onto); errors.Is(err, gitstore.ErrNotFound) {

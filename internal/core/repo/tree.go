@@ -199,7 +199,7 @@ func (s *Service) Blob(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 // openBlob opens a blob. One that a process streams holds that process for as long as its
-// reader likes: nobody gets so many that others get none.
+// reader likes: no user gets so many that others get none.
 func (s *Service) openBlob(ctx context.Context, as authz.Actor, r *gitcmd.Repo, id gitstore.ObjectID) (*gitcmd.BlobReader, error) {
 	streams, err := r.Streams(ctx, id)
 	switch {

@@ -70,7 +70,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 			return err
 		}
 		// One call after the other, so that each tells what it found and not what was there
-		// before somebody else's.
+		// before another user's.
 		if err := store.db.Lock(ctx, "settings"); err != nil {
 			return err
 		}

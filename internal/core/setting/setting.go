@@ -152,7 +152,7 @@ type Store struct {
 	db      *db.DB
 	now     func() time.Time
 	current atomic.Pointer[Settings]
-	loading sync.Mutex // whoever read earlier puts in force earlier
+	loading sync.Mutex // what was read earlier comes into force earlier
 }
 
 // New builds the store; Load must be called before Current.

@@ -34,7 +34,7 @@ const (
 	Verified           Status = "verified"
 	Unverified         Status = "unverified"                // it does not fit, or cannot be read
 	SameUser           Status = "same_user_different_email" // of the committer, under another address
-	OtherUser          Status = "other_user"                // of somebody who is not the committer
+	OtherUser          Status = "other_user"                // of a user who is not the committer
 	UnverifiedKey      Status = "unverified_key"            // of a key whose addresses its user has not proved
 	UnknownKey         Status = "unknown_key"
 	MultipleSignatures Status = "multiple_signatures"

@@ -116,7 +116,7 @@ func TestService_OfCommit_pgp(t *testing.T) {
 		}{
 			{"Dave@Example.com", signature.Verified},
 			{"second@example.com", signature.SameUser},
-			{"dave@elsewhere.example", signature.OtherUser}, // the key claims it, but nobody has proved it
+			{"dave@elsewhere.example", signature.OtherUser}, // the key claims it, but no user has proved it
 			{"mary@example.com", signature.OtherUser},
 		} {
 			other := w.payload(c.email)

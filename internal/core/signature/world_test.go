@@ -128,7 +128,7 @@ func (w *world) sshKey(name string) string {
 	return file
 }
 
-// adds gives somebody an SSH key.
+// adds gives a user an SSH key.
 func (w *world) adds(as authz.Actor, file string, in sshkey.Input) *sshkey.Key {
 	w.T.Helper()
 	public, err := os.ReadFile(file + ".pub")
@@ -160,7 +160,7 @@ func (w *world) commit(payload []byte, signatures ...string) string {
 	return w.git(w.bare, content, "hash-object", "-t", "commit", "-w", "--stdin")
 }
 
-// payload is an unsigned commit of somebody.
+// payload is an unsigned commit of a user.
 func (w *world) payload(email string) []byte {
 	w.T.Helper()
 	tree := w.git(w.bare, nil, "hash-object", "-t", "tree", "-w", "--stdin")

@@ -147,14 +147,14 @@ func ecKey(t testing.TB, curve elliptic.Curve) string {
 	return line(t, &key.PublicKey, "")
 }
 
-// rsaKey is a key of so many bits that nobody can sign with.
+// rsaKey is a key of so many bits that no user can sign with.
 func rsaKey(t testing.TB, bits int) string {
 	t.Helper()
 	n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
 	return line(t, &rsa.PublicKey{N: n.Add(n, big.NewInt(12345)), E: 65537}, " me@home")
 }
 
-// dsaKey is a key of the right size that nobody can sign with.
+// dsaKey is a key of the right size that no user can sign with.
 func dsaKey(t testing.TB) string {
 	t.Helper()
 	p := new(big.Int).Lsh(big.NewInt(1), 1023)

@@ -20,7 +20,7 @@ import (
 // Bounds of what is taken for a key.
 const (
 	maxText = 5000 // characters
-	minRSA  = 1024 // bits; fewer are verified by nobody any more
+	minRSA  = 1024 // bits; fewer are not verified any more
 	maxRSA  = 8192 // bits; more would only make signing on slow
 )
 

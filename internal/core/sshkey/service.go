@@ -129,7 +129,7 @@ func (s *Service) insert(ctx context.Context, k *Key) (int64, error) {
 	return db.Insert(ctx, s.DB, "ssh_keys", k)
 }
 
-// ErrTaken is what a key is refused with that somebody has already.
+// ErrTaken is what a key is refused with that a user has already.
 func ErrTaken() error {
 	var f errs.Fields
 	f.Add("fingerprint_sha256", "has already been taken")

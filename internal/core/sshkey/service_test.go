@@ -164,7 +164,7 @@ func TestService_others(t *testing.T) {
 		if got, err := h.Find(ctx, authz.Actor{}, "ann", k.ID); err != nil || got.ID != k.ID {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		_, err = h.Find(ctx, h.root, "ann", made.ID) // of somebody else
+		_, err = h.Find(ctx, h.root, "ann", made.ID) // of another user
 		wantErr(t, err, errs.NotFound, "Key not found")
 		_, err = h.FindOwn(ctx, ann, made.ID)
 		wantErr(t, err, errs.NotFound, "Key not found")

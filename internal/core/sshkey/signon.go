@@ -13,7 +13,7 @@ import (
 )
 
 // Recognize gives the key with this fingerprint (SHA256:base64) where it is good for
-// signing on, expired or not; otherwise it is Unauthorized. Whoever asks has not proved
+// signing on, expired or not; otherwise it is Unauthorized. A user who asks has not proved
 // anything yet.
 func (s *Service) Recognize(ctx context.Context, key ssh.PublicKey) (ID, error) {
 	id, err := db.Get[ID](ctx, s.DB, "SELECT id FROM ssh_keys WHERE fingerprint_sha256 = ? AND usage_type <> ?",
@@ -84,7 +84,7 @@ func (s *Service) Good(ctx context.Context, id ID) (bool, error) {
 
 // ForSigning gives the user's key with a fingerprint (SHA256:base64) that is good for
 // signing commits, expired or not; otherwise it is NotFound. It asks for no permission:
-// whoever reads a signature may know whose it is.
+// a user who reads a signature may know whose it is.
 func (s *Service) ForSigning(ctx context.Context, fingerprint string) (*Key, error) {
 	return s.load(ctx, "k.fingerprint_sha256 = ? AND k.kind = ? AND k.usage_type <> ?", fingerprint, UserKey, Auth)
 }

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// ID identifies a key, whoever uses it.
+// ID identifies a key of any kind.
 type ID int64
 
 // Kind says what a key stands for.

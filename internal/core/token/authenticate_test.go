@@ -133,8 +133,8 @@ func TestService_Authenticate_states(t *testing.T) {
 	}
 }
 
-// The attack: whoever is put out goes on with what is remembered of their credentials, or
-// through a door that nobody thought of (CVE-2021-39866, CVE-2021-39872, CVE-2026-9807).
+// The attack: a user who is put out goes on with what is remembered of their credentials, or
+// through another interface (CVE-2021-39866, CVE-2021-39872, CVE-2026-9807).
 func TestService_Authenticate_putOut(t *testing.T) {
 	t.Parallel()
 	const password = "zebra-crossing-42"

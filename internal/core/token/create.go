@@ -17,7 +17,7 @@ import (
 // maxName is the longest name and description of a token, in characters.
 const maxName = 255
 
-// Lives of tokens in days, where nobody says otherwise.
+// Lives of tokens in days, where the settings say nothing else.
 const (
 	tokenLife   = 365
 	rotatedLife = 7
@@ -28,7 +28,7 @@ type Input struct {
 	Name        string
 	Description *string
 	Scopes      authz.Scopes
-	ExpiresOn   *string // YYYY-MM-DD; nil is the longest life there is, or none where nobody needs one
+	ExpiresOn   *string // YYYY-MM-DD; nil is the longest life there is, or none where none is needed
 
 	// Secret is the token itself, 20 to 512 printable characters without spaces; "" makes one.
 	// It is for instances that are made for a test: secrets that people choose are guessed.
@@ -51,7 +51,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, user authz.UserID,
 }
 
 // CreateOwn makes a personal access token for the actor. Its scopes reach nothing
-// of what the interface serves: whoever holds a token could not give it more than that
+// of what the interface serves: a user who holds a token could not give it more than that
 // without the person noticing.
 func (s *Service) CreateOwn(ctx context.Context, as authz.Actor, in Input) (*Token, string, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {

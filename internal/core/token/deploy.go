@@ -13,7 +13,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// DeployToken is a token that acts for nobody: it is good in one place and below it, for
+// DeployToken is a token that acts for no user: it is good in one place and below it, for
 // what its scopes say. It shares its numbers with the other kinds of tokens.
 type DeployToken struct {
 	ID          ID                `db:"id"`

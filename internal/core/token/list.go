@@ -15,7 +15,7 @@ import (
 
 // Filter selects tokens; the zero value selects all that the actor may list.
 type Filter struct {
-	UserID           *authz.UserID // somebody else's only for administrators
+	UserID           *authz.UserID // another user's only for administrators
 	Active, Inactive bool
 	Revoked          *bool
 	CreatedAfter     *time.Time
@@ -166,7 +166,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, id ID) (*Token, erro
 	return t, nil
 }
 
-// Own gives the token that the actor signed on with, under sudo too. Whoever came
+// Own gives the token that the actor signed on with, under sudo too. A user who came
 // without one is Unauthorized.
 func (s *Service) Own(ctx context.Context, as authz.Actor) (*Token, error) {
 	if err := s.Policy.Require(ctx, as, authz.ManageOwnToken, authz.Subject{}); err != nil {
@@ -188,7 +188,7 @@ func (s *Service) readToken(ctx context.Context, id ID) (*Token, error) {
 }
 
 // Revoke makes a token useless at once. Its user and administrators may. A token
-// that is revoked already, or somebody else's, is a BadRequest.
+// that is revoked already, or another user's, is a BadRequest.
 func (s *Service) Revoke(ctx context.Context, as authz.Actor, id ID) error {
 	t, err := s.Find(ctx, as, id)
 	if as.SignedIn() && errs.Is(err, errs.Unauthorized) {

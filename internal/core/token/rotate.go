@@ -12,7 +12,7 @@ import (
 
 // Rotate replaces a token by a new one with the same rights and gives the new
 // secret. day is its last day, nil for a week. A token that was revoked is a
-// BadRequest; where it had been rotated before, somebody else holds it as well, and so
+// BadRequest; where it had been rotated before, another client holds it as well, and so
 // all of its successors are revoked.
 func (s *Service) Rotate(ctx context.Context, as authz.Actor, id ID, day *string) (*Token, string, error) {
 	old, err := s.Find(ctx, as, id)
@@ -78,7 +78,7 @@ func (s *Service) reused(ctx context.Context, as authz.Actor, t *Token) error {
 }
 
 // RevokeReused revokes all successors of the revoked token with this secret. The
-// transport calls it when somebody signs on with such a token in order to rotate it.
+// transport calls it when a user signs on with such a token in order to rotate it.
 func (s *Service) RevokeReused(ctx context.Context, key string) error {
 	if key == "" || len(key) > secret.MaxToken {
 		return nil

@@ -17,7 +17,7 @@ type ID int64
 type Kind string
 
 // The kinds of access tokens. Project and group tokens act as bots of their own; a deploy
-// token acts as nobody, and is read as a DeployToken.
+// token acts as no user, and is read as a DeployToken.
 const (
 	Personal      Kind = "personal"
 	Impersonation Kind = "impersonation"

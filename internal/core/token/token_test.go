@@ -176,8 +176,8 @@ func TestService_RotateToken(t *testing.T) {
 		_, _, err = h.tokens.Rotate(t.Context(), as, third.ID, ptr("2027-12-24"))
 		wantErr(t, err, errs.BadRequest, "Expires at must be before 2027-05-04")
 
-		// Whoever rotates a token that was rotated before holds a stolen copy, or was
-		// stolen from: nobody keeps anything.
+		// A user who rotates a token that was rotated before holds a stolen copy, or was
+		// stolen from: all tokens of the family are revoked.
 		_, _, err = h.tokens.Rotate(t.Context(), as, first.ID, nil)
 		wantErr(t, err, errs.BadRequest, "Token already revoked")
 		if _, _, err := h.tokens.Authenticate(t.Context(), thirdKey); !errors.Is(err, token.ErrRevoked) {

@@ -1,5 +1,5 @@
 // Package upload keeps the files that people attach to texts: each has an address in its
-// project or group that nobody can guess, and is shown to callers who may see that place.
+// project or group that no user can guess, and is shown to callers who may see that place.
 package upload
 
 import (
@@ -97,7 +97,7 @@ func New(d Deps) *Service { return &Service{Deps: d} }
 // MaxSize is how many bytes a file may have now.
 func (s *Service) MaxSize() int64 { return int64(s.Settings.Current().MaxAttachmentSize) << 20 }
 
-// Create takes a file: in a project from whoever is signed in and sees it, in a group
+// Create takes a file: in a project from signed-in users who see it, in a group
 // from its members. One that is too large, or that a limit leaves no room for, is TooLarge.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place, name string, from io.Reader) (*Upload, error) {
 	ability := authz.UploadFile
@@ -184,7 +184,7 @@ func (s *Service) find(ctx context.Context, at namespace.ID, a Address) (*Upload
 	return &u, nil
 }
 
-// Open opens an upload: by its link for whoever sees the place, by its number for those
+// Open opens an upload: by its link for a user who sees the place, by its number for those
 // who may list them.
 func (s *Service) Open(ctx context.Context, as authz.Actor, at namespace.Place, a Address) (*Content, error) {
 	ability := authz.ReadUploads
@@ -227,7 +227,7 @@ func (s *Service) open(ctx context.Context, u *Upload) (*Content, error) {
 	return c, nil
 }
 
-// OpenByLink opens a picture, film or sound for whoever knows its link, where the project
+// OpenByLink opens a picture, film or sound for a user who knows its link, where the project
 // it stands in shows such uploads without looking at who asks. It asks for no permission.
 // belongs is told the project that the link must lead to.
 func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*project.Project) bool) (*Content, error) {

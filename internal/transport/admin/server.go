@@ -168,7 +168,7 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 			_, err = conn.Write(content)
 		}
 		if err != nil {
-			cancel() // nobody listens any more
+			cancel() // no caller listens any more
 		}
 		return err
 	}

@@ -61,7 +61,7 @@ func (b *joinedBody) join() {
 			<-b.reading
 			return
 		case <-tick.C:
-			// Again and again: whoever reads may have just set a limit of its own. A
+			// Again and again: the reader may have just set a limit of its own. A
 			// connection without deadlines, as tests have them, is waited for.
 			_ = b.control.SetReadDeadline(end)
 		}

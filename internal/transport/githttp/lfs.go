@@ -180,7 +180,7 @@ func (x *lfsExchange) throttled() bool {
 	return x.SignOn.Throttled(x.w, limit.GitLFS, x.as)
 }
 
-// find finds the project, also where a path leads to that it had earlier. Nobody who is
+// find finds the project, also where a path leads to that it had earlier. No caller who is
 // not signed on learns whether there is one: it is asked for credentials.
 func (x *lfsExchange) find(path string) bool {
 	p, err := x.Projects.Find(x.r.Context(), x.as, path)

@@ -122,7 +122,7 @@ func (x *lfsExchange) batchObject(op lfs.Operation, o, got lfs.Pointer, there bo
 	case op == lfs.Upload && there:
 		return out, nil
 	}
-	// It is good for this object alone, so that nobody makes tokens with it in turn.
+	// It is good for this object alone, so that no caller makes tokens with it in turn.
 	grant := lfs.Grant{Actor: x.as, ProjectID: x.p.ID, Operation: op, OID: o.OID}
 	if x.grant != nil {
 		grant.KeyID = x.grant.KeyID

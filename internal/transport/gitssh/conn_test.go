@@ -167,7 +167,7 @@ func (k maskedKey) Marshal() []byte {
 }
 
 // TestServer_offeredKey is CVE-2024-45337: a client may ask about any key before it proves
-// one. Whoever shows the key of a victim first must not become the victim.
+// one. A caller who shows the key of a victim first must not become the victim.
 func TestServer_offeredKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -1,4 +1,4 @@
-// Package gitssh serves git over SSH: clone, fetch, push and archive, for whoever holds
+// Package gitssh serves git over SSH: clone, fetch, push and archive, for a caller who holds
 // a key that an account knows. It offers nothing else: no shell, no forwarding, no
 // terminal, and no way to sign on but a public key.
 package gitssh

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/transport/httpkit"
 )
 
-// The attack: write an address of one's own choice into the header, and be somebody else
+// The attack: write an address of one's own choice into the header, and be another caller
 // for limits, bans and the audit (CVE-2026-20896 of Gitea).
 func TestForwarded(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ type archiveParams struct {
 }
 
 // hotlinked reports whether the request comes from a page that embeds the archive rather
-// than from somebody who downloads it.
+// than from a caller who downloads it.
 func (p *archiveParams) hotlinked() bool {
 	first, _, _ := strings.Cut(p.Accept, ",")
 	first, _, _ = strings.Cut(first, ";")

@@ -48,7 +48,7 @@ func TestCommitComments(t *testing.T) {
 			{"dev", sha[:8], `{"note":"gone","path":"doc/b.txt","line":2,"line_type":"old"}`, `gone "doc/b.txt" 2 "old"`},
 			{"dev", sha, `{"note":"same","path":"doc/b.txt","line":1}`, "same null null null"},
 			{"dev", sha, `{"note":"else","path":"none","line":1}`, "else null null null"},
-			{"dev", sha, `{"note":":+1:","path":null,"line":null,"line_type":null}`, ":+1: null null null"}, // as the Go client sends it; nobody reacts to commits
+			{"dev", sha, `{"note":":+1:","path":null,"line":null,"line_type":null}`, ":+1: null null null"}, // as the Go client sends it; no caller reacts to commits
 		} {
 			w := p.send(tt.as, "POST", appPath+"/repository/commits/"+tt.ref+"/comments", tt.body)
 			var got struct {

@@ -18,7 +18,7 @@ func (s *Server) impersonationTokenRoutes() []*api.Route {
 	)
 }
 
-// impersonationTokenEntity is a token with which administrators act as somebody.
+// impersonationTokenEntity is a token with which administrators act as a user.
 type impersonationTokenEntity struct {
 	tokenEntity
 	Impersonation bool `json:"impersonation"`

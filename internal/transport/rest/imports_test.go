@@ -76,7 +76,7 @@ func TestProjects_import(t *testing.T) {
 	})
 }
 
-// There are no pull mirrors: whoever asks for one is told, at once and whatever form it
+// There are no pull mirrors: a caller who asks for one is told, at once and whatever form it
 // takes; what the server says of itself it also takes back.
 func TestProjects_do_not_mirror(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func TestAccessRequests(t *testing.T) {
 	})
 }
 
-// Somebody who says that another's address is theirs gets none of the other's invitations.
+// A caller who says that another's address is theirs gets none of the other's invitations.
 func TestInvitations_claimedAddress(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -64,7 +64,7 @@ func TestInvitations_claimedAddress(t *testing.T) {
 	})
 }
 
-// Who belongs to an open project through a private group is nobody's business but that of
+// Who belongs to an open project through a private group concerns only
 // those who see the group or belong to the project.
 func TestMembers_throughHiddenGroup(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ type limited struct {
 	method  string
 	path    string
 	body    string
-	other   string // whoever is not affected; "" for nobody signed in
+	other   string // a caller who is not affected; "" for an anonymous caller
 	answer  string
 }
 
@@ -137,7 +137,7 @@ func (p *planning) reaches(c limited) {
 	}
 }
 
-// Five large blobs of a project in a minute, whoever asks and however.
+// Five large blobs of a project in a minute, for all callers, in whatever form.
 func TestLimits_largeBlobs(t *testing.T) {
 	t.Parallel()
 	p := newLimited(t, dbtest.Open(t, false))

@@ -113,7 +113,7 @@ func requestFields(in string) []string {
 	return slices.DeleteFunc(strings.Split(in, ","), func(field string) bool { return field != "title" && field != "description" })
 }
 
-// wants reports whether a filter of users asks for somebody, not for none.
+// wants reports whether a filter of users asks for a user, not for none.
 func wants(ids api.Strings) bool {
 	for _, id := range ids {
 		if id != "" && !strings.EqualFold(id, "none") {

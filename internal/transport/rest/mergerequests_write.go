@@ -50,7 +50,7 @@ func (s *Server) createRequest(ctx context.Context, as authz.Actor, in createReq
 	return s.requestFull(ctx, as, p, m)
 }
 
-// userIDs takes ids as users, without the zero that stands for nobody.
+// userIDs takes ids as users, without the zero that stands for no user.
 func userIDs(ids api.Ints) []authz.UserID {
 	out := make([]authz.UserID, 0, len(ids))
 	for _, id := range ids {

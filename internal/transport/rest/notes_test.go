@@ -35,7 +35,7 @@ func TestNotes(t *testing.T) {
 		}
 		for _, want := range []string{
 			`"type":null,"body":"hello","attachment":null,"author":{"id":`, `"system":false`, `"noteable_type":"Issue"`, `"resolvable":false`,
-			`"noteable_iid":1,"commands_changes":{}`, `"email":""`, // the private address is nobody's business
+			`"noteable_iid":1,"commands_changes":{}`, `"email":""`, // the private address is not shown
 		} {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s is not in %s", want, w.Body)

@@ -223,7 +223,7 @@ func (s *Server) makeProject(ctx context.Context, as authz.Actor, in project.Inp
 	if err != nil {
 		return nil, err
 	}
-	// Whoever makes a project may give it a picture, also where the role allows no more.
+	// A caller who makes a project may give it a picture, also where the role allows no more.
 	if err := s.projectPortrayed(ctx, authz.System(), made, sent); err != nil {
 		return nil, err
 	}

@@ -363,7 +363,7 @@ func TestProject_next_run(t *testing.T) {
 }
 
 // Administrators say how large repositories may become, in MB; what others send of it is
-// left aside, and shown to nobody else.
+// left aside, and shown to no other caller.
 func TestPlaces_repository_size_limit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

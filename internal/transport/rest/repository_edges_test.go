@@ -185,7 +185,7 @@ func TestCreateCommit_wrongShapes(t *testing.T) {
 	})
 }
 
-// Whoever may not see a project learns nothing of it by sending what would be refused: the
+// A caller who may not see a project learns nothing of it by sending what would be refused: the
 // answer is the one for a project that does not exist, byte for byte.
 func TestRepository_bad_parameters_do_not_tell_a_hidden_project_from_a_missing_one(t *testing.T) {
 	t.Parallel()

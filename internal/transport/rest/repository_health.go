@@ -62,7 +62,7 @@ type healthPacks struct {
 	Version int `json:"version"`
 }
 
-// healthAltered says since when objects are read from a pool; where it lies is nobody's business.
+// healthAltered says since when objects are read from a pool; where it lies is private.
 type healthAltered struct {
 	At healthMoment `json:"last_modified"`
 }

@@ -104,7 +104,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 	return out, nil
 }
 
-// ownerOf gives the user whom a personal namespace belongs to, nil for groups.
+// ownerOf gives the user that a personal namespace belongs to, nil for groups.
 func ownerOf(n *namespace.Namespace, users map[authz.UserID]*account.Summary) *account.Summary {
 	if n.OwnerID == nil {
 		return nil

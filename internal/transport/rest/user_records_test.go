@@ -131,7 +131,7 @@ func TestUsers_keyset(t *testing.T) {
 	}
 }
 
-// Deletions honour If-Unmodified-Since: what changed since somebody looked stays.
+// Deletions honour If-Unmodified-Since: what changed since a caller looked stays.
 func TestUsers_deleteUnmodified(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t, dbtest.Open(t, false))

@@ -384,7 +384,7 @@ func TestUsers_counts(t *testing.T) {
 	p.want("", "GET", "/user_counts", "", 401, `{"message":"401 Unauthorized"}`)
 }
 
-// Whoever may not act cannot be acted for either: sudo is no way around a block.
+// A caller who may not act cannot be acted for either: sudo is no way around a block.
 func TestUsers_sudoBarred(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t, dbtest.Open(t, false))

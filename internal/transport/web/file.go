@@ -114,7 +114,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, c io.ReadSeeker) {
 	http.ServeContent(w, r, "", time.Time{}, c)
 }
 
-// openFile opens a file for whoever sees its place, or knows its link where that is enough.
+// openFile opens a file for a caller who sees its place, or knows its link where that is enough.
 func (h *Handler) openFile(ctx context.Context, as authz.Actor, a fileAddress) (*upload.Content, error) {
 	at, err := h.placeOf(ctx, as, a)
 	if err == nil {

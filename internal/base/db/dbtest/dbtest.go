@@ -87,7 +87,7 @@ type schema struct {
 // shared is what the tests of one process have in common.
 type shared struct {
 	server     func() (string, error) // the server's URL
-	own        *pgserver.Server       // ends when nobody refers to it, so it is kept here
+	own        *pgserver.Server       // ends when nothing refers to it, so it is kept here
 	full, none *schema
 }
 

@@ -144,7 +144,7 @@ func (x *exchange) wholeBody(limit int64, parse func([]byte) error) error {
 	return parse(buf.Bytes())
 }
 
-// unsupported refuses a body of a type that nobody reads, unless it is empty.
+// unsupported refuses a body of a type that no caller reads, unless it is empty.
 func (x *exchange) unsupported(kind string) error {
 	if x.r.ContentLength < 0 {
 		if n, err := io.ReadFull(x.r.Body, make([]byte, 1)); n == 0 && errors.Is(err, io.EOF) {

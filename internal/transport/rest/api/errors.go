@@ -142,7 +142,7 @@ func (x *exchange) fail(err error) {
 }
 
 // gone looks again for what the request is about. Between the moment it was found and a
-// statement that refers to it, somebody may have deleted it: that is no failure of ours.
+// statement that refers to it, a caller may have deleted it: that is no failure of ours.
 func (x *exchange) gone() *errs.Error {
 	if x.kit.config.Gone == nil || x.route == nil {
 		return nil
@@ -266,7 +266,7 @@ func (x *exchange) internal(err error) {
 }
 
 // broken notes an answer that could not be finished. A client that left is no news;
-// whoever reads on must not take what it has for the whole.
+// a caller who reads on must not take what it has for the whole.
 func (x *exchange) broken(err error) {
 	if x.r.Context().Err() == nil {
 		x.kit.config.Log.WarnContext(x.r.Context(), "answer broken off", "request_id", x.ID, "error", err.Error())

@@ -10,7 +10,7 @@ import (
 // every machine and after every start.
 //
 // The digest multiplies 16 bytes at a time into two lanes, and takes well under
-// the time that rendering the body took. It is no cryptographic one: whoever makes
+// the time that rendering the body took. It is no cryptographic one: a caller who makes
 // two of their own bodies collide only fools their own cache.
 func etag(body []byte) string {
 	const (

@@ -40,7 +40,7 @@ type Config struct {
 	// without regard to case. It answers NotFound where there is none.
 	FindUser func(ctx context.Context, idOrName string) (authz.Actor, error)
 
-	// Limits says who calls too often; nil limits nobody.
+	// Limits says who calls too often; nil limits no caller.
 	Limits *limit.Service
 
 	// Gone, where set, is asked after a failure of ours whether what the capture :id of
@@ -115,7 +115,7 @@ type exchange struct {
 	route     *Route
 	params    object
 	captured  []capture
-	received  int64     // bytes of the body, where nobody announced how many
+	received  int64     // bytes of the body, where the client did not announce how many
 	weighed   bool      // the body was counted as a large one
 	counted   bool      // the call was counted in the class of the route
 	kept      int64     // bytes of the body that went into memory
