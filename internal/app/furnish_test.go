@@ -242,6 +242,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
 	review := w.do("developer", "POST", onRequest, map[string]any{"body": "A review"})
+	waiting := w.do("admin", "POST", path+"/issues/"+number(issue, "iid")+"/todo", nil)
 	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
 	var list []map[string]any
 	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
@@ -254,7 +255,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
-		"issues/:id": number(issue, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
+		"issues/:id": number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
 		"full_path": made["path_with_namespace"].(string),

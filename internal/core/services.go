@@ -50,7 +50,9 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/subscription"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/core/todo"
 	"tenon/internal/core/token"
 	"tenon/internal/core/upload"
 	"tenon/internal/core/weburl"
@@ -119,6 +121,9 @@ type Services struct {
 	Changelogs *changelog.Service
 	Notes      *note.Service
 	Awards     *award.Service
+
+	Subscriptions *subscription.Service
+	Todos         *todo.Service
 
 	SystemNotes *systemnote.Service
 	Activity    *activity.Recorder
@@ -239,6 +244,11 @@ func (s *Services) planning(c *check, d Deps) {
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
+	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
+	s.Todos = todo.New(need(c, todo.Deps{
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Things: things, Now: d.Now,
+	}))
 }
 
 // reactions builds what only reacts to events.
@@ -259,7 +269,7 @@ func (s *Services) connect(c *check) {
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart, s.Todos.Depart,
 	)
 }
 

@@ -205,6 +205,11 @@ const (
 	ReadMemberships Ability = "read_memberships_of_user"
 	ReadActivities  Ability = "read_activities_of_users"
 	CountOfUser     Ability = "count_associations_of_user"
+
+	ReadOwnTodos           Ability = "read_own_todos"
+	UpdateOwnTodos         Ability = "update_own_todos"
+	ReadOwnNotifications   Ability = "read_own_notification_settings"
+	UpdateOwnNotifications Ability = "update_own_notification_settings"
 )
 
 // Abilities in a group.
@@ -308,6 +313,9 @@ const (
 	SetNoteCreatedAt Ability = "set_note_created_at"
 	AwardEmoji       Ability = "award_emoji"
 
+	UpdateSubscription Ability = "update_subscription"
+	CreateTodo         Ability = "create_todo"
+
 	ListOwnMergeRequests    Ability = "list_own_merge_requests"
 	ReadMergeRequest        Ability = "read_merge_request"
 	CreateMergeRequestIn    Ability = "create_merge_request_in"
@@ -367,6 +375,11 @@ var Rules = map[Ability]Rule{
 	ReadMemberships: {Min: adminsOnly},
 	ReadActivities:  {Min: adminsOnly},
 	CountOfUser:     {Min: adminsOnly, Own: true},
+
+	ReadOwnTodos:           {SignedIn: true},
+	UpdateOwnTodos:         {SignedIn: true},
+	ReadOwnNotifications:   {SignedIn: true},
+	UpdateOwnNotifications: {SignedIn: true},
 
 	ReadGroup:         {Anyone: true},
 	ReadGroupMembers:  {Anyone: true},
@@ -463,6 +476,9 @@ var Rules = map[Ability]Rule{
 	InternalNote:     {Min: Planner},
 	SetNoteCreatedAt: {Min: Owner, Write: true},
 	AwardEmoji:       {SignedIn: true, Write: true},
+
+	UpdateSubscription: {SignedIn: true},
+	CreateTodo:         {SignedIn: true},
 
 	ListOwnMergeRequests:    {SignedIn: true},
 	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},

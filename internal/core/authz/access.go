@@ -1,5 +1,7 @@
 package authz
 
+import "slices"
+
 // Access is a query, not a copy: memberships and shares are rows on namespaces, and
 // the closure of the tree carries them downwards. Every list filters by the same
 // expressions that Require asks for one subject.
@@ -18,12 +20,17 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 	case !as.SignedIn():
 		return "0", nil
 	}
+	return p.levelOf(column, "?", as.UserID)
+}
+
+// levelOf is LevelSQL for the user that an expression with these arguments names.
+func (p *Policy) levelOf(column, user string, of ...any) (expr string, args []any) {
 	today := p.today()
 	return `(SELECT COALESCE(MAX(x.level), 0) FROM (
 		SELECT m.access_level AS level
 		FROM namespace_ancestors a
 		CROSS JOIN members m
-		WHERE m.namespace_id = a.ancestor_id AND a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		WHERE m.namespace_id = a.ancestor_id AND a.namespace_id = ` + column + ` AND m.user_id = ` + user + ` AND (m.expires_on IS NULL OR m.expires_on > ?)
 		UNION ALL
 		SELECT CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END
 		FROM namespace_ancestors a
@@ -31,9 +38,9 @@ func (p *Policy) LevelSQL(as Actor, column string) (expr string, args []any) {
 		CROSS JOIN namespace_ancestors g
 		CROSS JOIN members m
 		WHERE s.namespace_id = a.ancestor_id AND g.namespace_id = s.group_id AND m.namespace_id = g.ancestor_id
-			AND a.namespace_id = ` + column + ` AND m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+			AND a.namespace_id = ` + column + ` AND m.user_id = ` + user + ` AND (m.expires_on IS NULL OR m.expires_on > ?)
 			AND (s.expires_on IS NULL OR s.expires_on > ?)) x)`,
-		[]any{as.UserID, today, as.UserID, today, today}
+		slices.Concat(of, []any{today}, of, []any{today, today})
 }
 
 // deployLevelSQL is LevelSQL for a deploy key or token: what reads is a reporter, what

@@ -128,9 +128,6 @@ func (i *Issue) concerns(as authz.Actor) bool {
 	return false
 }
 
-// Subscribed reports whether the actor hears of what happens on the issue.
-func (i *Issue) Subscribed(as authz.Actor) bool { return i.concerns(as) }
-
 // subject is what permissions on the issue are asked about.
 func (i *Issue) subject(as authz.Actor, p *project.Project) authz.Subject {
 	s := p.Subject()

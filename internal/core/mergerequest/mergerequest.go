@@ -119,12 +119,12 @@ func (m *MergeRequest) Text() string {
 func (m *MergeRequest) Subject(as authz.Actor, p *project.Project) authz.Subject {
 	s := p.Subject()
 	s.Feature = authz.MergeRequests
-	s.Own = m.Subscribed(as)
+	s.Own = m.concerns(as)
 	return s
 }
 
-// Subscribed reports whether the actor hears of what happens on the merge request.
-func (m *MergeRequest) Subscribed(as authz.Actor) bool {
+// concerns reports whether the actor wrote the merge request or works on it.
+func (m *MergeRequest) concerns(as authz.Actor) bool {
 	return as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
 }
 

@@ -88,6 +88,19 @@ type Target struct {
 	PublicNotes int64 // the same without internal ones
 }
 
+// Place gives what columns name the place of a thing by: its project or its group, nil for
+// the other one.
+func (t *Target) Place() (projectID, groupID *int64) {
+	switch {
+	case t.ProjectID != 0:
+		projectID = &t.ProjectID
+	case t.GroupID != 0:
+		group := int64(t.GroupID)
+		groupID = &group
+	}
+	return projectID, groupID
+}
+
 // Counts is by how much the counters of a thing change.
 type Counts struct {
 	Notes       int64

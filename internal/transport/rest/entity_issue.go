@@ -54,7 +54,7 @@ type issueEntity struct {
 	Links                issueLinks       `json:"_links"`
 	References           issueReferences  `json:"references"`
 	Severity             string           `json:"severity" later:"incidents"`
-	Subscribed           *bool            `json:"subscribed,omitempty" later:"subscriptions"` // left out of lists
+	Subscribed           *bool            `json:"subscribed,omitempty"` // left out of lists
 	MovedToID            *issue.ID        `json:"moved_to_id" later:"moving issues"`
 	Imported             bool             `json:"imported" later:"import"`
 	ImportedFrom         string           `json:"imported_from" later:"import"`
@@ -130,8 +130,8 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 				e.Milestone = milestones[*id]
 			}
 			if v.single {
-				subscribed := issues[i].Subscribed(as)
-				e.Subscribed = &subscribed
+				is := subscribed[noteable.Ref{Kind: noteable.Issue, ID: ids[i]}]
+				e.Subscribed = &is
 			}
 			out = append(out, e)
 		}

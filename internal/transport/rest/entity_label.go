@@ -20,7 +20,7 @@ type labelBasic struct {
 type labelEntity struct {
 	labelBasic
 	*labelCounts
-	Subscribed bool `json:"subscribed" later:"subscriptions"`
+	Subscribed bool `json:"subscribed"`
 	*projectLabel
 }
 

@@ -88,7 +88,7 @@ type simpleMergeRequest struct {
 // mergeRequestFull is one merge request alone.
 type mergeRequestFull struct {
 	mergeRequestEntity
-	Subscribed        bool            `json:"subscribed" later:"subscriptions"`
+	Subscribed        bool            `json:"subscribed"`
 	ChangesCount      *string         `json:"changes_count"`
 	BuildStartedAt    *api.Time       `json:"latest_build_started_at"`
 	BuildFinishedAt   *api.Time       `json:"latest_build_finished_at"`
@@ -252,8 +252,13 @@ func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
+	ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
+	subscribed, err := s.Subscriptions.Of(ctx, as, ref)
+	if err != nil {
+		return mergeRequestFull{}, err
+	}
 	out := mergeRequestFull{
-		mergeRequestEntity: list[0], Subscribed: m.Subscribed(as), MergeError: m.MergeError, User: requestUser{CanMerge: may},
+		mergeRequestEntity: list[0], Subscribed: subscribed[ref], MergeError: m.MergeError, User: requestUser{CanMerge: may},
 	}
 	if m.BaseSHA != "" {
 		out.DiffRefs = &diffRefsEntity{BaseSHA: m.BaseSHA, HeadSHA: m.HeadSHA, StartSHA: m.StartSHA}

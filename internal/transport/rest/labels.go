@@ -42,6 +42,8 @@ func (h labelHandlers) routes(path, of string) []*api.Route {
 		api.Put(path+"/:name", h.update).Timed().Doc("Update a label of a " + of).Needs(authz.AdminLabel),
 		api.Put(path, h.updateNamed).Timed().Doc("Update a label named by parameters").Needs(authz.AdminLabel).Deprecated(),
 		api.Delete(path+"/:name", h.delete).Timed().Doc("Delete a label of a " + of).Needs(authz.AdminLabel),
+		api.Post(path+"/:name/subscribe", h.subscribe).Doc("Subscribe to a label of a "+of).Needs(authz.ReadLabel, authz.UpdateSubscription),
+		api.Post(path+"/:name/unsubscribe", h.unsubscribe).Doc("Unsubscribe from a label of a "+of).Needs(authz.ReadLabel, authz.UpdateSubscription),
 		api.Delete(path, h.deleteNamed).Timed().Doc("Delete a label named by parameters").Needs(authz.AdminLabel).Deprecated(),
 	}
 }
@@ -78,6 +80,13 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	for i := range labels.Items {
 		out[i], ids[i] = newLabelEntity(at, &labels.Items[i]), labels.Items[i].ID
 	}
+	subscribed, err := h.Subscriptions.OfLabels(ctx, as, at, ids...)
+	if err != nil {
+		return none, err
+	}
+	for i, id := range ids {
+		out[i].Subscribed = subscribed[id]
+	}
 	if in.WithCounts {
 		uses, err := h.Labels.Usages(ctx, as, at, ids)
 		if err != nil {
@@ -100,7 +109,7 @@ func (h labelHandlers) get(ctx context.Context, as authz.Actor, in labelPath) (l
 	if err != nil {
 		return labelEntity{}, err
 	}
-	return newLabelEntity(at, l), nil
+	return h.one(ctx, as, at, l)
 }
 
 type createLabelParams struct {
@@ -123,7 +132,7 @@ func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabe
 	if err != nil {
 		return labelEntity{}, err
 	}
-	return newLabelEntity(at, l), nil
+	return h.one(ctx, as, at, l)
 }
 
 type labelChanges struct {
@@ -156,7 +165,7 @@ func (h labelHandlers) update(ctx context.Context, as authz.Actor, in updateLabe
 	if err != nil {
 		return labelEntity{}, err
 	}
-	return newLabelEntity(at, l), nil
+	return h.one(ctx, as, at, l)
 }
 
 // namedLabel names a label beside the other parameters.

@@ -85,6 +85,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("notes", s.noteRoutes()),
+		api.Tagged("subscriptions", s.subscriptionRoutes()),
+		api.Tagged("todos", s.todoRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 	)
 }

@@ -14,7 +14,7 @@ import (
 func (s *Server) userRoutes() []*api.Route {
 	return append(api.Scoped([]authz.Scope{authz.ScopeReadUser},
 		api.Get("/user", s.currentUser).Doc("Get the current user").Needs(authz.ReadOwnUser),
-		api.Get("/user_counts", s.userCounts).Doc("Get the counts of open issues, merge requests and to-do items of the current user").Needs(authz.ReadOwnUser),
+		api.Get("/user_counts", s.userCounts).Doc("Get the counts of open issues, merge requests and to-do items of the current user").Needs(authz.ReadOwnUser, authz.ReadOwnTodos),
 		api.Get("/users", s.listUsers).Doc("List users").Needs(authz.ListUsers).Public().RateIf("search", limit.Search),
 		api.Get("/users/:id", s.getUser).Doc("Get a user").Needs(authz.ReadUser).Public().Rate(limit.UsersByID),
 		api.Post("/users", s.createUser).Doc("Create a user").Needs(authz.AdminUsers),
@@ -53,14 +53,18 @@ type userCountsEntity struct {
 	AssignedIssues        int `json:"assigned_issues"`
 	AssignedMergeRequests int `json:"assigned_merge_requests"`
 	ReviewRequested       int `json:"review_requested_merge_requests"`
-	Todos                 int `json:"todos" later:"to-do items"`
+	Todos                 int `json:"todos"`
 }
 
 func (s *Server) userCounts(ctx context.Context, as authz.Actor, _ struct{}) (userCountsEntity, error) {
 	c, err := s.Accounts.Count(ctx, as)
+	if err != nil {
+		return userCountsEntity{}, err
+	}
+	todos, err := s.Todos.Count(ctx, as)
 	return userCountsEntity{
 		MergeRequests: c.AssignedMergeRequests, AssignedIssues: c.AssignedIssues,
-		AssignedMergeRequests: c.AssignedMergeRequests, ReviewRequested: c.ReviewRequested,
+		AssignedMergeRequests: c.AssignedMergeRequests, ReviewRequested: c.ReviewRequested, Todos: todos,
 	}, err
 }
 

@@ -1,0 +1,86 @@
+package subscription
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/project"
+)
+
+// AddLabel subscribes the actor to a label, by id or title, in the place that it is named in.
+// It gives NotModified where it is already.
+func (s *Service) AddLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
+	return s.setLabel(ctx, as, at, ref, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
+		VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, in(at), db.At(s.now()))
+}
+
+// RemoveLabel unsubscribes the actor from a label. It gives NotModified where it is not
+// subscribed.
+func (s *Service) RemoveLabel(ctx context.Context, as authz.Actor, at label.Place, ref string) (*label.Label, error) {
+	return s.setLabel(ctx, as, at, ref, "DELETE FROM label_subscriptions WHERE label_id = ? AND user_id = ? AND COALESCE(project_id, 0) = ?", at.ProjectID)
+}
+
+func (s *Service) setLabel(ctx context.Context, as authz.Actor, at label.Place, ref, query string, more ...any) (*label.Label, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, at.Subject); err != nil {
+		return nil, err
+	}
+	l, err := s.labels.Find(ctx, as, at, ref)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := s.db.Exec(ctx, query, append([]any{l.ID, as.UserID}, more...)...)
+	if err != nil {
+		return nil, fmt.Errorf("change subscription to label: %w", err)
+	}
+	if changed == 0 {
+		return nil, errs.New(errs.NotModified, "")
+	}
+	return l, nil
+}
+
+// in is the project of a place, nil for a group.
+func in(at label.Place) *project.ID {
+	if at.ProjectID == 0 {
+		return nil
+	}
+	return &at.ProjectID
+}
+
+// OfLabels reports which of the labels the actor is subscribed to in a place.
+func (s *Service) OfLabels(ctx context.Context, as authz.Actor, at label.Place, ids ...label.ID) (map[label.ID]bool, error) {
+	out := make(map[label.ID]bool, len(ids))
+	if !as.SignedIn() || len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.And("user_id = ? AND COALESCE(project_id, 0) = ?", as.UserID, at.ProjectID)
+	w.In("label_id", ids)
+	found, err := db.Select[label.ID](ctx, s.db, "SELECT label_id FROM label_subscriptions"+w.SQL()+" ORDER BY label_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read subscriptions to labels: %w", err)
+	}
+	for _, id := range found {
+		out[id] = true
+	}
+	return out, nil
+}
+
+// LabelAudience lists who is subscribed to one of the labels in a project, or in all of the
+// group of the label. It asks for no permission and is for core.
+func (s *Service) LabelAudience(ctx context.Context, p project.ID, ids []label.ID) ([]authz.UserID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.And("(project_id IS NULL OR project_id = ?)", p)
+	w.In("label_id", ids)
+	out, err := db.Select[authz.UserID](ctx, s.db, "SELECT DISTINCT user_id FROM label_subscriptions"+w.SQL()+" ORDER BY user_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read audience of labels: %w", err)
+	}
+	return out, nil
+}

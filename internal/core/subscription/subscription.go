@@ -1,0 +1,162 @@
+// Package subscription says who hears of what happens on issues, merge requests and
+// labels: those who subscribed, and those who take part.
+package subscription
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Things finds the things of one kind. The packages that own them implement it.
+type Things interface {
+	// Locate finds a thing that the actor may see.
+	Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error)
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Labels *label.Service
+	Things map[noteable.Kind]Things // what users subscribe to
+	Now    func() time.Time
+}
+
+// Service reads and changes subscriptions.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	labels *label.Service
+	things map[noteable.Kind]Things
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, labels: d.Labels, things: d.Things, now: d.Now}
+}
+
+// On names a thing of a project.
+type On struct {
+	Project *project.Project
+	Kind    noteable.Kind
+	Key     noteable.Key
+}
+
+// Subscribe registers what happens with subscriptions when things are deleted.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "subscriptions"
+	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+}
+
+func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
+	for _, table := range []string{"subscriptions", "mentions"} {
+		if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
+			return fmt.Errorf("clear %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// Add subscribes the actor to a thing. It gives NotModified where it is already.
+func (s *Service) Add(ctx context.Context, as authz.Actor, on On) error {
+	return s.set(ctx, as, on, true)
+}
+
+// Remove unsubscribes the actor from a thing, also where it takes part. It gives NotModified
+// where the actor is not subscribed.
+func (s *Service) Remove(ctx context.Context, as authz.Actor, on On) error {
+	return s.set(ctx, as, on, false)
+}
+
+func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) error {
+	things, ok := s.things[on.Kind]
+	if !ok {
+		return fmt.Errorf("subscriptions: nothing finds things of kind %q", on.Kind)
+	}
+	t, err := things.Locate(ctx, as, on.Project, on.Key)
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.UpdateSubscription, t.Subject); err != nil {
+		return err
+	}
+	return s.Choose(ctx, as.UserID, t, want)
+}
+
+// Choose writes what a user chose for a thing; NotModified where it is so already. It asks
+// for no permission and is for core.
+func (s *Service) Choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		present, err := s.of(ctx, user, []noteable.Ref{t.Ref})
+		if err != nil {
+			return err
+		}
+		if present[t.Ref] == want {
+			return errs.New(errs.NotModified, "")
+		}
+		projectID, groupID := t.Place()
+		_, err = s.db.Exec(ctx, `INSERT INTO subscriptions (target_type, target_id, user_id, project_id, group_id, subscribed, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (target_type, target_id, user_id) DO UPDATE SET subscribed = excluded.subscribed`,
+			t.Kind, t.ID, user, projectID, groupID, want, db.At(s.now()))
+		return err
+	})
+	return errs.Wrap(err, "change subscription")
+}
+
+// Of reports which of the things the actor is subscribed to: what it chose, or whether it
+// takes part. It asks for no permission to see them.
+func (s *Service) Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error) {
+	if !as.SignedIn() {
+		return nil, nil
+	}
+	out, err := s.of(ctx, as.UserID, things)
+	return out, errs.Wrap(err, "read subscriptions")
+}
+
+func (s *Service) of(ctx context.Context, user authz.UserID, things []noteable.Ref) (map[noteable.Ref]bool, error) {
+	out := make(map[noteable.Ref]bool, len(things))
+	kinds := map[noteable.Kind][]noteable.Ref{}
+	for _, ref := range things {
+		kinds[ref.Kind] = append(kinds[ref.Kind], ref)
+	}
+	type row struct {
+		ID         int64 `db:"id"`
+		Subscribed bool  `db:"subscribed"`
+	}
+	for kind, refs := range kinds {
+		part, ok := parts[kind]
+		if !ok {
+			continue
+		}
+		var w db.Where
+		w.In("t.id", noteable.IDs(refs))
+		takes, args := part.concerns(kind, user)
+		rows, err := db.Select[row](ctx, s.db, `SELECT t.id, COALESCE((SELECT s.subscribed FROM subscriptions s
+				WHERE s.target_type = ? AND s.target_id = t.id AND s.user_id = ?), `+takes+`) AS subscribed
+			FROM `+part.table+" t"+w.SQL()+" ORDER BY t.id", append(append([]any{kind, user}, args...), w.Args()...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[noteable.Ref{Kind: kind, ID: r.ID}] = r.Subscribed
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,191 @@
+package todo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/markdown"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// making is what to-do items are made of.
+type making struct {
+	target   noteable.Target
+	by       authz.UserID
+	action   Action
+	noteID   *int64
+	internal bool // the note is
+	at       time.Time
+}
+
+// insert makes to-do items for users, but for those who have one about the same thing that
+// waits, and gives their number.
+func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (int64, error) {
+	if len(users) == 0 || m.by == 0 {
+		return 0, nil
+	}
+	projectID, groupID := m.target.Place()
+	at := db.At(m.at)
+	args := make([]any, 0, 13*len(users))
+	for _, id := range users {
+		args = append(args, id, m.by, projectID, groupID, m.target.Kind, m.target.ID, m.target.Commit, m.noteID, m.internal,
+			m.action, Pending, at, at)
+	}
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	n, err := s.db.Exec(ctx, `INSERT INTO todos (user_id, author_id, project_id, group_id, target_type, target_id, commit_id, note_id, internal,
+		action, state, created_at, updated_at) VALUES `+strings.Repeat(row+", ", len(users)-1)+row+" ON CONFLICT DO NOTHING", args...)
+	if err != nil {
+		return 0, fmt.Errorf("create to-do items: %w", err)
+	}
+	return n, nil
+}
+
+// resolve marks the to-do items of a user about a thing as done: the user acted upon it.
+func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Ref, at time.Time) error {
+	if user == 0 {
+		return nil
+	}
+	query := "UPDATE todos SET state = 'done', updated_at = ? WHERE user_id = ? AND state = 'pending' AND target_type = ? AND target_id = ?"
+	args := []any{db.At(at), user, on.Kind, on.ID}
+	switch on.Kind {
+	case noteable.Commit:
+		query += " AND commit_id = ? AND project_id = ?"
+		args = append(args, on.Commit, on.Project)
+	case noteable.Note: // of which on
+		query = `UPDATE todos SET state = 'done', updated_at = ? WHERE user_id = ? AND state = 'pending' AND target_type <> 'Commit'
+			AND (target_type, target_id) IN (SELECT n.noteable_type, n.noteable_id FROM notes n WHERE n.id = ?)`
+		args = []any{db.At(at), user, on.ID}
+	}
+	if _, err := s.db.Exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("resolve to-do items: %w", err)
+	}
+	return nil
+}
+
+// ability says who may read things of a kind.
+func ability(kind noteable.Kind) authz.Ability {
+	switch kind {
+	case noteable.MergeRequest:
+		return authz.ReadMergeRequest
+	case noteable.Commit:
+		return authz.ReadCode
+	}
+	return authz.ReadIssue
+}
+
+// able gives those of the users who may read the thing, and its internal notes where the
+// matter is one of these.
+func (s *Service) able(ctx context.Context, m making, users []authz.UserID) ([]authz.UserID, error) {
+	own := func(id authz.UserID) bool { return id == m.target.AuthorID }
+	if m.target.Subject.Confidential {
+		assignees, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM issue_assignees WHERE issue_id = ? ORDER BY user_id", m.target.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read assignees: %w", err)
+		}
+		own = func(id authz.UserID) bool { return id == m.target.AuthorID || slices.Contains(assignees, id) }
+	}
+	users, err := s.policy.Able(ctx, ability(m.target.Kind), m.target.Subject, users, own)
+	if err == nil && m.internal {
+		users, err = s.policy.Able(ctx, authz.InternalNote, m.target.Subject, users, own)
+	}
+	return users, err
+}
+
+// create makes to-do items for those of the users who may read the thing.
+func (s *Service) create(ctx context.Context, m making, users []authz.UserID) error {
+	users, err := s.able(ctx, m, users)
+	if err != nil {
+		return err
+	}
+	_, err = s.insert(ctx, m, users)
+	return err
+}
+
+// maxMentioned is how many users the groups that a text mentions may bring.
+const maxMentioned = 1000
+
+// everyone is the name that mentions all members of a project.
+const everyone = "all"
+
+// mention makes to-do items for those whom texts mention and older texts did not. They take
+// part in the thing from now on.
+func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, older []string) error {
+	direct := map[string]bool{} // by folded name
+	var names []string
+	for _, text := range texts {
+		for _, found := range markdown.Mentions(text) {
+			name := db.Fold(found.Name)
+			if _, known := direct[name]; !known {
+				names = append(names, name)
+			}
+			direct[name] = direct[name] || found.Direct
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, text := range older {
+		for _, found := range markdown.Mentions(text) {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == db.Fold(found.Name) })
+		}
+	}
+	who, err := s.named(ctx, as, m.target, names)
+	if err != nil {
+		return err
+	}
+	addressed := map[authz.UserID]bool{}
+	var users []authz.UserID
+	for _, w := range who {
+		users = append(users, w.UserID)
+		addressed[w.UserID] = addressed[w.UserID] || direct[w.Name]
+	}
+	if users, err = s.able(ctx, m, users); err != nil {
+		return err
+	}
+	if err := s.subscriptions.Mention(ctx, m.target, users, m.internal); err != nil {
+		return err
+	}
+	for _, action := range []Action{DirectlyAddressed, Mentioned} {
+		m.action = action
+		some := slices.DeleteFunc(slices.Clone(users), func(id authz.UserID) bool { return addressed[id] != (action == DirectlyAddressed) })
+		if _, err := s.insert(ctx, m, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is a user who was mentioned, and under which name.
+type named struct {
+	UserID authz.UserID `db:"user_id"`
+	Name   string       `db:"name"` // folded
+}
+
+// named finds the users with the names, and the members of the groups with the paths that
+// the actor may see.
+func (s *Service) named(ctx context.Context, as authz.Actor, t noteable.Target, names []string) ([]named, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	marks, args := db.Marks(names)
+	groups, more := s.policy.VisibleGroupsSQL(as, "n")
+	query := "SELECT u.id AS user_id, u.username_fold AS name FROM users u WHERE u.username_fold IN (" + marks + `) UNION ALL
+		SELECT m.user_id, r.path_fold FROM routes r JOIN namespaces n ON n.id = r.namespace_id
+			JOIN namespace_ancestors a ON a.namespace_id = n.id JOIN members m ON m.namespace_id = a.ancestor_id
+			WHERE n.kind = 'group' AND r.path_fold IN (` + marks + ") AND " + groups
+	args = slices.Concat(args, args, more)
+	if slices.Contains(names, everyone) {
+		query += ` UNION ALL SELECT m.user_id, 'all' FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id WHERE a.namespace_id = ?`
+		args = append(args, t.Subject.Namespace)
+	}
+	out, err := db.Select[named](ctx, s.db, "SELECT x.user_id, x.name FROM ("+query+") x ORDER BY x.user_id, x.name LIMIT ?", append(args, maxMentioned)...)
+	if err != nil {
+		return nil, fmt.Errorf("find who is mentioned: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,149 @@
+package todo
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Subscribe registers what creates and resolves to-do items.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "to-do items"
+	event.On(b, name, s.issueCreated)
+	event.On(b, name, s.issueUpdated)
+	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.resolveIssue(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, name, s.requestCreated)
+	event.On(b, name, s.requestUpdated)
+	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.resolveRequest(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.resolveRequest(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.resolveRequest(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e note.Created) error { return s.noted(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e note.Updated) error { return s.noted(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e award.Added) error { return s.resolve(ctx, e.By.UserID, e.Target.Ref, e.At) })
+}
+
+func (s *Service) clear(ctx context.Context, on noteable.Ref) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM todos WHERE target_type = ? AND target_id = ?", on.Kind, on.ID); err != nil {
+		return fmt.Errorf("clear to-do items: %w", err)
+	}
+	return nil
+}
+
+// ofIssue is what to-do items about an issue are made of.
+func ofIssue(f issue.Fact) making {
+	i, iid := &f.Issue, int64(f.Issue.IID)
+	t := noteable.Target{
+		Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}, IID: &iid, ProjectID: int64(i.ProjectID), Title: i.Title, AuthorID: i.AuthorID,
+		Subject: f.Project.Subject(),
+	}
+	t.Subject.Feature, t.Subject.Confidential = authz.Issues, i.Confidential
+	return making{target: t, by: f.By.UserID, at: f.At}
+}
+
+func (m making) with(action Action) making { m.action = action; return m }
+
+func (s *Service) issueCreated(ctx context.Context, e issue.Created) error {
+	m := ofIssue(e.Fact)
+	if err := s.create(ctx, m.with(Assigned), e.Issue.Assignees); err != nil {
+		return err
+	}
+	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, nil)
+}
+
+func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
+	m, d := ofIssue(e.Fact), &e.Diff
+	worded := d.OldTitle != nil || d.Description
+	if worded || len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) > 0 {
+		if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
+			return err
+		}
+	}
+	if err := s.create(ctx, m.with(Assigned), d.Assigned); err != nil || !worded {
+		return err
+	}
+	return s.mention(ctx, e.By, m, []string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+}
+
+func (s *Service) resolveIssue(ctx context.Context, f issue.Fact) error {
+	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.Issue, ID: int64(f.Issue.ID)}, f.At)
+}
+
+// ofRequest is what to-do items about a merge request are made of.
+func ofRequest(f mergerequest.Fact) making {
+	r, iid := &f.MergeRequest, int64(f.MergeRequest.IID)
+	t := noteable.Target{
+		Ref: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(r.ID)}, IID: &iid, ProjectID: int64(r.ProjectID), Title: r.Title, AuthorID: r.AuthorID,
+		Subject: f.Project.Subject(),
+	}
+	t.Subject.Feature = authz.MergeRequests
+	return making{target: t, by: f.By.UserID, at: f.At}
+}
+
+func (s *Service) requestCreated(ctx context.Context, e mergerequest.Created) error {
+	m := ofRequest(e.Fact)
+	if err := s.create(ctx, m.with(Assigned), e.MergeRequest.Assignees); err != nil {
+		return err
+	}
+	if err := s.create(ctx, m.with(ReviewRequested), e.MergeRequest.ReviewerIDs()); err != nil {
+		return err
+	}
+	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, nil)
+}
+
+func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) error {
+	m, d := ofRequest(e.Fact), &e.Diff
+	if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
+		return err
+	}
+	if err := s.create(ctx, m.with(Assigned), d.Assigned); err != nil {
+		return err
+	}
+	if err := s.create(ctx, m.with(ReviewRequested), d.Asked); err != nil {
+		return err
+	}
+	if d.OldTitle == nil && !d.Description {
+		return nil
+	}
+	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+}
+
+func (s *Service) resolveRequest(ctx context.Context, f mergerequest.Fact) error {
+	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, f.At)
+}
+
+// noted reacts to a comment that was written, or changed.
+func (s *Service) noted(ctx context.Context, f note.Fact) error {
+	if f.Note.System {
+		return nil
+	}
+	if err := s.resolve(ctx, f.By.UserID, f.Target.Ref, f.At); err != nil {
+		return err
+	}
+	id := int64(f.Note.ID)
+	m := making{target: f.Target, by: f.By.UserID, noteID: &id, internal: f.Note.Internal, at: f.At}
+	var older []string
+	if f.Before != nil {
+		older = []string{f.Before.Body}
+	}
+	return s.mention(ctx, f.By, m, []string{f.Note.Body}, older)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,291 @@
+// Package todo holds the to-do items of users: what on issues, merge requests and commits
+// waits for them. Events create and resolve them.
+package todo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/subscription"
+)
+
+// ID identifies a to-do item.
+type ID int64
+
+// Action says why a to-do item was created.
+type Action string
+
+// The actions.
+const (
+	Assigned          Action = "assigned"
+	Mentioned         Action = "mentioned"
+	BuildFailed       Action = "build_failed"
+	Marked            Action = "marked"
+	DirectlyAddressed Action = "directly_addressed"
+	ReviewRequested   Action = "review_requested"
+)
+
+// State says whether a to-do item still waits.
+type State string
+
+// The states.
+const (
+	Pending State = "pending"
+	Done    State = "done"
+)
+
+// Todo is one to-do item of a user.
+type Todo struct {
+	ID        ID                 `db:"id"`
+	UserID    authz.UserID       `db:"user_id"`
+	AuthorID  authz.UserID       `db:"author_id"`
+	ProjectID *project.ID        `db:"project_id"`
+	GroupID   *authz.NamespaceID `db:"group_id"` // nil for what is in a project
+	Kind      noteable.Kind      `db:"target_type"`
+	TargetID  int64              `db:"target_id"` // 0 for commits
+	CommitID  string             `db:"commit_id"` // "" for all but commits
+	NoteID    *int64             `db:"note_id"`   // that mentions the user; nil for none
+	Internal  bool               `db:"internal"`  // the note is internal
+	Action    Action             `db:"action"`
+	State     State              `db:"state"`
+	CreatedAt db.Time            `db:"created_at"`
+	UpdatedAt db.Time            `db:"updated_at"`
+
+	Body string `db:"body,readonly"` // the text of the note, or the title of the target
+}
+
+// Target names what the to-do item is about.
+func (t *Todo) Target() noteable.Ref {
+	if t.Kind == noteable.Commit {
+		ref := noteable.Ref{Kind: t.Kind, Commit: t.CommitID}
+		if t.ProjectID != nil {
+			ref.Project = int64(*t.ProjectID)
+		}
+		return ref
+	}
+	return noteable.Ref{Kind: t.Kind, ID: t.TargetID}
+}
+
+// Filter selects to-do items; the zero value selects all.
+type Filter struct {
+	State     State // "" for all
+	Action    Action
+	AuthorID  authz.UserID
+	ProjectID project.ID
+	GroupID   authz.NamespaceID // and all below it
+	Kind      noteable.Kind
+	page.Range
+}
+
+// Readable says what of one kind the actor may read. The packages that own the things
+// implement it.
+type Readable interface {
+	// ReadableSQL is a condition on the id of a thing that stands in column.
+	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB            *db.DB
+	Policy        *authz.Policy
+	Subscriptions *subscription.Service
+	Issues        Readable
+	Requests      Readable
+	Things        map[noteable.Kind]subscription.Things // what users add to-do items for
+	Now           func() time.Time
+}
+
+// Service reads and changes to-do items.
+type Service struct {
+	db            *db.DB
+	policy        *authz.Policy
+	subscriptions *subscription.Service
+	issues        Readable
+	requests      Readable
+	things        map[noteable.Kind]subscription.Things
+	now           func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, things: d.Things, now: d.Now,
+	}
+}
+
+// columns are those of Todo.
+var columns = db.Columns[Todo]("t") + ", COALESCE(tn.body, ti.title, tm.title, '') AS body"
+
+const tables = `todos t LEFT JOIN notes tn ON tn.id = t.note_id
+	LEFT JOIN issues ti ON t.target_type = 'Issue' AND ti.id = t.target_id
+	LEFT JOIN merge_requests tm ON t.target_type = 'MergeRequest' AND tm.id = t.target_id`
+
+// mine selects the to-do items of the actor about what it may still read.
+func (s *Service) mine(as authz.Actor) db.Where {
+	var w db.Where
+	w.And("t.user_id = ?", as.UserID)
+	issues, args := s.issues.ReadableSQL(as, "t.target_id")
+	requests, more := s.requests.ReadableSQL(as, "t.target_id")
+	code, others := s.codeSQL(as)
+	args = append(append(args, more...), others...)
+	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Commit' AND "+code+")", args...)
+	if !as.Admin && !as.Auditor {
+		planners, args := s.policy.ReachSQL(as, authz.Planner)
+		w.And("(NOT t.internal OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = t.project_id AND ip.namespace_id IN ("+planners+")))", args...)
+	}
+	return w
+}
+
+// codeSQL is a condition that holds where the actor may read the code of the project of a
+// to-do item.
+func (s *Service) codeSQL(as authz.Actor) (cond string, args []any) {
+	cond = "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = t.project_id AND NOT p.pending_delete AND p.repository_access > 0"
+	if as.Admin || as.Auditor {
+		return cond + ")", nil
+	}
+	visible, args := s.policy.VisibleProjectsSQL(as, "n")
+	planners, more := s.policy.ReachSQL(as, authz.Planner)
+	return cond + " AND (n.id IN (" + planners + ") OR n.visibility <> 0 AND p.repository_access = 20 AND " + visible + "))", append(more, args...)
+}
+
+// List returns a page of the actor's to-do items about what it may read, the newest first.
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Todo], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+		return page.Page[Todo]{}, err
+	}
+	w := s.mine(as)
+	if f.State != "" {
+		w.And("t.state = ?", f.State)
+	}
+	if f.Action != "" {
+		w.And("t.action = ?", f.Action)
+	}
+	if f.AuthorID != 0 {
+		w.And("t.author_id = ?", f.AuthorID)
+	}
+	if f.ProjectID != 0 {
+		w.And("t.project_id = ?", f.ProjectID)
+	}
+	if f.GroupID != 0 {
+		w.And(`(t.group_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?) OR t.project_id IN (SELECT gp.id
+			FROM projects gp JOIN namespace_ancestors a ON a.namespace_id = gp.namespace_id WHERE a.ancestor_id = ?))`, f.GroupID, f.GroupID)
+	}
+	if f.Kind != "" {
+		w.And("t.target_type = ?", f.Kind)
+	}
+	list, err := page.Select[Todo](ctx, s.db, page.Query{
+		Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("t.id").Desc()},
+	}, f.Range)
+	if err != nil {
+		return list, fmt.Errorf("list to-do items: %w", err)
+	}
+	return list, nil
+}
+
+// Count gives the number of the actor's pending to-do items about what it may read.
+func (s *Service) Count(ctx context.Context, as authz.Actor) (int, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadOwnTodos, authz.Subject{}); err != nil {
+		return 0, err
+	}
+	w := s.mine(as)
+	w.And("t.state = ?", Pending)
+	n, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM todos t"+w.SQL(), w.Args()...)
+	if err != nil {
+		return 0, fmt.Errorf("count to-do items: %w", err)
+	}
+	return n, nil
+}
+
+// find reads a to-do item of the actor's own.
+func (s *Service) find(ctx context.Context, as authz.Actor, cond string, arg any) (*Todo, error) {
+	w := s.mine(as)
+	w.And(cond, arg)
+	t, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find to-do item: %w", err)
+	}
+	return &t, nil
+}
+
+// MarkDone marks one of the actor's to-do items as done.
+func (s *Service) MarkDone(ctx context.Context, as authz.Actor, id ID) (*Todo, error) {
+	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	t, err := s.find(ctx, as, "t.id = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	out, err := db.Update(ctx, s.db, db.Row{Table: "todos", ID: id, Now: s.now}, func(_ context.Context, t *row) error {
+		t.State = Done
+		return as.UnmodifiedAt(t.UpdatedAt.Time)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "mark to-do item")
+	}
+	t.State, t.UpdatedAt = out.After.State, out.After.UpdatedAt
+	return t, nil
+}
+
+// row is what changes of a to-do item.
+type row struct {
+	ID        ID      `db:"id"`
+	State     State   `db:"state"`
+	UpdatedAt db.Time `db:"updated_at"`
+}
+
+// MarkAllDone marks all of the actor's to-do items as done.
+func (s *Service) MarkAllDone(ctx context.Context, as authz.Actor) error {
+	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
+		return err
+	}
+	_, err := s.db.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE user_id = ? AND state = 'pending'", db.At(s.now()), as.UserID)
+	if err != nil {
+		return fmt.Errorf("mark to-do items: %w", err)
+	}
+	return nil
+}
+
+// Add creates a to-do item of the actor's own for a thing. It gives NotModified where one
+// waits already.
+func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (*Todo, error) {
+	things, ok := s.things[on.Kind]
+	if !ok {
+		return nil, fmt.Errorf("to-do items: nothing finds things of kind %q", on.Kind)
+	}
+	t, err := things.Locate(ctx, as, on.Project, on.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.CreateTodo, t.Subject); err != nil {
+		return nil, err
+	}
+	n, err := s.insert(ctx, making{target: t, by: as.UserID, action: Marked, at: s.now()}, []authz.UserID{as.UserID})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, errs.New(errs.NotModified, "")
+	}
+	w := s.mine(as)
+	w.And("t.state = ? AND t.target_type = ? AND t.target_id = ?", Pending, t.Kind, t.ID)
+	made, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("find to-do item: %w", err)
+	}
+	return &made, nil
+}

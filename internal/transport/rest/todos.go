@@ -1,0 +1,222 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/todo"
+	"tenon/internal/transport/rest/api"
+)
+
+func (s *Server) todoRoutes() []*api.Route {
+	return api.Scoped(nil,
+		api.Get("/todos", s.listTodos).Doc("List to-do items").Needs(authz.ReadOwnTodos),
+		api.Post("/todos/:id/mark_as_done", s.markTodo).Doc("Mark a to-do item as done").Needs(authz.UpdateOwnTodos),
+		api.Post("/todos/mark_as_done", s.markTodos).Doc("Mark all to-do items as done").Status(http.StatusNoContent).Needs(authz.UpdateOwnTodos),
+	)
+}
+
+// todoEntity is a to-do item.
+type todoEntity struct {
+	ID         todo.ID          `json:"id"`
+	Project    *projectIdentity `json:"project,omitempty"`
+	Author     *userBasic       `json:"author"`
+	ActionName todo.Action      `json:"action_name"`
+	TargetType noteable.Kind    `json:"target_type"`
+	Target     todoTarget       `json:"target"`
+	TargetURL  string           `json:"target_url"`
+	Body       string           `json:"body"`
+	State      todo.State       `json:"state"`
+	CreatedAt  api.Time         `json:"created_at"`
+	UpdatedAt  api.Time         `json:"updated_at"`
+}
+
+// todoTarget is what a to-do item is about.
+type todoTarget interface {
+	OneOf(issue todoIssue, request todoRequest, commit todoCommit)
+}
+
+type (
+	todoIssue   struct{ issueEntity }
+	todoRequest struct{ mergeRequestEntity }
+	todoCommit  struct{ commitEntity }
+)
+
+// OneOf names the targets of to-do items.
+func (todoIssue) OneOf(todoIssue, todoRequest, todoCommit) {}
+
+// OneOf names the targets of to-do items.
+func (todoRequest) OneOf(todoIssue, todoRequest, todoCommit) {}
+
+// OneOf names the targets of to-do items.
+func (todoCommit) OneOf(todoIssue, todoRequest, todoCommit) {}
+
+type listTodosParams struct {
+	Action    string `param:"action" values:"assigned,mentioned,build_failed,marked,approval_required,unmergeable,directly_addressed,merge_train_removed,member_access_requested,review_requested,review_submitted" doc:"Return to-do items with this action"`
+	AuthorID  int64  `param:"author_id" doc:"Return to-do items created by this user"`
+	ProjectID int64  `param:"project_id" doc:"Return to-do items of this project"`
+	GroupID   int64  `param:"group_id" doc:"Return to-do items of this group and its subgroups"`
+	State     string `param:"state" values:"pending,done" default:"pending" doc:"pending or done"`
+	Type      string `param:"type" values:"Issue,MergeRequest,Commit,Epic,DesignManagement::Design,AlertManagement::Alert,Project,Namespace,Vulnerability,WikiPage::Meta,WorkItem,Key" doc:"Return to-do items about this type"`
+	api.Page
+}
+
+func (s *Server) listTodos(ctx context.Context, as authz.Actor, in listTodosParams) (api.List[todoEntity], error) {
+	var none api.List[todoEntity]
+	list, err := s.Todos.List(ctx, as, todo.Filter{
+		State: todo.State(in.State), Action: todo.Action(in.Action), AuthorID: authz.UserID(in.AuthorID), ProjectID: project.ID(in.ProjectID),
+		GroupID: authz.NamespaceID(in.GroupID), Kind: noteable.Kind(in.Type), Range: in.Range(),
+	})
+	if err != nil {
+		return none, err
+	}
+	out, err := s.todoEntities(ctx, as, list.Items...)
+	if err != nil {
+		return none, err
+	}
+	return api.Listed(list, out), nil
+}
+
+type todoPath struct {
+	ID todo.ID `param:"id,required" doc:"ID of the to-do item"`
+}
+
+func (s *Server) markTodo(ctx context.Context, as authz.Actor, in todoPath) (todoEntity, error) {
+	t, err := s.Todos.MarkDone(ctx, as, in.ID)
+	if err != nil {
+		return todoEntity{}, err
+	}
+	return s.oneTodo(ctx, as, t)
+}
+
+func (s *Server) markTodos(ctx context.Context, as authz.Actor, _ struct{}) (api.None, error) {
+	return api.None{}, s.Todos.MarkAllDone(ctx, as)
+}
+
+// todoTargets are what to-do items are about, and where that is.
+type todoTargets struct {
+	projects map[project.ID]*project.Project
+	things   map[noteable.Ref]todoTarget
+	urls     map[noteable.Ref]string
+}
+
+// todoEntities renders to-do items with one look at each related subject.
+func (s *Server) todoEntities(ctx context.Context, as authz.Actor, todos ...todo.Todo) ([]todoEntity, error) {
+	ids := make([]authz.UserID, len(todos))
+	for i := range todos {
+		ids[i] = todos[i].AuthorID
+	}
+	users, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.todoTargets(ctx, as, todos)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]todoEntity, len(todos))
+	for i := range todos {
+		t, ref := &todos[i], todos[i].Target()
+		out[i] = todoEntity{
+			ID: t.ID, Author: s.user(users[t.AuthorID]), ActionName: t.Action, TargetType: t.Kind, Target: at.things[ref], TargetURL: at.urls[ref],
+			Body: t.Body, State: t.State, CreatedAt: api.Time(t.CreatedAt.Time), UpdatedAt: api.Time(t.UpdatedAt.Time),
+		}
+		if t.NoteID != nil {
+			out[i].TargetURL += "#note_" + strconv.FormatInt(*t.NoteID, 10)
+		}
+		if t.ProjectID == nil {
+			continue
+		}
+		if p := at.projects[*t.ProjectID]; p != nil {
+			identity := identityOf(p)
+			out[i].Project = &identity
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.Todo) (todoTargets, error) {
+	at := todoTargets{things: map[noteable.Ref]todoTarget{}, urls: map[noteable.Ref]string{}}
+	var issues []issue.ID
+	var requests []mergerequest.ID
+	var places []project.ID
+	for i := range todos {
+		t := &todos[i]
+		switch t.Kind {
+		case noteable.Issue:
+			issues = append(issues, issue.ID(t.TargetID))
+		case noteable.MergeRequest:
+			requests = append(requests, mergerequest.ID(t.TargetID))
+		}
+		if t.ProjectID != nil {
+			places = append(places, *t.ProjectID)
+		}
+	}
+	var err error
+	if at.projects, err = s.Projects.ByIDs(ctx, as, places); err != nil {
+		return at, err
+	}
+	if err := s.todoIssues(ctx, as, at, issues); err != nil {
+		return at, err
+	}
+	if err := s.todoRequests(ctx, as, at, requests); err != nil {
+		return at, err
+	}
+	for i := range todos {
+		ref := todos[i].Target()
+		p := at.projects[project.ID(ref.Project)]
+		if ref.Kind != noteable.Commit || p == nil || at.things[ref] != nil {
+			continue
+		}
+		c, err := s.Repos.FindCommit(ctx, as, p, ref.Commit)
+		if errs.Is(err, errs.NotFound) {
+			continue // is gone from the repository
+		}
+		if err != nil {
+			return at, err
+		}
+		at.things[ref], at.urls[ref] = todoCommit{s.commitEntity(p, c)}, s.URLs.Commit(p.FullPath, ref.Commit)
+	}
+	return at, nil
+}
+
+func (s *Server) todoIssues(ctx context.Context, as authz.Actor, at todoTargets, ids []issue.ID) error {
+	found, err := s.Issues.ByIDs(ctx, as, ids)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	list := make([]issue.Issue, 0, len(found))
+	for _, i := range found {
+		list = append(list, *i)
+	}
+	entities, err := s.issueEntities(ctx, as, issueView{projects: at.projects}, list...)
+	for i := range entities {
+		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(entities[i].ID)}
+		at.things[ref], at.urls[ref] = todoIssue{entities[i]}, entities[i].WebURL
+	}
+	return err
+}
+
+func (s *Server) todoRequests(ctx context.Context, as authz.Actor, at todoTargets, ids []mergerequest.ID) error {
+	found, projects, err := s.Requests.ByIDs(ctx, as, ids)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	list := make([]*mergerequest.MergeRequest, 0, len(found))
+	for _, m := range found {
+		list = append(list, m)
+	}
+	entities, err := s.requestEntities(ctx, requestView{projects: projects}, list)
+	for i := range entities {
+		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(entities[i].ID)}
+		at.things[ref], at.urls[ref] = todoRequest{entities[i]}, entities[i].WebURL
+	}
+	return err
+}
