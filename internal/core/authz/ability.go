@@ -477,8 +477,8 @@ var Rules = map[Ability]Rule{
 	SetNoteCreatedAt: {Min: Owner, Write: true},
 	AwardEmoji:       {SignedIn: true, Write: true},
 
-	UpdateSubscription: {SignedIn: true},
-	CreateTodo:         {SignedIn: true},
+	UpdateSubscription: {SignedIn: true, Change: true},
+	CreateTodo:         {SignedIn: true, Change: true},
 
 	ListOwnMergeRequests:    {SignedIn: true},
 	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},

@@ -15,13 +15,12 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/project"
 )
 
 // Things finds the things of one kind. The packages that own them implement it.
 type Things interface {
 	// Locate finds a thing that the actor may see.
-	Locate(ctx context.Context, as authz.Actor, p *project.Project, key noteable.Key) (noteable.Target, error)
+	Locate(ctx context.Context, as authz.Actor, in noteable.Place, key noteable.Key) (noteable.Target, error)
 }
 
 // Deps is what a Service is made of.
@@ -47,11 +46,11 @@ func New(d Deps) *Service {
 	return &Service{db: d.DB, policy: d.Policy, labels: d.Labels, things: d.Things, now: d.Now}
 }
 
-// On names a thing of a project.
+// On names a thing of a project or group.
 type On struct {
-	Project *project.Project
-	Kind    noteable.Kind
-	Key     noteable.Key
+	Place noteable.Place
+	Kind  noteable.Kind
+	Key   noteable.Key
 }
 
 // Subscribe registers what happens with subscriptions when things are deleted.
@@ -90,7 +89,7 @@ func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) err
 	if !ok {
 		return fmt.Errorf("subscriptions: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Project, on.Key)
+	t, err := things.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return err
 	}

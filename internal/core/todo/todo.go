@@ -267,7 +267,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (
 	if !ok {
 		return nil, fmt.Errorf("to-do items: nothing finds things of kind %q", on.Kind)
 	}
-	t, err := things.Locate(ctx, as, on.Project, on.Key)
+	t, err := things.Locate(ctx, as, on.Place, on.Key)
 	if err != nil {
 		return nil, err
 	}

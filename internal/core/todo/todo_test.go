@@ -90,6 +90,11 @@ func (f *fixture) on(as authz.Actor, i *issue.Issue) note.On {
 	return note.On{Project: f.Find(as, f.id), Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
 }
 
+func (f *fixture) thing(as authz.Actor, i *issue.Issue) subscription.On {
+	on := f.on(as, i)
+	return subscription.On{Place: noteable.Place{Project: on.Project}, Kind: on.Kind, Key: on.Key}
+}
+
 func (f *fixture) write(as authz.Actor, i *issue.Issue, in note.Input) *note.Note {
 	f.T.Helper()
 	made, _, err := f.notes.Create(ctx, as, f.on(as, i), in)
@@ -155,7 +160,7 @@ func TestService(t *testing.T) {
 		f.check("who writes a note has acted", "other directly_addressed, owner mentioned, planner assigned")
 		f.change(f.planner, i, issue.Changes{StateEvent: "close"})
 		f.check("who closes it has acted", "other directly_addressed, owner mentioned")
-		target, err := f.issues.Locate(ctx, f.other, f.Find(f.other, f.id), noteable.Key{Number: int64(i.IID)})
+		target, err := f.issues.Locate(ctx, f.other, noteable.Place{Project: f.Find(f.other, f.id)}, noteable.Key{Number: int64(i.IID)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +168,7 @@ func TestService(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.check("who reacts has acted", "owner mentioned")
-		on := subscription.On(f.on(f.guest, i))
+		on := f.thing(f.guest, i)
 		made, err := f.todos.Add(ctx, f.guest, on)
 		if err != nil || made.Action != todo.Marked || made.Body != "For @guest" || made.AuthorID != f.guest.UserID {
 			t.Errorf("added %+v, %v", made, err)
@@ -253,7 +258,7 @@ func TestSubscriptions(t *testing.T) {
 			}
 		}
 		check("author, mentioned and assigned", "[owner planner guest]")
-		on := func(as authz.Actor) subscription.On { return subscription.On(f.on(as, i)) }
+		on := func(as authz.Actor) subscription.On { return f.thing(as, i) }
 		for _, step := range []struct {
 			name   string
 			change func(context.Context, authz.Actor, subscription.On) error
@@ -272,7 +277,7 @@ func TestSubscriptions(t *testing.T) {
 		check("chosen", "[planner guest other]")
 		f.write(f.owner, i, note.Input{Body: "a note does not bring it back"})
 		check("a note of one who unsubscribed", "[planner guest other]")
-		target, err := f.issues.Locate(ctx, f.guest, f.Find(f.guest, f.id), noteable.Key{Number: int64(i.IID)})
+		target, err := f.issues.Locate(ctx, f.guest, noteable.Place{Project: f.Find(f.guest, f.id)}, noteable.Key{Number: int64(i.IID)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (s *Server) subscriptionRoutes() []*api.Route {
 // issueOn names an issue for subscriptions and to-do items.
 func (s *Server) issueOn(ctx context.Context, as authz.Actor, in issuePath) (subscription.On, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
-	return subscription.On{Project: p, Kind: noteable.Issue, Key: noteable.Key{Number: int64(in.IID)}}, err
+	return subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.Issue, Key: noteable.Key{Number: int64(in.IID)}}, err
 }
 
 type subscribe func(ctx context.Context, as authz.Actor, on subscription.On) error
@@ -40,8 +40,8 @@ func (s *Server) changedIssue(ctx context.Context, as authz.Actor, in issuePath,
 	if err := change(ctx, as, on); err != nil {
 		return issueEntity{}, err
 	}
-	i, err := s.Issues.Find(ctx, as, on.Project, in.IID)
-	return s.oneIssue(ctx, as, on.Project, i, err)
+	i, err := s.Issues.Find(ctx, as, on.Place.Project, in.IID)
+	return s.oneIssue(ctx, as, on.Place.Project, i, err)
 }
 
 func (s *Server) subscribeToIssue(ctx context.Context, as authz.Actor, in issuePath) (issueEntity, error) {
@@ -60,7 +60,7 @@ func (s *Server) addIssueTodo(ctx context.Context, as authz.Actor, in issuePath)
 // requestOn names a merge request for subscriptions and to-do items.
 func (s *Server) requestOn(ctx context.Context, as authz.Actor, in requestPath) (subscription.On, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)
-	return subscription.On{Project: p, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
+	return subscription.On{Place: noteable.Place{Project: p}, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(in.IID)}}, err
 }
 
 func (s *Server) changedRequest(ctx context.Context, as authz.Actor, in requestPath, change subscribe) (mergeRequestFull, error) {
@@ -71,11 +71,11 @@ func (s *Server) changedRequest(ctx context.Context, as authz.Actor, in requestP
 	if err := change(ctx, as, on); err != nil {
 		return mergeRequestFull{}, err
 	}
-	m, err := s.Requests.Find(ctx, as, on.Project, in.IID)
+	m, err := s.Requests.Find(ctx, as, on.Place.Project, in.IID)
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	return s.requestFull(ctx, as, on.Project, m)
+	return s.requestFull(ctx, as, on.Place.Project, m)
 }
 
 func (s *Server) subscribeToRequest(ctx context.Context, as authz.Actor, in requestPath) (mergeRequestFull, error) {
