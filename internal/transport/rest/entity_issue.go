@@ -122,6 +122,16 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	if err != nil {
 		return nil, err
 	}
+	subscribed := map[noteable.Ref]bool{}
+	if v.single {
+		refs := make([]noteable.Ref, len(ids))
+		for i, id := range ids {
+			refs[i] = noteable.Ref{Kind: noteable.Issue, ID: id}
+		}
+		if subscribed, err = s.Subscriptions.Of(ctx, as, refs...); err != nil {
+			return nil, err
+		}
+	}
 	out := make([]issueEntity, 0, len(issues))
 	for i := range issues {
 		if p := v.projects[issues[i].ProjectID]; p != nil {

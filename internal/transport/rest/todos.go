@@ -213,7 +213,7 @@ func (s *Server) todoRequests(ctx context.Context, as authz.Actor, at todoTarget
 	for _, m := range found {
 		list = append(list, m)
 	}
-	entities, err := s.requestEntities(ctx, requestView{projects: projects}, list)
+	entities, err := s.requestEntities(ctx, as, requestView{projects: projects}, list)
 	for i := range entities {
 		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(entities[i].ID)}
 		at.things[ref], at.urls[ref] = todoRequest{entities[i]}, entities[i].WebURL
