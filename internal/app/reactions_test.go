@@ -27,6 +27,8 @@ var provedElsewhere = map[string]string{
 	"audit":                        "internal/core/audit TestRecorder",
 	"sessions":                     "internal/core/session TestService_Subscribe",
 	"open issues of the project":   "internal/app TestOpenIssuesCount",
+	"to-do items":                  "internal/core/todo TestService",
+	"subscriptions":                "internal/core/todo TestSubscriptions",
 	"labels of former groups":      "internal/core/label TestService_OnTransferred",
 	"running imports":              "internal/core/repo TestService_CancelImport",
 	"visibility of forks":          "internal/core/project TestService_Transfer_lowers_forks",
