@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
@@ -75,7 +74,7 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.Obj
 func (s *Service) moving(ctx context.Context, in PipelineID, name string) (StatusID, error) {
 	var w db.Where
 	w.And("s.pipeline_id = ? AND s.name = ? AND NOT s.retried", in, name)
-	w.In("s.status", progress.Moving())
+	w.In("s.status", Moving())
 	id, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("find status: %w", err)
@@ -100,7 +99,7 @@ func (s *Service) replace(ctx context.Context, in PipelineID, name string) error
 
 // summarise brings the state of a pipeline up to date.
 func (s *Service) summarise(ctx context.Context, p *Pipeline, now time.Time) error {
-	states, err := db.Select[progress.State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
+	states, err := db.Select[State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
 	if err != nil {
 		return fmt.Errorf("read states: %w", err)
 	}

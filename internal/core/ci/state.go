@@ -7,33 +7,52 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/core/progress"
 )
 
+// State is where a pipeline or a status stands.
+type State string
+
+// The states that other systems report, and the one before the first report.
+const (
+	Created  State = "created"
+	Pending  State = "pending"
+	Running  State = "running"
+	Success  State = "success"
+	Failed   State = "failed"
+	Canceled State = "canceled"
+	Skipped  State = "skipped"
+)
+
+// Moving lists the states that another follows.
+func Moving() []State { return []State{Created, Pending, Running} }
+
+// Active reports whether the state is one that another follows; "" is none.
+func (s State) Active() bool { return slices.Contains(Moving(), s) }
+
 // active are the states from which a status still moves.
-var active = progress.Moving()
+var active = Moving()
 
 // events lead from some states to one.
 var events = map[string]struct {
-	from []progress.State
-	to   progress.State
+	from []State
+	to   State
 }{
-	"enqueue": {[]progress.State{progress.Created, progress.Skipped}, progress.Pending},
-	"run":     {[]progress.State{progress.Pending}, progress.Running},
-	"success": {active, progress.Success},
-	"drop":    {active, progress.Failed},
-	"cancel":  {active, progress.Canceled},
-	"skip":    {[]progress.State{progress.Created, progress.Pending}, progress.Skipped},
+	"enqueue": {[]State{Created, Skipped}, Pending},
+	"run":     {[]State{Pending}, Running},
+	"success": {active, Success},
+	"drop":    {active, Failed},
+	"cancel":  {active, Canceled},
+	"skip":    {[]State{Created, Pending}, Skipped},
 }
 
 // reports are the events that a reported state stands for. All but the last may fail.
-var reports = map[progress.State][]string{
-	progress.Pending: {"enqueue"}, progress.Running: {"enqueue", "run"}, progress.Success: {"success"}, progress.Failed: {"drop"},
-	progress.Canceled: {"cancel"}, progress.Skipped: {"skip"},
+var reports = map[State][]string{
+	Pending: {"enqueue"}, Running: {"enqueue", "run"}, Success: {"success"}, Failed: {"drop"},
+	Canceled: {"cancel"}, Skipped: {"skip"},
 }
 
 // report moves the status to a reported state.
-func (s *Status) report(to progress.State, now time.Time) error {
+func (s *Status) report(to State, now time.Time) error {
 	names := reports[to]
 	for i, name := range names {
 		event := events[name]
@@ -49,35 +68,35 @@ func (s *Status) report(to progress.State, now time.Time) error {
 	return nil
 }
 
-func (s *Status) enter(to progress.State, now time.Time) {
+func (s *Status) enter(to State, now time.Time) {
 	at := db.At(now)
 	s.State, s.UpdatedAt = to, at
 	switch to {
-	case progress.Running:
+	case Running:
 		s.StartedAt = &at
-	case progress.Success, progress.Failed, progress.Canceled:
+	case Success, Failed, Canceled:
 		s.FinishedAt = &at
 	}
 }
 
 // sum gives the state of a pipeline from those of its statuses.
-func sum(states []progress.State) progress.State {
-	only := func(allowed ...progress.State) bool {
-		return !slices.ContainsFunc(states, func(s progress.State) bool { return !slices.Contains(allowed, s) })
+func sum(states []State) State {
+	only := func(allowed ...State) bool {
+		return !slices.ContainsFunc(states, func(s State) bool { return !slices.Contains(allowed, s) })
 	}
 	switch {
-	case only(progress.Skipped):
-		return progress.Skipped
-	case only(progress.Success, progress.Skipped):
-		return progress.Success
-	case only(progress.Created):
-		return progress.Created
-	case only(progress.Canceled, progress.Success, progress.Skipped):
-		return progress.Canceled
-	case only(progress.Pending, progress.Created, progress.Skipped):
-		return progress.Pending
-	case slices.ContainsFunc(states, progress.State.Active):
-		return progress.Running
+	case only(Skipped):
+		return Skipped
+	case only(Success, Skipped):
+		return Success
+	case only(Created):
+		return Created
+	case only(Canceled, Success, Skipped):
+		return Canceled
+	case only(Pending, Created, Skipped):
+		return Pending
+	case slices.ContainsFunc(states, State.Active):
+		return Running
 	}
-	return progress.Failed
+	return Failed
 }

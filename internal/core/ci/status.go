@@ -18,7 +18,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -31,35 +30,35 @@ type StatusID int64
 
 // Pipeline is what runs for a commit on a branch or tag.
 type Pipeline struct {
-	ID        PipelineID     `db:"id"`
-	IID       int64          `db:"iid"`
-	ProjectID project.ID     `db:"project_id"`
-	SHA       string         `db:"sha"`
-	Ref       string         `db:"ref"`
-	Source    string         `db:"source"`
-	State     progress.State `db:"status"`
-	UserID    *authz.UserID  `db:"user_id"`
-	CreatedAt db.Time        `db:"created_at"`
-	UpdatedAt db.Time        `db:"updated_at"`
+	ID        PipelineID    `db:"id"`
+	IID       int64         `db:"iid"`
+	ProjectID project.ID    `db:"project_id"`
+	SHA       string        `db:"sha"`
+	Ref       string        `db:"ref"`
+	Source    string        `db:"source"`
+	State     State         `db:"status"`
+	UserID    *authz.UserID `db:"user_id"`
+	CreatedAt db.Time       `db:"created_at"`
+	UpdatedAt db.Time       `db:"updated_at"`
 }
 
 // Status is one check of a commit.
 type Status struct {
-	ID          StatusID       `db:"id"`
-	PipelineID  PipelineID     `db:"pipeline_id"`
-	Name        string         `db:"name"`
-	Stage       string         `db:"stage"`
-	Ref         string         `db:"ref"`
-	State       progress.State `db:"status"`
-	Retried     bool           `db:"retried"` // a later one of the same name took its place
-	TargetURL   *string        `db:"target_url"`
-	Description *string        `db:"description"`
-	Coverage    *float64       `db:"coverage"` // percent
-	AuthorID    *authz.UserID  `db:"author_id"`
-	CreatedAt   db.Time        `db:"created_at"`
-	UpdatedAt   db.Time        `db:"updated_at"`
-	StartedAt   *db.Time       `db:"started_at"`
-	FinishedAt  *db.Time       `db:"finished_at"`
+	ID          StatusID      `db:"id"`
+	PipelineID  PipelineID    `db:"pipeline_id"`
+	Name        string        `db:"name"`
+	Stage       string        `db:"stage"`
+	Ref         string        `db:"ref"`
+	State       State         `db:"status"`
+	Retried     bool          `db:"retried"` // a later one of the same name took its place
+	TargetURL   *string       `db:"target_url"`
+	Description *string       `db:"description"`
+	Coverage    *float64      `db:"coverage"` // percent
+	AuthorID    *authz.UserID `db:"author_id"`
+	CreatedAt   db.Time       `db:"created_at"`
+	UpdatedAt   db.Time       `db:"updated_at"`
+	StartedAt   *db.Time      `db:"started_at"`
+	FinishedAt  *db.Time      `db:"finished_at"`
 }
 
 const (
@@ -71,7 +70,7 @@ const (
 
 // Input reports a status; nil leaves a value alone.
 type Input struct {
-	State       progress.State
+	State       State
 	Name        string
 	Ref         string     // "" is that of the newest pipeline, else a branch that holds the commit
 	PipelineID  PipelineID // zero is the newest of commit and ref
@@ -274,7 +273,7 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 	now := db.At(s.Now())
 	user := as.UserID
 	made := &Pipeline{
-		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: external, State: progress.Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
+		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: external, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
 	}
 	row, err := db.Insert(ctx, s.DB, "pipelines", made)
 	if err != nil {
@@ -305,7 +304,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 	}
 	user := as.UserID
 	st := &Status{
-		PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: progress.Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		PipelineID: p.ID, Name: in.Name, Stage: external, Ref: p.Ref, State: Created, AuthorID: &user, CreatedAt: db.At(now), UpdatedAt: db.At(now),
 	}
 	if err := st.apply(in, now); err != nil {
 		return nil, err

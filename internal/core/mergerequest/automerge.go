@@ -9,7 +9,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/progress"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 )
 
@@ -210,8 +210,8 @@ func (autoMerge) Kind() string { return "merge_request_auto_merge" }
 // OnPipeline reacts to a report about a pipeline of a branch, in its transaction. Whether
 // anybody waits is asked by the job alone: an answer from here could miss who begins to wait
 // at this moment.
-func (s *Service) OnPipeline(ctx context.Context, id project.ID, branch string, state progress.State) error {
-	if state != progress.Success && state != progress.Skipped {
+func (s *Service) OnPipeline(ctx context.Context, id project.ID, branch string, state ci.State) error {
+	if state != ci.Success && state != ci.Skipped {
 		return nil
 	}
 	return s.enqueueDue(ctx, &id, branch)

@@ -11,7 +11,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/progress"
 )
 
 // Cancel and merge at once: what the row says first holds, and no user is told both.
@@ -20,7 +19,7 @@ func TestService_CancelAutoMerge_race(t *testing.T) {
 	eachChecked(t, func(t *testing.T, w *checked) {
 		for i, name := range []string{"k", "l", "m", "n"} {
 			m := w.waiting(name, mergerequest.MergeInput{})
-			w.report(name, progress.Success)
+			w.report(name, ci.Success)
 			p := w.as(w.maintainer)
 			var wait sync.WaitGroup
 			var canceled error
@@ -62,7 +61,7 @@ func TestService_CancelAutoMerge(t *testing.T) {
 			t.Errorf("got merge user %v, remove source %v", now.MergeUserID, now.ShouldRemoveSource)
 		}
 		wantError(t, cancel(w.developer), errs.NotAcceptable, "Can't cancel the automatic merge")
-		w.report("topic", progress.Success)
+		w.report("topic", ci.Success)
 		w.drain()
 		equal(t, "state", w.read(m.IID).State, mergerequest.StateOpened)
 		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{})
@@ -87,7 +86,7 @@ func TestService_Settle_automaticMerge(t *testing.T) {
 				m := w.waiting("topic", mergerequest.MergeInput{MergeMessage: "By itself"})
 				commit := w.write([]string{w.tip("main"), m.HeadSHA}, files{"topic": "x\n"}, "By itself").String()
 				w.crash(m, commit, true)
-				w.report("topic", progress.Success)
+				w.report("topic", ci.Success)
 				w.drain()
 				equal(t, "state in flight", w.read(m.IID).State, mergerequest.StateLocked)
 				if moved {
@@ -117,14 +116,14 @@ func TestService_Merge_whenPipelineSucceeds_fork(t *testing.T) {
 			Target: f.id, SourceBranch: "topic", TargetBranch: "main", Title: "From a fork",
 		})
 		check(t, err)
-		report := func(state progress.State) {
+		report := func(state ci.State) {
 			_, _, err := checks.Report(t.Context(), f.stranger, f.Find(f.stranger, f.fork), head, ci.Input{State: state, Name: "test", Ref: "topic"})
 			check(t, err)
 		}
-		report(progress.Pending)
+		report(ci.Pending)
 		_, err = f.merge(f.maintainer, m.IID, mergerequest.MergeInput{WhenReady: true})
 		check(t, err)
-		report(progress.Success)
+		report(ci.Success)
 		f.drain()
 		done, err := f.requests.Read(t.Context(), f.maintainer, f.as(f.maintainer), m.IID)
 		check(t, err)
@@ -154,7 +153,7 @@ func TestService_PushOptions_autoMerge(t *testing.T) {
 			t.Errorf("told: %q", w.told)
 		}
 		equal(t, "waits", w.read(1).MergeWhenPipelineSucceeds, true)
-		w.report("topic", progress.Success)
+		w.report("topic", ci.Success)
 		w.drain()
 		equal(t, "state", w.read(1).State, mergerequest.StateMerged)
 

@@ -13,7 +13,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
@@ -65,7 +64,7 @@ func (c *checked) last() string {
 }
 
 // report says how the checks of a branch's tip stand.
-func (c *checked) report(branch string, state progress.State) {
+func (c *checked) report(branch string, state ci.State) {
 	c.T.Helper()
 	_, _, err := c.checks.Report(c.T.Context(), c.developer, c.as(c.developer), c.tip(branch), ci.Input{State: state, Name: "test", Ref: branch})
 	check(c.T, err)
@@ -75,7 +74,7 @@ func (c *checked) report(branch string, state progress.State) {
 func (c *checked) waiting(branch string, in mergerequest.MergeInput) *mergerequest.MergeRequest {
 	c.T.Helper()
 	m := c.open(branch, files{branch: "x\n"})
-	c.report(branch, progress.Running)
+	c.report(branch, ci.Running)
 	in.WhenReady = true
 	out, err := c.merge(c.maintainer, m.IID, in)
 	check(c.T, err)
@@ -103,10 +102,10 @@ func TestService_Merge_whenPipelineSucceeds(t *testing.T) {
 		equal(t, "detailed status in a list", page.Items[0].DetailedStatus(w.as(w.owner)), "ci_still_running")
 
 		// A failure changes nothing: the checks may run again.
-		w.report("topic", progress.Failed)
+		w.report("topic", ci.Failed)
 		w.drain()
 		equal(t, "waits after a failure", w.read(m.IID).MergeWhenPipelineSucceeds, true)
-		w.report("topic", progress.Success)
+		w.report("topic", ci.Success)
 		w.drain()
 		done := w.read(m.IID)
 		equal(t, "state", done.State, mergerequest.StateMerged)
@@ -124,10 +123,10 @@ func TestService_Merge_whenPipelineSucceeds(t *testing.T) {
 
 		// With checks that have succeeded the merge is done at once, with failed ones not at all.
 		next := w.open("next", files{"next": "x\n"})
-		w.report("next", progress.Failed)
+		w.report("next", ci.Failed)
 		_, err = w.merge(w.maintainer, next.IID, mergerequest.MergeInput{WhenReady: true})
 		wantError(t, err, errs.NotAllowed, "the pipeline must succeed")
-		w.report("next", progress.Success)
+		w.report("next", ci.Success)
 		done, err = w.merge(w.maintainer, next.IID, mergerequest.MergeInput{WhenReady: true})
 		check(t, err)
 		equal(t, "state", done.State, mergerequest.StateMerged)
@@ -144,7 +143,7 @@ func TestService_Merge_whenPipelineSucceeds_refusals(t *testing.T) {
 		draft := w.create(mergerequest.Input{SourceBranch: "draft", TargetBranch: "main", Title: "Draft: x"})
 		w.push("main", "", files{"a": "mine\n"}, "Conflict with it")
 		for _, b := range []string{"topic", "conflict", "draft"} {
-			w.report(b, progress.Running)
+			w.report(b, ci.Running)
 		}
 		for _, row := range []struct {
 			name string
@@ -212,7 +211,7 @@ func TestService_Merge_whenPipelineSucceeds_looksAgain(t *testing.T) {
 				before := w.tip("main")
 				_, err := w.DB.Exec(t.Context(), "UPDATE pipelines SET status = 'success' WHERE sha = ?", head)
 				check(t, err)
-				check(t, w.requests.OnPipeline(t.Context(), w.id, "topic", progress.Success))
+				check(t, w.requests.OnPipeline(t.Context(), w.id, "topic", ci.Success))
 				w.drain()
 				equal(t, "main", w.tip("main"), before)
 				if got := w.last(); !strings.HasSuffix(got, row.told) {
@@ -281,7 +280,7 @@ func TestService_Merge_whenPipelineSucceeds_aborted(t *testing.T) {
 					row.state = mergerequest.StateOpened
 				}
 				equal(t, "state", now.State, row.state)
-				w.report("topic", progress.Success)
+				w.report("topic", ci.Success)
 				w.drain()
 				equal(t, "state after the checks", w.read(m.IID).State, row.state)
 			})
@@ -305,7 +304,7 @@ func TestService_Merge_whenPipelineSucceeds_staysSet(t *testing.T) {
 		_, err = w.merge(w.owner, m.IID, mergerequest.MergeInput{WhenReady: true, MergeMessage: "As Olga says"})
 		check(t, err)
 		equal(t, "events", len(w.told), 1)
-		w.report("topic", progress.Success)
+		w.report("topic", ci.Success)
 		w.drain()
 		equal(t, "merged by", *w.read(m.IID).MergeUserID, w.owner.UserID)
 		equal(t, "message", w.commit(w.tip("main")).Message, "As Olga says")
@@ -320,7 +319,7 @@ func TestService_Merge_whenPipelineSucceeds_atOnce(t *testing.T) {
 		var names []string
 		for _, name := range []string{"k", "l", "m", "n"} {
 			w.open(name, files{name: name})
-			w.report(name, progress.Running)
+			w.report(name, ci.Running)
 			names = append(names, name)
 		}
 		var wait sync.WaitGroup
@@ -335,7 +334,7 @@ func TestService_Merge_whenPipelineSucceeds_atOnce(t *testing.T) {
 			})
 			for range 2 { // two systems, and one of them twice
 				wait.Go(func() {
-					_, _, err := w.checks.Report(t.Context(), w.developer, d, tip, ci.Input{State: progress.Success, Name: "test", Ref: name})
+					_, _, err := w.checks.Report(t.Context(), w.developer, d, tip, ci.Input{State: ci.Success, Name: "test", Ref: name})
 					if err != nil {
 						t.Errorf("report %s: %v", name, err)
 					}

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/progress"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -89,7 +89,7 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 		return nil
 	}
 	passed, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+`
-		WHERE m.id = ? AND l.status IN (?, ?))`, m.ID, progress.Success, alsoPasses(a.p))
+		WHERE m.id = ? AND l.status IN (?, ?))`, m.ID, ci.Success, alsoPasses(a.p))
 	if err == nil && !passed {
 		return errChanged
 	}

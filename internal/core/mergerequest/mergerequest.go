@@ -8,9 +8,9 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 )
 
@@ -97,7 +97,7 @@ type MergeRequest struct {
 	Status MergeStatus `db:"-"`
 	// Pipeline is how the newest pipeline of the head stands, "" where there is none. It is
 	// filled for requests that wait for it, or whose project wants it to have succeeded.
-	Pipeline progress.State `db:"-"`
+	Pipeline ci.State `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 }

@@ -7,21 +7,21 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/progress"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 )
 
 // passed reports whether m's pipeline lets a merge into p through.
 func passed(p *project.Project, m *MergeRequest) bool {
-	return m.Pipeline == progress.Success || m.Pipeline == alsoPasses(p)
+	return m.Pipeline == ci.Success || m.Pipeline == alsoPasses(p)
 }
 
 // alsoPasses is the state of a pipeline that p takes for a success.
-func alsoPasses(p *project.Project) progress.State {
+func alsoPasses(p *project.Project) ci.State {
 	if p.MergeTakesSkipped {
-		return progress.Skipped
+		return ci.Skipped
 	}
-	return progress.Success
+	return ci.Success
 }
 
 // readPipelines fills Pipeline of the open requests that wait for theirs, or whose project
@@ -54,8 +54,8 @@ func (s *Service) pipelinesOf(ctx context.Context, asked []*MergeRequest) error 
 	var w db.Where
 	w.In("m.id", ids)
 	type row struct {
-		ID     ID             `db:"id"`
-		Status progress.State `db:"status"`
+		ID     ID       `db:"id"`
+		Status ci.State `db:"status"`
 	}
 	rows, err := db.Select[row](ctx, s.db, `SELECT m.id, l.status FROM merge_requests m JOIN pipelines l ON l.id = `+newestPipeline+w.SQL()+" ORDER BY m.id", w.Args()...)
 	if err != nil {

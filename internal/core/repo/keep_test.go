@@ -11,7 +11,6 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/repo"
 )
 
@@ -60,7 +59,7 @@ func TestService_Check_namedCommits(t *testing.T) {
 		w.put("main", "a", "1")
 		c := w.put("side", "b", "2")
 		checks := ci.New(ci.Deps{DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
-		_, _, err := checks.Report(t.Context(), w.owner, w.as(w.owner), c.ID.String(), ci.Input{State: progress.Success, Name: "lint", Ref: "side"})
+		_, _, err := checks.Report(t.Context(), w.owner, w.as(w.owner), c.ID.String(), ci.Input{State: ci.Success, Name: "lint", Ref: "side"})
 		check(t, err)
 		wrong := func() []string {
 			problems, err := w.repos.Check(t.Context(), repo.CheckOptions{Project: w.id}, func(int, int, string) {})

@@ -6,7 +6,6 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -22,16 +21,16 @@ func (s *Server) commitStatusRoutes() []*api.Route {
 
 // pipelineEntity is the short form of a pipeline.
 type pipelineEntity struct {
-	ID        ci.PipelineID  `json:"id"`
-	IID       int64          `json:"iid"`
-	ProjectID project.ID     `json:"project_id"`
-	SHA       string         `json:"sha"`
-	Ref       string         `json:"ref"`
-	Status    progress.State `json:"status"`
-	Source    string         `json:"source"`
-	CreatedAt api.Time       `json:"created_at"`
-	UpdatedAt api.Time       `json:"updated_at"`
-	WebURL    string         `json:"web_url"`
+	ID        ci.PipelineID `json:"id"`
+	IID       int64         `json:"iid"`
+	ProjectID project.ID    `json:"project_id"`
+	SHA       string        `json:"sha"`
+	Ref       string        `json:"ref"`
+	Status    ci.State      `json:"status"`
+	Source    string        `json:"source"`
+	CreatedAt api.Time      `json:"created_at"`
+	UpdatedAt api.Time      `json:"updated_at"`
+	WebURL    string        `json:"web_url"`
 }
 
 func (s *Server) pipeline(p *project.Project, of *ci.Pipeline) *pipelineEntity {
@@ -44,20 +43,20 @@ func (s *Server) pipeline(p *project.Project, of *ci.Pipeline) *pipelineEntity {
 
 // checkEntity is one check of a commit.
 type checkEntity struct {
-	ID           ci.StatusID    `json:"id"`
-	SHA          string         `json:"sha"`
-	Ref          string         `json:"ref"`
-	Status       progress.State `json:"status"`
-	Name         string         `json:"name"`
-	TargetURL    *string        `json:"target_url"`
-	Description  *string        `json:"description"`
-	CreatedAt    api.Time       `json:"created_at"`
-	StartedAt    *api.Time      `json:"started_at"`
-	FinishedAt   *api.Time      `json:"finished_at"`
-	AllowFailure bool           `json:"allow_failure" later:"ci"`
-	Coverage     *float64       `json:"coverage"`
-	PipelineID   ci.PipelineID  `json:"pipeline_id"`
-	Author       *userBasic     `json:"author"`
+	ID           ci.StatusID   `json:"id"`
+	SHA          string        `json:"sha"`
+	Ref          string        `json:"ref"`
+	Status       ci.State      `json:"status"`
+	Name         string        `json:"name"`
+	TargetURL    *string       `json:"target_url"`
+	Description  *string       `json:"description"`
+	CreatedAt    api.Time      `json:"created_at"`
+	StartedAt    *api.Time     `json:"started_at"`
+	FinishedAt   *api.Time     `json:"finished_at"`
+	AllowFailure bool          `json:"allow_failure" later:"ci"`
+	Coverage     *float64      `json:"coverage"`
+	PipelineID   ci.PipelineID `json:"pipeline_id"`
+	Author       *userBasic    `json:"author"`
 }
 
 func (s *Server) checkEntities(ctx context.Context, sha string, list ...ci.Status) ([]checkEntity, error) {
@@ -145,7 +144,7 @@ func (s *Server) reportStatus(ctx context.Context, as authz.Actor, in reportStat
 		name = "default"
 	}
 	st, sha, err := s.Checks.Report(ctx, as, p, in.SHA, ci.Input{
-		State: progress.State(in.State), Name: name, Ref: in.Ref, PipelineID: in.PipelineID,
+		State: ci.State(in.State), Name: name, Ref: in.Ref, PipelineID: in.PipelineID,
 		TargetURL: in.TargetURL, Description: in.Description, Coverage: in.Coverage,
 	})
 	if err != nil {

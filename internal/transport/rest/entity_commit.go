@@ -5,7 +5,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/core/progress"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -39,7 +39,7 @@ type statsEntity struct {
 // commitDetailEntity is a commit read by itself.
 type commitDetailEntity struct {
 	commitEntity
-	Status       *progress.State `json:"status"`
+	Status       *ci.State       `json:"status"`
 	ProjectID    project.ID      `json:"project_id"`
 	LastPipeline *pipelineEntity `json:"last_pipeline"`
 }

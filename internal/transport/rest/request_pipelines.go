@@ -10,7 +10,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/progress"
 	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
@@ -46,9 +45,9 @@ type detailedStatus struct {
 }
 
 // newDetailedStatus words a state; a pipeline that has passed has succeeded.
-func newDetailedStatus(state progress.State, path string) detailedStatus {
+func newDetailedStatus(state ci.State, path string) detailedStatus {
 	word := string(state)
-	if state == progress.Success {
+	if state == ci.Success {
 		word = "passed"
 	}
 	return detailedStatus{
