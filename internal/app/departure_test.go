@@ -33,6 +33,7 @@ func fates() map[string]string {
 		"issues.author_id":             handed,
 		"notes.author_id":              handed,
 		"award_emoji.user_id":          handed,
+		"timelogs.user_id":             handed,
 		"merge_requests.author_id":     handed,
 		"merge_requests.merge_user_id": toGhost,
 		"groups.creator_id":            forgotten,
@@ -180,7 +181,8 @@ func (w *world) entangle(t *testing.T, name string, columns []userColumn) authz.
 	issues := "/projects/" + project + "/issues/" + w.projects[0].values[":issue_iid"] + "/notes"
 	w.do(name, "POST", issues, map[string]any{"body": ":thumbsup:"})
 	w.do("owner", "POST", issues, map[string]any{"body": "To be had"}) // a hard deletion took the others
-	w.do("owner", "POST", "/projects/"+project+"/issues", map[string]any{"title": "Had by " + name})
+	had := w.do("owner", "POST", "/projects/"+project+"/issues", map[string]any{"title": "Had by " + name})
+	w.do("owner", "POST", "/projects/"+project+"/issues/"+number(had, "iid")+"/add_spent_time", map[string]any{"duration": "1h"})
 	w.do("developer", "POST", "/projects/"+project+"/merge_requests", map[string]any{
 		"title": "Of " + name, "source_branch": "spare", "target_branch": name,
 	})

@@ -237,6 +237,11 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	request := w.do("developer", "POST", path+"/merge_requests", map[string]any{
 		"title": "Feature", "source_branch": "feature", "target_branch": "main",
 	})
+	loose := w.do("owner", "POST", path+"/issues", map[string]any{"title": "Loose"})
+	related := w.do("owner", "POST", path+"/issues", map[string]any{"title": "Related"})
+	link := w.do("owner", "POST", path+"/issues/"+number(issue, "iid")+"/links", map[string]any{
+		"target_project_id": id, "target_issue_iid": number(related, "iid"),
+	})
 	onIssue := path + "/issues/" + number(issue, "iid") + "/notes"
 	onRequest := path + "/merge_requests/" + number(request, "iid") + "/notes"
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
@@ -255,7 +260,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
-		"issues/:id": number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "internal": number(internal, "id"),
+		"issues/:id": number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
 		"full_path": made["path_with_namespace"].(string),

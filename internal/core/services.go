@@ -52,6 +52,7 @@ import (
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/systemnote"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/todo"
 	"tenon/internal/core/token"
 	"tenon/internal/core/upload"
@@ -116,6 +117,7 @@ type Services struct {
 	References *reference.Service
 	Labels     *label.Service
 	Milestones *milestone.Service
+	Times      *timelog.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
@@ -226,12 +228,14 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now}))
+	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Now: d.Now}))
 	s.Issues = issue.New(need(c, issue.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Now: d.Now, URLs: s.URLs,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Times: s.Times,
+		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
-		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
+		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
@@ -269,7 +273,7 @@ func (s *Services) connect(c *check) {
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Activity.Depart, s.Todos.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
 	)
 }
 

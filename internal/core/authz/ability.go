@@ -300,6 +300,8 @@ const (
 	ReadAnyIssue     Ability = "read_any_issue"
 	ReadIssue        Ability = "read_issue"
 	ReadConfidential Ability = "read_confidential_issue"
+	ReadUserAgent    Ability = "read_user_agent_detail"
+	LinkIssue        Ability = "link_issue"
 	CreateIssue      Ability = "create_issue"
 	UpdateIssue      Ability = "update_issue"
 	SetIssueMetadata Ability = "set_issue_metadata"
@@ -464,6 +466,8 @@ var Rules = map[Ability]Rule{
 	ReadAnyIssue:     {Min: adminsOnly},
 	ReadIssue:        {Anyone: true, Feature: Issues},
 	ReadConfidential: {Min: Planner, Own: true, Feature: Issues},
+	ReadUserAgent:    {Min: adminsOnly},
+	LinkIssue:        {Min: Guest, Feature: Issues, Write: true},
 	CreateIssue:      {SignedIn: true, Feature: Issues, Write: true},
 	UpdateIssue:      {Min: Planner, Own: true, Feature: Issues, Write: true},
 	SetIssueMetadata: {Min: Planner, Feature: Issues, Write: true},

@@ -22,7 +22,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	w.In("i.id", ids)
 	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", i.public_notes_count AS user_notes_count FROM issues i"+w.SQL(), w.Args()...)
 	if err == nil {
-		err = s.fill(ctx, rows)
+		err = s.fill(ctx, as, rows)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("issues by id: %w", err)

@@ -129,6 +129,11 @@ func (f Filter) ofProject(issues func(cond string, args ...any)) {
 	} else if f.WeightWildcard == Any {
 		issues("weight IS NOT NULL")
 	}
+	if f.Health != "" {
+		issues("health_status = ?", f.Health)
+	} else if f.HealthWildcard == Any {
+		issues("health_status IS NOT NULL")
+	}
 	if f.DueDate != "" && f.DueDate != "0" && f.DueDate != "none" {
 		issues("due_date IS NOT NULL")
 	}

@@ -32,7 +32,7 @@ func (s *Service) Depart(ctx context.Context, e account.Estate) (bool, error) {
 		return false, fmt.Errorf("issues of user: %w", err)
 	}
 	for _, r := range rows {
-		i, err := s.read(ctx, "i.notes_count", "i.id = ?", r.ID)
+		i, err := s.read(ctx, e.Actor(), "i.notes_count", "i.id = ?", r.ID)
 		if err == nil {
 			err = s.remove(ctx, e.Actor(), i, &project.Project{ID: r.ProjectID, FullPath: r.Path})
 		}

@@ -4,6 +4,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
@@ -16,7 +17,44 @@ type Fact struct {
 }
 
 // Created is published when an issue was made.
-type Created struct{ Fact }
+type Created struct {
+	Fact
+	CopyOf ID // the issue that it was moved or cloned from; 0 for none
+}
+
+// Moved is published when an issue was made anew in another project. The Fact is about the
+// one that stays behind, closed.
+type Moved struct {
+	Fact
+	To        Issue
+	ToProject *project.Project
+}
+
+// Cloned is published when an issue was copied.
+type Cloned struct {
+	Fact
+	To        Issue
+	ToProject *project.Project
+	Notes     bool // the notes are to be copied as well
+}
+
+// Duplicated is published when an issue was closed as a duplicate.
+type Duplicated struct {
+	Fact
+	Of        Issue
+	OfProject *project.Project
+}
+
+// Linked is published when two issues were linked.
+type Linked struct {
+	authz.Stamp
+	Type                         LinkType // RelatesTo, or Blocks where the source blocks the target
+	Source, Target               Issue
+	SourceProject, TargetProject *project.Project
+}
+
+// Unlinked is published when the link between two issues was removed.
+type Unlinked Linked
 
 // Updated is published when something but the state of an issue changed. Where the state
 // changed as well, Closed or Reopened with the same Fact comes next.
@@ -46,7 +84,10 @@ type Diff struct {
 	DueDate          bool
 	OldDue, NewDue   *string
 	Weight           bool
-	Milestone        bool // from that of Before to that of Issue
+	Milestone        bool      // from that of Before to that of Issue
+	OldSeverity      *Severity // nil where it is the same
+	Health           bool
+	Time             timelog.Diff
 	Assigned         []authz.UserID
 	Unassigned       []authz.UserID
 	LabelsAdded      []label.Label
@@ -55,6 +96,7 @@ type Diff struct {
 
 // empty reports that nothing changed.
 func (d *Diff) empty() bool {
-	return d.OldTitle == nil && !d.Description && !d.Confidential && !d.DiscussionLocked && d.OldType == nil &&
-		!d.DueDate && !d.Weight && !d.Milestone && len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
+	return d.OldTitle == nil && d.OldSeverity == nil && !d.Health && d.Time.Empty() && !d.Description && !d.Confidential && !d.DiscussionLocked &&
+		d.OldType == nil && !d.DueDate && !d.Weight && !d.Milestone &&
+		len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
 }

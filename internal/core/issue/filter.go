@@ -42,6 +42,8 @@ type Filter struct {
 	ClosedBy                  filter.Person
 	Weight                    *int64
 	WeightWildcard            Wildcard
+	Health                    Health // "" for all
+	HealthWildcard            Wildcard
 	Reaction                  string // the actor's own; None or Any in any case. Ignored without an actor
 
 	Search string   // words that all stand in one of the fields of In
@@ -68,6 +70,7 @@ type Exclusion struct {
 	IIDs              []IID
 	Author, Assignee  filter.Person
 	AssigneeUsernames []string
+	Weight            *int64
 }
 
 // orders are the orders of a list. What has no value comes last in both directions.
@@ -75,9 +78,11 @@ var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"":                  {page.Time("created_at", "i.created_at"), page.ID("i.id")},
 	"due_date":          {page.Text("due_date", "i.due_date").Null(), page.ID("i.id")},
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
-	"relative_position": {page.ID("i.id")},
-	"popularity":        {page.ID("i.id")},
+	"relative_position": {page.Int("relative_position", "i.relative_position"), page.ID("i.id")},
+	"popularity":        {page.Computed(upvotes), page.ID("i.id")},
 })
+
+const upvotes = "(SELECT COUNT(*) FROM award_emoji ae WHERE ae.awardable_type = 'Issue' AND ae.awardable_id = i.id AND ae.name = 'thumbsup')"
 
 // order gives the order of the list.
 func (f Filter) order() page.Order {
@@ -122,6 +127,10 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.And("i.weight = ?", *f.Weight)
 	}
 	f.WeightWildcard.Where(w, "i.weight IS NOT NULL")
+	if f.Health != "" {
+		w.And("i.health_status = ?", f.Health)
+	}
+	f.HealthWildcard.Where(w, "i.health_status IS NOT NULL")
 	rows.Reaction(w, as, f.Reaction)
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
@@ -181,4 +190,7 @@ func (n Exclusion) where(w *db.Where) {
 	authors.IsNot(w, n.Author)
 	assignees.IsNot(w, n.Assignee)
 	assignees.HasNone(w, n.AssigneeUsernames)
+	if n.Weight != nil {
+		w.And("(i.weight IS NULL OR i.weight <> ?)", *n.Weight)
+	}
 }

@@ -2,6 +2,7 @@
 package issue
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // ID identifies an issue among all.
@@ -40,6 +42,28 @@ const (
 	Task     Type = "task"
 )
 
+// Severity says how grave an incident is.
+type Severity string
+
+// The severities. Issues that are no incidents keep theirs, and show SeverityUnknown.
+const (
+	SeverityUnknown  Severity = "unknown"
+	SeverityLow      Severity = "low"
+	SeverityMedium   Severity = "medium"
+	SeverityHigh     Severity = "high"
+	SeverityCritical Severity = "critical"
+)
+
+// Health says whether an issue will be done in time.
+type Health string
+
+// The health statuses.
+const (
+	OnTrack        Health = "on_track"
+	NeedsAttention Health = "needs_attention"
+	AtRisk         Health = "at_risk"
+)
+
 const (
 	maxTitle       = 255
 	maxDescription = 1_048_576
@@ -60,7 +84,15 @@ type Issue struct {
 	DiscussionLocked *bool         `db:"discussion_locked"`
 	DueDate          *string       `db:"due_date"` // YYYY-MM-DD
 	Weight           *int64        `db:"weight"`
+	Severity         Severity      `db:"severity"` // as stored; see ShownSeverity
+	Health           *Health       `db:"health_status"`
+	Position         int64         `db:"relative_position"` // orders issues by hand
+	UserAgent        *string       `db:"user_agent"`        // of the client that made the issue, for administrators
+	UserAddress      *string       `db:"user_address"`      // as UserAgent
 	MilestoneID      *milestone.ID `db:"milestone_id"`
+	timelog.Totals
+	MovedToID        *ID           `db:"moved_to_id"`
+	DuplicatedToID   *ID           `db:"duplicated_to_id"`
 	ClosedAt         *db.Time      `db:"closed_at"`
 	ClosedByID       *authz.UserID `db:"closed_by_id"`
 	NotesCount       int64         `db:"notes_count"`        // comments of all readers
@@ -71,6 +103,21 @@ type Issue struct {
 	UserNotes int64          `db:"user_notes_count,readonly"` // comments that the actor may read
 	Labels    []label.Label  `db:"-"`                         // by title
 	Assignees []authz.UserID `db:"-"`                         // in the order of their ids
+	Related   Related        `db:"-"`
+}
+
+// Related is what an issue has to do with others that the actor may read.
+type Related struct {
+	Blocking    int64    // open issues that it blocks
+	MovedTo     *ID      // the issue that stands for it in another project
+	DuplicateOf *Address // the issue that it was closed as a duplicate of
+}
+
+// Address says where an issue is.
+type Address struct {
+	ID        ID
+	ProjectID project.ID
+	IID       IID
 }
 
 // Input is what a new issue is made of.
@@ -82,7 +129,9 @@ type Input struct {
 	DiscussionLocked *bool
 	DueDate          *string // YYYY-MM-DD
 	Weight           *int64
-	MilestoneID      *milestone.ID  // 0 is none; one that the project cannot use is left out
+	MilestoneID      *milestone.ID // 0 is none; one that the project cannot use is left out
+	Severity         Severity      // SeverityUnknown where empty
+	Health           *Health
 	Labels           []string       // titles; unknown ones are made where the actor may manage labels
 	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
 
@@ -103,11 +152,25 @@ type Changes struct {
 	Weight           *int64
 	ClearWeight      bool
 	MilestoneID      *milestone.ID // 0 clears; one that the project cannot use is left out
+	Severity         *Severity
+	Health           *Health // "" clears
+	Time             timelog.Change
 	Labels           label.Assignment
 	AssigneeIDs      *[]authz.UserID // empty clears
 
 	UpdatedAt *time.Time // taken from owners only
 }
+
+// ShownSeverity is the severity of an incident, and SeverityUnknown of everything else.
+func (i *Issue) ShownSeverity() Severity {
+	if i.Type != Incident {
+		return SeverityUnknown
+	}
+	return i.Severity
+}
+
+// Reference is how the issue is named inside its project, "#1".
+func (i IID) Reference() string { return "#" + strconv.FormatInt(int64(i), 10) }
 
 // Locked reports whether only members may discuss the issue.
 func (i *Issue) Locked() bool { return i.DiscussionLocked != nil && *i.DiscussionLocked }
@@ -148,6 +211,18 @@ func (i *Issue) validate() error {
 	if i.DueDate != nil {
 		_, err := time.Parse(time.DateOnly, *i.DueDate)
 		bad.Check(err == nil, "due_date", "is invalid")
+	}
+	switch i.Severity {
+	case SeverityUnknown, SeverityLow, SeverityMedium, SeverityHigh, SeverityCritical:
+	default:
+		bad.Add("severity", "is not included in the list")
+	}
+	if i.Health != nil {
+		switch *i.Health {
+		case OnTrack, NeedsAttention, AtRisk:
+		default:
+			bad.Add("health_status", "is not included in the list")
+		}
 	}
 	bad.Check(i.Weight == nil || *i.Weight >= 0, "weight", "must be greater than or equal to 0")
 	return bad.Err()

@@ -2,7 +2,6 @@ package issue
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -10,7 +9,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/namespace"
-	"tenon/internal/core/noteable"
 )
 
 // columns are those of Issue but for the count of notes that the actor may read.
@@ -99,7 +97,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 	if err != nil {
 		return list, err
 	}
-	return list, s.fill(ctx, list.Items)
+	return list, s.fill(ctx, as, list.Items)
 }
 
 // Statistics counts issues by state.
@@ -127,51 +125,6 @@ func (s *Service) counts(ctx context.Context, as authz.Actor, in Place, f Filter
 		}
 	}
 	return out, err
-}
-
-// fill reads the labels and assignees of issues, one statement each.
-func (s *Service) fill(ctx context.Context, issues []Issue) error {
-	if len(issues) == 0 {
-		return nil
-	}
-	ids := make([]int64, len(issues))
-	for i := range issues {
-		ids[i] = int64(issues[i].ID)
-	}
-	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
-	if err != nil {
-		return err
-	}
-	assignees, err := s.assignees(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i := range issues {
-		issues[i].Labels = labels[ids[i]]
-		issues[i].Assignees = assignees[ids[i]]
-	}
-	return nil
-}
-
-// assignees reads who is assigned to issues.
-func (s *Service) assignees(ctx context.Context, ids []int64) (map[int64][]authz.UserID, error) {
-	type row struct {
-		IssueID int64        `db:"issue_id"`
-		UserID  authz.UserID `db:"user_id"`
-	}
-	out := make(map[int64][]authz.UserID, len(ids))
-	for chunk := range slices.Chunk(ids, db.MaxArgs) {
-		var w db.Where
-		w.In("issue_id", chunk)
-		rows, err := db.Select[row](ctx, s.db, "SELECT issue_id, user_id FROM issue_assignees"+w.SQL()+" ORDER BY issue_id, user_id", w.Args()...)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			out[r.IssueID] = append(out[r.IssueID], r.UserID)
-		}
-	}
-	return out, nil
 }
 
 // insert writes a new issue with its assignees.

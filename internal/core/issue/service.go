@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 )
 
@@ -28,6 +29,7 @@ type Deps struct {
 	Labels     *label.Service
 	Milestones *milestone.Service
 	Projects   *project.Service
+	Times      *timelog.Service
 	Now        func() time.Time
 	URLs       *weburl.Site
 }
@@ -40,13 +42,16 @@ type Service struct {
 	labels     *label.Service
 	milestones *milestone.Service
 	projects   *project.Service
+	times      *timelog.Service
 	now        func() time.Time
 	urls       *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, now: d.Now, urls: d.URLs}
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
+	}
 }
 
 // require asks for permission to look at a place's issues.
@@ -108,19 +113,19 @@ func (s *Service) FindAny(ctx context.Context, as authz.Actor, id ID) (*Issue, e
 	if err := s.policy.Require(ctx, as, authz.ReadAnyIssue, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	return s.read(ctx, "i.notes_count", "i.id = ?", id)
+	return s.read(ctx, as, "i.notes_count", "i.id = ?", id)
 }
 
 // one reads an issue of a project with everything that hangs on it.
 func (s *Service) one(ctx context.Context, as authz.Actor, p *project.Project, cond string, arg any) (*Issue, error) {
 	sc := s.within(as, Place{Project: p}, Filter{})
-	return s.read(ctx, sc.notes, "i.project_id = ? AND "+cond, p.ID, arg)
+	return s.read(ctx, as, sc.notes, "i.project_id = ? AND "+cond, p.ID, arg)
 }
 
-func (s *Service) read(ctx context.Context, notes, cond string, args ...any) (*Issue, error) {
+func (s *Service) read(ctx context.Context, as authz.Actor, notes, cond string, args ...any) (*Issue, error) {
 	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", "+notes+" AS user_notes_count FROM issues i WHERE "+cond, args...)
 	if err == nil {
-		err = s.fill(ctx, rows)
+		err = s.fill(ctx, as, rows)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find issue: %w", err)
@@ -144,7 +149,13 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	i := &Issue{
 		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened,
 		Type: in.Type, Confidential: in.Confidential, DiscussionLocked: in.DiscussionLocked, DueDate: in.DueDate,
-		Weight: in.Weight, CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		Weight: in.Weight, Severity: in.Severity, Health: in.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
+	}
+	if as.Agent != "" {
+		i.UserAgent, i.UserAddress = &as.Agent, &as.Address
+	}
+	if i.Severity == "" {
+		i.Severity = SeverityUnknown
 	}
 	if i.Type == "" {
 		i.Type = Plain
@@ -189,7 +200,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}})
+		return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")

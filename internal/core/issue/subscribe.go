@@ -14,7 +14,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of issues", s.OnPromoted)
 	event.On(b, "milestones of issues", s.OnTransferred)
 	const name = "open issues of the project"
-	event.On(b, name, func(ctx context.Context, e Created) error { return s.count(ctx, &e.Issue, 1) })
+	event.On(b, name, func(ctx context.Context, e Created) error {
+		if e.Issue.State != StateOpened { // it was moved
+			return nil
+		}
+		return s.count(ctx, &e.Issue, 1)
+	})
 	event.On(b, name, func(ctx context.Context, e Reopened) error { return s.count(ctx, &e.Issue, 1) })
 	event.On(b, name, func(ctx context.Context, e Closed) error { return s.count(ctx, &e.Issue, -1) })
 	event.On(b, name, func(ctx context.Context, e Deleted) error {

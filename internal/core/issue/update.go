@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // Update changes an issue. Authors and assignees below planner change its text and
@@ -36,21 +37,40 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		}
 		c.AssigneeIDs = &wanted
 	}
-	var out *Issue
 	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
 		return nil, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {
+	return s.write(ctx, as, p, i.ID, c)
+}
+
+// write applies permitted changes under the condition of the call.
+func (s *Service) write(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Issue, error) {
+	var out *Issue
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", id)
+		if err != nil {
 			return err
 		}
-		out, err = s.change(ctx, as, p, i.ID, c)
+		out, err = s.change(ctx, as, p, id, c)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update issue: %w", err)
 	}
 	return out, nil
+}
+
+// TrackTime changes the time that is estimated for an issue and spent on it. It requires
+// SetIssueMetadata.
+func (s *Service) TrackTime(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c timelog.Change) (*Issue, error) {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
+		return nil, err
+	}
+	return s.write(ctx, as, p, i.ID, Changes{Time: c})
 }
 
 // permitted takes out of c what the actor may not change.
@@ -75,7 +95,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	var before Issue // with labels and assignees
 	out, err := db.Update(ctx, s.db, s.row(as, p, id), func(ctx context.Context, i *Issue) error {
 		one := []Issue{*i}
-		if err := s.fill(ctx, one); err != nil {
+		if err := s.fill(ctx, as, one); err != nil {
 			return err
 		}
 		before, *i = one[0], one[0]
@@ -116,6 +136,9 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 		i.Assignees = slices.Sorted(slices.Values(wanted))
 	}
 	var err error
+	if diff.Time, err = s.times.Apply(ctx, as, i.noteable(), &i.Totals, c.Time); err != nil {
+		return diff, err
+	}
 	diff.LabelsAdded, diff.LabelsRemoved, err = s.labels.Apply(ctx, as, label.In(p), i.noteable(), i.Labels, c.Labels)
 	if err != nil {
 		return diff, err
@@ -195,6 +218,19 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 		}
 		if !equal(next, i.MilestoneID) {
 			d.Milestone, i.MilestoneID = true, next
+		}
+	}
+	if c.Severity != nil && *c.Severity != i.Severity {
+		old := i.Severity
+		d.OldSeverity, i.Severity = &old, *c.Severity
+	}
+	if c.Health != nil {
+		health := c.Health
+		if *health == "" {
+			health = nil
+		}
+		if !equal(health, i.Health) {
+			d.Health, i.Health = true, health
 		}
 	}
 	switch {

@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // Fact is what every event of this package says. Handlers do not change what it points to.
@@ -38,6 +39,7 @@ type Diff struct {
 	Unassigned       []authz.UserID
 	Asked            []authz.UserID // for a review
 	Released         []authz.UserID // from reviewing
+	Time             timelog.Diff
 }
 
 // Closed is published when a merge request was closed without being merged.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // ID identifies a merge request on the whole instance.
@@ -81,6 +82,7 @@ type MergeRequest struct {
 	MilestoneID *milestone.ID `db:"milestone_id"`
 
 	Plan
+	timelog.Totals
 
 	NotesCount       int64 `db:"notes_count"`        // comments, system notes left out
 	PublicNotesCount int64 `db:"public_notes_count"` // the same without internal ones

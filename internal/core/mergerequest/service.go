@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/protection"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 )
 
@@ -31,6 +32,7 @@ type Deps struct {
 	Labels      *label.Service
 	Milestones  *milestone.Service
 	Issues      Issues
+	Times       *timelog.Service
 	Settings    *setting.Store
 	Jobs        job.Enqueuer
 	Log         *slog.Logger
@@ -50,6 +52,7 @@ type Service struct {
 	labels      *label.Service
 	milestones  *milestone.Service
 	issues      Issues
+	times       *timelog.Service
 	settings    *setting.Store
 	log         *slog.Logger
 	now         func() time.Time
@@ -65,7 +68,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	for i := range s.lanes {

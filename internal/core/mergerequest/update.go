@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
 )
 
 // Changes are those of Update; nil leaves alone.
@@ -31,6 +32,7 @@ type Changes struct {
 	RemoveSource       *bool
 	Squash             *bool
 	AllowCollaboration *bool
+	Time               timelog.Change
 	Event              Event // "" for none
 }
 
@@ -66,6 +68,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	if !may {
 		c.Assignees, c.Reviewers, c.DiscussionLocked, c.Labels, c.MilestoneID = nil, nil, nil, label.Assignment{}, nil
+		c.Time = timelog.Change{}
 	}
 	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
 		return nil, err
@@ -169,6 +172,11 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 				return err
 			}
 			fields = append(changed, s.set(m, c, &diff)...)
+			timed, err := s.track(ctx, as, m, c.Time, &diff)
+			if err != nil {
+				return err
+			}
+			fields = append(fields, timed...)
 			if state = m.move(c.Event, as); len(fields) == 0 && state == "" {
 				return nil
 			}

@@ -95,7 +95,7 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 			return err
 		}
 		id, err := db.Insert(ctx, s.DB, "sessions", row{
-			Session{UserID: who.UserID, Address: c.Address, Agent: cut(c.Agent), CreatedAt: now, LastUsedAt: now}, secret.Digest(key),
+			Session{UserID: who.UserID, Address: c.Address, Agent: CutAgent(c.Agent), CreatedAt: now, LastUsedAt: now}, secret.Digest(key),
 		})
 		as = who
 		as.Session = id
@@ -107,8 +107,8 @@ func (s *Service) SignOn(ctx context.Context, login, password string, c Client) 
 	return key, as, nil
 }
 
-// cut shortens a User-Agent to what is kept, and to valid text.
-func cut(agent string) string {
+// CutAgent shortens a User-Agent to what is kept, and to valid text.
+func CutAgent(agent string) string {
 	runes := []rune(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1

@@ -39,6 +39,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	const name = "system notes"
 	event.On(b, name, s.IssueCreated)
 	event.On(b, name, s.IssueUpdated)
+	event.On(b, name, s.IssueMoved)
+	event.On(b, name, s.IssueCloned)
+	event.On(b, name, s.IssueDuplicated)
+	event.On(b, name, s.IssuesLinked)
+	event.On(b, name, s.IssuesUnlinked)
 	event.On(b, name, s.RequestCreated)
 	event.On(b, name, s.RequestUpdated)
 	event.On(b, name, s.RequestPushed)
@@ -49,6 +54,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // IssueCreated tells what a new issue was made with.
 func (s *Service) IssueCreated(ctx context.Context, e issue.Created) error {
+	if e.CopyOf != 0 {
+		return nil // it says where it comes from
+	}
 	var lines []string
 	if len(e.Issue.Assignees) > 0 {
 		line, err := s.assigned(ctx, e.Issue.Assignees, nil)
@@ -92,6 +100,7 @@ func (s *Service) IssueUpdated(ctx context.Context, e issue.Updated) error {
 	if d.DueDate {
 		lines = append(lines, DueDate(d.OldDue, d.NewDue))
 	}
+	lines = append(lines, Time(d.Time, e.Issue.Estimate)...)
 	return s.record(ctx, e.Fact, lines)
 }
 

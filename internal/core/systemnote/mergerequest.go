@@ -43,6 +43,7 @@ func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) er
 	if d.Lock != nil {
 		lines = append(lines, Locked(*d.Lock, "merge request"))
 	}
+	lines = append(lines, Time(d.Time, e.MergeRequest.Estimate)...)
 	return s.recordRequest(ctx, e.Fact, lines)
 }
 

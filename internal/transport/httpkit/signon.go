@@ -127,6 +127,6 @@ func Sudo(ctx context.Context, as authz.Actor, who string, find func(ctx context
 	if err != nil {
 		return as, err
 	}
-	other.TokenID, other.Scopes, other.Address = as.TokenID, as.Scopes, as.Address
+	other.TokenID, other.Scopes, other.Address, other.Agent = as.TokenID, as.Scopes, as.Address, as.Agent
 	return other, nil
 }

@@ -45,31 +45,24 @@ type issueEntity struct {
 	DiscussionLocked     *bool            `json:"discussion_locked"`
 	IssueType            issue.Type       `json:"issue_type"`
 	WebURL               string           `json:"web_url"`
-	TimeStats            timeStats        `json:"time_stats" later:"time tracking"`
+	TimeStats            timeStats        `json:"time_stats"`
 	TaskCompletionStatus taskStatus       `json:"task_completion_status"`
 	Weight               *int64           `json:"weight"`
-	BlockingIssuesCount  int64            `json:"blocking_issues_count" later:"issue links"`
+	BlockingIssuesCount  int64            `json:"blocking_issues_count"`
 	HasTasks             bool             `json:"has_tasks"`
 	TaskStatus           string           `json:"task_status,omitempty"` // left out where there are no tasks
 	Links                issueLinks       `json:"_links"`
 	References           issueReferences  `json:"references"`
-	Severity             string           `json:"severity" later:"incidents"`
+	Severity             string           `json:"severity"`
 	Subscribed           *bool            `json:"subscribed,omitempty"` // left out of lists
-	MovedToID            *issue.ID        `json:"moved_to_id" later:"moving issues"`
+	MovedToID            *issue.ID        `json:"moved_to_id"`
 	Imported             bool             `json:"imported" later:"import"`
 	ImportedFrom         string           `json:"imported_from" later:"import"`
 	ServiceDeskReplyTo   *string          `json:"service_desk_reply_to" later:"service desk"`
 	EpicIID              *int64           `json:"epic_iid" later:"epics"`
 	Epic                 *struct{}        `json:"epic" later:"epics"`
 	Iteration            *struct{}        `json:"iteration" later:"iterations"`
-	HealthStatus         *string          `json:"health_status" later:"health status"`
-}
-
-type timeStats struct {
-	Estimate      int64   `json:"time_estimate"`
-	Spent         int64   `json:"total_time_spent"`
-	HumanEstimate *string `json:"human_time_estimate"`
-	HumanSpent    *string `json:"human_total_time_spent"`
+	HealthStatus         *issue.Health    `json:"health_status"`
 }
 
 type taskStatus struct {
@@ -82,7 +75,7 @@ type issueLinks struct {
 	Notes               string  `json:"notes"`
 	AwardEmoji          string  `json:"award_emoji"`
 	Project             string  `json:"project"`
-	ClosedAsDuplicateOf *string `json:"closed_as_duplicate_of" later:"duplicates"`
+	ClosedAsDuplicateOf *string `json:"closed_as_duplicate_of"`
 }
 
 type issueReferences struct {
@@ -157,7 +150,8 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 		UserNotesCount: i.UserNotes, Upvotes: votes.Up, Downvotes: votes.Down, DueDate: i.DueDate,
 		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: s.issueURL(p, i),
 		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
-		Severity: "UNKNOWN", ImportedFrom: "none",
+		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),
+		BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
 	}
 	if i.ClosedAt != nil {
 		e.ClosedAt = api.TimePtr(&i.ClosedAt.Time)
@@ -180,6 +174,10 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 		return s.URLs.ProjectAPI(int64(p.ID), append([]string{"issues", strconv.FormatInt(int64(i.IID), 10)}, parts...)...)
 	}
 	e.Links = issueLinks{Self: link(), Notes: link("notes"), AwardEmoji: link("award_emoji"), Project: s.URLs.ProjectAPI(int64(p.ID))}
+	if of := i.Related.DuplicateOf; of != nil {
+		url := s.URLs.ProjectAPI(int64(of.ProjectID), "issues", strconv.FormatInt(int64(of.IID), 10))
+		e.Links.ClosedAsDuplicateOf = &url
+	}
 	return e
 }
 

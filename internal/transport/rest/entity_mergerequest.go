@@ -63,7 +63,7 @@ type mergeRequestEntity struct {
 	Reference             string                   `json:"reference"`
 	References            issueReferences          `json:"references"`
 	WebURL                string                   `json:"web_url"`
-	TimeStats             timeStats                `json:"time_stats" later:"time tracking"`
+	TimeStats             timeStats                `json:"time_stats"`
 	Squash                bool                     `json:"squash"`
 	SquashOnMerge         bool                     `json:"squash_on_merge"`
 	TaskCompletionStatus  taskStatus               `json:"task_completion_status"`
@@ -191,7 +191,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),
 		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		Squash: m.Squash, SquashOnMerge: m.SquashOnMerge(p), HasConflicts: m.Status == mergerequest.CannotBeMerged,
-		DiscussionsResolved: true, ApprovalsBeforeMerge: m.ApprovalsBeforeMerge,
+		DiscussionsResolved: true, ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: newTimeStats(m.Totals),
 	}
 	if m.MergeUserID != nil {
 		e.MergeUser = s.user(people[*m.MergeUserID])

@@ -34,6 +34,7 @@ type issueFilterParams struct {
 	Reaction         string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
 	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
+	HealthStatus     string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
 	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
 	_                struct{}     `exclusive:"milestone_id,milestone"`
 	_                struct{}     `exclusive:"author_id,author_username"`
@@ -68,6 +69,7 @@ type issueNot struct {
 	AuthorUsername   string      `param:"author_username" doc:"Author"`
 	AssigneeID       *int64      `param:"assignee_id" doc:"Assignee"`
 	AssigneeUsername api.Strings `param:"assignee_username" doc:"Assignee"`
+	Weight           *int64      `param:"weight" doc:"Weight"`
 	_                struct{}    `exclusive:"milestone_id,milestone"`
 	_                struct{}    `exclusive:"author_id,author_username"`
 	_                struct{}    `exclusive:"assignee_id,assignee_username"`
@@ -87,8 +89,11 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 		Reaction: p.Reaction,
 		Not: issue.Exclusion{
 			Labels: p.Not.Labels, Milestone: milestoneOr(p.Not.Milestone, p.Not.MilestoneID), IIDs: numbers[issue.IID](p.Not.IIDs), Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername),
-			Assignee: userOrName(p.Not.AssigneeID, ""), AssigneeUsernames: p.Not.AssigneeUsername,
+			Assignee: userOrName(p.Not.AssigneeID, ""), AssigneeUsernames: p.Not.AssigneeUsername, Weight: p.Not.Weight,
 		},
+	}
+	if f.HealthWildcard = filter.Word(p.HealthStatus); f.HealthWildcard == "" {
+		f.Health = issue.Health(p.HealthStatus)
 	}
 	if p.State != "all" {
 		f.State = issue.State(p.State)

@@ -27,6 +27,11 @@ func (s *Server) issueRoutes() []*api.Route {
 		api.Get(path+"/:issue_iid", s.issue).Doc("Get an issue").Public().Needs(authz.ReadIssue),
 		api.Post(path, s.createIssue).Doc("Create an issue").Needs(authz.CreateIssue).Rate(limit.IssuesCreate),
 		api.Put(path+"/:issue_iid", s.updateIssue).Timed().Doc("Update an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
+		api.Put(path+"/:issue_iid/reorder", s.reorderIssue).Timed().Doc("Reorder an issue").Needs(authz.UpdateIssue, authz.ReadIssue),
+		api.Post(path+"/:issue_iid/move", s.moveIssue).Doc("Move an issue").Needs(authz.ReadIssue),
+		api.Post(path+"/:issue_iid/clone", s.cloneIssue).Doc("Clone an issue").Needs(authz.ReadIssue),
+		api.Get(path+"/:issue_iid/participants", s.issueParticipants).Doc("List the participants of an issue").Public().Needs(authz.ReadIssue),
+		api.Get(path+"/:issue_iid/user_agent_detail", s.issueUserAgent).Doc("Get the user agent details of an issue").Needs(authz.ReadUserAgent, authz.ReadIssue),
 		api.Delete(path+"/:issue_iid", s.deleteIssue).Timed().Doc("Delete an issue").Needs(authz.DeleteIssue, authz.ReadIssue),
 	)
 }
@@ -254,6 +259,8 @@ type issueFields struct {
 	DiscussionLocked *bool             `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
 	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
+	Severity         *string           `param:"severity" values:"unknown,low,medium,high,critical" doc:"Severity of an incident"`
+	HealthStatus     api.Opt[string]   `param:"health_status" values:"on_track,needs_attention,at_risk," doc:"Health status; empty clears"`
 	CreatedAt        *time.Time        `param:"created_at" doc:"Creation time (administrators and Owners only)"`
 }
 
@@ -292,6 +299,10 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 	if due := in.DueDate.Ptr(); due != nil {
 		input.DueDate = dayOf(*due)
 	}
+	input.Severity = issue.Severity(textOf(in.Severity))
+	if health := in.HealthStatus.Ptr(); health != nil && *health != "" {
+		input.Health = (*issue.Health)(health)
+	}
 	if ids := in.assignees(); ids != nil {
 		input.AssigneeIDs = *ids
 	}
@@ -308,7 +319,7 @@ type updateIssueParams struct {
 	RemoveLabels api.Strings `param:"remove_labels" doc:"Label names to remove, separated by commas"`
 	UpdatedAt    *time.Time  `param:"updated_at" doc:"Update time (administrators and Owners only)"`
 	issueFields
-	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight"`
+	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight,severity,health_status"`
 }
 
 func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssueParams) (issueEntity, error) {
@@ -333,6 +344,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 		kind := issue.Type(*in.IssueType)
 		c.Type = &kind
 	}
+	c.Severity, c.Health = (*issue.Severity)(in.Severity), (*issue.Health)(in.HealthStatus.OrZero())
 	i, err := s.Issues.Update(ctx, as, p, in.IID, c)
 	return s.oneIssue(ctx, as, p, i, err)
 }

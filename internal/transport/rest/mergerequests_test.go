@@ -59,7 +59,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
-		Labels: p.Labels, Milestones: p.Milestones, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
+		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{
@@ -76,7 +76,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.commitRoutes(), p.noteRoutes(), p.mergeRequestRoutes()))
+	}, slices.Concat(p.commitRoutes(), p.issueRoutes(), p.noteRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes()))
 	for name, level := range map[string]authz.Level{"dev": authz.Developer, "maint": authz.Maintainer} {
 		as := p.User(name)
 		as.Scopes = authz.AllScopes()

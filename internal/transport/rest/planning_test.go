@@ -28,6 +28,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -51,8 +52,9 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	settings := setting.New(d, w.Now)
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
 	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Now: w.Now})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Times: times, Now: w.Now})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
@@ -63,7 +65,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: accounts.Attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Issues: issues, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Issues: issues, Times: times, Awards: awards,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
@@ -79,7 +81,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.noteRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

@@ -84,6 +84,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("labels", s.labelRoutes()),
 		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
+		api.Tagged("issue links", s.issueLinkRoutes()),
+		api.Tagged("time tracking", s.timeTrackingRoutes()),
 		api.Tagged("notes", s.noteRoutes()),
 		api.Tagged("subscriptions", s.subscriptionRoutes()),
 		api.Tagged("todos", s.todoRoutes()),

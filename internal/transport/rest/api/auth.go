@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/session"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -83,6 +84,7 @@ func (x *exchange) signIn() error {
 	if !x.As.SignedIn() && !x.route.public {
 		return errs.New(errs.Unauthorized, "")
 	}
+	x.As.Agent = session.CutAgent(x.r.UserAgent())
 	return x.sudo()
 }
 

@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/timelog"
 	"tenon/internal/core/token"
 )
 
@@ -38,6 +39,9 @@ var wordings = map[errs.Code]wording{
 	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project ")},
 	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found")},
 
+	timelog.CodeEstimate: {http.StatusBadRequest, reason},
+	timelog.CodeSpent:    {http.StatusBadRequest, after("")},
+
 	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - ")},
 }
 
@@ -50,6 +54,9 @@ func plainly(text string) func(e *errs.Error) string {
 func after(words string) func(e *errs.Error) string {
 	return func(e *errs.Error) string { return words + e.Message }
 }
+
+// reason gives the message of the error as the contract has it in a hash.
+func reason(e *errs.Error) string { return `400 Bad request - {:reason=>"` + e.Message + `"}` }
 
 // hash puts words before the fields, written as the contract has them in messages:
 // {:path=>["has already been taken"]}.

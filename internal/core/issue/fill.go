@@ -1,0 +1,108 @@
+package issue
+
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// fill reads the labels of issues, and in another statement their assignees and what they have
+// to do with other issues; where there are such, what of them the actor may read.
+func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(issues))
+	byID := make(map[ID]*Issue, len(issues))
+	for i := range issues {
+		ids[i], byID[issues[i].ID] = int64(issues[i].ID), &issues[i]
+		issues[i].Assignees, issues[i].Related = nil, Related{}
+	}
+	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
+	if err != nil {
+		return err
+	}
+	for i := range issues {
+		issues[i].Labels = labels[ids[i]]
+	}
+	var others []other
+	for chunk := range slices.Chunk(ids, db.MaxArgs/4) {
+		rows, err := s.others(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Kind == assigned {
+				byID[r.IssueID].Assignees = append(byID[r.IssueID].Assignees, authz.UserID(r.Value))
+			} else {
+				others = append(others, r)
+			}
+		}
+	}
+	return s.relate(ctx, as, byID, others)
+}
+
+// The kinds of other.
+const (
+	assigned   = "assigned"
+	blocked    = "blocked"
+	moved      = "moved"
+	duplicated = "duplicated"
+)
+
+// other is a user or an issue that an issue has to do with.
+type other struct {
+	Kind      string     `db:"kind"`
+	IssueID   ID         `db:"issue_id"`
+	Value     int64      `db:"value"` // the id of the user or issue
+	ProjectID project.ID `db:"project_id"`
+	IID       IID        `db:"iid"`
+}
+
+// others reads what issues have to do with.
+func (s *Service) others(ctx context.Context, ids []int64) ([]other, error) {
+	marks, args := db.Marks(ids)
+	return db.Select[other](ctx, s.db, `SELECT '`+assigned+`' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid
+			FROM issue_assignees a WHERE a.issue_id IN (`+marks+`)
+		UNION ALL SELECT '`+blocked+`', l.source_id, b.id, b.project_id, b.iid FROM issue_links l JOIN issues b ON b.id = l.target_id
+			WHERE l.source_id IN (`+marks+`) AND l.link_type = 'blocks' AND b.state = 'opened'
+		UNION ALL SELECT '`+moved+`', o.id, t.id, t.project_id, t.iid FROM issues o JOIN issues t ON t.id = o.moved_to_id
+			WHERE o.id IN (`+marks+`)
+		UNION ALL SELECT '`+duplicated+`', o.id, t.id, t.project_id, t.iid FROM issues o JOIN issues t ON t.id = o.duplicated_to_id
+			WHERE o.id IN (`+marks+`)
+		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args)...)
+}
+
+// relate notes in issues which of the others the actor may read.
+func (s *Service) relate(ctx context.Context, as authz.Actor, issues map[ID]*Issue, others []other) error {
+	if len(others) == 0 {
+		return nil
+	}
+	refs := make([]noteable.Ref, len(others))
+	for i, o := range others {
+		refs[i] = noteable.Ref{Kind: noteable.Issue, ID: o.Value}
+	}
+	readable, err := s.Subjects(ctx, as, refs)
+	if err != nil {
+		return err
+	}
+	for i, o := range others {
+		if _, ok := readable[refs[i]]; !ok {
+			continue
+		}
+		about, id := &issues[o.IssueID].Related, ID(o.Value)
+		switch o.Kind {
+		case blocked:
+			about.Blocking++
+		case moved:
+			about.MovedTo = &id
+		case duplicated:
+			about.DuplicateOf = &Address{ID: id, ProjectID: o.ProjectID, IID: o.IID}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
+)
+
+// Copy says what a clone brings.
+type Copy struct{ Notes bool }
+
+// Move makes an issue anew in another project, with its notes, award emoji, links and time,
+// and closes the one that was there. It requires SetIssueMetadata in both projects.
+func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID) (*Issue, *project.Project, error) {
+	i, target, err := s.source(ctx, as, p, iid, to, "move")
+	if err != nil {
+		return nil, nil, err
+	}
+	if target.ID == p.ID {
+		return nil, nil, errs.Plain("Cannot move issue to project it originates from!")
+	}
+	made, err := s.copied(ctx, as, i, p, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	made.AuthorID, made.State, made.CreatedAt = i.AuthorID, i.State, i.CreatedAt
+	made.ClosedAt, made.ClosedByID, made.Totals = i.ClosedAt, i.ClosedByID, i.Totals
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.place(ctx, as, i, made, target); err != nil {
+			return err
+		}
+		var before Issue
+		out, err := db.Update(ctx, s.db, s.row(as, p, i.ID), func(ctx context.Context, row *Issue) error {
+			if row.MovedToID != nil {
+				return errNotMoved("move")
+			}
+			row.Labels, row.Assignees = i.Labels, i.Assignees
+			before = *row
+			now := db.At(s.now())
+			row.MovedToID, row.UpdatedAt, row.Spent = &made.ID, now, 0
+			if row.State == StateOpened {
+				row.State, row.ClosedAt, row.ClosedByID = StateClosed, &now, &as.UserID
+			}
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.takeOver(ctx, i.ID, made.ID); err != nil {
+			return err
+		}
+		f := Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
+		if before.State != out.After.State {
+			if err := s.bus.Publish(ctx, Closed{f}); err != nil {
+				return err
+			}
+		}
+		return s.bus.Publish(ctx, Moved{Fact: f, To: *made, ToProject: target})
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("move issue: %w", err)
+	}
+	return made, target, nil
+}
+
+// Clone makes an issue of the actor's with what another says, in the same project or in
+// another. It requires SetIssueMetadata in both.
+func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID, c Copy) (*Issue, *project.Project, error) {
+	i, target, err := s.source(ctx, as, p, iid, to, "clone")
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err := s.copied(ctx, as, i, p, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.place(ctx, as, i, made, target); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Cloned{
+			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.now())}, To: *made, ToProject: target, Notes: c.Notes,
+		})
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("clone issue: %w", err)
+	}
+	return made, target, nil
+}
+
+func errNotMoved(verb string) error {
+	return errs.Plain("Unable to " + verb + ". You have insufficient permissions.")
+}
+
+// source finds what is moved or cloned and the project it goes to, and asks for permission in
+// both.
+func (s *Service) source(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID, verb string) (*Issue, *project.Project, error) {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := s.projects.FindByID(ctx, as, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, subject := range []authz.Subject{i.subject(as, p), target.Subject()} {
+		subject.Own, subject.Feature = false, authz.Issues
+		may, err := s.policy.Can(ctx, as, authz.SetIssueMetadata, subject)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !may || verb == "move" && i.MovedToID != nil {
+			return nil, nil, errNotMoved(verb)
+		}
+	}
+	return i, target, nil
+}
+
+// copied gives an open issue of the actor's with what another says, for a project.
+func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to *project.Project) (*Issue, error) {
+	now := s.now()
+	made := &Issue{
+		ProjectID: to.ID, AuthorID: as.UserID, Title: i.Title, Description: i.Description, State: StateOpened, Type: i.Type,
+		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, DueDate: i.DueDate, Weight: i.Weight, Severity: i.Severity,
+		Health: i.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
+		Totals: timelog.Totals{Estimate: i.Estimate},
+	}
+	made.Assignees = slices.Clone(i.Assignees)
+	if from.ID == to.ID {
+		return made, nil
+	}
+	var err error
+	made.Assignees, err = s.assignable(ctx, to, i.Assignees)
+	return made, err
+}
+
+// place writes a copy of an issue with the labels of the same titles that its project has.
+func (s *Service) place(ctx context.Context, as authz.Actor, i, made *Issue, to *project.Project) error {
+	iid, err := namespace.NextIID(ctx, s.db, to.NamespaceID, namespace.KindIssue)
+	if err != nil {
+		return err
+	}
+	made.IID = IID(iid)
+	if err := s.insert(ctx, made); err != nil {
+		return err
+	}
+	labels, err := s.labels.EnsureByNames(ctx, as, label.In(to), label.Titles(i.Labels), false)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(labels, byTitle)
+	made.Labels = labels
+	if err := s.labels.Attach(ctx, made.noteable(), labels); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.now())}, CopyOf: i.ID})
+}
+
+// takeOver gives the links and the time of an issue to another, which is new.
+func (s *Service) takeOver(ctx context.Context, from, to ID) error {
+	for _, column := range []string{"source_id", "target_id"} {
+		if _, err := s.db.Exec(ctx, "UPDATE issue_links SET "+column+" = ? WHERE "+column+" = ?", to, from); err != nil {
+			return fmt.Errorf("move links of issue: %w", err)
+		}
+	}
+	return s.times.Move(ctx, noteable.Issue, int64(from), int64(to))
+}
+
+// MarkDuplicate closes an issue as a duplicate of another that the actor may read, and links
+// them. It requires SetIssueMetadata.
+func (s *Service) MarkDuplicate(ctx context.Context, as authz.Actor, p *project.Project, iid IID, of Other) (*Issue, error) {
+	i, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.policy.Require(ctx, as, authz.SetIssueMetadata, i.subject(as, p)); err != nil {
+		return nil, err
+	}
+	op, err := s.projects.Find(ctx, as, of.Project)
+	if err != nil {
+		return nil, err
+	}
+	original, err := s.Find(ctx, as, op, of.IID)
+	if err != nil {
+		return nil, err
+	}
+	if original.ID == i.ID {
+		return nil, errs.New(errs.Unprocessable, "")
+	}
+	if _, err := s.Link(ctx, as, p, iid, of, RelatesTo); err != nil && !errors.Is(err, errAssigned) && !errs.Is(err, errs.NotFound) &&
+		!errs.Is(err, errs.Forbidden) {
+		return nil, err
+	}
+	var out *Issue
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		_, err := db.Update(ctx, s.db, s.row(as, p, i.ID), func(_ context.Context, row *Issue) error {
+			row.DuplicatedToID = &original.ID
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		if out, err = s.change(ctx, as, p, i.ID, Changes{StateEvent: "close"}); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Duplicated{
+			Fact: Fact{Issue: *out, Before: i, Project: p, Stamp: as.Stamp(s.now())}, Of: *original, OfProject: op,
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mark issue as duplicate: %w", err)
+	}
+	return out, nil
+}
