@@ -51,28 +51,45 @@ func (w *World) Now() time.Time {
 // Row is what a test says of a row; the columns it leaves out are empty.
 type Row map[string]any
 
-// Insert writes a row and gives its id. Columns that may not be null and are not given
-// get the zero value of their type, times the clock's.
-func (w *World) Insert(table string, row Row) int64 {
+// column is one of a table.
+type column struct {
+	Name     string `db:"name"`
+	Type     string `db:"type"`
+	Required bool   `db:"required"`
+}
+
+// layouts has the columns of tables by engine and table. It is a global, because every
+// database of a process has the same tables, and PostgreSQL takes milliseconds to tell.
+var layouts sync.Map
+
+// columns gives the columns of a table but its id.
+func (w *World) columns(table string) []column {
 	w.tb.Helper()
-	type column struct {
-		Name     string `db:"name"`
-		Type     string `db:"type"`
-		Required bool   `db:"required"`
+	key := w.DB.Dialect().Name() + " " + table
+	if known, ok := layouts.Load(key); ok {
+		return known.([]column)
 	}
-	ctx := context.Background()
 	query := `SELECT name, type, "notnull" <> 0 AS required FROM pragma_table_info(?) WHERE name <> 'id'`
 	if w.DB.Dialect() == db.Postgres {
 		query = `SELECT CAST(column_name AS TEXT) AS name, CAST(data_type AS TEXT) AS type, is_nullable = 'NO' AS required
 			FROM information_schema.columns WHERE table_name = ? AND table_schema = current_schema() AND column_name <> 'id'`
 	}
-	columns, err := db.Select[column](ctx, w.DB, query, table)
+	columns, err := db.Select[column](context.Background(), w.DB, query, table)
 	if err != nil {
 		w.tb.Fatal(err)
 	}
+	layouts.Store(key, columns)
+	return columns
+}
+
+// Insert writes a row and gives its id. Columns that may not be null and are not given
+// get the zero value of their type, times the clock's.
+func (w *World) Insert(table string, row Row) int64 {
+	w.tb.Helper()
+	ctx := context.Background()
 	var names []string
 	var args []any
-	for _, c := range columns {
+	for _, c := range w.columns(table) {
 		value, given := row[c.Name]
 		if !given && !c.Required {
 			continue
