@@ -277,7 +277,7 @@ func (w *world) actors() map[string]authz.Actor {
 // what the actor finds alone comes, and nothing else, in as many statements for all rows as
 // for one of each kind.
 func TestByIDs(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		w.decorate("/projects/"+w.projects[2].values["projects/:id"], 3)
@@ -356,7 +356,7 @@ func (w *world) spent(t *testing.T, call func() error) int {
 // TestListOn compares the notes on many things, and the members of many places, with the
 // lists of each of them.
 func TestListOn(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		const limit = 2

@@ -20,7 +20,7 @@ const many = 100
 // TestStatements counts the SQL statements of every list when its page has one row and
 // when it has a hundred: there must be as many. The budgets are those of the slice.
 func TestStatements(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	path := "/projects/" + w.projects[0].values["projects/:id"]
 	w.decorate(path, 1)

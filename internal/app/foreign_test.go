@@ -11,7 +11,7 @@ import (
 // TestForeign gives every route an id that belongs to another project, as somebody who
 // owns both: a thing is found through its own project only.
 func TestForeign(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		one, two := w.projects[0], w.projects[2]
@@ -44,7 +44,7 @@ func TestForeign(t *testing.T) {
 
 // TestForeign_places is TestForeign for what stands in groups and belongs to users.
 func TestForeign_places(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		one, two := w.groups[0], w.groups[2]
@@ -129,7 +129,7 @@ func mixed(one, two *place, name string, path []string) *place {
 // TestHidden compares what a stranger reads of a thing that is hidden with what is read
 // of a thing that is not there: nothing may tell them apart.
 func TestHidden(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	all := samples()
 	private := w.projects[0]

@@ -21,7 +21,7 @@ const few = 5
 // walks meet the same rows. Lists and orders without cursors are in a golden file. The
 // links carry every parameter that was sent or has a default.
 func TestLists(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		path := "/projects/" + w.projects[0].values["projects/:id"]
@@ -82,7 +82,7 @@ func TestLists(t *testing.T) {
 // and deletes others, and reads the lists to their ends: what was there before and is there
 // afterwards comes exactly once.
 func TestLists_stable(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		path := "/projects/" + w.projects[0].values["projects/:id"]

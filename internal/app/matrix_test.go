@@ -75,7 +75,7 @@ const golden = "testdata/matrix.txt"
 // status with a golden file, so that a change of a permission is a line in a diff. What
 // holds for every row whatever the file says is checked by rules.
 func TestMatrix(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	all := samples()
 	var text strings.Builder
@@ -114,7 +114,7 @@ func TestMatrix(t *testing.T) {
 // TestMatrix_postgres asks what needs the database most on the other engine: the answers
 // are those of the golden file.
 func TestMatrix_postgres(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
 	w.groups, w.projects = w.groups[:1], w.projects[:1]
 	b, err := os.ReadFile(golden)

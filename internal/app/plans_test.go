@@ -21,7 +21,7 @@ import (
 // no statement reads such a table as a whole. Those that read it in the order of its primary
 // key until they have their page, or have counted 10,001 rows, are in a golden file.
 func TestPlans(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		const beyond = page.MaxCounted + 100
 		seeder := scaletest.Seeder{Size: scaletest.Size{

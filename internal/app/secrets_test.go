@@ -53,7 +53,7 @@ func (s *server) noSecretsLogged(more ...string) {
 // TestSecrets presents tokens and passwords in every way there is, good ones and bad
 // ones, and then looks for them in the log and in the answers.
 func TestSecrets(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	s := newServer(t, "")
 	s.user("mona", nil)
 	s.token("soon gone", "mona", authz.ScopeAPI)

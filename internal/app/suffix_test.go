@@ -21,7 +21,7 @@ func suffixed(q request) request {
 // TestSuffix_writes sends every request that writes to a name that ends in .json, as the
 // administrator: it must not reach the thing whose name is the same without the suffix.
 func TestSuffix_writes(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		all, asked := samples(), 0
@@ -55,7 +55,7 @@ func TestSuffix_writes(t *testing.T) {
 // TestSuffix_reads compares what is read with and without the suffix, where the path does
 // not end in a free capture.
 func TestSuffix_reads(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	all, asked := samples(), 0
 	for _, route := range w.kit().Routes() {
