@@ -32,6 +32,7 @@ type options struct {
 	quick    bool
 	scale    bool
 	keep     bool
+	backup   bool
 }
 
 func main() {
@@ -54,6 +55,7 @@ func flags() (options, error) {
 	flag.StringVar(&o.repo, "repo", "", "folder of a real repository to measure as well, such as a mirror of git's own")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
 	flag.BoolVar(&o.scale, "scale", false, "measure lists alone, on 100,000 projects and 1,000,000 issues")
+	flag.BoolVar(&o.backup, "backup", false, "measure alone how much reads slow down during a backup")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -108,6 +110,13 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 	}
 	l := &loader{server: s, length: o.length}
 	if err := l.background(ctx); err != nil {
+		return err
+	}
+	if o.backup {
+		failed, err := measureBackup(ctx, o, folder, l, w, out)
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d requests failed", failed)
+		}
 		return err
 	}
 	failed, err := l.measureWorld(ctx, o, folder, w, operations(w, o), out)
