@@ -204,7 +204,7 @@ type UserListInput struct {
 
 func (a *App) adminUserList(ctx context.Context, in UserListInput, _ func(string)) ([]AdminUser, error) {
 	out := []AdminUser{}
-	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Ascending: true, Range: page.Range{Limit: 100, Keyset: true}}
+	f := account.Filter{Admins: in.Admins, Blocked: in.Blocked, Humans: !in.Bots, Asc: true, Range: page.Range{Limit: 100, Keyset: true}}
 	for {
 		list, err := a.core.Accounts.List(ctx, authz.System(), f)
 		if err != nil {

@@ -33,7 +33,7 @@ type Filter struct {
 	WithoutProjects                bool
 	CreatedAfter, CreatedBefore    *time.Time
 	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match, which has no cursors
-	Ascending                      bool
+	Asc                            bool
 	page.Range
 }
 
@@ -58,7 +58,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	}
 	if !as.Admin {
 		f.Admins, f.Auditors, f.TwoFactor, f.WithoutProjects, f.SAMLProvider = false, false, "", false, 0
-		f.CreatedAfter, f.CreatedBefore, f.OrderBy, f.Ascending = nil, nil, "", false
+		f.CreatedAfter, f.CreatedBefore, f.OrderBy, f.Asc = nil, nil, "", false
 	}
 	columns := summaryColumns
 	if as.Admin {
@@ -195,7 +195,7 @@ func (f *Filter) order() page.Order {
 		return page.Order{page.Computed(`CASE WHEN u.public_email = ? AND u.public_email <> '' THEN 0 WHEN u.username_fold = ? THEN 1
 			WHEN u.name_fold = ? THEN 2 ELSE 3 END`, term, term, term), page.Text("name", "u.name"), page.ID("u.id")}
 	}
-	if f.Ascending {
+	if f.Asc {
 		return orders.By(f.OrderBy)
 	}
 	return orders.By(f.OrderBy).Desc()

@@ -92,10 +92,10 @@ func TestService_List(t *testing.T) {
 			{"search hidden address as administrator", h.root, account.Filter{Search: ptr("al@example.com")}, []string{"al"}},
 			{"search nothing", mona, account.Filter{Search: ptr("  ")}, []string{}},
 			{"search wildcards", mona, account.Filter{Search: ptr("%%%")}, []string{}},
-			{"by username", h.root, account.Filter{OrderBy: "username", Ascending: true}, []string{"al", "boss", "ext", "gone", "mona", "robot", "root"}},
-			{"by name", h.root, account.Filter{OrderBy: "name", Ascending: true, Range: page.Range{Limit: 2}}, []string{"root", "al"}},
+			{"by username", h.root, account.Filter{OrderBy: "username", Asc: true}, []string{"al", "boss", "ext", "gone", "mona", "robot", "root"}},
+			{"by name", h.root, account.Filter{OrderBy: "name", Asc: true, Range: page.Range{Limit: 2}}, []string{"root", "al"}},
 			{"by time", h.root, account.Filter{OrderBy: "created_at", Range: page.Range{Limit: 2, Offset: 1}}, []string{"gone", "boss"}},
-			{"order of others", mona, account.Filter{OrderBy: "username", Ascending: true}, open},
+			{"order of others", mona, account.Filter{OrderBy: "username", Asc: true}, open},
 		} {
 			list, err := h.List(t.Context(), c.as, c.f)
 			if err != nil {

@@ -131,7 +131,7 @@ func (f *fixture) forks(as authz.Actor, p *project.Project, want int64) []*proje
 	if err != nil || now.ForksCount != want {
 		f.t.Errorf("%s has %d forks, %v, want %d", p.FullPath, now.ForksCount, err, want)
 	}
-	found, err := f.List(context.Background(), as, project.Filter{ForkedFrom: p.ID, Range: page.Range{Limit: 100}, OrderBy: "id", Ascending: true})
+	found, err := f.List(context.Background(), as, project.Filter{ForkedFrom: p.ID, Range: page.Range{Limit: 100}, OrderBy: "id", Asc: true})
 	list, total := found.Items, found.Total
 	if err != nil || total != len(list) {
 		f.t.Errorf("forks of %s: %d of %d, %v", p.FullPath, len(list), total, err)

@@ -52,7 +52,7 @@ type Filter struct {
 	UpdatedAfter     *time.Time
 	UpdatedBefore    *time.Time
 	OrderBy          string // a key of orders or sizeOrders, or similarity; "" is created_at
-	Ascending        bool
+	Asc              bool
 	page.Range
 }
 
@@ -89,7 +89,7 @@ func (f Filter) order(as authz.Actor) page.Order {
 	if size, ok := sizeOrders[f.OrderBy]; ok && as.Admin {
 		order = size
 	}
-	if f.Ascending {
+	if f.Asc {
 		return order
 	}
 	return order.Desc()

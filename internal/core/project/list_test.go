@@ -44,7 +44,7 @@ func TestService_List(t *testing.T) {
 			want   []*project.Project
 		}{
 			{"newest first", bob, project.Filter{}, []*project.Project{four, three, two, one}},
-			{"by name", bob, project.Filter{OrderBy: "name", Ascending: true}, []*project.Project{four, one, three, two}},
+			{"by name", bob, project.Filter{OrderBy: "name", Asc: true}, []*project.Project{four, one, three, two}},
 			{"membership", bob, project.Filter{Membership: true}, []*project.Project{three, two}},
 			{"owned", bob, project.Filter{Owned: true}, []*project.Project{three}},
 			{"least level", ann, project.Filter{MinLevel: authz.Maintainer}, []*project.Project{four, two, one}},

@@ -155,7 +155,7 @@ func TestService_Find(t *testing.T) {
 					t.Errorf("%s reads %s: %v, %v", tt.name, p.Path, err, err2)
 				}
 			}
-			found, err := f.List(ctx, tt.as, project.Filter{Range: page.Range{Limit: 10}, Ascending: true})
+			found, err := f.List(ctx, tt.as, project.Filter{Range: page.Range{Limit: 10}, Asc: true})
 			list, total := found.Items, found.Total
 			var got []project.ID
 			for _, p := range list {

@@ -86,7 +86,7 @@ func (p *projectFilter) filter() project.Filter {
 		Issues: p.WithIssues, MergeRequests: p.WithMergeRequests, Topics: p.Topic, TopicID: p.TopicID, Attributes: p.Attributes, MarkedOn: string(p.MarkedOn),
 		PendingDelete: p.PendingDelete, Storage: p.RepositoryStorage, IDAfter: project.ID(p.IDAfter), IDBefore: project.ID(p.IDBefore),
 		ActiveAfter: p.LastActivityAfter, ActiveBefore: p.LastActivityBefore, UpdatedAfter: p.UpdatedAfter,
-		UpdatedBefore: p.UpdatedBefore, OrderBy: p.OrderBy, Ascending: p.Sort == "asc",
+		UpdatedBefore: p.UpdatedBefore, OrderBy: p.OrderBy, Asc: p.Sort == "asc",
 	}
 	f.Nothing = p.ChecksumFailed || p.WikiChecksumFailed
 	if p.MinAccessLevel != nil {
@@ -123,7 +123,7 @@ func (s *Server) pageOfProjects(ctx context.Context, as authz.Actor, page api.Pa
 	}
 	out := api.Listed(list, items)
 	if n := len(list.Items); page.Keyset() && n > 0 {
-		bound := map[bool]string{true: "id_after", false: "id_before"}[f.Ascending]
+		bound := map[bool]string{true: "id_after", false: "id_before"}[f.Asc]
 		out = out.LedBy(bound, strconv.FormatInt(int64(list.Items[n-1].ID), 10))
 	}
 	return out, nil

@@ -74,7 +74,7 @@ func (s *Server) tokenAssociations(ctx context.Context, as authz.Actor, p tokenA
 			Visibility: g.Visibility.String(),
 		})
 	}
-	projects, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Ascending: true, Range: part})
+	projects, err := s.Projects.List(ctx, as, project.Filter{MinLevel: least, Asc: true, Range: part})
 	if err != nil {
 		return out, err
 	}

@@ -52,7 +52,7 @@ func (s *Server) listUsers(ctx context.Context, as authz.Actor, p listUsersParam
 		ExcludeExternal: p.ExcludeExternal, ExcludeHumans: p.ExcludeHumans, ExcludeInternal: p.ExcludeInternal,
 		WithoutProjectBots: p.WithoutProjectBots, Admins: p.Admins, Auditors: p.Auditors, TwoFactor: p.TwoFactor,
 		WithoutProjects: p.WithoutProjects, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
-		OrderBy: p.OrderBy, Ascending: p.Sort == "asc", Range: p.Range(),
+		OrderBy: p.OrderBy, Asc: p.Sort == "asc", Range: p.Range(),
 		SkipLDAP: p.SkipLDAP, SAMLProvider: p.SAMLProvider, Attributes: p.Attributes,
 	}
 	page, err := s.Accounts.List(ctx, as, filter)
