@@ -33,18 +33,11 @@ var provedElsewhere = map[string]string{
 	"running imports":                "internal/core/repo TestService_CancelImport",
 	"visibility of forks":            "internal/core/project TestService_Transfer_lowers_forks",
 	"merge requests between forks":   "internal/core/mergerequest TestFork_unforked",
-	"audit":                          "internal/core/audit TestRecorder",
-	"sessions":                       "internal/core/session TestService_Subscribe",
-	"open issues of the project":     "internal/app TestOpenIssuesCount",
-	"labels of former groups":        "internal/core/label TestService_OnTransferred",
 	"issue.Moved: system notes":      "internal/app TestIssueHistory",
 	"issue.Cloned: system notes":     "internal/app TestIssueHistory",
 	"issue.Duplicated: system notes": "internal/app TestIssueHistory",
 	"issue.Linked: system notes":     "internal/app TestIssueHistory",
 	"issue.Unlinked: system notes":   "internal/app TestIssueHistory",
-	"running imports":                "internal/core/repo TestService_CancelImport",
-	"visibility of forks":            "internal/core/project TestService_Transfer_lowers_forks",
-	"merge requests between forks":   "internal/core/mergerequest TestFork_unforked",
 }
 
 // TestReactions_proved fails where no test proves the effect of a reaction: its name is to be
