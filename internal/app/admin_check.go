@@ -37,7 +37,7 @@ func (c *Checked) Problems() int {
 func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
 	tell("checking the database")
 	rows := []string{}
-	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check} {
+	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check} {
 		found, err := check(ctx)
 		if err != nil {
 			return Checked{}, err

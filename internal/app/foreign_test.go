@@ -20,17 +20,17 @@ func TestForeign(t *testing.T) {
 		for range 3 {
 			two.values[":issue_iid"] = number(w.do("owner", "POST", path+"/issues", obj{"title": "Another"}), "iid")
 		}
-		two.values["issues/:noteable_id"] = two.values[":issue_iid"]
+		two.values["issues/:noteable_id"], two.values["issues/:eventable_id"] = two.values[":issue_iid"], two.values[":issue_iid"]
 		request := w.do("owner", "POST", path+"/merge_requests", obj{"title": "Another", "source_branch": "spare", "target_branch": "main"})
 		two.values[":merge_request_iid"] = number(request, "iid")
-		two.values["merge_requests/:noteable_id"] = number(request, "iid")
+		two.values["merge_requests/:noteable_id"], two.values["merge_requests/:eventable_id"] = number(request, "iid"), number(request, "iid")
 		w.do("owner", "POST", path+"/repository/branches", obj{"branch": "foreign", "ref": "main"})
 		w.do("owner", "POST", path+"/repository/tags", obj{"tag_name": "foreign-tag", "ref": "main"})
 		w.do("owner", "POST", path+"/repository/files/foreign.md", obj{"branch": "foreign", "content": "of another", "commit_message": "x"})
 		head := w.do("owner", "GET", path+"/repository/branches/foreign", nil)
 		blob := w.do("owner", "GET", path+"/repository/files/foreign.md?ref=foreign", nil)
 		maps.Copy(two.values, map[string]string{
-			":branch": "foreign", ":tag_name": "foreign-tag", ":sha": head["commit"].(obj)["id"].(string), "blobs/:sha": blob["blob_id"].(string),
+			":branch": "foreign", ":tag_name": "foreign-tag", ":sha": head["commit"].(obj)["id"].(string), "commits/:noteable_id": head["commit"].(obj)["id"].(string), "blobs/:sha": blob["blob_id"].(string),
 			":file_path": "foreign.md", "protected_branches/:name": "foreign", "protected_tags/:name": "foreign",
 		})
 		w.do("owner", "POST", path+"/protected_branches", obj{"name": "foreign"})

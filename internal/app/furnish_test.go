@@ -243,29 +243,86 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"target_project_id": id, "target_issue_iid": number(related, "iid"),
 	})
 	onIssue := path + "/issues/" + number(issue, "iid") + "/notes"
-	onRequest := path + "/merge_requests/" + number(request, "iid") + "/notes"
+	onRequest := path + "/merge_requests/" + number(request, "iid")
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
-	review := w.do("developer", "POST", onRequest, map[string]any{"body": "A review"})
+	review := w.do("developer", "POST", onRequest+"/discussions", map[string]any{"body": "A review"})
+	onCommit := w.do("developer", "POST", path+"/repository/commits/"+head["id"].(string)+"/discussions", map[string]any{"body": "A remark"})
+	awards := map[string]string{}
+	for name, at := range map[string]string{
+		"issues": path + "/issues/" + number(issue, "iid"), "notes": onIssue + "/" + number(note, "id"),
+		"merge_requests": onRequest, "note of a request": onRequest + "/notes/" + firstNote(review),
+	} {
+		awards[name] = number(w.do("developer", "POST", at+"/award_emoji", map[string]any{"name": "tada"}), "id")
+	}
 	waiting := w.do("admin", "POST", path+"/issues/"+number(issue, "iid")+"/todo", nil)
 	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
 	var list []map[string]any
 	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
 		w.tb.Fatalf("versions: %d %s", versions.Code, versions.Body)
 	}
+	events := map[string]string{}
+	for name, at := range map[string]string{"issues": path + "/issues/" + number(issue, "iid"), "merge_requests": onRequest} {
+		w.do("owner", "PUT", at, map[string]any{"add_labels": "bug of " + name, "state_event": "close"})
+		w.do("owner", "PUT", at, map[string]any{"remove_labels": "bug of " + name, "state_event": "reopen"})
+		for _, kind := range []string{"label", "state"} {
+			events[name+" "+kind] = w.first(at + "/resource_" + kind + "_events")
+		}
+	}
+	w.do("owner", "PUT", path+"/issues/"+number(issue, "iid"), map[string]any{"weight": 3})
 	maps.Copy(p.values, map[string]string{
+		"issues/:eventable_id": number(issue, "iid"), "merge_requests/:eventable_id": number(request, "iid"),
+		"resource_label_events/:event_id": events["issues label"], "resource_state_events/:event_id": events["issues state"],
+		"resource_weight_events/:event_id": w.first(path + "/issues/" + number(issue, "iid") + "/resource_weight_events"),
+		"label event of a request":         events["merge_requests label"], "state event of a request": events["merge_requests state"],
 		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",
 		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
-		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": number(review, "id"),
-		"issues/:id": number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
+		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": firstNote(review), "commits/:note_id": firstNote(onCommit),
+		"issues/:discussion_id": w.discussionOf(onIssue, number(note, "id")), "merge_requests/:discussion_id": review["id"].(string),
+		"commits/:discussion_id": onCommit["id"].(string), "commits/:noteable_id": head["id"].(string),
+		"issues/:award_id": awards["issues"], "notes/:award_id": awards["notes"], "merge_requests/:award_id": awards["merge_requests"],
+		"award on a note of a request": awards["note of a request"],
+		"issues/:id":                   number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p
+}
+
+// first is the id of the first thing of a list.
+func (w *world) first(path string) string {
+	a := w.send(w.tb.Context(), get("owner", path))
+	var list []map[string]any
+	if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil || len(list) == 0 {
+		w.tb.Fatalf("%s: %d %s", path, a.Code, a.Body)
+	}
+	return number(list[0], "id")
+}
+
+// firstNote is the id of the note that a discussion began with.
+func firstNote(discussion map[string]any) string {
+	return number(discussion["notes"].([]any)[0].(map[string]any), "id")
+}
+
+// discussionOf finds the discussion that begins with a note.
+func (w *world) discussionOf(notes, id string) string {
+	path := strings.TrimSuffix(notes, "/notes") + "/discussions"
+	a := w.send(w.tb.Context(), get("owner", path))
+	var list []map[string]any
+	if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil {
+		w.tb.Fatalf("%s: %d %s", path, a.Code, a.Body)
+	}
+	for _, d := range list {
+		if firstNote(d) == id {
+			return d["id"].(string)
+		}
+	}
+	w.tb.Fatalf("%s: no discussion begins with note %s", path, id)
+	return ""
 }
 
 func aBadge() map[string]any {

@@ -24,20 +24,22 @@ import (
 // provedElsewhere names the test of a reaction that the story of TestReactions_effects does not
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
-	"audit":                          "internal/core/audit TestRecorder",
-	"sessions":                       "internal/core/session TestService_Subscribe",
-	"open issues of the project":     "internal/app TestOpenIssuesCount",
-	"to-do items":                    "internal/core/todo TestService",
-	"subscriptions":                  "internal/core/todo TestSubscriptions",
-	"labels of former groups":        "internal/core/label TestService_OnTransferred",
-	"running imports":                "internal/core/repo TestService_CancelImport",
-	"visibility of forks":            "internal/core/project TestService_Transfer_lowers_forks",
-	"merge requests between forks":   "internal/core/mergerequest TestFork_unforked",
-	"issue.Moved: system notes":      "internal/app TestIssueHistory",
-	"issue.Cloned: system notes":     "internal/app TestIssueHistory",
-	"issue.Duplicated: system notes": "internal/app TestIssueHistory",
-	"issue.Linked: system notes":     "internal/app TestIssueHistory",
-	"issue.Unlinked: system notes":   "internal/app TestIssueHistory",
+	"audit":                              "internal/core/audit TestRecorder",
+	"sessions":                           "internal/core/session TestService_Subscribe",
+	"open issues of the project":         "internal/app TestOpenIssuesCount",
+	"to-do items":                        "internal/core/todo TestService",
+	"subscriptions":                      "internal/core/todo TestSubscriptions",
+	"labels of former groups":            "internal/core/label TestService_OnTransferred",
+	"resource events":                    "internal/transport/rest TestResourceEvents",
+	"note.ThreadsResolved: system notes": "internal/transport/rest TestDiscussions_mergeRequest",
+	"running imports":                    "internal/core/repo TestService_CancelImport",
+	"visibility of forks":                "internal/core/project TestService_Transfer_lowers_forks",
+	"merge requests between forks":       "internal/core/mergerequest TestFork_unforked",
+	"issue.Moved: system notes":          "internal/app TestIssueHistory",
+	"issue.Cloned: system notes":         "internal/app TestIssueHistory",
+	"issue.Duplicated: system notes":     "internal/app TestIssueHistory",
+	"issue.Linked: system notes":         "internal/app TestIssueHistory",
+	"issue.Unlinked: system notes":       "internal/app TestIssueHistory",
 }
 
 // TestReactions_proved fails where no test proves the effect of a reaction: its name is to be

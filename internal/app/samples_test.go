@@ -30,6 +30,7 @@ type (
 // missing.
 func samples() map[string][]sample {
 	noted := []sample{{}, {note: "internal", values: with{"note_id": "=internal"}}}
+	said := []sample{{body: obj{"body": "New"}}}
 	label := []sample{{body: obj{"new_name": "fault"}}}
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
 	return map[string][]sample{
@@ -269,14 +270,38 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests/:merge_request_iid/add_spent_time":      {{body: obj{"duration": "1h"}}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/reset_spent_time":    {{}},
 
-		"GET /projects/:id/issues/:noteable_id/notes":                     {{}, {note: "confidential", values: with{"noteable_id": "=confidential"}}},
-		"GET /projects/:id/issues/:noteable_id/notes/:note_id":            noted,
-		"POST /projects/:id/issues/:noteable_id/notes":                    {{body: obj{"body": "New"}}, {note: "confidential", values: with{"noteable_id": "=confidential"}, body: obj{"body": "New"}}},
-		"PUT /projects/:id/issues/:noteable_id/notes/:note_id":            {{note: "guest's", body: obj{"body": "Other"}}, {note: "internal", values: with{"note_id": "=internal"}, body: obj{"body": "Other"}}},
-		"DELETE /projects/:id/issues/:noteable_id/notes/:note_id":         {{note: "guest's"}, {note: "internal", values: with{"note_id": "=internal"}}},
-		"POST /projects/:id/merge_requests/:noteable_id/notes":            {{body: obj{"body": "New"}}},
-		"PUT /projects/:id/merge_requests/:noteable_id/notes/:note_id":    {{note: "developer's", body: obj{"body": "Other"}}},
-		"DELETE /projects/:id/merge_requests/:noteable_id/notes/:note_id": {{note: "developer's"}},
+		"GET /projects/:id/issues/:noteable_id/notes":                                                    {{}, {note: "confidential", values: with{"noteable_id": "=confidential"}}},
+		"GET /projects/:id/issues/:noteable_id/notes/:note_id":                                           noted,
+		"POST /projects/:id/issues/:noteable_id/notes":                                                   {{body: obj{"body": "New"}}, {note: "confidential", values: with{"noteable_id": "=confidential"}, body: obj{"body": "New"}}},
+		"PUT /projects/:id/issues/:noteable_id/notes/:note_id":                                           {{note: "guest's", body: obj{"body": "Other"}}, {note: "internal", values: with{"note_id": "=internal"}, body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/issues/:noteable_id/notes/:note_id":                                        {{note: "guest's"}, {note: "internal", values: with{"note_id": "=internal"}}},
+		"POST /projects/:id/merge_requests/:noteable_id/notes":                                           {{body: obj{"body": "New"}}},
+		"POST /projects/:id/issues/:noteable_id/discussions":                                             said,
+		"POST /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes":                        said,
+		"PUT /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes/:note_id":                {{note: "guest's", body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes/:note_id":             {{note: "guest's"}},
+		"POST /projects/:id/merge_requests/:noteable_id/discussions":                                     said,
+		"POST /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes":                said,
+		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes/:note_id":        {{note: "developer's", body: obj{"body": "Other"}}, {note: "developer's, resolved", body: obj{"resolved": true}}},
+		"DELETE /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes/:note_id":     {{note: "developer's"}},
+		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id":                       {{body: obj{"resolved": true}}},
+		"POST /projects/:id/repository/commits/:noteable_id/discussions":                                 said,
+		"POST /projects/:id/repository/commits/:noteable_id/discussions/:discussion_id/notes":            said,
+		"PUT /projects/:id/repository/commits/:noteable_id/discussions/:discussion_id/notes/:note_id":    {{note: "developer's", body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/repository/commits/:noteable_id/discussions/:discussion_id/notes/:note_id": {{note: "developer's"}},
+		"GET /projects/:id/merge_requests/:eventable_id/resource_label_events/:event_id":                 {{note: "of a request", values: with{"event_id": "=label event of a request"}}},
+		"GET /projects/:id/merge_requests/:eventable_id/resource_state_events/:event_id":                 {{note: "of a request", values: with{"event_id": "=state event of a request"}}},
+		"POST /projects/:id/issues/:noteable_id/award_emoji":                                             {{body: obj{"name": "heart"}}},
+		"DELETE /projects/:id/issues/:noteable_id/award_emoji/:award_id":                                 {{note: "developer's"}},
+		"POST /projects/:id/issues/:noteable_id/notes/:note_id/award_emoji":                              {{body: obj{"name": "heart"}}},
+		"DELETE /projects/:id/issues/:noteable_id/notes/:note_id/award_emoji/:award_id":                  {{note: "developer's"}},
+		"POST /projects/:id/merge_requests/:noteable_id/award_emoji":                                     {{body: obj{"name": "heart"}}},
+		"DELETE /projects/:id/merge_requests/:noteable_id/award_emoji/:award_id":                         {{note: "developer's"}},
+		"POST /projects/:id/merge_requests/:noteable_id/notes/:note_id/award_emoji":                      {{body: obj{"name": "heart"}}},
+		"DELETE /projects/:id/merge_requests/:noteable_id/notes/:note_id/award_emoji/:award_id":          {{note: "developer's", values: with{"award_id": "=award on a note of a request"}}},
+		"GET /projects/:id/merge_requests/:noteable_id/notes/:note_id/award_emoji/:award_id":             {{note: "developer's", values: with{"award_id": "=award on a note of a request"}}},
+		"PUT /projects/:id/merge_requests/:noteable_id/notes/:note_id":                                   {{note: "developer's", body: obj{"body": "Other"}}},
+		"DELETE /projects/:id/merge_requests/:noteable_id/notes/:note_id":                                {{note: "developer's"}},
 
 		"POST /projects/:id/issues/:issue_iid/subscribe":                   {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
 		"POST /projects/:id/issues/:issue_iid/unsubscribe":                 {{status: http.StatusNotModified}},

@@ -46,6 +46,7 @@ import (
 	"tenon/internal/core/quota"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/resourceevent"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -128,6 +129,7 @@ type Services struct {
 	Todos         *todo.Service
 
 	SystemNotes *systemnote.Service
+	Events      *resourceevent.Service
 	Activity    *activity.Recorder
 	Audit       *audit.Recorder
 }
@@ -258,6 +260,7 @@ func (s *Services) planning(c *check, d Deps) {
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts}))
+	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Notes: s.Notes}))
 	s.Activity = activity.New(need(c, activity.Deps{DB: d.DB, Settings: s.Settings, Now: d.Now}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
 }

@@ -313,7 +313,9 @@ const (
 	AdminNote        Ability = "admin_note"
 	InternalNote     Ability = "read_internal_note"
 	SetNoteCreatedAt Ability = "set_note_created_at"
+	ResolveNote      Ability = "resolve_note"
 	AwardEmoji       Ability = "award_emoji"
+	DeleteAwardEmoji Ability = "delete_award_emoji"
 
 	UpdateSubscription Ability = "update_subscription"
 	CreateTodo         Ability = "create_todo"
@@ -479,7 +481,9 @@ var Rules = map[Ability]Rule{
 	AdminNote:        {Min: Maintainer, Own: true, Write: true},
 	InternalNote:     {Min: Planner},
 	SetNoteCreatedAt: {Min: Owner, Write: true},
+	ResolveNote:      {Min: Developer, Own: true, Write: true},
 	AwardEmoji:       {SignedIn: true, Write: true},
+	DeleteAwardEmoji: {Min: adminsOnly, Own: true, Write: true},
 
 	UpdateSubscription: {SignedIn: true, Change: true},
 	CreateTodo:         {SignedIn: true, Change: true},

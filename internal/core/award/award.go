@@ -39,6 +39,14 @@ type Added struct {
 	Target noteable.Target
 }
 
+// Removed is published when a reaction was taken back.
+type Removed struct {
+	authz.Stamp
+
+	Award  Award
+	Target noteable.Target
+}
+
 // Deps is what a Service is made of.
 type Deps struct {
 	DB     *db.DB
@@ -64,15 +72,18 @@ func New(d Deps) *Service {
 // the actor gave the same one before.
 const CodeInvalid errs.Code = "award_emoji_invalid"
 
-// Add reacts to a thing with an emoji, named without colons.
+// Add reacts to a thing with an emoji, named without colons. It is NotFound where the actor may
+// not react, as the API says.
 func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, name string) (*Award, error) {
-	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
-		return nil, err
+	err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject)
+	if err == nil && to.Locked {
+		err = s.policy.Require(ctx, as, authz.CreateNoteLocked, to.Subject)
 	}
-	if to.Locked {
-		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, to.Subject); err != nil {
-			return nil, err
-		}
+	if errs.Is(err, errs.Forbidden) || err == nil && to.System {
+		err = errs.Missing("Award Emoji")
+	}
+	if err != nil {
+		return nil, err
 	}
 	name, ok := Canonical(name)
 	if !ok {
@@ -80,7 +91,7 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, to noteable.Target, n
 	}
 	now := db.At(s.now())
 	a := &Award{Name: name, UserID: as.UserID, Kind: to.Kind, TargetID: to.ID, CreatedAt: now, UpdatedAt: now}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		a.ID = 0
 		id, err := db.Insert(ctx, s.db, "award_emoji", a)
 		if err != nil {

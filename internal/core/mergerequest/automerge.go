@@ -337,6 +337,9 @@ func (s *Service) notDue(ctx context.Context, as authz.Actor, p *project.Project
 	if reason := unfit(m); reason != "" {
 		return s.abort(ctx, as, p, m, reason)
 	}
+	if m.Blocked(p) {
+		return nil // CountNotes comes back to it
+	}
 	if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil || !passed(p, m) {
 		return err
 	}

@@ -79,7 +79,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 // unchanged refuses a merge request that changed since the checks of this merge: the automatic
 // merge was canceled, the branch was pushed to, or another pipeline ran.
 func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) error {
-	if m.State != StateOpened || m.Draft || m.HeadSHA != a.m.HeadSHA || m.TargetBranch != a.m.TargetBranch {
+	if m.State != StateOpened || m.Draft || m.HeadSHA != a.m.HeadSHA || m.TargetBranch != a.m.TargetBranch || m.Blocked(a.p) {
 		return errChanged
 	}
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {

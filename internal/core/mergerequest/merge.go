@@ -236,6 +236,8 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 		return reason
 	}
 	switch {
+	case m.Blocked(p):
+		return "unresolved threads remain"
 	case in.waits(m):
 		return ""
 	case in.WhenReady && m.Pipeline == "":

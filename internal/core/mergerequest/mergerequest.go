@@ -87,6 +87,9 @@ type MergeRequest struct {
 	NotesCount       int64 `db:"notes_count"`        // comments, system notes left out
 	PublicNotesCount int64 `db:"public_notes_count"` // the same without internal ones
 
+	Threads           int64 `db:"resolvable_discussions_count"` // discussions that can be resolved
+	UnresolvedThreads int64 `db:"unresolved_discussions_count"` // of these
+
 	CreatedAt db.Time `db:"created_at"`
 	UpdatedAt db.Time `db:"updated_at"`
 

@@ -48,17 +48,31 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 	return t, nil
 }
 
-// CountNotes changes a request's counters of comments and the time of its last change in
-// the caller's transaction, and gives the new number of comments.
-func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error) {
-	n, err := db.Get[int64](ctx, s.db, `UPDATE merge_requests SET notes_count = notes_count + ?,
-		public_notes_count = public_notes_count + ?, updated_at = ? WHERE id = ? RETURNING notes_count`,
-		by.Notes, by.PublicNotes, at, on.ID)
+// CountNotes changes a request's counters of comments and threads and the time of its last
+// change in the caller's transaction, and gives the counters as they are then.
+func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
+	n, err := db.Get[noteable.Counts](ctx, s.db, `UPDATE merge_requests SET notes_count = notes_count + ?,
+		public_notes_count = public_notes_count + ?, resolvable_discussions_count = resolvable_discussions_count + ?,
+		unresolved_discussions_count = unresolved_discussions_count + ?, updated_at = ? WHERE id = ?
+		RETURNING notes_count, public_notes_count, resolvable_discussions_count, unresolved_discussions_count`,
+		by.Notes, by.PublicNotes, by.Threads, by.Unresolved, at, on.ID)
 	if errors.Is(err, db.ErrNotFound) {
-		return 0, errs.Missing("")
+		return n, errs.Missing("")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count notes of merge request: %w", err)
+		return n, fmt.Errorf("count notes of merge request: %w", err)
+	}
+	if by.Unresolved < 0 && n.Unresolved == 0 {
+		return n, s.unblocked(ctx, ID(on.ID))
 	}
 	return n, nil
+}
+
+// unblocked has a request merged that waited for its threads to be resolved.
+func (s *Service) unblocked(ctx context.Context, id ID) error {
+	m, err := s.load(ctx, "m.id = ?", id)
+	if err != nil || !m.MergeWhenPipelineSucceeds {
+		return err
+	}
+	return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
 }

@@ -107,7 +107,7 @@ func TestService_Find_permissions(t *testing.T) {
 		equal(t, "own", target.Subject.Own, true)
 		n, err := w.requests.CountNotes(t.Context(), target.Ref, noteable.Counts{Notes: 1}, w.Now())
 		check(t, err)
-		equal(t, "notes", n, 1)
+		equal(t, "notes", n.Notes, 1)
 		equal(t, "what a reporter counts", w.read(m.IID).VisibleNotes, 1)
 		w.exec("UPDATE projects SET merge_requests_access = 20 WHERE id = ?", w.id)
 		w.exec("UPDATE namespaces SET visibility = 20")

@@ -58,14 +58,14 @@ func (c *Commits) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 }
 
 // CountNotes gives the number that there will be.
-func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, _ time.Time) (int64, error) {
+func (c *Commits) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, _ time.Time) (noteable.Counts, error) {
 	w := where(on)
 	w.Raw("NOT n.system")
 	n, err := db.Get[int64](ctx, c.DB, "SELECT count(*) FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
-		return 0, fmt.Errorf("count notes of commit: %w", err)
+		return noteable.Counts{}, fmt.Errorf("count notes of commit: %w", err)
 	}
-	return n + by.Notes, nil
+	return noteable.Counts{Notes: n + by.Notes}, nil
 }
 
 // Keep makes sure that the commit outlives its branches.

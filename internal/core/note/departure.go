@@ -3,6 +3,8 @@ package note
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -45,26 +47,60 @@ func (s *Service) departHard(ctx context.Context, e account.Estate) (bool, error
 			if !seen {
 				order = append(order, ref)
 			}
-			off[ref] = noteable.Counts{Notes: sum.Notes - by.Notes, PublicNotes: sum.PublicNotes - by.PublicNotes}
+			off[ref] = sum.Less(by)
 			if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
 				return err
 			}
 		}
-		for _, ref := range order {
-			things, known := s.things[ref.Kind]
-			if !known || off[ref] == (noteable.Counts{}) {
-				continue
+		order = slices.DeleteFunc(order, func(ref noteable.Ref) bool {
+			_, known := s.things[ref.Kind]
+			return !known || off[ref] == (noteable.Counts{})
+		})
+		threads := make([]noteable.Counts, len(order))
+		for i, ref := range order {
+			if err := s.countOff(ctx, ref, off[ref], now); err != nil {
+				return err
 			}
-			if _, err := things.CountNotes(ctx, ref, off[ref], now); err != nil && !errs.Is(err, errs.NotFound) {
+			if threads[i], err = s.threadsOf(ctx, ref); err != nil {
 				return err
 			}
 		}
 		marks, args := db.Marks(ids)
-		_, err = s.db.Exec(ctx, "DELETE FROM notes WHERE id IN ("+marks+")", args...)
-		return err
+		if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id IN ("+marks+")", args...); err != nil {
+			return err
+		}
+		for i, ref := range order {
+			left, err := s.threadsOf(ctx, ref)
+			if err != nil {
+				return err
+			}
+			if left != threads[i] {
+				if err := s.countOff(ctx, ref, left.Less(threads[i]), now); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("delete notes of user: %w", err)
 	}
 	return found > 0, nil
+}
+
+// countOff changes the counters of a thing that may be gone.
+func (s *Service) countOff(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) error {
+	_, err := s.things[on.Kind].CountNotes(ctx, on, by, at)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// threadsOf counts the threads of a thing of a kind that counts them.
+func (s *Service) threadsOf(ctx context.Context, on noteable.Ref) (noteable.Counts, error) {
+	if on.Kind != noteable.MergeRequest {
+		return noteable.Counts{}, nil
+	}
+	return s.threads(ctx, on, "")
 }

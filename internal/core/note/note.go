@@ -35,7 +35,7 @@ type Note struct {
 	ProjectID    *project.ID   `db:"project_id"`
 	GroupID      *int64        `db:"group_id"`
 	AuthorID     authz.UserID  `db:"author_id"`
-	Type         *string       `db:"type"` // nil, DiscussionNote, DiffNote
+	Type         *string       `db:"type"` // nil outside of threads, DiscussionNote, DiffNote
 	Position     *Position     `db:"position"`
 	LineCode     *string       `db:"line_code"`
 	Body         string        `db:"body"` // Markdown
@@ -53,6 +53,9 @@ type On struct {
 	Group   *namespace.Group // nil for what belongs to a project
 	Kind    noteable.Kind
 	Key     noteable.Key
+
+	// Discussion is what notes that are named by id have to be part of; "" is any.
+	Discussion string
 }
 
 func (on On) place() noteable.Place { return noteable.Place{Project: on.Project, Group: on.Group} }
@@ -66,8 +69,9 @@ type Noteables interface {
 	// the actor may see, in as many statements for one as for many.
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 	// CountNotes changes the counters in the caller's transaction, sets the time of the last
-	// change and gives the new number of comments. It comes before the note is written.
-	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error)
+	// change and gives the counters as they are then, as far as the thing has them. It comes
+	// before the note is written and locks the thing.
+	CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error)
 }
 
 // Input is what a new note is made of.
@@ -142,7 +146,7 @@ func (n *Note) on() noteable.Ref {
 	return ref
 }
 
-// counts is what the note adds to the counters of its target.
+// counts is what the note adds to the counters of its target. Threads are counted apart.
 func (n *Note) counts() noteable.Counts {
 	switch {
 	case n.System:

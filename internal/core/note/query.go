@@ -38,13 +38,24 @@ func (f Filter) order() page.Order {
 	return order.Desc()
 }
 
-// list reads a page of the notes on a thing; internal ones are left out unless internal
-// says otherwise.
-func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal bool) (page.Page[Note], error) {
-	w := where(on)
-	if !internal {
+// sight is what an actor may read of the notes on a thing.
+type sight struct {
+	on       noteable.Ref
+	internal bool // internal notes as well
+}
+
+// where selects what the actor may read.
+func (v sight) where() db.Where {
+	w := where(v.on)
+	if !v.internal {
 		w.Raw("NOT n.internal")
 	}
+	return w
+}
+
+// list reads a page of the notes on a thing.
+func (s *Service) list(ctx context.Context, seen sight, f Filter) (page.Page[Note], error) {
+	w := seen.where()
 	switch f.Activity {
 	case Comments:
 		w.Raw("NOT n.system")
@@ -54,12 +65,12 @@ func (s *Service) list(ctx context.Context, on noteable.Ref, f Filter, internal 
 	return page.Select[Note](ctx, s.db, page.Query{Columns: columns, From: "notes n", Where: w, Order: f.order()}, f.Range)
 }
 
-// one reads a note on a thing.
-func (s *Service) one(ctx context.Context, on noteable.Ref, id ID, internal bool) (*Note, error) {
-	w := where(on)
+// one reads a note on a thing, of a discussion where that is not "".
+func (s *Service) one(ctx context.Context, seen sight, id ID, discussion string) (*Note, error) {
+	w := seen.where()
 	w.And("n.id = ?", id)
-	if !internal {
-		w.Raw("NOT n.internal")
+	if discussion != "" {
+		w.And("n.discussion_id = ?", discussion)
 	}
 	n, err := db.Get[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
@@ -71,8 +82,9 @@ func (s *Service) one(ctx context.Context, on noteable.Ref, id ID, internal bool
 // System is a line of history.
 type System struct {
 	On        noteable.Ref
-	ProjectID project.ID
-	AuthorID  authz.UserID // whose deed it tells
+	ProjectID project.ID        // zero for what belongs to a group
+	GroupID   authz.NamespaceID // zero for what belongs to a project
+	AuthorID  authz.UserID      // whose deed it tells
 	At        time.Time
 }
 
@@ -85,15 +97,23 @@ func (s *Service) Record(ctx context.Context, h System, bodies ...string) error 
 	at := db.At(h.At)
 	var args []any
 	for _, body := range bodies {
-		args = append(args, discussionID(), h.On.Kind, h.On.ID, h.ProjectID, h.AuthorID, body, at, at)
+		args = append(args, discussionID(), h.On.Kind, h.On.ID, orNull(h.ProjectID), orNull(h.GroupID), h.AuthorID, body, at, at)
 	}
-	const row = "(?, ?, ?, ?, ?, ?, true, false, ?, ?)"
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, author_id, body,
+	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?)"
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
 		system, internal, created_at, updated_at) VALUES `+strings.Repeat(row+", ", len(bodies)-1)+row, args...)
 	if err != nil {
 		return fmt.Errorf("record system note: %w", err)
 	}
 	return nil
+}
+
+// orNull is nil for zero.
+func orNull[T project.ID | authz.NamespaceID](id T) *T {
+	if id == 0 {
+		return nil
+	}
+	return &id
 }
 
 // Clear removes all notes on a thing that is being deleted, and the reactions to the

@@ -65,61 +65,74 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 	return t, s.policy.Require(ctx, as, ability, t.Subject)
 }
 
-// List returns a page of the notes that the actor may read, and what they are on.
-func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) (page.Page[Note], noteable.Target, error) {
-	none := page.Page[Note]{}
+// readable finds what is commented on, and says what of its notes the actor reads.
+func (s *Service) readable(ctx context.Context, as authz.Actor, on On) (noteable.Target, sight, error) {
 	t, err := s.locate(ctx, as, on, authz.ReadNote)
 	if err != nil {
-		return none, t, err
+		return t, sight{}, err
 	}
 	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+	return t, sight{on: t.Ref, internal: internal}, err
+}
+
+// List returns a page of the notes that the actor may read, and what they are on.
+func (s *Service) List(ctx context.Context, as authz.Actor, on On, f Filter) (page.Page[Note], noteable.Target, error) {
+	t, seen, err := s.readable(ctx, as, on)
 	if err != nil {
-		return none, t, err
+		return page.Page[Note]{}, t, err
 	}
-	notes, err := s.list(ctx, t.Ref, f, internal)
+	notes, err := s.list(ctx, seen, f)
 	if err != nil {
-		return none, t, fmt.Errorf("list notes: %w", err)
+		return notes, t, fmt.Errorf("list notes: %w", err)
 	}
 	return notes, t, nil
 }
 
 // Find returns one note on a thing. Notes that the actor may not read are not found.
 func (s *Service) Find(ctx context.Context, as authz.Actor, on On, id ID) (*Note, noteable.Target, error) {
-	t, err := s.locate(ctx, as, on, authz.ReadNote)
+	t, seen, err := s.readable(ctx, as, on)
 	if err != nil {
 		return nil, t, err
 	}
-	n, err := s.find(ctx, as, t, id)
-	return n, t, err
+	n, err := s.one(ctx, seen, id, on.Discussion)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, t, errs.Missing("")
+	}
+	if err != nil {
+		return nil, t, fmt.Errorf("find note: %w", err)
+	}
+	return n, t, nil
 }
 
-func (s *Service) find(ctx context.Context, as authz.Actor, t noteable.Target, id ID) (*Note, error) {
-	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+// Target finds a thing whose notes the actor reads.
+func (s *Service) Target(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
+	return s.locate(ctx, as, on, authz.ReadNote)
+}
+
+// NoteTarget finds a note as something that can be reacted to.
+func (s *Service) NoteTarget(ctx context.Context, as authz.Actor, on On, id ID) (noteable.Target, error) {
+	n, t, err := s.Find(ctx, as, on, id)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	n, err := s.one(ctx, t.Ref, id, internal)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, errs.Missing("")
+	t.Ref = noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}
+	t.AuthorID, t.System = n.AuthorID, n.System
+	return t, nil
+}
+
+// mayComment finds what is commented on for an actor who may.
+func (s *Service) mayComment(ctx context.Context, as authz.Actor, on On) (noteable.Target, error) {
+	t, err := s.locate(ctx, as, on, authz.CreateNote)
+	if err == nil && t.Locked {
+		err = s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find note: %w", err)
-	}
-	return n, nil
+	return t, err
 }
 
 // Create comments on a thing. A body that is one emoji reacts to the thing instead.
 func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
-	t, err := s.locate(ctx, as, on, authz.CreateNote)
+	t, err := s.mayComment(ctx, as, on)
 	if err != nil {
-		return Result{}, t, err
-	}
-	if t.Locked {
-		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject); err != nil {
-			return Result{}, t, err
-		}
-	}
-	if err := checkBody(in.Body); err != nil {
 		return Result{}, t, err
 	}
 	n, err := s.build(ctx, as, t, in)
@@ -133,31 +146,52 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 	if err := s.prepare(ctx, as, on, t, in.Line, n); err != nil {
 		return Result{}, t, err
 	}
-	now := s.now()
-	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		total, err := s.things[t.Kind].CountNotes(ctx, t.Ref, n.counts(), now)
-		if err != nil {
-			return err
-		}
-		if total > maxNotes {
-			return refuse("base", "Maximum number of comments exceeded")
-		}
-		n.ID = 0
-		id, err := db.Insert(ctx, s.db, "notes", n)
-		if err != nil {
-			return err
-		}
-		n.ID = ID(id)
-		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
-	})
-	if err != nil {
+	if err := s.write(ctx, as, on, t, n, nil); err != nil {
 		return Result{}, t, fmt.Errorf("create note: %w", err)
 	}
 	return Result{Note: n}, t, nil
 }
 
+// write stores a new note, counts it and says that it was made. Join, where it is not nil,
+// makes it part of a discussion in the same transaction; it is told how the thread was before.
+func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.Target, n *Note, join func(ctx context.Context, before noteable.Counts) error) error {
+	now := s.now()
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		total, err := s.things[t.Kind].CountNotes(ctx, t.Ref, n.counts(), now)
+		if err != nil {
+			return err
+		}
+		if total.Notes > maxNotes {
+			return refuse("base", "Maximum number of comments exceeded")
+		}
+		insert := func(before noteable.Counts) error {
+			if join != nil {
+				if err := join(ctx, before); err != nil {
+					return err
+				}
+			}
+			n.ID = 0
+			id, err := db.Insert(ctx, s.db, "notes", n)
+			n.ID = ID(id)
+			return err
+		}
+		if n.Type == nil && join == nil {
+			err = insert(noteable.Counts{})
+		} else {
+			_, err = s.counted(ctx, t.Ref, n.DiscussionID, now, insert)
+		}
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+	})
+}
+
 // build makes the note that an actor may make of the input.
 func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, in Input) (*Note, error) {
+	if err := checkBody(in.Body); err != nil {
+		return nil, err
+	}
 	now := db.At(s.now())
 	n := &Note{
 		DiscussionID: discussionID(), Kind: t.Kind, TargetID: t.ID, AuthorID: as.UserID, Body: in.Body,
@@ -260,8 +294,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	return n, t, nil
 }
 
-// Delete removes a note. It gives PreconditionFailed where unmodifiedSince is set and
-// the note changed after it.
+// Delete removes a note.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) error {
 	n, t, err := s.administer(ctx, as, on, id)
 	if err != nil {
@@ -272,18 +305,20 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, on On, id ID) erro
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM notes WHERE id = ?", n.ID); err != nil {
 			return err
 		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}.Less(n.counts()), now); err != nil {
+			return err
+		}
+		_, err := s.counted(ctx, t.Ref, n.DiscussionID, now, func(noteable.Counts) error {
+			gone, err := s.db.Exec(ctx, "DELETE FROM notes WHERE id = ?", n.ID)
+			if err == nil && gone == 0 {
+				return errs.Missing("")
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if gone == 0 {
-			return errs.Missing("")
-		}
 		if err := s.awards.Clear(ctx, noteable.Ref{Kind: noteable.Note, ID: int64(n.ID)}); err != nil {
-			return err
-		}
-		by := n.counts()
-		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{Notes: -by.Notes, PublicNotes: -by.PublicNotes}, now); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Deleted{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})

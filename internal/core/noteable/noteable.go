@@ -63,6 +63,7 @@ func (p Place) Subject() authz.Subject {
 // Key names a thing in its place the way clients do.
 type Key struct {
 	Number int64  // iid of issues and merge requests, id of snippets and epics
+	IID    int64  // of epics, which some endpoints name by it; Number is zero then
 	Commit string // hash, branch or tag, of commits
 }
 
@@ -80,6 +81,7 @@ type Target struct {
 	// Subject is the project or group, with Own and Confidential of the thing itself.
 	Subject authz.Subject
 
+	System      bool // it is a note that the server wrote: there are no reactions to it
 	Locked      bool // only members discuss it
 	HasInternal bool // it may have notes for planners only
 	Resolvable  bool // its threads can be resolved
@@ -101,8 +103,15 @@ func (t *Target) Place() (projectID, groupID *int64) {
 	return projectID, groupID
 }
 
-// Counts is by how much the counters of a thing change.
+// Counts are the counters of a thing, or by how much they change.
 type Counts struct {
-	Notes       int64
-	PublicNotes int64
+	Notes       int64 `db:"notes_count"` // comments; system notes are not counted
+	PublicNotes int64 `db:"public_notes_count"`
+	Threads     int64 `db:"resolvable_discussions_count"` // that can be resolved
+	Unresolved  int64 `db:"unresolved_discussions_count"` // of these
+}
+
+// Less gives c without what d counts.
+func (c Counts) Less(d Counts) Counts {
+	return Counts{c.Notes - d.Notes, c.PublicNotes - d.PublicNotes, c.Threads - d.Threads, c.Unresolved - d.Unresolved}
 }

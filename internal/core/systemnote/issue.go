@@ -50,6 +50,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.AutoMergeEnabled)
 	event.On(b, name, s.AutoMergeCanceled)
 	event.On(b, name, s.AutoMergeAborted)
+	event.On(b, name, s.ThreadsResolved)
 }
 
 // IssueCreated tells what a new issue was made with.

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 )
 
@@ -74,6 +75,13 @@ func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMerge
 		e.By.UserID = e.MergeRequest.AuthorID // as for RequestPushed
 	}
 	return s.recordRequest(ctx, e.Fact, []string{"aborted the automatic merge because " + e.Reason})
+}
+
+// ThreadsResolved tells that no thread is open any more.
+func (s *Service) ThreadsResolved(ctx context.Context, e note.ThreadsResolved) error {
+	return s.notes.Record(ctx, note.System{
+		On: e.Target.Ref, ProjectID: project.ID(e.Target.ProjectID), AuthorID: e.By.UserID, At: e.At,
+	}, "resolved all threads")
 }
 
 func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {

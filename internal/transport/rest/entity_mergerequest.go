@@ -68,7 +68,7 @@ type mergeRequestEntity struct {
 	SquashOnMerge         bool                     `json:"squash_on_merge"`
 	TaskCompletionStatus  taskStatus               `json:"task_completion_status"`
 	HasConflicts          bool                     `json:"has_conflicts"`
-	DiscussionsResolved   bool                     `json:"blocking_discussions_resolved" later:"threads"`
+	DiscussionsResolved   bool                     `json:"blocking_discussions_resolved"` // unless the project does not ask for it
 	ApprovalsBeforeMerge  *int64                   `json:"approvals_before_merge"`
 }
 
@@ -191,7 +191,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),
 		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
 		Squash: m.Squash, SquashOnMerge: m.SquashOnMerge(p), HasConflicts: m.Status == mergerequest.CannotBeMerged,
-		DiscussionsResolved: true, ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: newTimeStats(m.Totals),
+		DiscussionsResolved: !m.Blocked(p), ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: newTimeStats(m.Totals),
 	}
 	if m.MergeUserID != nil {
 		e.MergeUser = s.user(people[*m.MergeUserID])

@@ -50,14 +50,7 @@ type resolution struct {
 
 // noteEntities renders notes on one thing with one look at the users.
 func (s *Server) noteEntities(ctx context.Context, t noteable.Target, notes ...note.Note) ([]noteEntity, error) {
-	ids := make([]authz.UserID, 0, len(notes))
-	for i := range notes {
-		ids = append(ids, notes[i].AuthorID)
-		if by := notes[i].ResolvedByID; by != nil {
-			ids = append(ids, *by)
-		}
-	}
-	users, err := s.Accounts.ByIDs(ctx, ids)
+	users, err := s.Accounts.ByIDs(ctx, noteUsers(nil, notes))
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +59,17 @@ func (s *Server) noteEntities(ctx context.Context, t noteable.Target, notes ...n
 		out[i] = s.noteEntity(&notes[i], t, users)
 	}
 	return out, nil
+}
+
+// noteUsers adds the users that the notes name.
+func noteUsers(ids []authz.UserID, notes []note.Note) []authz.UserID {
+	for i := range notes {
+		ids = append(ids, notes[i].AuthorID)
+		if by := notes[i].ResolvedByID; by != nil {
+			ids = append(ids, *by)
+		}
+	}
+	return ids
 }
 
 func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.UserID]*account.Summary) noteEntity {
@@ -110,9 +114,30 @@ type awardEntity struct {
 }
 
 func (s *Server) awardEntity(ctx context.Context, a *award.Award) (awardEntity, error) {
-	users, err := s.Accounts.ByIDs(ctx, []authz.UserID{a.UserID})
-	return awardEntity{
-		ID: a.ID, Name: a.Name, User: s.user(users[a.UserID]), CreatedAt: api.Time(a.CreatedAt.Time),
-		UpdatedAt: api.Time(a.UpdatedAt.Time), AwardableID: a.TargetID, AwardableType: a.Kind,
-	}, err
+	out, err := s.awardEntities(ctx, *a)
+	if err != nil {
+		return awardEntity{}, err
+	}
+	return out[0], nil
+}
+
+// awardEntities renders reactions with one look at the users.
+func (s *Server) awardEntities(ctx context.Context, awards ...award.Award) ([]awardEntity, error) {
+	ids := make([]authz.UserID, len(awards))
+	for i := range awards {
+		ids[i] = awards[i].UserID
+	}
+	users, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]awardEntity, len(awards))
+	for i := range awards {
+		a := &awards[i]
+		out[i] = awardEntity{
+			ID: a.ID, Name: a.Name, User: s.user(users[a.UserID]), CreatedAt: api.Time(a.CreatedAt.Time),
+			UpdatedAt: api.Time(a.UpdatedAt.Time), AwardableID: a.TargetID, AwardableType: a.Kind,
+		}
+	}
+	return out, nil
 }

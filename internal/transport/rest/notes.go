@@ -69,8 +69,8 @@ func (h noteHandlers) list(ctx context.Context, as authz.Actor, in listNotesPara
 	return api.Listed(notes, out), nil
 }
 
-// rendered is a note just read or written as its caller sees it.
-func (h noteHandlers) rendered(ctx context.Context, n *note.Note, t noteable.Target) (noteEntity, error) {
+// renderedNote is a note just read or written as its caller sees it.
+func (h noteableHandlers) renderedNote(ctx context.Context, n *note.Note, t noteable.Target) (noteEntity, error) {
 	out, err := h.noteEntities(ctx, t, *n)
 	if err != nil {
 		return noteEntity{}, err
@@ -87,7 +87,7 @@ func (h noteHandlers) get(ctx context.Context, as authz.Actor, in notePath) (not
 	if err != nil {
 		return noteEntity{}, err
 	}
-	return h.rendered(ctx, n, target)
+	return h.renderedNote(ctx, n, target)
 }
 
 type createNoteParams struct {
@@ -126,7 +126,7 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 	case made.Award != nil:
 		return h.awardEntity(ctx, made.Award)
 	}
-	return h.rendered(ctx, made.Note, target)
+	return h.renderedNote(ctx, made.Note, target)
 }
 
 type updateNoteParams struct {
@@ -144,7 +144,7 @@ func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteP
 	if err != nil {
 		return noteEntity{}, err
 	}
-	return h.rendered(ctx, n, target)
+	return h.renderedNote(ctx, n, target)
 }
 
 func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in notePath) (api.None, error) {

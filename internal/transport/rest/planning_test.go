@@ -81,7 +81,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

@@ -1,0 +1,163 @@
+package note
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// Resolution says whether a thread is to be resolved or open.
+type Resolution struct{ Resolved bool }
+
+// ThreadsResolved is published when the last open thread of a thing was resolved.
+type ThreadsResolved struct {
+	authz.Stamp
+
+	Target noteable.Target
+}
+
+// threads counts the threads of a thing that can be resolved, or of one discussion where
+// that is not "".
+func (s *Service) threads(ctx context.Context, on noteable.Ref, discussion string) (noteable.Counts, error) {
+	var w db.Where
+	w.And("n.noteable_type = ? AND n.noteable_id = ? AND n.type IS NOT NULL", on.Kind, on.ID)
+	if discussion != "" {
+		w.And("n.discussion_id = ?", discussion)
+	}
+	n, err := db.Get[noteable.Counts](ctx, s.db, `SELECT COUNT(*) AS resolvable_discussions_count,
+			COALESCE(SUM(x.open), 0) AS unresolved_discussions_count
+		FROM (SELECT MAX(CASE WHEN n.resolved_at IS NULL THEN 1 ELSE 0 END) AS open FROM notes n`+w.SQL()+` GROUP BY n.discussion_id) x`, w.Args()...)
+	if err != nil {
+		return n, fmt.Errorf("count threads: %w", err)
+	}
+	return n, nil
+}
+
+// counted runs a change of notes of a discussion in the caller's transaction, which has
+// locked the thing, and counts what it does to the thread. The change is told how the thread
+// was before. It gives the thing's counters where they changed, zero otherwise.
+func (s *Service) counted(ctx context.Context, on noteable.Ref, discussion string, at time.Time, change func(before noteable.Counts) error) (after noteable.Counts, err error) {
+	if on.Kind != noteable.MergeRequest {
+		return after, change(after)
+	}
+	before, err := s.threads(ctx, on, discussion)
+	if err != nil {
+		return after, err
+	}
+	if err := change(before); err != nil {
+		return after, err
+	}
+	now, err := s.threads(ctx, on, discussion)
+	if err != nil || now == before {
+		return after, err
+	}
+	return s.things[on.Kind].CountNotes(ctx, on, now.Less(before), at)
+}
+
+// requireResolve asks for the ability to resolve a thread: developers have it, and who wrote
+// the thing or the note.
+func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable.Target, n *Note) error {
+	subject := t.Subject
+	subject.Own = t.AuthorID == as.UserID || n.AuthorID == as.UserID
+	if err := s.policy.Require(ctx, as, authz.ResolveNote, subject); err != nil {
+		return err
+	}
+	if t.Locked {
+		return s.policy.Require(ctx, as, authz.CreateNoteLocked, subject)
+	}
+	return nil
+}
+
+// Resolve resolves a thread of a merge request with all its notes, or opens it again. What
+// cannot be resolved is Forbidden.
+func (s *Service) Resolve(ctx context.Context, as authz.Actor, on On, id string, r Resolution) (*Discussion, noteable.Target, error) {
+	d, t, err := s.FindDiscussion(ctx, as, on, id)
+	if err != nil {
+		return nil, t, err
+	}
+	first := &d.Notes[0]
+	if err := s.requireResolve(ctx, as, t, first); err != nil {
+		return nil, t, err
+	}
+	if !first.Resolvable() {
+		return nil, t, errs.Denied("")
+	}
+	err = s.resolve(ctx, as, t, id, r, func(ctx context.Context, at time.Time) error {
+		set, args := "resolved_at = NULL, resolved_by_id = NULL", []any(nil)
+		cond := " AND resolved_at IS NOT NULL"
+		if r.Resolved {
+			set, args = "resolved_at = ?, resolved_by_id = ?", []any{db.At(at), as.UserID}
+			cond = " AND resolved_at IS NULL"
+		}
+		_, err := s.db.Exec(ctx, "UPDATE notes SET "+set+` WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ?
+			AND type IS NOT NULL`+cond, append(args, t.Kind, t.ID, id)...)
+		return err
+	})
+	if err != nil {
+		return nil, t, fmt.Errorf("resolve discussion: %w", err)
+	}
+	return s.FindDiscussion(ctx, as, on, id)
+}
+
+// ResolveNote resolves one note of a thread, or opens it again. The thread is resolved when
+// all its notes are.
+func (s *Service) ResolveNote(ctx context.Context, as authz.Actor, on On, id ID, r Resolution) (*Note, noteable.Target, error) {
+	n, t, err := s.Find(ctx, as, on, id)
+	if err != nil {
+		return nil, t, err
+	}
+	if err := s.requireResolve(ctx, as, t, n); err != nil {
+		return nil, t, err
+	}
+	if !n.Resolvable() {
+		return nil, t, errs.Bad("Note is not resolvable")
+	}
+	var out db.Change[Note]
+	err = s.resolve(ctx, as, t, n.DiscussionID, r, func(ctx context.Context, at time.Time) error {
+		out, err = db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID}, func(_ context.Context, n *Note) error {
+			if r.Resolved != (n.ResolvedAt != nil) {
+				n.resolve(as, at, r)
+			}
+			return as.UnmodifiedAt(n.UpdatedAt.Time)
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, t, fmt.Errorf("resolve note: %w", err)
+	}
+	return &out.After, t, nil
+}
+
+// resolve marks the note as resolved, or as open.
+func (n *Note) resolve(as authz.Actor, at time.Time, r Resolution) {
+	n.ResolvedAt, n.ResolvedByID = nil, nil
+	if r.Resolved {
+		now := db.At(at)
+		n.ResolvedAt, n.ResolvedByID = &now, &as.UserID
+	}
+}
+
+// resolve runs a change of who resolved notes of a discussion, and says where that was the
+// last open one.
+func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target, discussion string, r Resolution, change func(ctx context.Context, at time.Time) error) error {
+	now := s.now()
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
+			return err
+		}
+		after, err := s.counted(ctx, t.Ref, discussion, now, func(noteable.Counts) error { return change(ctx, now) })
+		if err != nil || !r.Resolved || after.Threads == 0 || after.Unresolved > 0 {
+			return err
+		}
+		return s.bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: as.Stamp(now)})
+	})
+}

@@ -1,0 +1,107 @@
+package resourceevent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB    *db.DB
+	Notes *note.Service
+}
+
+// Service records and lists resource events.
+type Service struct {
+	db    *db.DB
+	notes *note.Service
+}
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{db: d.DB, notes: d.Notes} }
+
+var columns = db.Columns[Event]("e")
+
+// where selects the events of a kind on a thing. Those of labels that the place of the thing
+// does not have are left out: they are of groups that the project has left.
+func where(t noteable.Target, kind Kind) db.Where {
+	var w db.Where
+	w.And("e.resource_type = ? AND e.resource_id = ? AND e.kind = ?", t.Kind, t.ID, kind)
+	if kind == Label {
+		w.And(`(e.label_id IS NULL OR EXISTS (SELECT 1 FROM labels l JOIN namespace_ancestors a ON a.ancestor_id = l.namespace_id
+			WHERE l.id = e.label_id AND a.namespace_id = ?))`, t.Subject.Namespace)
+	}
+	return w
+}
+
+// List returns a page of the events of a kind on a thing that the actor may read, the oldest
+// first, and the thing.
+func (s *Service) List(ctx context.Context, as authz.Actor, on note.On, kind Kind, r page.Range) (page.Page[Event], noteable.Target, error) {
+	t, err := s.notes.Target(ctx, as, on)
+	if err != nil {
+		return page.Page[Event]{}, t, err
+	}
+	list, err := page.Select[Event](ctx, s.db, page.Query{
+		Columns: columns, From: "resource_events e", Where: where(t, kind), Order: page.Order{page.ID("e.id")},
+	}, r)
+	if err != nil {
+		return list, t, fmt.Errorf("list resource events: %w", err)
+	}
+	return list, t, nil
+}
+
+// Find returns one event of a kind on a thing.
+func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, kind Kind, id ID) (*Event, noteable.Target, error) {
+	t, err := s.notes.Target(ctx, as, on)
+	if err != nil {
+		return nil, t, err
+	}
+	w := where(t, kind)
+	w.And("e.id = ?", id)
+	e, err := db.Get[Event](ctx, s.db, "SELECT "+columns+" FROM resource_events e"+w.SQL(), w.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, t, errs.Missing("")
+	}
+	if err != nil {
+		return nil, t, fmt.Errorf("find resource event: %w", err)
+	}
+	return &e, t, nil
+}
+
+// record writes events in the caller's transaction.
+func (s *Service) record(ctx context.Context, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 16*len(events))
+	for i := range events {
+		e := &events[i]
+		args = append(args, e.Kind, e.Type, e.TargetID, e.ProjectID, e.GroupID, e.UserID, e.Action, e.State, e.LabelID, e.MilestoneID,
+			e.IterationID, e.Weight, e.SourceCommit, e.SourceRequestID, e.CreatedAt)
+	}
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	_, err := s.db.Exec(ctx, `INSERT INTO resource_events (kind, resource_type, resource_id, project_id, group_id, user_id, action, state, label_id,
+		milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at) VALUES `+
+		strings.Repeat(row+", ", len(events)-1)+row, args...)
+	if err != nil {
+		return fmt.Errorf("record resource events: %w", err)
+	}
+	return nil
+}
+
+// clear removes the events of a thing that is being deleted, in the caller's transaction.
+func (s *Service) clear(ctx context.Context, of noteable.Ref) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM resource_events WHERE resource_type = ? AND resource_id = ?", of.Kind, of.ID); err != nil {
+		return fmt.Errorf("clear resource events: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/transport/rest/api"
+)
+
+// discussionHandlers are the endpoints of discussions on things of one kind.
+type discussionHandlers struct{ noteableHandlers }
+
+func (s *Server) discussionRoutes() []*api.Route {
+	commit := noteableHandlers{s, noteable.Commit, "/projects/:id/repository/commits", "a commit", authz.ReadCode, s.inProject}
+	var out []*api.Route
+	for _, on := range append(s.noteables(), commit) {
+		h := discussionHandlers{on}
+		out = append(out, h.routes()...)
+	}
+	return api.Scoped(nil, out...)
+}
+
+func (h discussionHandlers) routes() []*api.Route {
+	path, on := h.path+"/:noteable_id/discussions", h.name
+	read := []authz.Ability{h.read}
+	if !h.kind.Public() {
+		read = append(read, authz.ReadNote)
+	}
+	one, notes := path+"/:discussion_id", path+"/:discussion_id/notes"
+	change := []authz.Ability{authz.AdminNote}
+	if h.kind == noteable.MergeRequest {
+		change = append(change, authz.ResolveNote)
+	}
+	out := []*api.Route{
+		api.Get(path, h.list).Doc("List the discussions on " + on).Needs(read...),
+		api.Get(one, h.get).Doc("Get a discussion on " + on).Needs(read...),
+		api.Post(path, h.create).Doc("Create a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Get(notes, h.notes).Doc("List the notes of a discussion on " + on).Needs(read...),
+		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
+		api.Get(notes+"/:note_id", h.note).Doc("Get a note of a discussion on " + on).Needs(read...),
+		api.Put(notes+"/:note_id", h.updateNote).Timed().Doc("Update or resolve a note of a discussion on " + on).Needs(read...).Needs(change...),
+		api.Delete(notes+"/:note_id", h.deleteNote).Timed().Doc("Delete a note of a discussion on " + on).Needs(read...).Needs(authz.AdminNote),
+	}
+	if h.kind == noteable.MergeRequest {
+		out = append(out, api.Put(one, h.resolve).Doc("Resolve a discussion on "+on).Needs(read...).Needs(authz.ResolveNote))
+	}
+	return out
+}
+
+type discussionsPath struct {
+	ID       string `param:"id" doc:"ID or URL-encoded path of the project"`
+	Noteable string `param:"noteable_id,required" doc:"Internal ID of the noteable; SHA, branch or tag of a commit"`
+}
+
+type discussionPath struct {
+	discussionsPath
+	Discussion string `param:"discussion_id,required" doc:"ID of the discussion"`
+}
+
+type discussionNotePath struct {
+	discussionPath
+	NoteID note.ID `param:"note_id,required" doc:"ID of the note"`
+}
+
+// of finds the place and says what in it is meant. What is no number is no thing but a commit.
+func (h discussionHandlers) of(ctx context.Context, as authz.Actor, in discussionsPath) (note.On, error) {
+	if h.kind == noteable.Commit {
+		at, err := h.place(ctx, as, in.ID)
+		return note.On{Project: at.Project, Kind: h.kind, Key: noteable.Key{Commit: in.Noteable}}, err
+	}
+	number, err := strconv.ParseInt(in.Noteable, 10, 64)
+	if err != nil {
+		number = 0
+	}
+	return h.on(ctx, as, noteablePath{ID: in.ID, Number: number})
+}
+
+// inDiscussion is of for a note of a discussion.
+func (h discussionHandlers) inDiscussion(ctx context.Context, as authz.Actor, in discussionPath) (note.On, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	on.Discussion = in.Discussion
+	return on, err
+}
+
+// discussionEntity is a thread, or a note that stands alone.
+type discussionEntity struct {
+	ID             string       `json:"id"` // 40 hex digits
+	IndividualNote bool         `json:"individual_note"`
+	Notes          []noteEntity `json:"notes"`
+}
+
+// discussionEntities renders discussions on one thing with one look at the users.
+func (s *Server) discussionEntities(ctx context.Context, t noteable.Target, list ...note.Discussion) ([]discussionEntity, error) {
+	var ids []authz.UserID
+	for i := range list {
+		ids = noteUsers(ids, list[i].Notes)
+	}
+	users, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]discussionEntity, len(list))
+	for i := range list {
+		out[i] = s.discussionEntity(&list[i], t, users)
+	}
+	return out, nil
+}
+
+func (s *Server) discussionEntity(d *note.Discussion, t noteable.Target, users map[authz.UserID]*account.Summary) discussionEntity {
+	e := discussionEntity{ID: d.ID, IndividualNote: d.Individual(), Notes: make([]noteEntity, len(d.Notes))}
+	for i := range d.Notes {
+		e.Notes[i] = s.noteEntity(&d.Notes[i], t, users)
+	}
+	return e
+}
+
+// rendered is a discussion just read or written as its caller sees it.
+func (h discussionHandlers) rendered(ctx context.Context, d *note.Discussion, t noteable.Target) (discussionEntity, error) {
+	out, err := h.discussionEntities(ctx, t, *d)
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	return out[0], nil
+}
+
+type listDiscussionsParams struct {
+	discussionsPath
+	api.Page
+}
+
+func (h discussionHandlers) list(ctx context.Context, as authz.Actor, in listDiscussionsParams) (api.List[discussionEntity], error) {
+	var none api.List[discussionEntity]
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return none, err
+	}
+	list, target, err := h.Notes.ListDiscussions(ctx, as, on, in.Range())
+	if err != nil {
+		return none, err
+	}
+	out, err := h.discussionEntities(ctx, target, list.Items...)
+	if err != nil {
+		return none, err
+	}
+	return api.Listed(list, out), nil
+}
+
+func (h discussionHandlers) find(ctx context.Context, as authz.Actor, in discussionPath) (*note.Discussion, noteable.Target, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return nil, noteable.Target{}, err
+	}
+	return h.Notes.FindDiscussion(ctx, as, on, in.Discussion)
+}
+
+func (h discussionHandlers) get(ctx context.Context, as authz.Actor, in discussionPath) (discussionEntity, error) {
+	d, target, err := h.find(ctx, as, in)
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	return h.rendered(ctx, d, target)
+}
+
+func (h discussionHandlers) notes(ctx context.Context, as authz.Actor, in discussionPath) ([]noteEntity, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return nil, err
+	}
+	notes, target, err := h.Notes.ListInDiscussion(ctx, as, on, in.Discussion)
+	if err != nil {
+		return nil, err
+	}
+	return h.noteEntities(ctx, target, notes...)
+}
+
+type discussionText struct {
+	Body      string `param:"body,required" chars:"1000000" doc:"Text of the note, in Markdown"`
+	CreatedAt string `param:"created_at" doc:"Creation time (administrators and Owners only)"`
+}
+
+func (t discussionText) input() note.Input {
+	in := note.Input{Body: t.Body}
+	if at, ok := api.ParseTime(t.CreatedAt); ok {
+		in.CreatedAt = &at
+	}
+	return in
+}
+
+type createDiscussionParams struct {
+	discussionsPath
+	discussionText
+}
+
+func (h discussionHandlers) create(ctx context.Context, as authz.Actor, in createDiscussionParams) (discussionEntity, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	d, target, err := h.Notes.CreateDiscussion(ctx, as, on, in.input())
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	return h.rendered(ctx, d, target)
+}
+
+type replyParams struct {
+	discussionPath
+	discussionText
+}
+
+func (h discussionHandlers) reply(ctx context.Context, as authz.Actor, in replyParams) (noteEntity, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	n, target, err := h.Notes.Reply(ctx, as, on, in.Discussion, in.input())
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return h.renderedNote(ctx, n, target)
+}
+
+func (h discussionHandlers) note(ctx context.Context, as authz.Actor, in discussionNotePath) (noteEntity, error) {
+	on, err := h.inDiscussion(ctx, as, in.discussionPath)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	n, target, err := h.Notes.Find(ctx, as, on, in.NoteID)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return h.renderedNote(ctx, n, target)
+}
+
+type updateDiscussionNoteParams struct {
+	discussionNotePath
+	Body     *string  `param:"body,nonempty" chars:"1000000" doc:"Text of the note"`
+	Resolved *bool    `param:"resolved" doc:"Resolve the note, or open it again"`
+	_        struct{} `exactlyone:"body,resolved"`
+}
+
+func (h discussionHandlers) updateNote(ctx context.Context, as authz.Actor, in updateDiscussionNoteParams) (noteEntity, error) {
+	on, err := h.inDiscussion(ctx, as, in.discussionPath)
+	if err != nil {
+		return noteEntity{}, err
+	}
+	var n *note.Note
+	var target noteable.Target
+	if in.Resolved != nil {
+		n, target, err = h.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
+	} else {
+		n, target, err = h.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
+	}
+	if err != nil {
+		return noteEntity{}, err
+	}
+	return h.renderedNote(ctx, n, target)
+}
+
+func (h discussionHandlers) deleteNote(ctx context.Context, as authz.Actor, in discussionNotePath) (api.None, error) {
+	on, err := h.inDiscussion(ctx, as, in.discussionPath)
+	if err != nil {
+		return api.None{}, err
+	}
+	return api.None{}, h.Notes.Delete(ctx, as, on, in.NoteID)
+}
+
+type resolveParams struct {
+	discussionPath
+	Resolved bool `param:"resolved,required" doc:"Resolve the discussion, or open it again"`
+}
+
+func (h discussionHandlers) resolve(ctx context.Context, as authz.Actor, in resolveParams) (discussionEntity, error) {
+	on, err := h.of(ctx, as, in.discussionsPath)
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	d, target, err := h.Notes.Resolve(ctx, as, on, in.Discussion, note.Resolution{Resolved: in.Resolved})
+	if err != nil {
+		return discussionEntity{}, err
+	}
+	return h.rendered(ctx, d, target)
+}
