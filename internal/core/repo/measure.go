@@ -59,12 +59,17 @@ func (s *Service) measure(ctx context.Context, p *project.Project) error {
 		}
 	}
 	m := project.Measure{LanguagesOf: map[string]int64{}}
-	added, limited := s.sizes.begin(p.ID)
+	added, limited, err := s.sizes.begin(ctx, p.ID)
+	if err != nil {
+		return err
+	}
 	if m.Size, err = r.Size(ctx); err != nil {
 		return fmt.Errorf("measure: %w", err)
 	}
 	if limited {
-		s.sizes.end(p.ID, m.Size, added, s.now())
+		if err := s.sizes.end(ctx, p.ID, m.Size, added, s.now()); err != nil {
+			return err
+		}
 	}
 	if !tip.IsZero() {
 		m.Commit = tip.String()

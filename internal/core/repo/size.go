@@ -40,7 +40,7 @@ type sizes struct {
 }
 
 type size struct {
-	mu       sync.Mutex
+	turn     chan struct{} // holds one value while locked
 	bytes    int64
 	known    bool            // that is, measured since the process was started
 	measured time.Time       // zero while other pushes are under way
@@ -55,10 +55,22 @@ func (s *sizes) of(id project.ID) *size {
 		s.known = map[project.ID]*size{}
 	}
 	if s.known[id] == nil {
-		s.known[id] = &size{}
+		s.known[id] = &size{turn: make(chan struct{}, 1)}
 	}
 	return s.known[id]
 }
+
+// lock waits for the size, which is held while it is measured, until ctx ends.
+func (z *size) lock(ctx context.Context) error {
+	select {
+	case z.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the size of the repository: %w", context.Cause(ctx))
+	}
+}
+
+func (z *size) unlock() { <-z.turn }
 
 func (s *sizes) forget(id project.ID) {
 	s.mu.Lock()
@@ -67,25 +79,30 @@ func (s *sizes) forget(id project.ID) {
 }
 
 // begin gives what a measurement that begins now needs when it ends.
-func (s *sizes) begin(id project.ID) (added int64, known bool) {
+func (s *sizes) begin(ctx context.Context, id project.ID) (added int64, known bool, err error) {
 	s.mu.Lock()
 	z := s.known[id]
 	s.mu.Unlock()
 	if z == nil {
-		return 0, false
+		return 0, false, nil
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.added, true
+	if err := z.lock(ctx); err != nil {
+		return 0, false, err
+	}
+	defer z.unlock()
+	return z.added, true, nil
 }
 
 // end notes what a measurement of a size that is known found; what was added while it
 // lasted may be in it or not, and is counted.
-func (s *sizes) end(id project.ID, bytes, added int64, now time.Time) {
+func (s *sizes) end(ctx context.Context, id project.ID, bytes, added int64, now time.Time) error {
 	z := s.of(id)
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	if err := z.lock(ctx); err != nil {
+		return err
+	}
+	defer z.unlock()
 	z.bytes, z.known, z.measured = bytes+z.added-added, true, now
+	return nil
 }
 
 // room gives how many bytes of objects a repository may still get, what it takes now, and
@@ -98,8 +115,10 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 		return 0, 0, 0, err
 	}
 	z := s.sizes.of(p.ID)
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	if err := z.lock(ctx); err != nil {
+		return 0, 0, 0, err
+	}
+	defer z.unlock()
 	large, err := s.quota.Large(ctx, p.ID)
 	if err != nil {
 		return 0, 0, 0, err
@@ -142,7 +161,7 @@ func (s *Service) room(ctx context.Context, p *project.Project, inside *gitcmd.R
 }
 
 // arriving gives the bytes of the quarantines that passed and are not part of the repository
-// yet, and forgets those that are gone. z.mu is held.
+// yet, and forgets those that are gone. z is locked.
 func (z *size) arriving(ctx context.Context, r *gitcmd.Repo) (int64, error) {
 	on, err := r.ArrivingBytes(ctx)
 	if err != nil {
@@ -189,13 +208,18 @@ func (s *Service) mostInput(ctx context.Context, p *project.Project) (most int64
 
 // remeasure records the size of a repository that was packed.
 func (s *Service) remeasure(ctx context.Context, id project.ID, r *gitcmd.Repo) error {
-	added, limited := s.sizes.begin(id)
+	added, limited, err := s.sizes.begin(ctx, id)
+	if err != nil {
+		return err
+	}
 	bytes, err := r.Size(ctx)
 	if err != nil {
 		return fmt.Errorf("measure: %w", err)
 	}
 	if limited {
-		s.sizes.end(id, bytes, added, s.now())
+		if err := s.sizes.end(ctx, id, bytes, added, s.now()); err != nil {
+			return err
+		}
 	}
 	return s.projects.RecordSize(ctx, id, bytes)
 }
