@@ -84,6 +84,7 @@ func samples() map[string][]sample {
 
 		"GET /user/keys/:key_id":                  {{values: with{"key_id": "=own key"}}},
 		"POST /user/keys":                         {{body: obj{"title": "desk", "key": newKey}}},
+		"POST /markdown":                          {{body: obj{"text": "a #1", "gfm": true}}},
 		"DELETE /user/keys/:key_id":               {{values: with{"key_id": "=own key"}}},
 		"POST /users/:id/keys":                    {{body: obj{"title": "desk", "key": newKey}}},
 		"DELETE /users/:id/keys/:key_id":          {{}},
@@ -94,7 +95,7 @@ func samples() map[string][]sample {
 		"POST /users/:id/gpg_keys":                {{body: obj{"key": newGPGKey()}}},
 		"DELETE /users/:id/gpg_keys/:key_id":      {{}},
 		"POST /users/:id/gpg_keys/:key_id/revoke": {{}},
-		"GET /keys": {{query: "fingerprint=SHA256:" + ownFingerprint}},
+		"GET /keys":                               {{query: "fingerprint=SHA256:" + ownFingerprint}},
 
 		"POST /users/:user_id/personal_access_tokens": {{body: obj{"name": "ci", "scopes": []string{"api"}}}},
 		"DELETE /personal_access_tokens/self":         {{}},

@@ -43,6 +43,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/quickaction"
 	"tenon/internal/core/quota"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
@@ -122,6 +123,7 @@ type Services struct {
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
+	Commands   *quickaction.Service
 	Notes      *note.Service
 	Awards     *award.Service
 
@@ -229,7 +231,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs,
 	}))
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
-	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now}))
+	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
 	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Now: d.Now}))
 	s.Issues = issue.New(need(c, issue.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Times: s.Times,
@@ -243,8 +245,12 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Commands = quickaction.New(need(c, quickaction.Deps{
+		Policy: s.Policy, Accounts: s.Accounts, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones, References: s.References,
+		Awards: s.Awards, Repos: s.Repos, Now: d.Now,
+	}))
 	s.Notes = note.New(need(c, note.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Now: d.Now, Commands: s.Commands,
 		Things: map[noteable.Kind]note.Noteables{
 			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
@@ -273,6 +279,7 @@ func (s *Services) connect(c *check) {
 	s.References.Connect(reference.Issue, s.Issues)
 	s.References.Connect(reference.MergeRequest, s.Requests)
 	s.References.Connect(reference.Label, s.Labels)
+	s.References.Connect(reference.Milestone, s.Milestones)
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 
 	"github.com/yuin/goldmark"
@@ -14,7 +15,7 @@ import (
 
 // MaxText is the longest text in bytes that Parse takes apart; longer ones are shown as they
 // are, and refer to nothing.
-const MaxText = 1 << 20
+const MaxText = MaxDocument
 
 // maxFootnotes is how many marks of footnotes a text may have: the parser looks for the note
 // of each mark among all notes.
@@ -44,7 +45,7 @@ var flavour = sync.OnceValue(func() parser.Parser {
 func Parse(source string) *Text {
 	t := &Text{}
 	t.front, t.offset = frontMatter(source)
-	t.source = []byte(source[t.offset:])
+	t.source = []byte(free().Replace(source[t.offset:]))
 	if len(t.source) > MaxText || costly(t.source) || bytes.Count(t.source, []byte("[^")) > maxFootnotes {
 		return t
 	}
@@ -52,6 +53,9 @@ func Parse(source string) *Text {
 	t.tree = flavour().Parse(text.NewReader(t.source), parser.WithContext(context))
 	return t
 }
+
+// free takes the runes out that stand around holes, and leaves as many bytes.
+var free = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(openHole, "\ufffd", closeHole, "\ufffd") })
 
 // Run is a piece of a line that people read as words, or the address of a link that stands
 // for itself.

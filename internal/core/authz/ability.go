@@ -205,6 +205,7 @@ const (
 	ReadMemberships Ability = "read_memberships_of_user"
 	ReadActivities  Ability = "read_activities_of_users"
 	CountOfUser     Ability = "count_associations_of_user"
+	RenderMarkdown  Ability = "render_markdown"
 
 	ReadOwnTodos           Ability = "read_own_todos"
 	UpdateOwnTodos         Ability = "update_own_todos"
@@ -373,6 +374,7 @@ var Rules = map[Ability]Rule{
 	AdminTopics:     {Min: adminsOnly, Write: true},
 	ReadAttributes:  {Min: adminsOnly},
 	AdminAttributes: {Min: adminsOnly, Write: true},
+	RenderMarkdown:  {SignedIn: true},
 	AdminSettings:   {Min: adminsOnly, Write: true},
 
 	FollowUser:      {SignedIn: true},

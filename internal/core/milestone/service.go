@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what a Service is made of.
@@ -22,6 +23,7 @@ type Deps struct {
 	Bus        *event.Bus
 	Namespaces *namespace.Service
 	Now        func() time.Time
+	URLs       *weburl.Site
 }
 
 // Service reads and changes milestones.
@@ -31,11 +33,12 @@ type Service struct {
 	bus        *event.Bus
 	namespaces *namespace.Service
 	now        func() time.Time
+	urls       *weburl.Site
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, namespaces: d.Namespaces, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, namespaces: d.Namespaces, now: d.Now, urls: d.URLs}
 }
 
 // List returns a page of the milestones of a place by due date.

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quickaction"
 )
 
 // ID identifies a note.
@@ -79,6 +80,7 @@ type Input struct {
 	Body      string
 	Internal  bool       // ignored from those who may not read internal notes
 	CreatedAt *time.Time // ignored from those who may not set it
+	HeadSHA   string     // what the caller believes to be the head of the merge request, for /merge
 	Line      *Line      // of the diff of a commit; one that the diff does not have is left out
 }
 
@@ -92,6 +94,9 @@ type Changes struct {
 type Result struct {
 	Note  *Note
 	Award *award.Award
+
+	// Commands is what the quick actions of the text did; nil where it had none.
+	Commands *quickaction.Result
 }
 
 // Activity chooses between comments and history.

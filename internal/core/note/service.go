@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/award"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quickaction"
 )
 
 // Deps are what the service is built on.
@@ -28,6 +29,8 @@ type Deps struct {
 	Jobs   job.Enqueuer
 	Now    func() time.Time
 	Things map[noteable.Kind]Noteables // what can be commented on
+
+	Commands *quickaction.Service // nil knows none
 }
 
 // Service reads and changes notes.
@@ -39,11 +42,13 @@ type Service struct {
 	jobs   job.Enqueuer
 	now    func() time.Time
 	things map[noteable.Kind]Noteables
+
+	commands *quickaction.Service
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, now: deps.Now, things: deps.Things}
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, now: deps.Now, things: deps.Things, commands: deps.Commands}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.

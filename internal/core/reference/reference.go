@@ -3,6 +3,8 @@
 package reference
 
 import (
+	"slices"
+
 	"tenon/internal/base/markdown"
 	"tenon/internal/core/weburl"
 )
@@ -74,6 +76,21 @@ func (r Reader) Of(text *markdown.Text) []Reference {
 		}
 	})
 	return s.out
+}
+
+// inOrder sorts references by their places: notes at the foot come where they stand.
+func inOrder(refs []Reference) []Reference {
+	slices.SortFunc(refs, func(a, b Reference) int { return a.Start - b.Start })
+	return refs
+}
+
+// spans are the places of references.
+func spans(refs []Reference) []markdown.Span {
+	out := make([]markdown.Span, len(refs))
+	for i := range refs {
+		out[i] = markdown.Span{Start: refs[i].Start, End: refs[i].End}
+	}
+	return out
 }
 
 // Words reads a text that is not Markdown, such as a title or the message of a commit.

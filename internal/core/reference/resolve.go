@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/lru"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -91,13 +92,14 @@ type Service struct {
 	repos    *repo.Service
 	urls     *weburl.Site
 	finders  map[Kind]Finder
+	cache    *lru.Cache // of rendered texts
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
 		Reader: NewReader(d.URLs), db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, urls: d.URLs,
-		finders: map[Kind]Finder{},
+		finders: map[Kind]Finder{}, cache: lru.New(cacheSize),
 	}
 }
 

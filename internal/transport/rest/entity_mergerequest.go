@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -103,6 +104,27 @@ type mergeRequestFull struct {
 	User              requestUser     `json:"user"`
 	Changes           *[]diffEntity   `json:"changes,omitempty"` // of /changes, as the next
 	Overflow          *bool           `json:"overflow,omitempty"`
+	*requestHTML                      // where asked for
+}
+
+// requestHTML is the texts of a merge request as they are shown.
+type requestHTML struct {
+	TitleHTML       string `json:"title_html"`
+	DescriptionHTML string `json:"description_html"`
+}
+
+// requestTexts renders the texts of a merge request for the actor.
+func (s *Server) requestTexts(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*requestHTML, error) {
+	in := reference.Of(p)
+	titles, err := s.References.Titles(ctx, as, in, m.Title)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := s.References.HTML(ctx, as, in, m.Text())
+	if err != nil {
+		return nil, err
+	}
+	return &requestHTML{TitleHTML: titles[0], DescriptionHTML: texts[0]}, nil
 }
 
 type diffRefsEntity struct {

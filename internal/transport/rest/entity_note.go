@@ -27,10 +27,10 @@ type noteEntity struct {
 	CommitID     *string       `json:"commit_id,omitempty" later:"discussions on diffs"`
 	Resolvable   bool          `json:"resolvable"`
 	*resolution
-	Confidential    bool     `json:"confidential"`
-	Internal        bool     `json:"internal"`
-	NoteableIID     *int64   `json:"noteable_iid"`
-	CommandsChanges struct{} `json:"commands_changes" later:"quick actions"`
+	Confidential    bool           `json:"confidential"`
+	Internal        bool           `json:"internal"`
+	NoteableIID     *int64         `json:"noteable_iid"`
+	CommandsChanges map[string]any `json:"commands_changes"` // what quick actions changed, of a note just written
 }
 
 // noteAuthor is a user's summary with what the contract adds to it on notes: the
@@ -77,6 +77,7 @@ func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.Use
 		ID: n.ID, Type: n.Type, Body: n.Body, Author: s.noteAuthor(users[n.AuthorID]), CreatedAt: api.Time(n.CreatedAt.Time),
 		UpdatedAt: api.Time(n.UpdatedAt.Time), System: n.System, NoteableID: n.TargetID, NoteableType: n.Kind,
 		CommitID: n.CommitID, Resolvable: n.Resolvable(), Confidential: n.Internal, Internal: n.Internal, NoteableIID: t.IID,
+		CommandsChanges: map[string]any{},
 	}
 	if n.ProjectID != nil {
 		id := int64(*n.ProjectID)

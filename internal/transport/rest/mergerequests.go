@@ -50,6 +50,7 @@ type requestPath struct {
 type getRequestParams struct {
 	requestPath
 	WithDiverged   bool `param:"include_diverged_commits_count" doc:"Include diverged_commits_count"`
+	RenderHTML     bool `param:"render_html" doc:"Include title_html and description_html"`
 	WithRebaseFlag bool `param:"include_rebase_in_progress" doc:"Include rebase_in_progress"`
 }
 
@@ -75,6 +76,11 @@ func (s *Server) getRequest(ctx context.Context, as authz.Actor, in getRequestPa
 			return mergeRequestFull{}, err
 		}
 		out.DivergedCommits = &n
+	}
+	if in.RenderHTML {
+		if out.requestHTML, err = s.requestTexts(ctx, as, p, m); err != nil {
+			return mergeRequestFull{}, err
+		}
 	}
 	first, err := s.Requests.FirstContribution(ctx, as, p, m)
 	out.FirstContribution = &first

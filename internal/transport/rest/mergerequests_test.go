@@ -24,6 +24,8 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/quickaction"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
@@ -61,9 +63,14 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
+	p.References.Connect(reference.MergeRequest, p.Requests)
+	p.Commands = quickaction.New(quickaction.Deps{
+		Policy: p.World.Policy, Accounts: p.Accounts, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones, References: p.References,
+		Awards: p.Awards, Repos: p.Repos, Now: p.World.Now,
+	})
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{
-		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Now: p.World.Now,
+		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Now: p.World.Now, Commands: p.Commands,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 	})
 	p.kit = api.New(api.Config{

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
@@ -99,34 +101,64 @@ type createNoteParams struct {
 	HeadSHA      string `param:"merge_request_diff_head_sha" alias:"merge_request_diff_sha" doc:"SHA of the HEAD of the merge request; required for the /merge quick action"`
 }
 
-// createdForm is a note, or the award emoji that its text was.
+// createdForm is a note, the award emoji that its text was, or what its quick actions did.
 type createdForm interface {
-	OneOf(made noteEntity, award awardEntity)
+	OneOf(made noteEntity, award awardEntity, done commandsEntity)
 }
 
 // OneOf names the answers to a note.
-func (noteEntity) OneOf(noteEntity, awardEntity) {}
+func (noteEntity) OneOf(noteEntity, awardEntity, commandsEntity) {}
 
 // OneOf names the answers to a note.
-func (awardEntity) OneOf(noteEntity, awardEntity) {}
+func (awardEntity) OneOf(noteEntity, awardEntity, commandsEntity) {}
 
-func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (createdForm, error) {
+// commandsEntity is what the quick actions of a text did that had nothing else.
+type commandsEntity struct {
+	CommandsChanges map[string]any `json:"commands_changes"`
+	Summary         []string       `json:"summary"`
+}
+
+// OneOf names the answers to a note.
+func (commandsEntity) OneOf(noteEntity, awardEntity, commandsEntity) {}
+
+// answered is the answer to a note that was written, or to quick actions alone.
+func (h noteHandlers) answered(ctx context.Context, made note.Result, t noteable.Target) (api.Reply[createdForm], error) {
+	var out api.Reply[createdForm]
+	if made.Note == nil {
+		done := commandsEntity{CommandsChanges: made.Commands.Changes, Summary: []string{}}
+		if len(made.Commands.Summary) > 0 {
+			done.Summary = []string{strings.Join(made.Commands.Summary, " ")}
+		}
+		out.Status, out.Body = http.StatusAccepted, done
+		return out, nil
+	}
+	e, err := h.renderedNote(ctx, made.Note, t)
+	if made.Commands != nil {
+		e.CommandsChanges = made.Commands.Changes
+	}
+	out.Body = e
+	return out, err
+}
+
+func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteParams) (api.Reply[createdForm], error) {
+	var none api.Reply[createdForm]
 	on, err := h.on(ctx, as, in.noteablePath)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	input := note.Input{Body: in.Body, Internal: isTrue(in.Internal) || isTrue(in.Confidential)}
+	input := note.Input{Body: in.Body, HeadSHA: in.HeadSHA, Internal: isTrue(in.Internal) || isTrue(in.Confidential)}
 	if at, ok := api.ParseTime(in.CreatedAt); ok {
 		input.CreatedAt = &at
 	}
-	made, target, err := h.Notes.Create(ctx, as, on, input)
+	made, target, err := h.Notes.CreateWithCommands(ctx, as, on, input)
 	switch {
 	case err != nil:
-		return nil, err
+		return none, err
 	case made.Award != nil:
-		return h.awardEntity(ctx, made.Award)
+		e, err := h.awardEntity(ctx, made.Award)
+		return api.Reply[createdForm]{Body: e}, err
 	}
-	return h.renderedNote(ctx, made.Note, target)
+	return h.answered(ctx, made, target)
 }
 
 type updateNoteParams struct {
@@ -135,16 +167,16 @@ type updateNoteParams struct {
 	Confidential *bool   `param:"confidential" doc:"Accepted and ignored: the confidentiality of a note cannot be changed"`
 }
 
-func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (noteEntity, error) {
+func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (api.Reply[createdForm], error) {
 	on, err := h.on(ctx, as, in.noteablePath)
 	if err != nil {
-		return noteEntity{}, err
+		return api.Reply[createdForm]{}, err
 	}
-	n, target, err := h.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
+	made, target, err := h.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body, Internal: in.Confidential})
 	if err != nil {
-		return noteEntity{}, err
+		return api.Reply[createdForm]{}, err
 	}
-	return h.renderedNote(ctx, n, target)
+	return h.answered(ctx, made, target)
 }
 
 func (h noteHandlers) delete(ctx context.Context, as authz.Actor, in notePath) (api.None, error) {

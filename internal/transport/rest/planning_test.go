@@ -27,6 +27,8 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quickaction"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
@@ -51,26 +53,35 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	p := &planning{World: w, t: t, users: map[string]authz.Actor{}}
 	settings := setting.New(d, w.Now)
 	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
-	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	urls := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")
+	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
 	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
-	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Times: times, Now: w.Now})
+	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now, URLs: urls})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Times: times, Now: w.Now, URLs: urls})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
-		URLs:       weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
+		URLs:       urls,
 	})
 	projects := project.New(project.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: accounts.Attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
+	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: projects, URLs: urls})
+	references.Connect(reference.Issue, issues)
+	references.Connect(reference.Label, labels)
+	references.Connect(reference.Milestone, milestones)
+	commands := quickaction.New(quickaction.Deps{
+		Policy: w.Policy, Accounts: accounts, Issues: issues, Milestones: milestones, References: references, Awards: awards, Now: w.Now,
+	})
 	p.Server = &Server{Services: &core.Services{
 		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Issues: issues, Times: times, Awards: awards,
+		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now,
+			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
 		}),
-		Policy: w.Policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example"),
+		Policy: w.Policy, Settings: settings, URLs: urls,
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
@@ -81,7 +92,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

@@ -81,6 +81,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("submodules", s.submoduleRoutes()),
 		api.Tagged("repositories", s.repositoryRoutes()),
 		api.Tagged("repositories", s.changelogRoutes()),
+		api.Tagged("markdown", s.markdownRoutes()),
 		api.Tagged("labels", s.labelRoutes()),
 		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("issues", s.issueRoutes()),

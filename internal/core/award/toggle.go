@@ -1,0 +1,31 @@
+package award
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// Toggle takes the actor's reaction with an emoji back, or reacts where there is none.
+func (s *Service) Toggle(ctx context.Context, as authz.Actor, to noteable.Target, name string) error {
+	if err := s.policy.Require(ctx, as, authz.AwardEmoji, to.Subject); err != nil {
+		return err
+	}
+	if canonical, ok := Canonical(name); ok {
+		name = canonical
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		gone, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE awardable_type = ? AND awardable_id = ? AND name = ? AND user_id = ?",
+			to.Kind, to.ID, name, as.UserID)
+		if err != nil {
+			return fmt.Errorf("toggle award: %w", err)
+		}
+		if gone > 0 {
+			return nil
+		}
+		_, err = s.Add(ctx, as, to, name)
+		return err
+	})
+}

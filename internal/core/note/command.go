@@ -1,0 +1,77 @@
+package note
+
+import (
+	"context"
+	"errors"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/quickaction"
+)
+
+// CreateWithCommands is Create for a text that may have quick actions. Where it has nothing
+// else no note is made, and the result says what they did.
+func (s *Service) CreateWithCommands(ctx context.Context, as authz.Actor, on On, in Input) (Result, noteable.Target, error) {
+	text := s.commands.Parse(on.Kind, in.Body)
+	in.Body = text.Rest
+	if !text.Only() {
+		out, t, err := s.Create(ctx, as, on, in)
+		if err == nil && len(text.Commands) > 0 {
+			out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+		}
+		return out, t, err
+	}
+	t, err := s.locate(ctx, as, on, authz.CreateNote)
+	if err != nil {
+		return Result{}, t, err
+	}
+	if t.Locked {
+		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject); err != nil {
+			return Result{}, t, err
+		}
+	}
+	done, err := s.commands.Alone(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+	return Result{Commands: done}, t, refused(err)
+}
+
+// UpdateWithCommands is Update for a text that may have quick actions. Where it has nothing
+// else the note is deleted.
+func (s *Service) UpdateWithCommands(ctx context.Context, as authz.Actor, on On, id ID, c Changes) (Result, noteable.Target, error) {
+	var text quickaction.Text
+	if c.Body != nil {
+		text = s.commands.Parse(on.Kind, *c.Body)
+		c.Body = &text.Rest
+	}
+	if !text.Only() {
+		n, t, err := s.Update(ctx, as, on, id, c)
+		out := Result{Note: n}
+		if err == nil && len(text.Commands) > 0 {
+			out.Commands, err = s.commands.Done(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
+		}
+		return out, t, err
+	}
+	_, t, err := s.administer(ctx, as, on, id)
+	if err != nil {
+		return Result{}, t, err
+	}
+	if err := s.Delete(ctx, as, on, id); err != nil {
+		return Result{}, t, err
+	}
+	done, err := s.commands.Alone(ctx, as.Unconditional(), commanded(on, t, ""), text.Commands)
+	return Result{Commands: done}, t, refused(err)
+}
+
+// commanded is what the quick actions of a note are run on.
+func commanded(on On, t noteable.Target, head string) quickaction.On {
+	return quickaction.On{Project: on.Project, Target: t, HeadSHA: head}
+}
+
+// refused makes what an attribute of the target refuses an error of the note.
+func refused(err error) error {
+	var invalid *errs.Error
+	if errors.As(err, &invalid) && len(invalid.Fields) > 0 {
+		return refuse("validation", invalid.Error())
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package quickaction
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// cut takes the commands out of a description, which may be nil.
+func (s *Service) cut(kind noteable.Kind, description *string) (*string, []Command) {
+	if description == nil {
+		return nil, nil
+	}
+	text := s.Parse(kind, *description)
+	return &text.Rest, text.Commands
+}
+
+// CreateIssue makes an issue and runs the commands of its description.
+func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Project, in issue.Input) (*issue.Issue, error) {
+	var commands []Command
+	in.Description, commands = s.cut(noteable.Issue, in.Description)
+	i, err := s.d.Issues.Create(ctx, as, p, in)
+	if err != nil || len(commands) == 0 {
+		return i, err
+	}
+	return s.onIssue(ctx, as, p, i.IID, commands)
+}
+
+// UpdateIssue changes an issue and runs the commands of its new description.
+func (s *Service) UpdateIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, c issue.Changes) (*issue.Issue, error) {
+	var commands []Command
+	c.Description, commands = s.cut(noteable.Issue, c.Description)
+	i, err := s.d.Issues.Update(ctx, as, p, iid, c)
+	if err != nil || len(commands) == 0 {
+		return i, err
+	}
+	return s.onIssue(ctx, as, p, iid, commands)
+}
+
+// onIssue runs commands on an issue that the actor just wrote.
+func (s *Service) onIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, commands []Command) (*issue.Issue, error) {
+	as = as.Unconditional()
+	t, err := s.d.Issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	if err == nil {
+		_, err = s.Done(ctx, as, On{Project: p, Target: t}, commands)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.d.Issues.Find(ctx, as, p, iid)
+}
+
+// CreateRequest makes a merge request and runs the commands of its description. The project
+// is the one that it is from, the other result the one that it goes to.
+func (s *Service) CreateRequest(ctx context.Context, as authz.Actor, p *project.Project, in mergerequest.Input) (*mergerequest.MergeRequest, *project.Project, error) {
+	var commands []Command
+	in.Description, commands = s.cut(noteable.MergeRequest, in.Description)
+	m, to, err := s.d.Requests.Create(ctx, as, p, in)
+	if err != nil || len(commands) == 0 {
+		return m, to, err
+	}
+	m, err = s.onRequest(ctx, as, to, m.IID, commands)
+	return m, to, err
+}
+
+// UpdateRequest changes a merge request and runs the commands of its new description.
+func (s *Service) UpdateRequest(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, c mergerequest.Changes) (*mergerequest.MergeRequest, error) {
+	var commands []Command
+	c.Description, commands = s.cut(noteable.MergeRequest, c.Description)
+	m, err := s.d.Requests.Update(ctx, as, p, iid, c)
+	if err != nil || len(commands) == 0 {
+		return m, err
+	}
+	return s.onRequest(ctx, as, p, iid, commands)
+}
+
+// onRequest runs commands on a merge request that the actor just wrote.
+func (s *Service) onRequest(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, commands []Command) (*mergerequest.MergeRequest, error) {
+	as = as.Unconditional()
+	t, err := s.d.Requests.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	if err == nil {
+		_, err = s.Done(ctx, as, On{Project: p, Target: t}, commands)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.d.Requests.Read(ctx, as, p, iid)
+}

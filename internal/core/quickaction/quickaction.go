@@ -1,0 +1,259 @@
+package quickaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
+	"tenon/internal/core/repo"
+)
+
+// Action is what commands of some names do.
+type Action struct {
+	Names []string // in lower case
+	Kinds []noteable.Kind
+	Issue authz.Ability // required of an issue; "" for what readers may do
+	Merge authz.Ability // required of a merge request, likewise
+	Run   func(ctx context.Context, c *Call) error
+}
+
+// Call is a command at work. It changes Issue or Request, or registers what is to be done
+// after these changes.
+type Call struct {
+	As       authz.Actor
+	Target   noteable.Target
+	Project  *project.Project
+	Argument string
+	HeadSHA  string // what the caller believes to be the head of the merge request
+
+	Was        *issue.Issue               // the issue, nil for a merge request
+	WasRequest *mergerequest.MergeRequest // the merge request, nil for an issue
+	Issue      issue.Changes
+	Request    mergerequest.Changes
+
+	after  []func(ctx context.Context) error
+	result *Result
+}
+
+// Say adds a sentence to the summary.
+func (c *Call) Say(format string, args ...any) {
+	c.result.Summary = append(c.result.Summary, fmt.Sprintf(format, args...))
+}
+
+// Set adds a change to those that are reported.
+func (c *Call) Set(key string, value any) { c.result.Changes[key] = value }
+
+// After registers what is done once the changes of all commands are stored.
+func (c *Call) After(do func(ctx context.Context) error) { c.after = append(c.after, do) }
+
+// Merge reports whether the command is on a merge request.
+func (c *Call) Merge() bool { return c.Target.Kind == noteable.MergeRequest }
+
+// thing is what the command is on, in words.
+func (c *Call) thing() string {
+	if c.Merge() {
+		return "merge request"
+	}
+	return "issue"
+}
+
+// Result is what the commands of a text did.
+type Result struct {
+	Changes map[string]any // by the names of commands_changes
+	Summary []string       // sentences
+}
+
+// Text is what the commands of a text leave of it.
+type Text struct {
+	Rest     string
+	Commands []Command
+}
+
+// Only reports whether a text has commands and nothing else.
+func (t Text) Only() bool { return len(t.Commands) > 0 && strings.TrimSpace(t.Rest) == "" }
+
+// Deps is what a Service is made of.
+type Deps struct {
+	Policy     *authz.Policy
+	Accounts   *account.Service
+	Issues     *issue.Service
+	Requests   *mergerequest.Service
+	Milestones *milestone.Service
+	References *reference.Service
+	Awards     *award.Service
+	Repos      *repo.Service
+	Now        func() time.Time
+}
+
+// Service runs commands.
+type Service struct {
+	d       Deps
+	actions map[string]Action
+}
+
+// New builds the service with the commands of issues and merge requests; others register
+// theirs.
+func New(d Deps) *Service {
+	s := &Service{d: d, actions: map[string]Action{}}
+	s.Register(s.planning()...)
+	s.Register(s.people()...)
+	s.Register(s.merging()...)
+	return s
+}
+
+// Register adds actions. One of a name that is taken replaces the other.
+func (s *Service) Register(actions ...Action) {
+	for _, a := range actions {
+		for _, name := range a.Names {
+			s.actions[name] = a
+		}
+	}
+}
+
+// Names lists the commands for things of a kind.
+func (s *Service) Names(kind noteable.Kind) []string {
+	var out []string
+	for name, a := range s.actions {
+		if slices.Contains(a.Kinds, kind) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Parse takes the commands for things of a kind out of a text. A nil service knows none.
+func (s *Service) Parse(kind noteable.Kind, text string) Text {
+	if s == nil || kind != noteable.Issue && kind != noteable.MergeRequest {
+		return Text{Rest: text}
+	}
+	rest, commands := parse(text, func(name string) bool { return slices.Contains(s.actions[name].Kinds, kind) })
+	return Text{Rest: rest, Commands: commands}
+}
+
+// On is what commands are run on.
+type On struct {
+	Project *project.Project
+	Target  noteable.Target // an issue or a merge request that the actor may read
+	HeadSHA string          // see Call
+}
+
+// errFailed is the answer where commands did nothing that can be told.
+var errFailed = errs.New(errs.BadRequest, "Failed to apply commands.")
+
+// Alone is Run for a text that has nothing but commands: where none of them did anything it
+// fails.
+func (s *Service) Alone(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
+	out, err := s.Run(ctx, as, on, commands)
+	if err == nil && len(out.Summary) == 0 && len(out.Changes) == 0 {
+		return nil, errFailed
+	}
+	return out, err
+}
+
+// Done is Run for a text that has more than commands: what they cannot do does not undo the
+// text, and is left out of the result.
+func (s *Service) Done(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
+	out, err := s.Run(ctx, as, on, commands)
+	var refused *errs.Error
+	if errors.As(err, &refused) && refused.Kind != errs.Internal {
+		return &Result{Changes: map[string]any{}, Summary: []string{}}, nil
+	}
+	return out, err
+}
+
+// Run runs commands in their order with the rights of the actor: those that the actor may
+// not use do nothing. What they change of the issue or the merge request is one update.
+func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
+	out := &Result{Changes: map[string]any{}, Summary: []string{}}
+	c := &Call{As: as, Target: on.Target, Project: on.Project, HeadSHA: on.HeadSHA, result: out}
+	if on.Project == nil || on.Target.IID == nil {
+		return out, nil
+	}
+	var err error
+	iid := *on.Target.IID
+	subject := on.Target.Subject
+	switch on.Target.Kind {
+	case noteable.Issue:
+		c.Was, err = s.d.Issues.Find(ctx, as, on.Project, issue.IID(iid))
+	case noteable.MergeRequest:
+		c.WasRequest, err = s.d.Requests.Find(ctx, as, on.Project, mergerequest.IID(iid))
+	default:
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, command := range commands {
+		a, ok := s.actions[command.Name]
+		if !ok || !slices.Contains(a.Kinds, on.Target.Kind) {
+			continue
+		}
+		ability := a.Issue
+		if c.Merge() {
+			ability = a.Merge
+		}
+		if ability != "" {
+			may, err := s.d.Policy.Can(ctx, as, ability, subject)
+			if err != nil {
+				return nil, err
+			}
+			if !may {
+				continue
+			}
+		}
+		c.Argument = command.Argument
+		if err := a.Run(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.store(ctx, c, iid); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// store makes the changes, and then what comes after them.
+func (s *Service) store(ctx context.Context, c *Call, iid int64) error {
+	if c.Merge() {
+		if requested(&c.Request) {
+			if _, err := s.d.Requests.Update(ctx, c.As, c.Project, mergerequest.IID(iid), c.Request); err != nil {
+				return err
+			}
+		}
+	} else if changed(&c.Issue) {
+		if _, err := s.d.Issues.Update(ctx, c.As, c.Project, issue.IID(iid), c.Issue); err != nil {
+			return err
+		}
+	}
+	var all []error
+	for _, do := range c.after {
+		all = append(all, do(ctx))
+	}
+	return errors.Join(all...)
+}
+
+// changed reports whether commands ask for changes of an issue.
+func changed(c *issue.Changes) bool {
+	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || c.DiscussionLocked != nil || c.DueDate != nil || c.Weight != nil ||
+		c.ClearWeight || !c.Labels.Empty() || c.AssigneeIDs != nil || c.MilestoneID != nil
+}
+
+// requested reports whether commands ask for changes of a merge request.
+func requested(c *mergerequest.Changes) bool {
+	return c.Title != nil || c.Event != "" || c.TargetBranch != nil || c.DiscussionLocked != nil || !c.Labels.Empty() || c.Assignees != nil ||
+		c.Reviewers != nil || c.MilestoneID != nil
+}

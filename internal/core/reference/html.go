@@ -1,0 +1,217 @@
+package reference
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/lru"
+	"tenon/internal/base/markdown"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// cacheSize is how many bytes of rendered texts are kept.
+const cacheSize = 16 << 20
+
+// rendered is a text in HTML with holes where its references are. It is the same for all
+// readers.
+type rendered struct {
+	html *markdown.HTML
+	refs []Reference
+	text []string // of the references, as they are written
+}
+
+// key names a rendered text: links of a text depend on its project.
+type key struct {
+	sum     [sha256.Size]byte
+	project project.ID
+	line    bool
+}
+
+// rendered gives a text in HTML, from the cache where it is there.
+func (s *Service) rendered(in Place, text string, line bool) *rendered {
+	k := key{sum: sha256.Sum256([]byte(text)), line: line}
+	if in.Project != nil {
+		k.project = in.Project.ID
+	}
+	if r, ok := lru.Get[*rendered](s.cache, k); ok {
+		return r
+	}
+	r := &rendered{}
+	if line {
+		r.refs = s.Words(text)
+		r.html = markdown.Line(text, spans(r.refs))
+	} else {
+		parsed := markdown.Parse(text)
+		r.refs = inOrder(s.Of(parsed))
+		r.html = parsed.HTML(spans(r.refs), func(address string, _ bool) string { return s.link(in, address) })
+	}
+	cost := r.html.Size()
+	for _, ref := range r.refs {
+		r.text = append(r.text, strings.Clone(text[ref.Start:ref.End]))
+		cost += 256 + 2*(ref.End-ref.Start)
+	}
+	s.cache.Put(k, r, cost)
+	return r
+}
+
+// link gives the address that a relative link of a text leads to.
+func (s *Service) link(in Place, address string) string {
+	if in.Project != nil && strings.HasPrefix(address, "/uploads/") {
+		return s.urls.UploadOfProject(int64(in.Project.ID), address)
+	}
+	return address
+}
+
+// HTML renders texts in Markdown that stand in one place for a reader: what they refer to and
+// the reader may not read stays text. It takes as many statements for many texts as for one.
+func (s *Service) HTML(ctx context.Context, as authz.Actor, in Place, texts ...string) ([]string, error) {
+	return s.render(ctx, as, in, texts, false)
+}
+
+// Titles renders lines that are no Markdown, such as titles, as HTML does with texts.
+func (s *Service) Titles(ctx context.Context, as authz.Actor, in Place, titles ...string) ([]string, error) {
+	return s.render(ctx, as, in, titles, true)
+}
+
+func (s *Service) render(ctx context.Context, as authz.Actor, in Place, texts []string, line bool) ([]string, error) {
+	list := make([]*rendered, len(texts))
+	var refs []Reference
+	for i, text := range texts {
+		list[i] = s.rendered(in, text, line)
+		refs = append(refs, list[i].refs...)
+	}
+	targets, err := s.Resolve(ctx, as, in, refs)
+	if err != nil {
+		return nil, fmt.Errorf("render texts: %w", err)
+	}
+	out := make([]string, len(texts))
+	for i, r := range list {
+		own := targets[:len(r.refs)]
+		targets = targets[len(r.refs):]
+		out[i] = r.html.Fill(func(out *strings.Builder, n int) { s.write(out, in, &r.refs[n], r.text[n], own[n]) })
+	}
+	return out, nil
+}
+
+// write writes a reference: a link to what it leads to, or the text as it is written.
+func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text string, t *Target) {
+	text = html.UnescapeString(text)
+	if t == nil {
+		if !ref.URL {
+			out.WriteString(html.EscapeString(text))
+			return
+		}
+		address := html.EscapeString(text)
+		fmt.Fprintf(out, `<a href="%s" rel="nofollow noreferrer noopener" target="_blank">%s</a>`, address, address)
+		return
+	}
+	class, attributes := string(t.Kind), ""
+	add := func(name, value string) { attributes += " data-" + name + `="` + html.EscapeString(value) + `"` }
+	add("original", text)
+	add("reference-type", string(t.Kind))
+	if t.ProjectID != 0 {
+		add("project", strconv.FormatInt(int64(t.ProjectID), 10))
+	}
+	switch {
+	case t.Kind == Mention && t.Group:
+		class = "project_member"
+		add("group", strconv.FormatInt(t.ID, 10))
+	case t.Kind == Mention:
+		class = "project_member js-user-link"
+		add("user", strconv.FormatInt(t.ID, 10))
+	case t.Kind == Commit:
+		add("commit", ref.From)
+	case t.Kind != CommitRange:
+		add(strings.ReplaceAll(string(t.Kind), "_", "-"), strconv.FormatInt(t.ID, 10))
+	}
+	if t.Number != 0 {
+		add("iid", strconv.FormatInt(t.Number, 10))
+	}
+	title := t.Title
+	if t.Kind == Label {
+		title = t.Description
+	}
+	address := t.URL
+	if ref.Note != 0 {
+		address += "#note_" + strconv.FormatInt(ref.Note, 10)
+	}
+	link := func(shown string) {
+		fmt.Fprintf(out, `<a href="%s" title="%s" class="gfm gfm-%s"%s>%s</a>`, html.EscapeString(address), html.EscapeString(title), class, attributes, shown)
+	}
+	if t.Kind != Label {
+		link(html.EscapeString(s.shown(in, ref, text, t)))
+		return
+	}
+	tone := "light"
+	if t.TextColor != "#FFFFFF" {
+		tone = "dark"
+	}
+	name := html.EscapeString(t.Title)
+	if !sameProject(in, t) {
+		name += " <i>in " + html.EscapeString(t.Path) + "</i>"
+	}
+	out.WriteString(`<span class="gl-label">`)
+	link(`<span class="gl-label-text gl-label-text-` + tone + `" style="background-color: ` + html.EscapeString(t.Color) + `">` + name + `</span>`)
+	out.WriteString(`</span>`)
+}
+
+func sameProject(in Place, t *Target) bool {
+	return in.Project != nil && in.Project.ID == t.ProjectID || in.Project == nil && in.Group == t.GroupID
+}
+
+// signs are what references by number begin with.
+var signs = map[Kind]string{Issue: "#", MergeRequest: "!", Epic: "&", Snippet: "$"}
+
+// shown is how a reference is shown: as it is written, URLs as short as they can be.
+func (s *Service) shown(in Place, ref *Reference, text string, t *Target) string {
+	switch {
+	case t.Kind == Mention:
+		return "@" + t.Path
+	case t.Kind == Milestone && ref.Place == "":
+		return "%" + t.Title
+	case (t.Kind == Commit || t.Kind == CommitRange) && ref.URL:
+		text = t.From(ref)
+		if !sameProject(in, t) {
+			text = t.Path + "@" + text
+		}
+		return text
+	case signs[t.Kind] == "":
+		return text
+	}
+	if ref.URL || ref.Format != "" {
+		text = signs[t.Kind] + strconv.FormatInt(t.Number, 10)
+		if !sameProject(in, t) {
+			text = t.Path + text
+		}
+	}
+	if ref.Note != 0 {
+		text += " (comment " + strconv.FormatInt(ref.Note, 10) + ")"
+	}
+	state := ""
+	if t.State == "closed" || t.State == "merged" {
+		state = t.State
+	}
+	switch {
+	case ref.Format != "" && state != "":
+		return t.Title + " (" + text + " - " + state + ")"
+	case ref.Format != "":
+		return t.Title + " (" + text + ")"
+	case state != "":
+		return text + " (" + state + ")"
+	}
+	return text
+}
+
+// From is the hash of a commit or the two of a range, as short as people write them.
+func (t *Target) From(ref *Reference) string {
+	short := func(hash string) string { return hash[:min(len(hash), 8)] }
+	if t.Kind == CommitRange {
+		return short(ref.From) + ref.Dots + short(ref.To)
+	}
+	return short(ref.From)
+}
