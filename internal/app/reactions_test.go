@@ -161,6 +161,7 @@ func TestReactions_effects(t *testing.T) {
 		s.people(at)
 		s.issues(at)
 		s.mergeRequests(at)
+		s.milestones(at)
 		s.ends(group, at)
 	})
 }
@@ -260,6 +261,25 @@ func (s *story) mergeRequests(at string) {
 		effects{"mergerequest.Deleted: notes": "SELECT COUNT(*) FROM notes WHERE noteable_type = 'MergeRequest'"})
 	s.step(func() { s.do("ann", "PUT", at, map[string]any{"default_branch": "topic"}) },
 		effects{"project.Updated: measures of the project": jobs("repository_measure")})
+}
+
+// milestones is about what becomes of milestones of issues and merge requests.
+func (s *story) milestones(at string) {
+	const ofIssues, ofRequests = "SELECT COALESCE(MAX(milestone_id), 0) FROM issues", "SELECT COALESCE(MAX(milestone_id), 0) FROM merge_requests"
+	s.do("bob", "POST", at+"/repository/files/c", map[string]any{"branch": "plan", "start_branch": "main", "content": "c", "commit_message": "Add c"})
+	mr := number(s.do("bob", "POST", at+"/merge_requests", map[string]any{"source_branch": "plan", "target_branch": "main", "title": "Add c"}), "iid")
+	id := number(s.do("ann", "POST", at+"/milestones", map[string]any{"title": "v1"}), "id")
+	for _, path := range []string{at + "/issues/2", at + "/merge_requests/" + mr} {
+		s.do("ann", "PUT", path, map[string]any{"milestone_id": id})
+	}
+	s.step(func() { s.do("ann", "POST", at+"/milestones/"+id+"/promote", nil) }, effects{
+		"milestone.Promoted: milestones of issues":         ofIssues,
+		"milestone.Promoted: milestones of merge requests": ofRequests,
+	})
+	s.step(func() { s.do("ann", "PUT", at+"/transfer", map[string]any{"namespace": "ann"}) }, effects{
+		"project.Transferred: milestones of issues":         ofIssues,
+		"project.Transferred: milestones of merge requests": ofRequests,
+	})
 }
 
 // ends is about keys, tokens and forks, and what goes with a project and a group.
