@@ -259,6 +259,7 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/issues/:issue_iid/reorder":                              {{body: obj{"move_after_id": "=issues/:id", "move_before_id": "=secret"}}},
 		"POST /projects/:id/issues/:issue_iid/links":                               {{body: obj{"target_project_id": "=projects/:id", "target_issue_iid": "=loose"}}},
 		"DELETE /projects/:id/issues/:issue_iid/links/:issue_link_id":              {{}},
+		"POST /projects/:id/issues/import_csv":                                     {{body: obj{"file": attached{"issues.csv", "title\nImported\n"}}}},
 		"POST /projects/:id/issues/:issue_iid/move":                                {{body: obj{"to_project_id": "=projects/:id"}, status: http.StatusBadRequest}},
 		"POST /projects/:id/issues/:issue_iid/clone":                               {{body: obj{"to_project_id": "=projects/:id"}}},
 		"GET /projects/:id/issues/:issue_iid/user_agent_detail":                    {{status: http.StatusNotFound}},

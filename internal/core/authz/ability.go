@@ -303,6 +303,7 @@ const (
 	ReadConfidential Ability = "read_confidential_issue"
 	ReadUserAgent    Ability = "read_user_agent_detail"
 	LinkIssue        Ability = "link_issue"
+	ImportIssues     Ability = "import_issues"
 	CreateIssue      Ability = "create_issue"
 	UpdateIssue      Ability = "update_issue"
 	SetIssueMetadata Ability = "set_issue_metadata"
@@ -472,6 +473,7 @@ var Rules = map[Ability]Rule{
 	ReadConfidential: {Min: Planner, Own: true, Feature: Issues},
 	ReadUserAgent:    {Min: adminsOnly},
 	LinkIssue:        {Min: Guest, Feature: Issues, Write: true},
+	ImportIssues:     {Min: Planner, Feature: Issues, Write: true},
 	CreateIssue:      {SignedIn: true, Feature: Issues, Write: true},
 	UpdateIssue:      {Min: Planner, Own: true, Feature: Issues, Write: true},
 	SetIssueMetadata: {Min: Planner, Feature: Issues, Write: true},

@@ -196,7 +196,7 @@ func TestService_CloseAll_deleted(t *testing.T) {
 			return nil
 		})
 		err := d.InTx(ctx, func(ctx context.Context) error {
-			return f.issues.CloseAll(ctx, f.planner, p, []int64{int64(gone.IID), int64(other.IID), 99})
+			return f.issues.CloseAll(ctx, f.planner, []int64{int64(gone.ID), int64(other.ID), 99_999})
 		})
 		if err != nil {
 			t.Fatalf("close all: %v", err)

@@ -30,7 +30,7 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 		issues[i].Labels = labels[ids[i]]
 	}
 	var others []other
-	for chunk := range slices.Chunk(ids, db.MaxArgs/4) {
+	for chunk := range slices.Chunk(ids, db.MaxArgs/5) {
 		rows, err := s.others(ctx, chunk)
 		if err != nil {
 			return err
@@ -52,6 +52,7 @@ const (
 	blocked    = "blocked"
 	moved      = "moved"
 	duplicated = "duplicated"
+	requested  = "requested" // by a merge request that closes it
 )
 
 // other is a user or an issue that an issue has to do with.
@@ -74,7 +75,9 @@ func (s *Service) others(ctx context.Context, ids []int64) ([]other, error) {
 			WHERE o.id IN (`+marks+`)
 		UNION ALL SELECT '`+duplicated+`', o.id, t.id, t.project_id, t.iid FROM issues o JOIN issues t ON t.id = o.duplicated_to_id
 			WHERE o.id IN (`+marks+`)
-		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args)...)
+		UNION ALL SELECT '`+requested+`', r.issue_id, r.merge_request_id, 0, 0 FROM merge_request_issues r
+			WHERE r.issue_id IN (`+marks+`) AND r.closes
+		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args)...)
 }
 
 // relate notes in issues which of the others the actor may read.
@@ -83,21 +86,35 @@ func (s *Service) relate(ctx context.Context, as authz.Actor, issues map[ID]*Iss
 		return nil
 	}
 	refs := make([]noteable.Ref, len(others))
+	byKind := map[noteable.Kind][]noteable.Ref{}
 	for i, o := range others {
 		refs[i] = noteable.Ref{Kind: noteable.Issue, ID: o.Value}
+		if o.Kind == requested {
+			refs[i].Kind = noteable.MergeRequest
+		}
+		byKind[refs[i].Kind] = append(byKind[refs[i].Kind], refs[i])
 	}
-	readable, err := s.Subjects(ctx, as, refs)
+	readable, err := s.Subjects(ctx, as, byKind[noteable.Issue])
 	if err != nil {
 		return err
 	}
+	var requests map[noteable.Ref]authz.Subject
+	if list := byKind[noteable.MergeRequest]; len(list) > 0 && s.requests != nil && as.SignedIn() {
+		if requests, err = s.requests.Subjects(ctx, as, list); err != nil {
+			return err
+		}
+	}
 	for i, o := range others {
-		if _, ok := readable[refs[i]]; !ok {
+		_, ok := readable[refs[i]]
+		if _, request := requests[refs[i]]; !ok && !request {
 			continue
 		}
 		about, id := &issues[o.IssueID].Related, ID(o.Value)
 		switch o.Kind {
 		case blocked:
 			about.Blocking++
+		case requested:
+			about.Requests++
 		case moved:
 			about.MovedTo = &id
 		case duplicated:

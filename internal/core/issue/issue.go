@@ -109,6 +109,7 @@ type Issue struct {
 // Related is what an issue has to do with others that the actor may read.
 type Related struct {
 	Blocking    int64    // open issues that it blocks
+	Requests    int64    // merge requests that close it
 	MovedTo     *ID      // the issue that stands for it in another project
 	DuplicateOf *Address // the issue that it was closed as a duplicate of
 }

@@ -2,6 +2,7 @@ package issue_test
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 )
 
 // fixture is a public project with a user at each level.
@@ -40,7 +42,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	w := coretest.New(t, d)
 	f := &fixture{World: w}
 	f.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now})
+	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")})
 	group := w.Group("team", authz.Public, 0)
 	f.id = w.Project("team/app", authz.Public, group)
 	f.owner, f.planner, f.reporter = w.User("owner"), w.User("planner"), w.User("reporter")

@@ -45,7 +45,17 @@ type Service struct {
 	times      *timelog.Service
 	now        func() time.Time
 	urls       *weburl.Site
+	requests   Requests
 }
+
+// Requests are the merge requests that close issues.
+type Requests interface {
+	// Subjects gives the permission subjects of those that the actor may read.
+	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
+}
+
+// Connect gives the service what stands above it. Without it no merge requests are counted.
+func (s *Service) Connect(r Requests) { s.requests = r }
 
 // New builds the service.
 func New(d Deps) *Service {

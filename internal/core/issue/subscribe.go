@@ -6,7 +6,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/project"
 )
 
 // Subscribe registers what follows from the events of issues in their projects.
@@ -48,15 +47,30 @@ func (s *Service) count(ctx context.Context, i *Issue, by int64) error {
 	return s.projects.CountIssues(ctx, i.ProjectID, by, public)
 }
 
-// CloseAll closes the issues of a project with these numbers. It skips those that do not
-// exist, or are deleted at the same time, and those that the actor may not close.
-func (s *Service) CloseAll(ctx context.Context, as authz.Actor, p *project.Project, numbers []int64) error {
-	for _, n := range numbers {
+// CloseAll closes the issues with these ids. It skips those that do not exist, or are deleted
+// at the same time, and those that the actor may not close.
+func (s *Service) CloseAll(ctx context.Context, as authz.Actor, ids []int64) error {
+	wanted := make([]ID, len(ids))
+	for i, id := range ids {
+		wanted[i] = ID(id)
+	}
+	found, err := s.ByIDs(ctx, as, wanted)
+	if err != nil {
+		return err
+	}
+	for _, id := range wanted {
+		i := found[id]
+		if i == nil || i.State == StateClosed {
+			continue
+		}
 		err := s.db.InSavepoint(ctx, func(ctx context.Context) error {
-			_, err := s.Update(ctx, as, p, IID(n), Changes{StateEvent: "close"})
+			p, err := s.projects.FindByID(ctx, as, i.ProjectID)
+			if err == nil {
+				_, err = s.Update(ctx, as, p, i.IID, Changes{StateEvent: "close"})
+			}
 			return err
 		})
-		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) {
+		if err != nil && !errs.Is(err, errs.NotFound) && !errs.Is(err, errs.Forbidden) && !errs.Is(err, errs.Unauthorized) {
 			return err
 		}
 	}

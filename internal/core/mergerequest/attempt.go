@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
@@ -51,7 +50,7 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	closes, err := s.closes(ctx, p, m, commits)
+	closes, err := s.closes(ctx, as, p, m, commits)
 	if err != nil {
 		return nil, err
 	}
@@ -118,28 +117,4 @@ func (s *Service) commitsOf(ctx context.Context, r *gitcmd.Repo, m *MergeRequest
 		return nil, fmt.Errorf("list commits: %w", err)
 	}
 	return commits, nil
-}
-
-// closes lists the existing issues that the merge closes: those that title, description
-// and commits promise to close, where the target is the default branch.
-func (s *Service) closes(ctx context.Context, p *project.Project, m *MergeRequest, commits []*gitstore.Commit) ([]int64, error) {
-	if p.DefaultBranch == nil || *p.DefaultBranch != m.TargetBranch || !p.AutocloseReferencedIssues {
-		return nil, nil
-	}
-	texts := []string{m.Title, m.Text()}
-	for _, c := range commits {
-		texts = append(texts, c.Message)
-	}
-	iids := closingIIDs(texts...)
-	if len(iids) == 0 {
-		return nil, nil
-	}
-	var w db.Where
-	w.And("project_id = ?", p.ID)
-	w.In("iid", iids)
-	found, err := db.Select[int64](ctx, s.db, "SELECT iid FROM issues"+w.SQL()+" ORDER BY iid", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("look for issues to close: %w", err)
-	}
-	return found, nil
 }

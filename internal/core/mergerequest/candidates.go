@@ -50,6 +50,9 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 	if f.SourceProject != 0 && f.SourceBranch != "" {
 		add("SELECT id FROM merge_requests WHERE source_project_id = ? AND source_branch = ?", f.SourceProject, f.SourceBranch)
 	}
+	if query, args := f.ofIssue(); query != "" {
+		add(query, args...)
+	}
 	f.partOf(as, requests, add)
 	if !slices.ContainsFunc(f.Labels, func(title string) bool { return filter.Word(title) != "" }) {
 		for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {

@@ -1,53 +1,98 @@
 package mergerequest
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"tenon/internal/base/pattern"
+	"tenon/internal/base/event"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
+	"tenon/internal/core/repo"
 )
 
-// The words that promise to close what follows them: "Closes #1, #2 and #3".
-var (
-	closingWords = pattern.New(`(?i)\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)(?::?[ \t]+|:)` +
-		`((?:(?:issues?[ \t]+)?#\d{1,18}\b(?:[ \t]*(?:,?[ \t]+and[ \t]+|,)[ \t]*)?)+)`)
-	issueNumber = pattern.New(`#(\d{1,18})`)
-)
+// maxClosing bounds the issues that one merge or push closes, and the commits that are
+// searched for them.
+const maxClosing = 100
 
-// maxClosing bounds the issues that one merge closes, and maxClosingText the text that
-// is searched for them.
-const (
-	maxClosing     = 100
-	maxClosingText = 1 << 20
-)
+// ClosedIssue is an issue that a merge closes.
+type ClosedIssue struct {
+	ID        int64
+	ProjectID project.ID
+	IID       int64
+	Reference string // as people in the target project write it, "#1" or "group/project#1"
+}
 
-// closingIIDs lists the numbers of issues of the same project that the texts promise to
-// close, ascending, each once.
-func closingIIDs(texts ...string) []int64 {
-	var out []int64
-	for _, text := range texts {
-		if len(text) > maxClosingText {
-			text = text[:maxClosingText]
-		}
-		for _, found := range closingWords().FindAllStringSubmatch(text, maxClosing) {
-			for _, n := range issueNumber().FindAllStringSubmatch(found[1], maxClosing) {
-				iid, err := strconv.ParseInt(n[1], 10, 64)
-				if err == nil && iid > 0 && !slices.Contains(out, iid) {
-					out = append(out, iid)
-				}
-			}
+// closes lists the issues that the merge closes for the actor: those that title, description
+// and commits promise to close, where the target is the default branch and the project of the
+// issue closes what is referred to. Those of the target project come first.
+func (s *Service) closes(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, commits []*gitstore.Commit) ([]ClosedIssue, error) {
+	if p.DefaultBranch == nil || *p.DefaultBranch != m.TargetBranch {
+		return nil, nil
+	}
+	refs := append(s.reader.ClosingWords(m.Title), s.reader.Closing(m.Text())...)
+	for _, c := range commits {
+		refs = append(refs, s.reader.ClosingWords(c.Message)...)
+	}
+	return s.closable(ctx, as, p, refs)
+}
+
+// closable lists those of the issues that a project's texts promise to close that the actor
+// may read and that may be closed so.
+func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Project, refs []reference.Reference) ([]ClosedIssue, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	found, err := s.references.Resolve(ctx, as, reference.Of(p), refs)
+	if err != nil {
+		return nil, fmt.Errorf("look for issues to close: %w", err)
+	}
+	var places []project.ID
+	for _, t := range found {
+		if t != nil && t.Kind == reference.Issue {
+			places = append(places, t.ProjectID)
 		}
 	}
-	slices.Sort(out)
-	return out[:min(len(out), maxClosing)]
+	projects, err := s.projects.Load(ctx, places)
+	if err != nil {
+		return nil, fmt.Errorf("projects of issues to close: %w", err)
+	}
+	var out []ClosedIssue
+	for _, t := range found {
+		if t == nil || t.Kind != reference.Issue || projects[t.ProjectID] == nil || !projects[t.ProjectID].AutocloseReferencedIssues {
+			continue
+		}
+		c := ClosedIssue{ID: t.ID, ProjectID: t.ProjectID, IID: t.Number, Reference: "#" + decimal(t.Number)}
+		if t.ProjectID != p.ID {
+			c.Reference = t.Path + c.Reference
+		}
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b ClosedIssue) int {
+		place := func(c ClosedIssue) int64 {
+			if c.ProjectID == p.ID {
+				return 0
+			}
+			return int64(c.ProjectID)
+		}
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.IID, b.IID))
+	})
+	return out[:min(len(out), maxClosing)], nil
 }
 
 // issueList writes "#1", "#1 and #2" or "#1, #2, and #3".
-func issueList(iids []int64) string {
-	parts := make([]string, len(iids))
-	for i, iid := range iids {
-		parts[i] = "#" + strconv.FormatInt(iid, 10)
+func issueList(issues []ClosedIssue) string {
+	parts := make([]string, len(issues))
+	for i, c := range issues {
+		parts[i] = c.Reference
 	}
 	switch len(parts) {
 	case 0:
@@ -56,4 +101,156 @@ func issueList(iids []int64) string {
 		return strings.Join(parts, " and ")
 	}
 	return strings.Join(parts[:len(parts)-1], ", ") + ", and " + parts[len(parts)-1]
+}
+
+// Closes lists the issues that merging a request closes for the actor. It requires
+// ReadMergeRequest.
+func (s *Service) Closes(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]ClosedIssue, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	var commits []*gitstore.Commit
+	if m.HeadSHA != "" {
+		r, err := s.repos.Open(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if commits, err = s.commitsOf(ctx, r, m, maxClosing); err != nil {
+			return nil, err
+		}
+	}
+	return s.closes(ctx, as, p, m, commits)
+}
+
+// noteIssues records which issues the title and description of a request name, as far as the
+// actor may read them.
+func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
+	refs := slices.DeleteFunc(append(s.reader.Words(m.Title), s.reader.Parse(m.Text())...), func(r reference.Reference) bool {
+		return r.Kind != reference.Issue
+	})
+	closing, err := s.closes(ctx, as, p, m, nil)
+	if err != nil {
+		return err
+	}
+	found, err := s.references.Resolve(ctx, as, reference.Of(p), refs)
+	if err != nil {
+		return fmt.Errorf("issues of merge request: %w", err)
+	}
+	named := map[int64]bool{} // whether it is closed, by id
+	for _, t := range found {
+		if t != nil && t.Kind == reference.Issue {
+			named[t.ID] = false
+		}
+	}
+	for _, c := range closing {
+		named[c.ID] = true
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM merge_request_issues WHERE merge_request_id = ?", m.ID); err != nil {
+		return fmt.Errorf("issues of merge request: %w", err)
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	args := make([]any, 0, 3*len(named))
+	for id, closes := range named {
+		args = append(args, m.ID, id, closes)
+	}
+	_, err = s.db.Exec(ctx, "INSERT INTO merge_request_issues (merge_request_id, issue_id, closes) VALUES "+
+		strings.Repeat("(?, ?, ?), ", len(named)-1)+"(?, ?, ?)", args...)
+	if err != nil {
+		return fmt.Errorf("issues of merge request: %w", err)
+	}
+	return nil
+}
+
+// OfIssue lists the merge requests that name an issue, or close it where f.Closing says so, in
+// all projects. The caller has found the issue as the actor sees it.
+func (s *Service) OfIssue(ctx context.Context, as authz.Actor, issue int64, f Filter) (*Page, error) {
+	if err := s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{}); err != nil {
+		return nil, err
+	}
+	f.Issue = issue
+	return s.listAcross(ctx, as, 0, f)
+}
+
+// closePushed is the job that closes the issues which commits of a push to the default branch
+// promise to close.
+type closePushed struct {
+	ProjectID project.ID        `json:"project_id"`
+	UserID    authz.UserID      `json:"user_id"`
+	Old       gitstore.ObjectID `json:"old"`
+	New       gitstore.ObjectID `json:"new"`
+}
+
+// Kind names the job.
+func (closePushed) Kind() string { return "close_issues_of_push" }
+
+// OnDefaultBranch reacts to a push to the default branch.
+func (s *Service) OnDefaultBranch(ctx context.Context, e repo.Pushed) error {
+	p := e.Project
+	if p == nil || p.DefaultBranch == nil || !e.By.SignedIn() {
+		return nil
+	}
+	for _, c := range e.Changes {
+		if c.Ref.IsBranch() && c.Ref.Short() == *p.DefaultBranch && !c.New.IsZero() {
+			return s.jobs.Enqueue(ctx, closePushed{e.ProjectID, e.By.UserID, c.Old, c.New})
+		}
+	}
+	return nil
+}
+
+// closeOfPush closes what the newest commits of a push promise to close, as the user who
+// pushed, with no more rights than the account has without being an administrator.
+func (s *Service) closeOfPush(ctx context.Context, work closePushed) error {
+	users, err := s.accounts.Load(ctx, []authz.UserID{work.UserID})
+	if err != nil {
+		return fmt.Errorf("who pushed: %w", err)
+	}
+	u := users[work.UserID]
+	if u == nil || u.State != account.Active {
+		return nil
+	}
+	as := u.Actor()
+	as.Admin = false
+	projects, err := s.projects.Load(ctx, []project.ID{work.ProjectID})
+	if err != nil || projects[work.ProjectID] == nil {
+		return err
+	}
+	p := projects[work.ProjectID]
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	from := gitcmd.LogOptions{From: []gitstore.ObjectID{work.New}, Limit: maxClosing}
+	if !work.Old.IsZero() {
+		from.Not = []gitstore.ObjectID{work.Old}
+	}
+	commits, err := r.LogCommits(ctx, from)
+	if err != nil {
+		return fmt.Errorf("commits of push: %w", err)
+	}
+	var refs []reference.Reference
+	for _, c := range commits {
+		refs = append(refs, s.reader.ClosingWords(c.Message)...)
+	}
+	closed, err := s.closable(ctx, as, p, refs)
+	if err != nil || len(closed) == 0 {
+		return err
+	}
+	return s.db.InTx(ctx, func(ctx context.Context) error { return s.issues.CloseAll(ctx, as, idsOf(closed)) })
+}
+
+func idsOf(closed []ClosedIssue) []int64 {
+	out := make([]int64, len(closed))
+	for i, c := range closed {
+		out[i] = c.ID
+	}
+	return out
+}
+
+// subscribeClosing registers what closes issues.
+func (s *Service) subscribeClosing(b *event.Bus) {
+	event.On(b, "issues that commits close", s.OnDefaultBranch)
+	event.On(b, "issues it closes", s.closeIssues)
 }

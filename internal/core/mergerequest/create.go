@@ -269,6 +269,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: id}, labels); err != nil {
 			return err
 		}
+		if err := s.noteIssues(ctx, as, p, m); err != nil {
+			return err
+		}
 		made := *m
 		made.Labels = sorted(labels)
 		return s.bus.Publish(ctx, Created{Fact{MergeRequest: made, Project: p, Stamp: as.Stamp(s.now())}})

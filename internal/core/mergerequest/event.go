@@ -54,9 +54,9 @@ type Merged struct {
 	TargetBranch    string
 	MergeCommitSHA  string // "" where a fast-forward made none
 	SquashCommitSHA string
-	// ClosesIssues are the numbers of the target project's issues that the request
-	// promised to close; empty where the target is not the default branch.
-	ClosesIssues []int64
+	// ClosesIssues are the issues that the request promised to close; empty where the target
+	// is not the default branch.
+	ClosesIssues []ClosedIssue
 }
 
 // AutoMergeEnabled is published when a request was set to merge once its pipeline succeeds.

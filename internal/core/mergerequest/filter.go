@@ -23,6 +23,9 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	if f.IIDs != nil {
 		w.In("m.iid", f.IIDs)
 	}
+	if query, args := f.ofIssue(); query != "" {
+		w.And("m.id IN ("+query+")", args...)
+	}
 	f.people(w, as)
 	f.labels(w)
 	f.branches(w)
@@ -55,6 +58,18 @@ var (
 	assignees = rows.Table("merge_request_assignees", "merge_request_id")
 	reviewers = rows.Table("merge_request_reviewers", "merge_request_id")
 )
+
+// ofIssue gives the requests that name an issue, "" for all.
+func (f Filter) ofIssue() (query string, args []any) {
+	if f.Issue == 0 {
+		return "", nil
+	}
+	query = "SELECT r.merge_request_id AS id FROM merge_request_issues r WHERE r.issue_id = ?"
+	if f.Closing {
+		query += " AND r.closes"
+	}
+	return query, []any{f.Issue}
+}
 
 // people adds the conditions on author, assignees, reviewers and who merged it.
 func (f Filter) people(w *db.Where, as authz.Actor) {

@@ -28,7 +28,7 @@ type lease struct {
 	RemoveSource    bool         `db:"remove_source"`
 	CreatedAt       db.Time      `db:"created_at"`
 
-	closes []int64 // issues that the merge closes; found out anew after a crash
+	closes []ClosedIssue // issues that the merge closes; found out anew after a crash
 }
 
 func (s *Service) stamp() db.Time { return db.At(s.now()) }
@@ -258,7 +258,7 @@ func (s *Service) settle(ctx context.Context, p *project.Project, l *lease) (mer
 	if err != nil {
 		return false, err
 	}
-	if l.closes, err = s.closes(ctx, p, m, commits); err != nil {
+	if l.closes, err = s.closes(ctx, by, p, m, commits); err != nil {
 		return false, err
 	}
 	return true, s.record(ctx, by, p, m, l)

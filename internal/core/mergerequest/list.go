@@ -27,6 +27,8 @@ type Filter struct {
 	MergeUser     filter.Person
 	Deployed      bool     // only what was deployed, which nothing is yet
 	Approved      bool     // only what a user approved, which no user can yet
+	Issue         int64    // only those that name the issue with this id; 0 for all
+	Closing       bool     // of these, only those that close it
 	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
 	Milestone     filter.Milestone
 	Reaction      string // name of an award, "None", "Any" or ""

@@ -245,7 +245,7 @@ func TestService_Merge_messages(t *testing.T) {
 		equal(t, "message", w.commit(w.tip("main")).Message,
 			"Merge branch 'topic' into 'main'\n\nShop\n\nCloses #1, #2, and #3\n\nSee merge request group/shop!1")
 		got := w.merged[len(w.merged)-1].ClosesIssues
-		if len(got) != 3 || got[0] != 1 || got[1] != 2 || got[2] != 3 {
+		if len(got) != 3 || got[0].IID != 1 || got[1].IID != 2 || got[2].IID != 3 {
 			t.Errorf("issues to close: got %v, want [1 2 3]", got)
 		}
 

@@ -16,8 +16,8 @@ const (
 // messageData is what templates of commit messages may show.
 type messageData struct {
 	request   *MergeRequest
-	issues    []int64 // that the merge closes
-	path      string  // of the target project
+	issues    []ClosedIssue // that the merge closes
+	path      string        // of the target project
 	url       string
 	author    gitstore.Signature // of the request
 	merger    gitstore.Signature

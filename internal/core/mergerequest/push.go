@@ -40,6 +40,7 @@ func (trials) Kind() string { return "merge_request_trials" }
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.followPush)
 	job.Register(r, s.retry, job.Low(), job.Unique())
+	job.Register(r, s.closeOfPush)
 	job.Register(r, s.mergeDue, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
 }
@@ -229,7 +230,7 @@ func (s *Service) mergedByHand(ctx context.Context, by authz.Actor, p *project.P
 	}
 	text := hexOf(commit)
 	l := lease{RequestID: m.ID, UserID: by.UserID, MergeCommitSHA: &text}
-	if l.closes, err = s.closes(ctx, p, m, commits); err != nil {
+	if l.closes, err = s.closes(ctx, by, p, m, commits); err != nil {
 		return err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/timelog"
@@ -33,6 +34,7 @@ type Deps struct {
 	Milestones  *milestone.Service
 	Issues      Issues
 	Times       *timelog.Service
+	References  *reference.Service
 	Settings    *setting.Store
 	Jobs        job.Enqueuer
 	Log         *slog.Logger
@@ -53,6 +55,8 @@ type Service struct {
 	milestones  *milestone.Service
 	issues      Issues
 	times       *timelog.Service
+	references  *reference.Service
+	reader      reference.Reader
 	settings    *setting.Store
 	log         *slog.Logger
 	now         func() time.Time
@@ -68,9 +72,10 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
+	s.reader = reference.NewReader(d.URLs)
 	for i := range s.lanes {
 		s.lanes[i] = make(chan struct{}, 1)
 	}

@@ -2,7 +2,6 @@ package mergerequest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"tenon/internal/base/gitstore"
@@ -23,37 +22,14 @@ func TestIsDraft(t *testing.T) {
 	}
 }
 
-func TestClosingIIDs(t *testing.T) {
+func TestIssueList(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"Closes #1":                       "[1]",
-		"closes: #1":                      "[1]",
-		"close #3, #1 and #2":             "[1 2 3]",
-		"Fixes #1, and #2, resolves #3":   "[1 2 3]",
-		"fixing issue #4":                 "[4]",
-		"Implements #5.":                  "[5]",
-		"Closed #1 #2":                    "[1]",
-		"Related to #1":                   "[]",
-		"encloses #1":                     "[]",
-		"Closes #12abc":                   "[]",
-		"closes\n#1":                      "[]",
-		"Closes #0":                       "[]",
-		"Closes #99999999999999999999999": "[]",
-		"Closes #1 and everything; closing #1, #7": "[1 7]",
-	} {
-		if got := fmt.Sprint(closingIIDs(text)); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
-	}
-	if got := closingIIDs(strings.Repeat("closes #1, ", 1<<18)); len(got) != 1 {
-		t.Errorf("a long text: got %v", got)
-	}
 	for n, want := range map[int]string{0: "", 1: "#1", 2: "#1 and #2", 3: "#1, #2, and #3"} {
-		var iids []int64
+		var issues []ClosedIssue
 		for i := range n {
-			iids = append(iids, int64(i+1))
+			issues = append(issues, ClosedIssue{Reference: fmt.Sprintf("#%d", i+1)})
 		}
-		if got := issueList(iids); got != want {
+		if got := issueList(issues); got != want {
 			t.Errorf("list of %d: got %q, want %q", n, got, want)
 		}
 	}

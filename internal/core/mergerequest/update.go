@@ -193,6 +193,11 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 			return err
 		}
 		now := &out.After
+		if diff.OldTitle != nil || diff.Description || diff.OldTarget != nil {
+			if err := s.noteIssues(ctx, as, p, now); err != nil {
+				return err
+			}
+		}
 		f := Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
 		if len(fields) > 0 {
 			if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields, Diff: diff}); err != nil {

@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/token"
@@ -79,6 +80,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 			return w.jobs.Enqueue(ctx, args, options...)
 		}),
 	}
+	w.deps.References = reference.New(reference.Deps{
+		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
+	})
+	w.deps.References.Connect(reference.Issue, issueFinder{d})
 	w.requests = mergerequest.New(w.deps)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
@@ -104,6 +109,26 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.Join(w.id, w.guest, authz.Guest)
 	w.push("main", "", files{"a": "a\n", "b": "b\n"}, "Begin")
 	return w
+}
+
+// issueFinder finds issues for everyone.
+type issueFinder struct{ db *db.DB }
+
+func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
+	type row struct {
+		ID        int64      `db:"id"`
+		IID       int64      `db:"iid"`
+		ProjectID project.ID `db:"project_id"`
+	}
+	cond, args := sought.ByNumber("project_id", "iid")
+	rows, err := db.Select[row](ctx, f.db, "SELECT id, iid, project_id FROM issues WHERE "+cond, args...)
+	out := map[reference.Key]*reference.Target{}
+	for _, r := range rows {
+		out[reference.Key{Project: r.ProjectID, Number: r.IID}] = &reference.Target{
+			Kind: reference.Issue, ID: r.ID, ProjectID: r.ProjectID, Path: sought.Projects[r.ProjectID].FullPath, Number: r.IID,
+		}
+	}
+	return out, err
 }
 
 func check(t *testing.T, err error) {

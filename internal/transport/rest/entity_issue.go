@@ -36,7 +36,7 @@ type issueEntity struct {
 	Type                 string           `json:"type"`
 	Assignee             *userBasic       `json:"assignee"` // the first of them
 	UserNotesCount       int64            `json:"user_notes_count"`
-	MergeRequestsCount   int64            `json:"merge_requests_count" later:"related merge requests"`
+	MergeRequestsCount   int64            `json:"merge_requests_count"`
 	Upvotes              int64            `json:"upvotes"`
 	Downvotes            int64            `json:"downvotes"`
 	StartDate            *api.Date        `json:"start_date" later:"start dates"`
@@ -151,7 +151,7 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: s.issueURL(p, i),
 		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
 		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),
-		BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
+		MergeRequestsCount: i.Related.Requests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
 	}
 	if i.ClosedAt != nil {
 		e.ClosedAt = api.TimePtr(&i.ClosedAt.Time)

@@ -86,6 +86,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("issue links", s.issueLinkRoutes()),
+		api.Tagged("issues", s.issueRequestRoutes()),
+		api.Tagged("issues", s.issueCSVRoutes()),
 		api.Tagged("time tracking", s.timeTrackingRoutes()),
 		api.Tagged("notes", s.noteRoutes()),
 		api.Tagged("discussions", s.discussionRoutes()),

@@ -1,0 +1,93 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/transport/rest/api"
+)
+
+// issueRequestRoutes lead from issues to merge requests and back.
+func (s *Server) issueRequestRoutes() []*api.Route {
+	const path = "/projects/:id/issues/:issue_iid"
+	return api.Scoped(nil,
+		api.Get(path+"/related_merge_requests", s.relatedRequests).Doc("List the merge requests that are related to an issue").
+			Needs(authz.ReadIssue, authz.ListOwnMergeRequests),
+		api.Get(path+"/closed_by", s.closingRequests).Doc("List the merge requests that close an issue on merge").
+			Needs(authz.ReadIssue, authz.ListOwnMergeRequests),
+		api.Get("/projects/:id/merge_requests/:merge_request_iid/closes_issues", s.closesIssues).
+			Doc("List the issues that a merge request closes on merge").Needs(authz.ReadMergeRequest),
+	)
+}
+
+func (s *Server) relatedRequests(ctx context.Context, as authz.Actor, in issueListOfParams) (api.List[requestForm], error) {
+	return s.requestsOfIssue(ctx, as, in, mergerequest.Filter{})
+}
+
+func (s *Server) closingRequests(ctx context.Context, as authz.Actor, in issueListOfParams) (api.List[requestForm], error) {
+	return s.requestsOfIssue(ctx, as, in, mergerequest.Filter{Closing: true})
+}
+
+func (s *Server) requestsOfIssue(ctx context.Context, as authz.Actor, in issueListOfParams, f mergerequest.Filter) (api.List[requestForm], error) {
+	var none api.List[requestForm]
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return none, err
+	}
+	i, err := s.Issues.Find(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	f.Asc, f.Range = true, in.Range()
+	list, err := s.Requests.OfIssue(ctx, as, int64(i.ID), f)
+	if err != nil {
+		return none, err
+	}
+	return s.requestPage(ctx, as, requestFilterParams{}, p.FullPath, list)
+}
+
+// byID orders the issues that a merge request closes.
+var byID = page.Order{page.ID("id")}
+
+func (s *Server) closesIssues(ctx context.Context, as authz.Actor, in requestListParams) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
+	p, err := s.Projects.Find(ctx, as, in.requestPath.ID)
+	if err != nil {
+		return none, err
+	}
+	closed, err := s.Requests.Closes(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	ids := make([]issue.ID, len(closed))
+	for n, c := range closed {
+		ids[n] = issue.ID(c.ID)
+	}
+	found, err := s.Issues.ByIDs(ctx, as, ids)
+	if err != nil {
+		return none, err
+	}
+	var issues []issue.Issue
+	for _, i := range found {
+		issues = append(issues, *i)
+	}
+	slices.SortFunc(issues, func(a, b issue.Issue) int { return cmp.Compare(a.ID, b.ID) })
+	list, err := page.Slice(issues, in.Range(), byID, func(i *issue.Issue) []any { return []any{int64(i.ID)} })
+	if err != nil {
+		return none, err
+	}
+	view := issueView{from: p.FullPath}
+	if view.projects, err = s.issueProjects(ctx, as, nil, list.Items...); err != nil {
+		return none, err
+	}
+	out, err := s.issueEntities(ctx, as, view, list.Items...)
+	if err != nil {
+		return none, err
+	}
+	return api.Listed(list, out), nil
+}
