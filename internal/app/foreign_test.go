@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestForeign gives every route an id that belongs to another project, as somebody who
+// TestForeign gives every route an id that belongs to another project, as a user who
 // owns both: a thing is found through its own project only.
 func TestForeign(t *testing.T) {
 	walker(t)
@@ -87,7 +87,7 @@ func (w *world) askForeign(t *testing.T, prefix string, one, two *place, as stri
 			}
 			names := strings.Split(route.Path, "/")
 			for _, n := range names {
-				// People and groups are nobody's own.
+				// People and groups belong to no project.
 				nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id", ":forked_from_id", ":provider"}, n)
 				if strings.HasPrefix(n, ":") && nested {
 					r.place = mixed(one, two, n, names)

@@ -191,7 +191,7 @@ func (s *server) largeFiles(path, user, key string) string {
 }
 
 // noSecretsStored looks through every column of every table: a copy of the database must
-// sign nobody on.
+// sign no user on.
 func (s *server) noSecretsStored(more ...string) {
 	s.tb.Helper()
 	ctx := s.tb.Context()

@@ -115,7 +115,7 @@ func eachEngine(t *testing.T, fn func(t *testing.T, s *server)) {
 
 // request is what a test asks.
 type request struct {
-	as     string // name of a token, "" for nobody
+	as     string // name of a token, "" for no user
 	sudo   string
 	way    string // how the token is presented: a header of its own where empty, else bearer, deployToken or a parameter
 	method string

@@ -11,7 +11,7 @@ import (
 // UserID identifies a user; zero is no user.
 type UserID int64
 
-// Actor is whoever a core method acts for. The zero value is an anonymous caller.
+// Actor is the caller that a core method acts for. The zero value is an anonymous caller.
 type Actor struct {
 	UserID   UserID
 	Username string
@@ -48,7 +48,7 @@ func (a Actor) SignedIn() bool { return a.UserID != 0 }
 // Deploys reports whether the actor is a deploy key or a deploy token.
 func (a Actor) Deploys() bool { return a.Deploy != Deploy{} }
 
-// Known reports whether the actor proved to be somebody or something.
+// Known reports whether the actor proved an identity.
 func (a Actor) Known() bool { return a.SignedIn() || a.Deploys() }
 
 // System is the actor of the server's own work; it may do everything.

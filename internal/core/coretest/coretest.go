@@ -226,7 +226,7 @@ func (w *World) Find(as authz.Actor, id project.ID) *project.Project {
 	return p
 }
 
-// Subject gives a project as permissions are asked about, with nobody's level in it.
+// Subject gives a project as permissions are asked about, with no user's level in it.
 func (w *World) Subject(id int64) authz.Subject {
 	w.T.Helper()
 	all, err := w.Projects.Load(context.Background(), []project.ID{project.ID(id)})

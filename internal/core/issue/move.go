@@ -19,7 +19,7 @@ import (
 // Copy says what a clone brings.
 type Copy struct{ Notes bool }
 
-// Move makes an issue anew in another project, with its notes, award emoji, links and time,
+// Move makes an issue again in another project, with its notes, award emoji, links and time,
 // and closes the one that was there. It requires SetIssueMetadata in both projects.
 func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID) (*Issue, *project.Project, error) {
 	i, target, err := s.source(ctx, as, p, iid, to, "move")

@@ -12,7 +12,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// spacing is the distance of positions that are made anew: issues that were created a
+// spacing is the distance of positions that are made again: issues that were created a
 // microsecond apart are 1,024 apart.
 const spacing = 1 << 10
 

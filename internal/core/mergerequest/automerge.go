@@ -69,7 +69,7 @@ func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Proje
 				return err
 			}
 		}
-		// The pipeline may have succeeded since we looked, when nobody waited for it.
+		// The pipeline may have succeeded since we looked, when no user waited for it.
 		return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
 	})
 	var known *errs.Error
@@ -103,7 +103,7 @@ func (s *Service) MergeLater(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.schedule(ctx, as, p, m, MergeInput{})
 }
 
-// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. Whoever
+// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. A user who
 // may merge may, and the author; others are Unauthorized. A request that is no longer
 // open is NotAllowed, one without the wish NotAcceptable.
 func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
@@ -279,7 +279,7 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 	return err
 }
 
-// planner gives the user who wants the merge as one who acts, nobody where he may not act
+// planner gives the user who wants the merge as one who acts, no user where he may not act
 // any more. He is no more of an administrator than he was when he asked.
 func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, error) {
 	if m.MergeUserID == nil {
@@ -298,7 +298,7 @@ func (s *Service) planner(ctx context.Context, m *MergeRequest) (authz.Actor, er
 	return as, nil
 }
 
-// mergeAs merges m for somebody who is not there: after other merges into the same branch,
+// mergeAs merges m for a user who is not there: after other merges into the same branch,
 // and with the project as that user sees it.
 func (s *Service) mergeAs(ctx context.Context, as authz.Actor, m *MergeRequest, in MergeInput) error {
 	leave, err := s.enter(ctx, m)

@@ -248,7 +248,7 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 	return ""
 }
 
-// run makes the commits and moves the branches until it succeeds, until somebody else
+// run makes the commits and moves the branches until it succeeds, until another user
 // was faster, or until it is clear that it cannot.
 func (s *Service) run(ctx context.Context, a *attempt) error {
 	tip, err := s.tip(ctx, a.p, a.m.TargetBranch)

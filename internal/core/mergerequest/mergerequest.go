@@ -133,7 +133,7 @@ func (m *MergeRequest) concerns(as authz.Actor) bool {
 	return as.SignedIn() && (m.AuthorID == as.UserID || slices.Contains(m.Assignees, as.UserID))
 }
 
-// Reviewer is somebody asked to review.
+// Reviewer is a user asked to review.
 type Reviewer struct {
 	UserID    authz.UserID `db:"user_id"`
 	State     string       `db:"state"` // unreviewed, reviewed, approved, ...

@@ -22,7 +22,7 @@ const (
 	Note         Kind = "Note" // can be reacted to, not commented on
 )
 
-// Public reports whether whoever sees a thing of the kind reads what was said of it;
+// Public reports whether a user who sees a thing of the kind reads what was said of it;
 // comments on everything else ask for an account.
 func (k Kind) Public() bool { return k == Commit }
 

@@ -35,7 +35,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 }
 
-// stamped begins an event of what an actor did; nobody where the server itself did it.
+// stamped begins an event of what an actor did; no user where the server itself did it.
 func stamped(st authz.Stamp) Event {
 	e := Event{CreatedAt: db.At(st.At)}
 	if st.By.SignedIn() {

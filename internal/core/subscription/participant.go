@@ -87,7 +87,7 @@ type Audience struct {
 }
 
 // AudienceOf reads who takes part in a thing and what users chose for it. It asks for no
-// permission and is for core: whoever tells users something asks whether each may know.
+// permission and is for core: a user who tells users something asks whether each may know.
 func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, error) {
 	a := Audience{Participants: map[authz.UserID]bool{}, Chosen: map[authz.UserID]bool{}}
 	part, ok := parts[of.Kind]

@@ -64,7 +64,7 @@ func (s *Service) AutoMergeEnabled(ctx context.Context, e mergerequest.AutoMerge
 	return s.recordRequest(ctx, e.Fact, []string{"enabled an automatic merge when the pipeline for " + e.SHA + " succeeds"})
 }
 
-// AutoMergeCanceled tells that somebody took that back.
+// AutoMergeCanceled tells that a user took that back.
 func (s *Service) AutoMergeCanceled(ctx context.Context, e mergerequest.AutoMergeCanceled) error {
 	return s.recordRequest(ctx, e.Fact, []string{"canceled the automatic merge"})
 }

@@ -161,7 +161,7 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 		p.want("guest", "DELETE", noteOne, "", 204, "")
 		blocked("false discussions_not_resolved")
 
-		// A note that stands alone is no thread until somebody replies; history never is.
+		// A note that stands alone is no thread until a user replies; history never is.
 		p.do("dev", "POST", request+"/notes", `{"body":"alone"}`)
 		if got := p.discussions("dev", path); got != "thread: Because- Late- note: resolved_all_threads note: resolved_all_threads note: alone of 4" {
 			t.Errorf("discussions = %s", got)

@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// Issues are linked across projects; whoever may not read one of them learns nothing of the link.
+// Issues are linked across projects; a caller who may not read one of them learns nothing of the link.
 func TestIssueLinks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -85,7 +85,7 @@ func TestIssueLinks(t *testing.T) {
 	})
 }
 
-// An issue is made anew in another project, where its links and time go as well; the first is
+// An issue is made again in another project, where its links and time go as well; the first is
 // closed and names the second to those who may read it.
 func TestIssues_moveAndClone(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func (x *exchange) signIn() error {
 	if err != nil {
 		return err
 	}
-	x.As.Address = x.Address // of nobody as well
+	x.As.Address = x.Address // also without a user
 	if ok {
 		if err := x.authenticate(c); err != nil {
 			return err
