@@ -316,6 +316,10 @@ func samples() map[string][]sample {
 		"POST /groups/:id/labels/:name/subscribe":                          {{}},
 		"POST /groups/:id/labels/:name/unsubscribe":                        {{status: http.StatusNotModified}},
 		"POST /todos/:id/mark_as_done":                                     {{in: "project"}},
+		"PUT /notification_settings":                                       {{body: obj{"level": "watch"}}},
+		"PUT /groups/:id/notification_settings":                            {{body: obj{"level": "custom", "new_note": true}}},
+		"PUT /projects/:id/notification_settings":                          {{body: obj{"level": "mention"}}},
+		"GET /users/:id/events":                                            {{}},
 		"POST /todos/mark_as_done":                                         {{}},
 
 		"POST /projects/:id/merge_requests":                                                        {{body: obj{"title": "New", "source_branch": "spare", "target_branch": "main"}}},

@@ -40,6 +40,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/notify"
 	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 	"tenon/internal/core/pushrule"
@@ -129,6 +130,7 @@ type Services struct {
 
 	Subscriptions *subscription.Service
 	Todos         *todo.Service
+	Notifications *notify.Service
 
 	SystemNotes *systemnote.Service
 	Events      *resourceevent.Service
@@ -258,8 +260,10 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
+	s.Notifications = notify.New(need(c, notify.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Now: d.Now}))
 	s.Todos = todo.New(need(c, todo.Deps{
-		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Things: things, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Texts: reference.NewReader(s.URLs),
+		Things: things, Now: d.Now,
 	}))
 }
 
@@ -267,7 +271,9 @@ func (s *Services) planning(c *check, d Deps) {
 func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Notes: s.Notes}))
-	s.Activity = activity.New(need(c, activity.Deps{DB: d.DB, Settings: s.Settings, Now: d.Now}))
+	s.Activity = activity.New(need(c, activity.Deps{
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Issues: s.Issues, Requests: s.Requests, Now: d.Now,
+	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
 }
 

@@ -1,5 +1,5 @@
-// Package activity records what people did, as the activity feed shows it. It only
-// reacts to events.
+// Package activity records what people did, and gives it to those who may know of it. It
+// records in reaction to events alone.
 package activity
 
 import (
@@ -44,19 +44,27 @@ type Entry struct {
 // Deps is what a Recorder is made of.
 type Deps struct {
 	DB       *db.DB
+	Policy   *authz.Policy
 	Settings *setting.Store
+	Issues   Readable
+	Requests Readable
 	Now      func() time.Time
 }
 
-// Recorder writes the feed.
+// Recorder writes and reads the feed.
 type Recorder struct {
 	db       *db.DB
+	policy   *authz.Policy
+	issues   Readable
+	requests Readable
 	settings *setting.Store
 	now      func() time.Time
 }
 
 // New builds a recorder.
-func New(d Deps) *Recorder { return &Recorder{db: d.DB, settings: d.Settings, now: d.Now} }
+func New(d Deps) *Recorder {
+	return &Recorder{db: d.DB, policy: d.Policy, issues: d.Issues, requests: d.Requests, settings: d.Settings, now: d.Now}
+}
 
 type row struct {
 	ID          int64   `db:"id"`

@@ -128,18 +128,6 @@ func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) err
 	return r.request(ctx, e.Fact, Merged)
 }
 
-// push is the payload of a pushed reference.
-type push struct {
-	CommitCount int64   `json:"commit_count"`
-	Action      string  `json:"action"` // created, removed, pushed
-	RefType     string  `json:"ref_type"`
-	CommitFrom  *string `json:"commit_from"`
-	CommitTo    *string `json:"commit_to"`
-	Ref         *string `json:"ref"` // null in an entry for many references
-	CommitTitle *string `json:"commit_title"`
-	RefCount    *int    `json:"ref_count"` // of a push of many references, which is one entry
-}
-
 // Pushed records moved branches and tags: each by itself, or all of a kind as one entry
 // where one push has more of them than the settings say.
 func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
@@ -154,7 +142,7 @@ func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
 		if kind.RefType == "" || n == 0 {
 			continue
 		}
-		p := push{Action: kind.Action, RefType: kind.RefType}
+		p := Push{Action: kind.Action, RefType: kind.RefType}
 		if n > limit {
 			kinds[kind] = 0 // the others are in this entry
 			p.RefCount = &n
@@ -170,7 +158,7 @@ func (r *Recorder) Pushed(ctx context.Context, e repo.Pushed) error {
 	return nil
 }
 
-func (r *Recorder) pushed(ctx context.Context, e repo.Pushed, p push) error {
+func (r *Recorder) pushed(ctx context.Context, e repo.Pushed, p Push) error {
 	action := Pushed
 	if p.Action == "removed" && p.RefCount == nil {
 		action = Destroyed

@@ -207,6 +207,7 @@ const (
 	CountOfUser     Ability = "count_associations_of_user"
 	RenderMarkdown  Ability = "render_markdown"
 
+	ReadEvents             Ability = "read_events"
 	ReadOwnTodos           Ability = "read_own_todos"
 	UpdateOwnTodos         Ability = "update_own_todos"
 	ReadOwnNotifications   Ability = "read_own_notification_settings"
@@ -383,6 +384,7 @@ var Rules = map[Ability]Rule{
 	ReadActivities:  {Min: adminsOnly},
 	CountOfUser:     {Min: adminsOnly, Own: true},
 
+	ReadEvents:             {Anyone: true},
 	ReadOwnTodos:           {SignedIn: true},
 	UpdateOwnTodos:         {SignedIn: true},
 	ReadOwnNotifications:   {SignedIn: true},

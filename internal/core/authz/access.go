@@ -133,6 +133,22 @@ func (p *Policy) VisiblePlacesSQL(as Actor, alias string) (cond string, args []a
 		append(more, args...)
 }
 
+// ReadableCodeSQL gives a condition on rows of projects and of their namespaces that holds for
+// the projects whose code the actor may read.
+func (p *Policy) ReadableCodeSQL(as Actor, project, namespace string) (cond string, args []any) {
+	cond = project + ".repository_access > 0"
+	if as.Admin || as.Auditor {
+		return cond, nil
+	}
+	open := namespace + ".visibility <> 0 AND " + project + ".repository_access = 20"
+	visible, args := p.VisibleProjectsSQL(as, namespace)
+	if !as.SignedIn() {
+		return "(" + open + " AND " + visible + ")", args
+	}
+	planners, more := p.ReachSQL(as, Planner)
+	return "(" + cond + " AND (" + namespace + ".id IN (" + planners + ") OR " + open + " AND " + visible + "))", append(more, args...)
+}
+
 // openSQL is the tail of a condition for what a signed-in stranger may see.
 func openSQL(as Actor) string {
 	if as.External {

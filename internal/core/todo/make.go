@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tenon/internal/base/db"
-	"tenon/internal/base/markdown"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/reference"
 )
 
 // making is what to-do items are made of.
@@ -118,19 +118,19 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 	direct := map[string]bool{} // by folded name
 	var names []string
 	for _, text := range texts {
-		for _, found := range markdown.Mentions(text) {
+		for _, found := range s.mentions(text) {
 			name := db.Fold(found.Name)
 			if _, known := direct[name]; !known {
 				names = append(names, name)
 			}
-			direct[name] = direct[name] || found.Direct
+			direct[name] = direct[name] || found.Addressed
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	for _, text := range older {
-		for _, found := range markdown.Mentions(text) {
+		for _, found := range s.mentions(text) {
 			names = slices.DeleteFunc(names, func(name string) bool { return name == db.Fold(found.Name) })
 		}
 	}
@@ -158,6 +158,14 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 		}
 	}
 	return nil
+}
+
+// mentions gives the mentions of a text.
+func (s *Service) mentions(text string) []reference.Reference {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	return slices.DeleteFunc(s.texts.Parse(text), func(r reference.Reference) bool { return r.Kind != reference.Mention })
 }
 
 // named is a user who was mentioned, and under which name.

@@ -14,6 +14,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/subscription"
 )
 
@@ -99,6 +100,7 @@ type Deps struct {
 	Subscriptions *subscription.Service
 	Issues        Readable
 	Requests      Readable
+	Texts         reference.Reader                      // reads mentions
 	Things        map[noteable.Kind]subscription.Things // what users add to-do items for
 	Now           func() time.Time
 }
@@ -110,6 +112,7 @@ type Service struct {
 	subscriptions *subscription.Service
 	issues        Readable
 	requests      Readable
+	texts         reference.Reader
 	things        map[noteable.Kind]subscription.Things
 	now           func() time.Time
 }
@@ -117,7 +120,7 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, things: d.Things, now: d.Now,
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, texts: d.Texts, things: d.Things, now: d.Now,
 	}
 }
 
@@ -147,13 +150,8 @@ func (s *Service) mine(as authz.Actor) db.Where {
 // codeSQL is a condition that holds where the actor may read the code of the project of a
 // to-do item.
 func (s *Service) codeSQL(as authz.Actor) (cond string, args []any) {
-	cond = "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = t.project_id AND NOT p.pending_delete AND p.repository_access > 0"
-	if as.Admin || as.Auditor {
-		return cond + ")", nil
-	}
-	visible, args := s.policy.VisibleProjectsSQL(as, "n")
-	planners, more := s.policy.ReachSQL(as, authz.Planner)
-	return cond + " AND (n.id IN (" + planners + ") OR n.visibility <> 0 AND p.repository_access = 20 AND " + visible + "))", append(more, args...)
+	readable, args := s.policy.ReadableCodeSQL(as, "p", "n")
+	return "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = t.project_id AND NOT p.pending_delete AND " + readable + ")", args
 }
 
 // List returns a page of the actor's to-do items about what it may read, the newest first.

@@ -3,6 +3,7 @@ package todo_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +23,10 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
+	"tenon/internal/core/weburl"
 )
 
 var ctx = context.Background()
@@ -56,7 +59,10 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	})
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
-	f.todos = todo.New(todo.Deps{DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Things: things, Now: w.Now})
+	f.todos = todo.New(todo.Deps{
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests,
+		Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Things: things, Now: w.Now,
+	})
 	f.notes.Subscribe(w.Bus)
 	f.subs.Subscribe(w.Bus)
 	f.todos.Subscribe(w.Bus)
@@ -186,7 +192,7 @@ func TestService(t *testing.T) {
 		}
 		f.clear()
 
-		n := f.write(f.owner, i, note.Input{Body: "@team and @planner"})
+		n := f.write(f.owner, i, note.Input{Body: "@team: look at this, @planner"})
 		f.check("a group", "other directly_addressed, planner mentioned")
 		f.clear()
 		if _, _, err := f.notes.Update(ctx, f.owner, f.on(f.owner, i), n.ID, note.Changes{Body: words("hello @planner and @guest")}); err != nil {

@@ -95,6 +95,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("resource_events", s.resourceEventRoutes()),
 		api.Tagged("subscriptions", s.subscriptionRoutes()),
 		api.Tagged("todos", s.todoRoutes()),
+		api.Tagged("notification_settings", s.notificationRoutes()),
+		api.Tagged("events", s.eventRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 	)
 }

@@ -1,0 +1,198 @@
+package activity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// ID identifies an event.
+type ID int64
+
+// Push says what a push did to a branch or tag, or to many of them at once.
+type Push struct {
+	CommitCount int64   `json:"commit_count"`
+	Action      string  `json:"action"` // created, removed, pushed
+	RefType     string  `json:"ref_type"`
+	CommitFrom  *string `json:"commit_from"`
+	CommitTo    *string `json:"commit_to"`
+	Ref         *string `json:"ref"` // nil in an entry for many references
+	CommitTitle *string `json:"commit_title"`
+	RefCount    *int    `json:"ref_count"` // of a push of many references, which is one entry
+}
+
+// Event is an entry as it is read.
+type Event struct {
+	ID          ID           `db:"id"`
+	ProjectID   *project.ID  `db:"project_id"`
+	AuthorID    authz.UserID `db:"author_id"`
+	Action      string       `db:"action"`
+	TargetType  *string      `db:"target_type"`
+	TargetID    *int64       `db:"target_id"`
+	TargetIID   *int64       `db:"target_iid"`
+	TargetTitle *string      `db:"target_title"` // of a comment: of what it is on
+	Payload     *string      `db:"payload"`
+	CreatedAt   db.Time      `db:"created_at"`
+	NoteableIID *int64       `db:"noteable_iid"` // of what a comment is on; nil where that has none
+
+	Push *Push `db:"-"` // of a push; nil for all others
+}
+
+// Name is the action in the words of the feed.
+func (e *Event) Name() string {
+	wiki := e.TargetType != nil && strings.HasPrefix(*e.TargetType, "WikiPage")
+	switch {
+	case e.Push != nil && e.Push.Action == "created":
+		return "pushed new"
+	case e.Push != nil && e.Push.Action == "removed":
+		return "deleted"
+	case e.Push != nil:
+		return "pushed to"
+	case wiki, e.Action == Closed, e.Action == Joined, e.Action == Left, e.Action == Destroyed, e.Action == "approved":
+		return e.Action
+	case e.Action == "expired":
+		return "removed due to membership expiration from"
+	case e.Action == Merged:
+		return "accepted"
+	case e.Action == Commented:
+		return "commented on"
+	case e.Action == Created && e.TargetType != nil && *e.TargetType == "Project":
+		return "created"
+	}
+	return "opened"
+}
+
+// Filter selects events; the zero value selects all that the actor may know of.
+type Filter struct {
+	Author     authz.UserID // 0 for any
+	Project    project.ID   // 0 for any
+	Own        bool         // of projects that the actor is a member of
+	Action     string       // as stored
+	TargetType string       // as stored
+	Before     *time.Time
+	After      *time.Time
+	Asc        bool
+	page.Range
+}
+
+// Readable says what of one kind the actor may read.
+type Readable interface {
+	// ReadableSQL is a condition on the id of a thing that stands in column.
+	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
+const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
+	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title) ELSE e.target_title END AS target_title,
+	COALESCE(ei.iid, em.iid) AS noteable_iid`
+
+const tables = `events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id
+	LEFT JOIN issues ei ON en.noteable_type = 'Issue' AND ei.id = en.noteable_id
+	LEFT JOIN merge_requests em ON en.noteable_type = 'MergeRequest' AND em.id = en.noteable_id`
+
+// List returns a page of events that the actor may know of, the newest first: events of things
+// and comments that it may not read are not among them.
+func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Event], error) {
+	if err := r.policy.Require(ctx, as, authz.ReadEvents, authz.Subject{}); err != nil {
+		return page.Page[Event]{}, err
+	}
+	w := r.readable(as)
+	if f.Author != 0 {
+		w.And("e.author_id = ?", f.Author)
+		if !as.Admin && f.Author != as.UserID {
+			w.And("EXISTS (SELECT 1 FROM users eu WHERE eu.id = ? AND NOT eu.private_profile)", f.Author)
+		}
+	}
+	if f.Project != 0 {
+		w.And("e.project_id = ?", f.Project)
+	}
+	if f.Own {
+		reach, args := r.policy.ReachSQL(as, authz.Guest)
+		w.And("e.project_id IN (SELECT op.id FROM projects op WHERE op.namespace_id IN ("+reach+"))", args...)
+	}
+	switch f.Action {
+	case "":
+	case Pushed: // removed references are stored as destroyed
+		w.Raw("e.payload IS NOT NULL")
+	default:
+		w.And("e.payload IS NULL AND e.action = ?", f.Action)
+	}
+	if f.TargetType != "" {
+		w.And("e.target_type = ?", f.TargetType)
+	}
+	if f.Before != nil {
+		w.And("e.created_at < ?", db.At(*f.Before))
+	}
+	if f.After != nil {
+		w.And("e.created_at >= ?", db.At(*f.After))
+	}
+	order := page.Order{page.ID("e.id")}
+	if !f.Asc {
+		order = order.Desc()
+	}
+	list, err := page.Select[Event](ctx, r.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
+	if err != nil {
+		return list, fmt.Errorf("list events: %w", err)
+	}
+	for i := range list.Items {
+		e := &list.Items[i]
+		if e.Payload == nil {
+			continue
+		}
+		e.Push = &Push{}
+		if err := json.Unmarshal([]byte(*e.Payload), e.Push); err != nil {
+			return list, fmt.Errorf("payload of event %d: %w", e.ID, err)
+		}
+	}
+	return list, nil
+}
+
+// readable holds for the events that the actor may know of.
+func (r *Recorder) readable(as authz.Actor) db.Where {
+	var w db.Where
+	var args []any
+	cond := func(sql string, more []any) string {
+		args = append(args, more...)
+		return sql
+	}
+	issues := func(column string) string { return cond(r.issues.ReadableSQL(as, column)) }
+	requests := func(column string) string { return cond(r.requests.ReadableSQL(as, column)) }
+	code := func() string {
+		readable, more := r.policy.ReadableCodeSQL(as, "p", "n")
+		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
+	}
+	places := func() string {
+		projects, more := r.policy.VisibleProjectsSQL(as, "n")
+		out := cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+projects+")", more)
+		groups, more := r.policy.VisibleGroupsSQL(as, "n")
+		return out + " OR " + cond("EXISTS (SELECT 1 FROM namespaces n WHERE n.id = e.group_id AND "+groups+")", more)
+	}
+	internal := func() string {
+		if as.Admin || as.Auditor {
+			return "true"
+		}
+		if !as.SignedIn() {
+			return "NOT en.internal"
+		}
+		planners, more := r.policy.ReachSQL(as, authz.Planner)
+		return cond("(NOT en.internal OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = e.project_id AND ip.namespace_id IN ("+planners+")))", more)
+	}
+	comment := "en.noteable_type = 'Commit' AND " + code()
+	if as.SignedIn() || as.Admin {
+		comment += " OR en.noteable_type = 'Issue' AND " + issues("en.noteable_id") + " OR en.noteable_type = 'MergeRequest' AND " + requests("en.noteable_id")
+	}
+	// The arguments come in the order of the calls, which is that of the text.
+	sql := "(CASE WHEN e.target_type = 'Note' THEN (" + comment + ") AND " + internal() +
+		" WHEN e.target_type = 'Issue' THEN " + issues("e.target_id") +
+		" WHEN e.target_type = 'MergeRequest' THEN " + requests("e.target_id") +
+		" WHEN e.payload IS NOT NULL THEN " + code() +
+		" ELSE " + places() + " END)"
+	w.And(sql, args...)
+	return w
+}
