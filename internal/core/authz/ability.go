@@ -388,7 +388,7 @@ var Rules = map[Ability]Rule{
 	ReadOwnTodos:           {SignedIn: true},
 	UpdateOwnTodos:         {SignedIn: true},
 	ReadOwnNotifications:   {SignedIn: true},
-	UpdateOwnNotifications: {SignedIn: true},
+	UpdateOwnNotifications: {SignedIn: true, Change: true},
 
 	ReadGroup:         {Anyone: true},
 	ReadGroupMembers:  {Anyone: true},

@@ -104,7 +104,7 @@ func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Abi
 			return err
 		}
 	}
-	return s.policy.Require(ctx, as, ability, authz.Subject{})
+	return s.policy.Require(ctx, as, ability, at.Subject)
 }
 
 func (s *Service) find(ctx context.Context, user authz.UserID, namespace authz.NamespaceID) (*Setting, error) {
