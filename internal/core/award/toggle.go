@@ -2,8 +2,10 @@ package award
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 )
@@ -17,15 +19,15 @@ func (s *Service) Toggle(ctx context.Context, as authz.Actor, to noteable.Target
 		name = canonical
 	}
 	return s.db.InTx(ctx, func(ctx context.Context) error {
-		gone, err := s.db.Exec(ctx, "DELETE FROM award_emoji WHERE awardable_type = ? AND awardable_id = ? AND name = ? AND user_id = ?",
+		id, err := db.Get[ID](ctx, s.db, "SELECT id FROM award_emoji WHERE awardable_type = ? AND awardable_id = ? AND name = ? AND user_id = ?",
 			to.Kind, to.ID, name, as.UserID)
-		if err != nil {
+		switch {
+		case errors.Is(err, db.ErrNotFound):
+			_, err = s.Add(ctx, as, to, name)
+			return err
+		case err != nil:
 			return fmt.Errorf("toggle award: %w", err)
 		}
-		if gone > 0 {
-			return nil
-		}
-		_, err = s.Add(ctx, as, to, name)
-		return err
+		return s.Remove(ctx, as.Unconditional(), to, id)
 	})
 }
