@@ -276,8 +276,8 @@ func removeDue(_ context.Context, c *Call) error {
 
 func weight(_ context.Context, c *Call) error {
 	n, err := strconv.ParseInt(c.Argument, 10, 32)
-	if err != nil || n < 0 {
-		return nil //nolint:nilerr // no weight: the command does nothing
+	if valid := err == nil && n >= 0; !valid {
+		return nil
 	}
 	c.Issue.Weight, c.Issue.ClearWeight = &n, false
 	c.Set("weight", n)
