@@ -155,7 +155,7 @@ func batches() map[string]batch {
 		"notes": {
 			`SELECT n.id, COALESCE(i.iid, m.iid, 0) AS iid, n.project_id, 0 AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
 				FROM notes n LEFT JOIN issues i ON n.noteable_type = 'Issue' AND i.id = n.noteable_id
-				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id ORDER BY n.id`, 6,
+				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id ORDER BY n.id`, 8,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
 				return found(s.Notes.ByIDs(ctx, as, ids[note.ID](rows)))
 			},

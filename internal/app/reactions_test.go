@@ -30,6 +30,7 @@ var provedElsewhere = map[string]string{
 	"to-do items":                            "internal/core/todo TestService",
 	"subscriptions":                          "internal/core/todo TestSubscriptions",
 	"labels of former groups":                "internal/core/label TestService_OnTransferred",
+	"cross-references":                       "internal/transport/rest TestCrossReferences",
 	"resource events":                        "internal/transport/rest TestResourceEvents",
 	"note.ThreadsResolved: system notes":     "internal/transport/rest TestDiscussions_mergeRequest",
 	"running imports":                        "internal/core/repo TestService_CancelImport",

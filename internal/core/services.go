@@ -252,7 +252,7 @@ func (s *Services) planning(c *check, d Deps) {
 		Awards: s.Awards, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Now: d.Now, Commands: s.Commands,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Now: d.Now, Commands: s.Commands,
 		Things: map[noteable.Kind]note.Noteables{
 			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
@@ -269,7 +269,7 @@ func (s *Services) planning(c *check, d Deps) {
 
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
-	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts}))
+	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, References: s.References}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Notes: s.Notes}))
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Issues: s.Issues, Requests: s.Requests, Now: d.Now,

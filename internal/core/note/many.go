@@ -21,6 +21,12 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	}
 	var w db.Where
 	w.In("n.id", ids)
+	marks, args := db.Marks(ids)
+	sources, sourceArgs, err := s.sources(ctx, as, "n.id IN ("+marks+")", args)
+	if err != nil {
+		return nil, err
+	}
+	w.And(sources, sourceArgs...)
 	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("notes by id: %w", err)
@@ -70,9 +76,15 @@ func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.
 		alternatives = append(alternatives, "n.noteable_type = ? AND n.noteable_id IN ("+marks+")"+shown(k.all))
 		args = append(append(args, k.kind), more...)
 	}
+	among := strings.Join(alternatives, " OR ")
+	sources, sourceArgs, err := s.sources(ctx, as, among, args)
+	if err != nil {
+		return nil, err
+	}
+	args = append(append(args, sourceArgs...), limit)
 	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+` FROM (
 		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id, n.commit_id ORDER BY n.id) AS place
-		FROM notes n WHERE `+strings.Join(alternatives, " OR ")+`) n WHERE n.place <= ? ORDER BY n.id`, append(args, limit)...)
+		FROM notes n WHERE (`+among+") AND "+sources+") n WHERE n.place <= ? ORDER BY n.id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("notes on many things: %w", err)
 	}

@@ -470,8 +470,8 @@ func TestService_statements(t *testing.T) {
 					}
 				})
 			}
-			if one, many := count(1), count(20); one != many || many > 4 {
-				t.Errorf("as %s: %d statements for one row, %d for twenty, want 4 at most", as.Username, one, many)
+			if one, many := count(1), count(20); one != many || many > 5 {
+				t.Errorf("as %s: %d statements for one row, %d for twenty, want 5 at most", as.Username, one, many)
 			}
 		}
 		made := dbtest.Count(t, d, func() { f.add(f.guest, note.Input{Body: "x"}) })

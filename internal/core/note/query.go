@@ -42,6 +42,10 @@ func (f Filter) order() page.Order {
 type sight struct {
 	on       noteable.Ref
 	internal bool // internal notes as well
+
+	// Which cross-references, "" for all.
+	sources    string
+	sourceArgs []any
 }
 
 // where selects what the actor may read.
@@ -49,6 +53,9 @@ func (v sight) where() db.Where {
 	w := where(v.on)
 	if !v.internal {
 		w.Raw("NOT n.internal")
+	}
+	if v.sources != "" {
+		w.And(v.sources, v.sourceArgs...)
 	}
 	return w
 }
@@ -116,8 +123,8 @@ func orNull[T project.ID | authz.NamespaceID](id T) *T {
 	return &id
 }
 
-// Clear removes all notes on a thing that is being deleted, and the reactions to the
-// thing and its notes, in the caller's transaction.
+// Clear removes all notes on a thing that is being deleted, the reactions to the thing and
+// its notes, and the cross-references from it, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 	if err := s.awards.ClearNotes(ctx, on); err != nil {
 		return err
@@ -125,8 +132,10 @@ func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 	if err := s.awards.Clear(ctx, on); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE noteable_type = ? AND noteable_id = ?", on.Kind, on.ID); err != nil {
-		return fmt.Errorf("clear notes: %w", err)
+	for _, columns := range []string{"noteable_type = ? AND noteable_id = ?", "source_type = ? AND source_id = ?"} {
+		if _, err := s.db.Exec(ctx, "DELETE FROM notes WHERE "+columns, on.Kind, on.ID); err != nil {
+			return fmt.Errorf("clear notes: %w", err)
+		}
 	}
 	return nil
 }

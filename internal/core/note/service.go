@@ -22,33 +22,35 @@ import (
 
 // Deps are what the service is built on.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Bus    *event.Bus
-	Awards *award.Service
-	Jobs   job.Enqueuer
-	Now    func() time.Time
-	Things map[noteable.Kind]Noteables // what can be commented on
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Awards   *award.Service
+	Jobs     job.Enqueuer
+	Projects *project.Service
+	Now      func() time.Time
+	Things   map[noteable.Kind]Noteables // what can be commented on
 
 	Commands *quickaction.Service // nil knows none
 }
 
 // Service reads and changes notes.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	awards *award.Service
-	jobs   job.Enqueuer
-	now    func() time.Time
-	things map[noteable.Kind]Noteables
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	awards   *award.Service
+	jobs     job.Enqueuer
+	projects *project.Service
+	now      func() time.Time
+	things   map[noteable.Kind]Noteables
 
 	commands *quickaction.Service
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, now: deps.Now, things: deps.Things, commands: deps.Commands}
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, now: deps.Now, things: deps.Things, commands: deps.Commands}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.
@@ -76,8 +78,14 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, on On) (noteable
 	if err != nil {
 		return t, sight{}, err
 	}
-	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
-	return t, sight{on: t.Ref, internal: internal}, err
+	v := sight{on: t.Ref}
+	if v.internal, err = s.policy.Can(ctx, as, authz.InternalNote, t.Subject); err != nil {
+		return t, v, err
+	}
+	if t.Kind == noteable.Issue || t.Kind == noteable.MergeRequest {
+		v.sources, v.sourceArgs, err = s.sources(ctx, as, "n.noteable_type = ? AND n.noteable_id = ?", []any{t.Kind, t.ID})
+	}
+	return t, v, err
 }
 
 // List returns a page of the notes that the actor may read, and what they are on.

@@ -19,19 +19,21 @@ type Names interface {
 
 // Deps is what a Service is made of.
 type Deps struct {
-	Notes *note.Service
-	Users Names
+	Notes      *note.Service
+	Users      Names
+	References References
 }
 
 // Service reacts to events.
 type Service struct {
-	notes *note.Service
-	users Names
+	notes      *note.Service
+	users      Names
+	references References
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{notes: d.Notes, users: d.Users}
+	return &Service{notes: d.Notes, users: d.Users, references: d.References}
 }
 
 // Subscribe registers all that is told.
@@ -51,6 +53,13 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.AutoMergeCanceled)
 	event.On(b, name, s.AutoMergeAborted)
 	event.On(b, name, s.ThreadsResolved)
+	const references = "cross-references"
+	event.On(b, references, s.IssueMentions)
+	event.On(b, references, s.IssueMentionsMore)
+	event.On(b, references, s.RequestMentions)
+	event.On(b, references, s.RequestMentionsMore)
+	event.On(b, references, s.NoteMentions)
+	event.On(b, references, s.NoteMentionsMore)
 }
 
 // IssueCreated tells what a new issue was made with.

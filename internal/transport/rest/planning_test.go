@@ -30,6 +30,7 @@ import (
 	"tenon/internal/core/quickaction"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/subscription"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/httpkit"
@@ -80,6 +81,9 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
+		}),
+		Subscriptions: subscription.New(subscription.Deps{
+			DB: d, Policy: w.Policy, Labels: labels, Things: map[noteable.Kind]subscription.Things{noteable.Issue: issues}, Now: w.Now,
 		}),
 		Policy: w.Policy, Settings: settings, URLs: urls,
 	}, Now: w.Now}
