@@ -3,6 +3,7 @@ package activity_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 )
 
 // Events tell nobody of what it may not read, and all filters select what they say.
@@ -25,7 +27,7 @@ func TestRecorder_List(t *testing.T) {
 		ctx := context.Background()
 		w := coretest.New(t, d)
 		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
-		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
+		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
 		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Issues: issues, Requests: requests, Now: w.Now})
 		group := w.Group("team", authz.Public, 0)
 		open := w.Project("team/open", authz.Public, group)

@@ -1,10 +1,13 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -41,6 +44,20 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		out[i.ID] = i
 	}
 	return out, err
+}
+
+// Among gives a page of those of the issues with these ids that the actor may read, by id.
+func (s *Service) Among(ctx context.Context, as authz.Actor, ids []ID, r page.Range) (page.Page[Issue], error) {
+	found, err := s.ByIDs(ctx, as, ids)
+	if err != nil {
+		return page.Page[Issue]{}, err
+	}
+	readable := make([]Issue, 0, len(found))
+	for _, i := range found {
+		readable = append(readable, *i)
+	}
+	slices.SortFunc(readable, func(a, b Issue) int { return cmp.Compare(a.ID, b.ID) })
+	return page.Slice(readable, r, page.Order{page.ID("id")}, func(i *Issue) []any { return []any{int64(i.ID)} })
 }
 
 // Subjects gives the permission subjects of those of the issues that the actor may read, in

@@ -57,6 +57,21 @@ func (s *Setting) Wants(event string) bool {
 	return slices.Contains(byDefault, event)
 }
 
+// EventsOf gives for each event whether it is chosen, where the level is Custom; nil at all
+// others. The events of epics are those of groups.
+func (s *Setting) EventsOf(group bool) map[string]bool {
+	if s.Level != Custom {
+		return nil
+	}
+	out := make(map[string]bool, len(Events))
+	for _, name := range Events {
+		if name != "new_epic" || group {
+			out[name] = s.Wants(name)
+		}
+	}
+	return out
+}
+
 // Changes are those of Update; nil leaves alone.
 type Changes struct {
 	Level  *string

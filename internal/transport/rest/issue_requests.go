@@ -1,11 +1,8 @@
 package rest
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
-	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -51,9 +48,6 @@ func (s *Server) requestsOfIssue(ctx context.Context, as authz.Actor, in issueLi
 	return s.requestPage(ctx, as, requestFilterParams{}, p.FullPath, list)
 }
 
-// byID orders the issues that a merge request closes.
-var byID = page.Order{page.ID("id")}
-
 func (s *Server) closesIssues(ctx context.Context, as authz.Actor, in requestListParams) (api.List[issueEntity], error) {
 	var none api.List[issueEntity]
 	p, err := s.Projects.Find(ctx, as, in.requestPath.ID)
@@ -68,16 +62,7 @@ func (s *Server) closesIssues(ctx context.Context, as authz.Actor, in requestLis
 	for n, c := range closed {
 		ids[n] = issue.ID(c.ID)
 	}
-	found, err := s.Issues.ByIDs(ctx, as, ids)
-	if err != nil {
-		return none, err
-	}
-	var issues []issue.Issue
-	for _, i := range found {
-		issues = append(issues, *i)
-	}
-	slices.SortFunc(issues, func(a, b issue.Issue) int { return cmp.Compare(a.ID, b.ID) })
-	list, err := page.Slice(issues, in.Range(), byID, func(i *issue.Issue) []any { return []any{int64(i.ID)} })
+	list, err := s.Issues.Among(ctx, as, ids, in.Range())
 	if err != nil {
 		return none, err
 	}

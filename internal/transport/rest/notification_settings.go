@@ -40,17 +40,7 @@ type globalNotificationEntity struct {
 
 // newNotification renders a setting; the events of epics are there for groups.
 func newNotification(set *notify.Setting, group bool) notificationEntity {
-	e := notificationEntity{Level: set.Level}
-	if set.Level != notify.Custom {
-		return e
-	}
-	e.Events = make(map[string]bool, len(notify.Events))
-	for _, name := range notify.Events {
-		if name != "new_epic" || group {
-			e.Events[name] = set.Wants(name)
-		}
-	}
-	return e
+	return notificationEntity{Level: set.Level, Events: set.EventsOf(group)}
 }
 
 func (s *Server) globalNotification(ctx context.Context, set *notify.Setting, err error) (globalNotificationEntity, error) {
