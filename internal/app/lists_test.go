@@ -107,6 +107,9 @@ func TestLists_stable(t *testing.T) {
 			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
 				q.path = withQuery(q.path, "order_by=id")
 			}
+			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
+				continue // it has no order with cursors: keyset.txt
+			}
 			before := w.walk(t, q)
 			if len(before) < 3 {
 				continue

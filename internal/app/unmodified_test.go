@@ -12,10 +12,14 @@ import (
 // untimed are the routes that change or delete what has no time of its last change.
 func untimed() map[string]string {
 	return map[string]string{
-		"PUT /projects/:id/repository/files/:file_path":      "last_commit_id is the condition of a file",
-		"DELETE /projects/:id/repository/files/:file_path":   "last_commit_id is the condition of a file",
-		"PUT /projects/:id/repository/submodules/:submodule": "makes a commit",
-		"DELETE /projects/:id/repository/merged_branches":    "many things at once",
+		"PUT /projects/:id/repository/files/:file_path":                            "last_commit_id is the condition of a file",
+		"DELETE /projects/:id/repository/files/:file_path":                         "last_commit_id is the condition of a file",
+		"PUT /projects/:id/repository/submodules/:submodule":                       "makes a commit",
+		"DELETE /projects/:id/repository/merged_branches":                          "many things at once",
+		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id": "many notes at once",
+		"PUT /notification_settings":                                               "the caller's alone, with no time of its last change",
+		"PUT /groups/:id/notification_settings":                                    "the caller's alone, with no time of its last change",
+		"PUT /projects/:id/notification_settings":                                  "the caller's alone, with no time of its last change",
 	}
 }
 

@@ -263,7 +263,8 @@ func TestWeb_addresses(t *testing.T) {
 		"MergeRequestChanges": project(int64(1)), "NewMergeRequest": project("feature/side"),
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
-		"Folder": project("main", "docs"), "HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
+		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
+		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
 	}
 	const (
 		elsewhere = -1 // not an address of HTTP, or one that a test of its own looks at
@@ -273,6 +274,7 @@ func TestWeb_addresses(t *testing.T) {
 		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"UploadOfProject": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
+		"GroupIssuesLabelled": http.StatusNotFound, "ProjectMilestone": http.StatusNotFound, "GroupMilestone": http.StatusNotFound, // no pages yet
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

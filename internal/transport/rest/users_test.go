@@ -23,9 +23,12 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/gpgkey"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/todo"
 	"tenon/internal/core/token"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/httpkit"
@@ -70,6 +73,10 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	}
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
+	p.Todos = todo.New(todo.Deps{
+		DB: d, Policy: policy, Now: clock, Issues: issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+		Requests: mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+	})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Authenticate: (&httpkit.SignOn{Accounts: p.Accounts, Tokens: p.Tokens}).Authenticate, FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

@@ -67,6 +67,9 @@ func (x *visit) getIssues() (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
+	if labelled := x.query("label_name"); labelled != "" {
+		f.Labels = []string{labelled}
+	}
 	list, err := x.Issues.List(x.r.Context(), x.as, issue.Place{Project: p}, f)
 	if err != nil {
 		return nil, err
