@@ -22,6 +22,7 @@ const (
 	ReadUserStatus   Ability = "read_user_status"
 	ReadUserKeys     Ability = "read_user_keys"
 	LookUpKey        Ability = "look_up_key"
+	ReadUserAgent    Ability = "read_user_agent_detail"
 
 	ReadTopic       Ability = "read_topic"
 	AdminTopics     Ability = "admin_topics"
@@ -151,6 +152,18 @@ const (
 	UpdateSubscription Ability = "update_subscription"
 	CreateTodo         Ability = "create_todo"
 
+	ListSnippets          Ability = "list_snippets"
+	ReadSnippet           Ability = "read_snippet"
+	CreateSnippet         Ability = "create_snippet"
+	CreatePersonalSnippet Ability = "create_personal_snippet"
+	UpdateSnippet         Ability = "update_snippet"
+	ReadWiki              Ability = "read_wiki"
+	WriteWiki             Ability = "write_wiki"
+	DeleteWikiPage        Ability = "delete_wiki_page"
+	ReadGroupWiki         Ability = "read_group_wiki"
+	WriteGroupWiki        Ability = "write_group_wiki"
+	DeleteGroupWikiPage   Ability = "delete_group_wiki_page"
+
 	ListOwnMergeRequests    Ability = "list_own_merge_requests"
 	ReadMergeRequest        Ability = "read_merge_request"
 	CreateMergeRequestIn    Ability = "create_merge_request_in"
@@ -199,6 +212,7 @@ var Rules = map[Ability]Rule{
 	ReadUserStatus:   {Anyone: true},
 	ReadUserKeys:     {Anyone: true},
 	LookUpKey:        {Min: adminsOnly},
+	ReadUserAgent:    {Min: adminsOnly},
 
 	ReadTopic:       {Anyone: true},
 	AdminTopics:     {Min: adminsOnly, Write: true},
@@ -321,6 +335,18 @@ var Rules = map[Ability]Rule{
 
 	UpdateSubscription: {SignedIn: true, Change: true},
 	CreateTodo:         {SignedIn: true, Change: true},
+
+	ListSnippets:          {SignedIn: true},
+	ReadSnippet:           {Anyone: true, Feature: Snippets},
+	CreateSnippet:         {Min: Reporter, Feature: Snippets, Write: true},
+	CreatePersonalSnippet: {SignedIn: true, Write: true},
+	UpdateSnippet:         {Min: Maintainer, Own: true, Feature: Snippets, Write: true},
+	ReadWiki:              {Anyone: true, Feature: Wiki},
+	WriteWiki:             {Min: Developer, Also: Planner, Feature: Wiki, Write: true},
+	DeleteWikiPage:        {Min: Maintainer, Also: Planner, Feature: Wiki, Write: true},
+	ReadGroupWiki:         {Anyone: true},
+	WriteGroupWiki:        {Min: Developer, Also: Planner, Write: true},
+	DeleteGroupWikiPage:   {Min: Maintainer, Also: Planner, Write: true},
 
 	ListOwnMergeRequests:    {SignedIn: true},
 	ReadMergeRequest:        {SignedIn: true, Feature: MergeRequests, Code: true},

@@ -23,6 +23,7 @@ type Subject struct {
 	Closed     bool     // nothing is written there: it is archived or marked for deletion, or a group above it is
 	Features   Features // of a project
 	IsProject  bool
+	Personal   bool // a thing of one user, in no namespace: Own says whether the actor is that user
 
 	// Level is the actor's level here where Known says that it was read together
 	// with the subject; otherwise Require reads it.
@@ -149,7 +150,7 @@ func open(as Actor, s Subject, level Level) bool {
 	switch {
 	case s.Confidential && level < Planner && !s.Own:
 		return false
-	case s.Namespace == 0, level >= Guest, s.Visibility == Public:
+	case s.Namespace == 0 && !s.Personal, s.Personal && s.Own, level >= Guest, s.Visibility == Public:
 		return true
 	}
 	return s.Visibility == Internal && !as.External
@@ -167,13 +168,13 @@ func codeOpen(s Subject, level Level) bool {
 // visible says whether the actor may know that the subject exists.
 func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) (bool, error) {
 	switch {
-	case s.Namespace == 0, as.Admin, as.Auditor, s.Visibility == Public:
+	case s.Namespace == 0 && !s.Personal, s.Personal && s.Own && as.SignedIn(), as.Admin, as.Auditor, s.Visibility == Public:
 		return true, nil
 	case s.Visibility == Internal && as.SignedIn() && !as.External:
 		return true, nil
 	case level >= Guest, level >= Minimal && !s.IsProject:
 		return true, nil
-	case s.IsProject || !as.SignedIn():
+	case s.IsProject || s.Personal || !as.SignedIn():
 		return false, nil
 	}
 	// A private group shows itself to whoever is a member of something inside it.

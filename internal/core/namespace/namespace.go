@@ -309,10 +309,12 @@ type Sizes struct {
 	Repository int64 `db:"repository"` // of the projects
 	LFS        int64 `db:"lfs"`        // their large files
 	Uploads    int64 `db:"uploads"`    // of the projects and of the groups
+	Wiki       int64 `db:"wiki"`       // as Uploads
+	Snippets   int64 `db:"snippets"`   // of the projects
 }
 
 // Total adds them up.
-func (s Sizes) Total() int64 { return s.Repository + s.LFS + s.Uploads }
+func (s Sizes) Total() int64 { return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets }
 
 // Sizes measures each group of ids. It asks for no permission: the sums count projects
 // that not everybody sees.
@@ -328,7 +330,13 @@ func (s *Service) Sizes(ctx context.Context, ids []ID) (map[ID]Sizes, error) {
 			JOIN lfs_links l ON l.project_id = p.id JOIN lfs_objects o ON o.id = l.object_id
 			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS lfs,
 		(SELECT COALESCE(SUM(u.size), 0) FROM namespace_ancestors a JOIN uploads u ON u.namespace_id = a.namespace_id
-			WHERE a.ancestor_id = n.id) AS uploads
+			WHERE a.ancestor_id = n.id) AS uploads,
+		(SELECT COALESCE(SUM(r.size), 0) FROM namespace_ancestors a LEFT JOIN projects p ON p.namespace_id = a.namespace_id
+			JOIN wikis w ON w.project_id = p.id OR w.group_id = a.namespace_id JOIN attached_repositories r ON r.name = w.repository
+			WHERE a.ancestor_id = n.id AND (p.id IS NULL OR NOT p.pending_delete)) AS wiki,
+		(SELECT COALESCE(SUM(r.size), 0) FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id
+			JOIN snippets x ON x.project_id = p.id JOIN attached_repositories r ON r.name = x.repository
+			WHERE a.ancestor_id = n.id AND NOT p.pending_delete) AS snippets
 		FROM namespaces n`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("measure groups: %w", err)

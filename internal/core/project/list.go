@@ -68,12 +68,19 @@ var orders = page.Orders{
 
 const sizeOfRepository = "COALESCE((SELECT z.repository_size FROM project_measures z WHERE z.project_id = p.id), 0)"
 
-// sizeOrders are those for administrators. There are no wikis and packages yet, so that
-// all sizes of them are the same.
+const (
+	sizeOfWiki = `COALESCE((SELECT y.size FROM wikis z JOIN attached_repositories y ON y.name = z.repository WHERE z.project_id = p.id), 0)`
+
+	sizeOfSnippets = `COALESCE((SELECT SUM(y.size) FROM snippets z JOIN attached_repositories y ON y.name = z.repository WHERE z.project_id = p.id), 0)`
+)
+
+// sizeOrders are those for administrators. There are no packages yet, so that all sizes of
+// them are the same.
 var sizeOrders = page.Orders{
-	"wiki_size": {page.ID("p.id")}, "packages_size": {page.ID("p.id")},
+	"packages_size":   {page.ID("p.id")},
+	"wiki_size":       {page.Computed(sizeOfWiki), page.ID("p.id")},
 	"repository_size": {page.Computed(sizeOfRepository), page.ID("p.id")},
-	"storage_size": {page.Computed(sizeOfRepository + ` +
+	"storage_size": {page.Computed(sizeOfRepository + " + " + sizeOfWiki + " + " + sizeOfSnippets + ` +
 		COALESCE((SELECT SUM(z.size) FROM lfs_links y JOIN lfs_objects z ON z.id = y.object_id WHERE y.project_id = p.id), 0) +
 		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`), page.ID("p.id")},
 }

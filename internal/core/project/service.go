@@ -85,6 +85,7 @@ type Above struct {
 	Repositories Repositories
 	Heads        Heads
 	LargeFiles   LargeFiles
+	Attached     Attached
 	Uploads      Uploads
 }
 

@@ -61,11 +61,11 @@ type Permissions struct {
 
 // Statistics are bytes, but for the commits.
 type Statistics struct {
-	Commits, Repository, LFS, Uploads int64
+	Commits, Repository, LFS, Uploads, Wiki, Snippets int64
 }
 
 // Total adds up the bytes.
-func (s *Statistics) Total() int64 { return s.Repository + s.LFS + s.Uploads }
+func (s *Statistics) Total() int64 { return s.Repository + s.LFS + s.Uploads + s.Wiki + s.Snippets }
 
 // LicenseView is the file with the license; it is empty where there is none, or the caller may
 // not read the code.
@@ -89,6 +89,18 @@ type ViewOptions struct {
 	CustomAttributes bool
 }
 
+// Attached measures the repositories of wikis and snippets. The package repo implements it.
+type Attached interface {
+	// AttachedSizes gives the bytes of those of projects; projects without any are left out.
+	AttachedSizes(ctx context.Context, ids []ID) (map[ID]AttachedSizes, error)
+}
+
+// AttachedSizes says how many bytes the repositories of the wiki and of the snippets of a
+// project have.
+type AttachedSizes struct {
+	Wiki, Snippets int64
+}
+
 // LargeFiles measures what projects have in large file storage. The package lfs implements it.
 type LargeFiles interface {
 	Sizes(ctx context.Context, ids []ID) (map[ID]int64, error)
@@ -108,6 +120,7 @@ type relations struct {
 	direct, above map[namespace.ID]authz.Level
 	attributes    map[int64][]attribute.Attribute
 	large         map[ID]int64
+	attached      map[ID]AttachedSizes
 	uploads       map[namespace.ID]int64
 }
 
@@ -165,6 +178,9 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*Project, 
 		return r, nil
 	}
 	if r.large, err = s.above.LargeFiles.Sizes(ctx, ids); err != nil {
+		return nil, err
+	}
+	if r.attached, err = s.above.Attached.AttachedSizes(ctx, ids); err != nil {
 		return nil, err
 	}
 	r.uploads, err = s.above.Uploads.Sizes(ctx, twins)
@@ -243,6 +259,7 @@ func (s *Service) fullView(ctx context.Context, as authz.Actor, p *Project, want
 	}
 	if want.Statistics && (as.Admin || p.Level >= authz.Reporter) {
 		v.Statistics = &Statistics{Commits: p.CommitCount, Repository: p.RepositorySize, LFS: r.large[p.ID], Uploads: r.uploads[p.NamespaceID]}
+		v.Statistics.Wiki, v.Statistics.Snippets = r.attached[p.ID].Wiki, r.attached[p.ID].Snippets
 	}
 	if want.License {
 		v.License = &LicenseView{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"tenon/internal/base/db"
@@ -14,18 +15,21 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Stored is a repository of a project, or a pool that forks borrow objects from.
+// Stored is a repository of a project, wiki or snippet, or a pool that forks borrow objects
+// from.
 type Stored struct {
 	ID      int64  `db:"id"`      // of the project or pool
-	Path    string `db:"path"`    // of the project; "" for a pool
+	Path    string `db:"path"`    // of the project, or what an attached repository belongs to; "" for a pool
 	Borrows int64  `db:"borrows"` // the pool that the project is a member of, 0 for none
+
+	Attached AttachedID `db:"-"` // the repository of a wiki or snippet; "" for one of a project and a pool
 }
 
 // Pool reports whether this is a pool.
 func (o Stored) Pool() bool { return o.Path == "" }
 
-// Inventory lists every pool and then the repository of every project, also of those that
-// are being deleted. It asks for no permission.
+// Inventory lists every pool, then the repository of every project, also of those that are
+// being deleted, then those of wikis and snippets. It asks for no permission.
 func (s *Service) Inventory(ctx context.Context) ([]Stored, error) {
 	out, err := db.Select[Stored](ctx, s.db, "SELECT id, '' AS path, 0 AS borrows FROM pools ORDER BY id")
 	if err != nil {
@@ -36,12 +40,47 @@ func (s *Service) Inventory(ctx context.Context) ([]Stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
 	}
-	return append(out, projects...), nil
+	attached, err := s.attachedAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(out, projects, attached), nil
+}
+
+// attachedAll lists the repositories of wikis and snippets.
+func (s *Service) attachedAll(ctx context.Context) ([]Stored, error) {
+	type row struct {
+		Name    AttachedID `db:"name"`
+		Snippet *int64     `db:"snippet_id"`
+		Project *int64     `db:"project_id"`
+		Group   *int64     `db:"group_id"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT a.name, s.id AS snippet_id, w.project_id, w.group_id FROM attached_repositories a
+		LEFT JOIN snippets s ON s.repository = a.name LEFT JOIN wikis w ON w.repository = a.name WHERE a.kind <> ? ORDER BY a.name`, gone)
+	if err != nil {
+		return nil, fmt.Errorf("list repositories of wikis and snippets: %w", err)
+	}
+	out := make([]Stored, len(rows))
+	for i, r := range rows {
+		out[i] = Stored{Attached: r.Name, Path: "attached repository " + string(r.Name)}
+		switch {
+		case r.Snippet != nil:
+			out[i].Path = fmt.Sprintf("snippet %d", *r.Snippet)
+		case r.Project != nil:
+			out[i].Path = fmt.Sprintf("wiki of project %d", *r.Project)
+		case r.Group != nil:
+			out[i].Path = fmt.Sprintf("wiki of group %d", *r.Group)
+		}
+	}
+	return out, nil
 }
 
 func (s *Service) stored(st Stored) *gitcmd.Repo {
-	if st.Pool() {
+	switch {
+	case st.Pool():
 		return s.git.Repo(poolPath(poolID(st.ID)))
+	case st.Attached != "":
+		return s.git.Repo(attachedPath(st.Attached))
 	}
 	return s.git.Repo(diskPath(project.ID(st.ID)))
 }
@@ -102,7 +141,7 @@ func (s *Service) Complete(ctx context.Context, deleted []int64) error {
 		return err
 	}
 	for _, st := range all {
-		if st.Pool() || s.stored(st).Exists() {
+		if st.Pool() || st.Attached != "" || s.stored(st).Exists() { // one that is attached is made when it is opened
 			continue
 		}
 		p, err := s.projects.FindByID(ctx, authz.System(), project.ID(st.ID))

@@ -26,8 +26,8 @@ type CheckOptions struct {
 
 // Problem is one thing that is wrong with a repository.
 type Problem struct {
-	ProjectID project.ID `json:"project_id,omitempty"` // zero where the repository is no project's
-	Path      string     `json:"path"`                 // full path of the project, or the folder
+	ProjectID project.ID `json:"project_id,omitempty"` // zero where the repository is not a project's own
+	Path      string     `json:"path"`                 // full path of the project, the wiki or snippet, or the folder
 	Text      string     `json:"problem"`
 	Repaired  bool       `json:"repaired,omitempty"`
 }
@@ -73,12 +73,11 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 			}
 		}
 		if o.Fsck && r.Exists() {
-			err := r.Fsck(ctx)
-			if e, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
-				found = append(found, "fsck: "+strings.Join(strings.Fields(e.Stderr), " "))
-			} else if err != nil {
+			text, err := fsck(ctx, r)
+			if err != nil {
 				return nil, fmt.Errorf("check %s: %w", p.Path, err)
 			}
+			found = append(found, text...)
 		}
 		if r.Exists() {
 			lost, err := s.unkept(ctx, p.ID, r)
@@ -100,8 +99,61 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	if o.Project != 0 {
 		return out, nil
 	}
+	attached, err := s.checkAttached(ctx, o, tell)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, attached...)
 	strays, err := s.strays(ctx)
 	return append(out, strays...), err
+}
+
+// checkAttached looks at the repositories of wikis and snippets. One that was never opened is
+// not there, which is no problem as long as nothing was written to it.
+func (s *Service) checkAttached(ctx context.Context, o CheckOptions, tell func(done, all int, path string)) ([]Problem, error) {
+	all, err := s.attachedAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Problem
+	for i, st := range all {
+		r := s.stored(st)
+		if !r.Exists() {
+			size, err := db.Get[int64](ctx, s.db, "SELECT COALESCE(MAX(size), 0) FROM attached_repositories WHERE name = ?", st.Attached)
+			if err != nil {
+				return nil, fmt.Errorf("check %s: %w", st.Path, err)
+			}
+			if size > 0 {
+				out = append(out, Problem{Path: st.Path, Text: "the repository is not there"})
+			}
+			continue
+		}
+		found, err := r.Inspect(ctx, s.now())
+		if err != nil {
+			return nil, fmt.Errorf("check %s: %w", st.Path, err)
+		}
+		if o.Fsck {
+			text, err := fsck(ctx, r)
+			if err != nil {
+				return nil, fmt.Errorf("check %s: %w", st.Path, err)
+			}
+			found = append(found, text...)
+		}
+		for _, text := range found {
+			out = append(out, Problem{Path: st.Path, Text: text})
+		}
+		tell(i+1, len(all), st.Path)
+	}
+	return out, nil
+}
+
+// fsck reads every object and gives what is wrong, nothing where all is well.
+func fsck(ctx context.Context, r *gitcmd.Repo) ([]string, error) {
+	err := r.Fsck(ctx)
+	if e, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
+		return []string{"fsck: " + strings.Join(strings.Fields(e.Stderr), " ")}, nil
+	}
+	return nil, err
 }
 
 // branchless says that a project has no default branch although its repository has
@@ -246,9 +298,24 @@ func (s *Service) strays(ctx context.Context) ([]Problem, error) {
 	for _, id := range ids {
 		known[s.git.Repo(diskPath(id)).Path()] = true
 	}
+	attached, err := db.Select[AttachedID](ctx, s.db, "SELECT name FROM attached_repositories")
+	if err != nil {
+		return nil, fmt.Errorf("list repositories of wikis and snippets: %w", err)
+	}
+	for _, id := range attached {
+		known[s.git.Repo(attachedPath(id)).Path()] = true
+	}
+	out, err := s.straysIn(s.git.Repo("@hashed").Path(), known, "the repository belongs to no project")
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.straysIn(s.git.Repo(attachedFolder).Path(), known, "the repository belongs to no wiki or snippet")
+	return append(out, more...), errors.Join(err, ctx.Err())
+}
+
+func (s *Service) straysIn(root string, known map[string]bool, text string) ([]Problem, error) {
 	var out []Problem
-	root := s.git.Repo("@hashed").Path()
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			return nil
@@ -257,12 +324,12 @@ func (s *Service) strays(ctx context.Context) ([]Problem, error) {
 		case !d.IsDir() || !strings.HasSuffix(path, ".git"):
 			return nil
 		case !known[path]:
-			out = append(out, Problem{Path: path, Text: "the repository belongs to no project"})
+			out = append(out, Problem{Path: path, Text: text})
 		}
 		return fs.SkipDir
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for stray repositories: %w", err)
 	}
-	return out, ctx.Err()
+	return out, nil
 }

@@ -200,13 +200,27 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 		return nil, fmt.Errorf("open quarantine: %w", err)
 	}
 	defer func() { _ = quarantine.Discard() }()
-	tree, err := (&treeEdit{repo: quarantine.Repo, parent: parent, staged: map[string]staged{}}).apply(ctx, in.Actions)
+	id, err := s.writeCommit(ctx, as, quarantine, parent, in)
 	if err != nil {
 		return nil, err
 	}
+	source := ByAPI
+	if in.first {
+		source = byServer
+	}
+	return s.land(ctx, as, p, quarantine, source, RefChange{Ref: ref, Old: old, New: id})
+}
+
+// writeCommit writes the commit of the actions into a quarantine.
+func (s *Service) writeCommit(ctx context.Context, as authz.Actor, quarantine *gitcmd.Quarantine, parent gitstore.ObjectID, in *CommitInput) (gitstore.ObjectID, error) {
+	var none gitstore.ObjectID
+	tree, err := (&treeEdit{repo: quarantine.Repo, parent: parent, staged: map[string]staged{}}).apply(ctx, in.Actions)
+	if err != nil {
+		return none, err
+	}
 	by, err := s.signature(ctx, as)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	author := by
 	if in.AuthorName != "" {
@@ -221,22 +235,18 @@ func (s *Service) commitOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	}
 	id, err := quarantine.CommitTree(ctx, commit)
 	if err != nil {
-		return nil, fmt.Errorf("write commit: %w", err)
-	}
-	source := ByAPI
-	if in.first {
-		source = byServer
+		return none, fmt.Errorf("write commit: %w", err)
 	}
 	if slices.ContainsFunc(in.Actions, func(a Action) bool { return namesSubmodules(a.Path) }) {
 		err := quarantine.FsckNew(ctx, id)
 		if _, ok := errors.AsType[*gitcmd.Error](err); ok && ctx.Err() == nil {
-			return nil, errs.Plain("The file .gitmodules is invalid")
+			return none, errs.Plain("The file .gitmodules is invalid")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("check .gitmodules: %w", err)
+			return none, fmt.Errorf("check .gitmodules: %w", err)
 		}
 	}
-	return s.land(ctx, as, p, quarantine, source, RefChange{Ref: ref, Old: old, New: id})
+	return id, nil
 }
 
 // namesSubmodules reports whether some system takes the file at a path for .gitmodules, in

@@ -12,7 +12,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/project"
 )
 
 // Fetch is one request of a git client that reads, whole in itself as git sends them over
@@ -33,26 +32,33 @@ var unseenRefs = []string{"refs/keep-around/", "refs/tenon/"}
 // reference stays where it is have one answer, which git works out once. Close the
 // reader. An anonymous caller may be told to come again (Unavailable) where git has too
 // much to do already.
-func (s *Service) Fetch(ctx context.Context, as authz.Actor, p *project.Project, f Fetch) (*spool.Reader, error) {
-	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+func (r *Remote) Fetch(ctx context.Context, as authz.Actor, f Fetch) (*spool.Reader, error) {
+	if err := r.requireFetch(ctx, as); err != nil {
 		return nil, err
 	}
-	if f.Advertise && s.fetches.full(as) {
+	if f.Advertise && r.service.fetches.full(as) {
 		return nil, errBusy // sooner than after more requests, and where git shows the text
 	}
-	r, err := s.Open(ctx, p)
+	at, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return r.service.answer(ctx, as, at, r.key(), f)
+}
+
+// answer answers a request from the cache, or has git work it out. The key names the
+// repository.
+func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, repository string, f Fetch) (*spool.Reader, error) {
 	version := gitcmd.ProtocolVersion(f.Protocol)
 	state := ""
 	if !f.Advertise || version < 2 { // version 2 begins with what the program can do
+		var err error
 		if state, err = r.RefState(ctx, unseenRefs...); err != nil {
 			return nil, fmt.Errorf("read references: %w", err)
 		}
 	}
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%d %s %d %t ", p.ID, state, version, f.Advertise)
+	fmt.Fprintf(sum, "%s %s %d %t ", repository, state, version, f.Advertise)
 	sum.Write(f.Request)
 	key := hex.EncodeToString(sum.Sum(nil))
 	s.asked.Add(1)
@@ -103,20 +109,20 @@ func (f Fetch) service(version int, in io.Reader, out io.Writer) gitcmd.Service 
 
 // FetchLong answers what Fetch cannot: a request that is too long, whose rest is still to
 // be read.
-func (s *Service) FetchLong(ctx context.Context, as authz.Actor, p *project.Project, f Fetch, rest io.Reader, out io.Writer) error {
-	r, leave, err := s.beginFetch(ctx, as, p)
+func (r *Remote) FetchLong(ctx context.Context, as authz.Actor, f Fetch, rest io.Reader, out io.Writer) error {
+	at, leave, err := r.beginFetch(ctx, as)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	in := io.MultiReader(bytes.NewReader(f.Request), rest)
-	return r.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out))
+	return at.UploadPack(ctx, f.service(gitcmd.ProtocolVersion(f.Protocol), in, out))
 }
 
 // Converse lets git answer a client whose requests build on each other, as those of the
 // old versions of the protocol do over SSH. With archive it is git archive that asks.
-func (s *Service) Converse(ctx context.Context, as authz.Actor, p *project.Project, c Conversation) error {
-	r, leave, err := s.beginFetch(ctx, as, p)
+func (r *Remote) Converse(ctx context.Context, as authz.Actor, c Conversation) error {
+	at, leave, err := r.beginFetch(ctx, as)
 	if err != nil {
 		return err
 	}
@@ -124,9 +130,9 @@ func (s *Service) Converse(ctx context.Context, as authz.Actor, p *project.Proje
 	service := Fetch{}.service(gitcmd.ProtocolVersion(c.Protocol), c.In, c.Out)
 	service.Stateless = false
 	if c.Archive {
-		return r.UploadArchive(ctx, service)
+		return at.UploadArchive(ctx, service)
 	}
-	return r.UploadPack(ctx, service)
+	return at.UploadPack(ctx, service)
 }
 
 // Conversation is what Converse holds.
@@ -137,18 +143,19 @@ type Conversation struct {
 	Out      io.Writer
 }
 
-func (s *Service) beginFetch(ctx context.Context, as authz.Actor, p *project.Project) (r *gitcmd.Repo, leave func(), err error) {
-	if err := s.policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
+func (r *Remote) beginFetch(ctx context.Context, as authz.Actor) (at *gitcmd.Repo, leave func(), err error) {
+	if err := r.requireFetch(ctx, as); err != nil {
 		return nil, nil, err
 	}
-	if r, err = s.Open(ctx, p); err != nil {
+	if at, err = r.open(ctx); err != nil {
 		return nil, nil, err
 	}
+	s := r.service
 	s.asked.Add(1)
 	if leave, err = s.fetches.enter(ctx, as); err == nil {
 		s.worked.Add(1)
 	}
-	return r, leave, err
+	return at, leave, err
 }
 
 // FetchCounts gives the number of requests of those who fetch since the server was

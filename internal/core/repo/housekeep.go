@@ -13,28 +13,29 @@ import (
 	"tenon/internal/core/project"
 )
 
-// Housekeeping is the job that keeps the repository of a project fast.
+// Housekeeping is the job that keeps a repository fast.
 type Housekeeping struct {
-	ProjectID project.ID `json:"project_id"`
+	ProjectID  project.ID `json:"project_id"`
+	AttachedID AttachedID `json:"attached_id,omitempty"` // of the repository of a wiki or snippet instead
 }
 
 // Kind names the job.
 func (Housekeeping) Kind() string { return "repository_housekeeping" }
 
-// pushes counts the pushes of each project since the server was started. The zero value
+// pushes counts the pushes to each repository since the server was started. The zero value
 // is ready.
-type pushes struct {
+type pushes[K comparable] struct {
 	mu    sync.Mutex
-	count map[project.ID]int
+	count map[K]int
 }
 
 // next reports whether a repository is due: at the first push and each time so many
 // pushes have come since.
-func (p *pushes) next(id project.ID, every int) bool {
+func (p *pushes[K]) next(id K, every int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count == nil {
-		p.count = make(map[project.ID]int)
+		p.count = make(map[K]int)
 	}
 	n, seen := p.count[id]
 	if seen && n < every {
@@ -84,11 +85,15 @@ func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *pr
 	})
 }
 
-// Housekeep packs the repository of a project where it has become slow to read: all of
+// Housekeep packs a repository where it has become slow to read: all of
 // it where a large one has no bitmap, else what came since. It asks for no permission,
 // may run beside reads and pushes, and does nothing where there is nothing to do.
 func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
-	r := s.git.Repo(diskPath(args.ProjectID))
+	path := diskPath(args.ProjectID)
+	if args.AttachedID != "" {
+		path = attachedPath(args.AttachedID)
+	}
+	r := s.git.Repo(path)
 	if !r.Exists() {
 		return nil
 	}
@@ -102,6 +107,9 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 	}
 	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
 		return fmt.Errorf("housekeeping: %w", err)
+	}
+	if args.AttachedID != "" {
+		return s.measureAttached(ctx, args.AttachedID, r)
 	}
 	return s.remeasure(ctx, args.ProjectID, r)
 }

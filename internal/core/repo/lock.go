@@ -12,11 +12,11 @@ type lockKey struct {
 	branch  string
 }
 
-// locks has those who change the same branch wait for each other. The zero value is
-// ready.
-type locks struct {
+// locks has those who change the same thing, such as a branch, wait for each other. The
+// zero value is ready.
+type locks[K comparable] struct {
 	mu   sync.Mutex
-	held map[lockKey]*heldLock
+	held map[K]*heldLock
 }
 
 type heldLock struct {
@@ -25,14 +25,14 @@ type heldLock struct {
 }
 
 // try takes the key where nobody holds it, and gives the function that lets go of it.
-func (l *locks) try(key lockKey) (unlock func(), ok bool) {
+func (l *locks[K]) try(key K) (unlock func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held[key] != nil {
 		return nil, false
 	}
 	if l.held == nil {
-		l.held = make(map[lockKey]*heldLock)
+		l.held = make(map[K]*heldLock)
 	}
 	h := &heldLock{users: 1}
 	h.Lock()
@@ -41,12 +41,12 @@ func (l *locks) try(key lockKey) (unlock func(), ok bool) {
 }
 
 // lock waits for the key and gives the function that lets go of it.
-func (l *locks) lock(key lockKey) (unlock func()) {
+func (l *locks[K]) lock(key K) (unlock func()) {
 	l.mu.Lock()
 	h := l.held[key]
 	if h == nil {
 		if l.held == nil {
-			l.held = make(map[lockKey]*heldLock)
+			l.held = make(map[K]*heldLock)
 		}
 		h = &heldLock{}
 		l.held[key] = h
@@ -57,7 +57,7 @@ func (l *locks) lock(key lockKey) (unlock func()) {
 	return l.release(key, h)
 }
 
-func (l *locks) release(key lockKey, h *heldLock) func() {
+func (l *locks[K]) release(key K, h *heldLock) func() {
 	return func() {
 		h.Unlock()
 		l.mu.Lock()

@@ -7,7 +7,7 @@ import (
 
 func TestLocks(t *testing.T) {
 	t.Parallel()
-	var l locks
+	var l locks[lockKey]
 	other := l.lock(lockKey{1, "other"}) // held all the time: nobody below waits for it
 	var wg sync.WaitGroup
 	inside, most := 0, 0
@@ -32,7 +32,7 @@ func TestLocks(t *testing.T) {
 
 func TestLocks_try(t *testing.T) {
 	t.Parallel()
-	var l locks
+	var l locks[lockKey]
 	unlock, ok := l.try(lockKey{1, "main"})
 	if !ok {
 		t.Fatal("nobody holds it")

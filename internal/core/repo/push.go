@@ -26,9 +26,11 @@ type RefResult struct {
 type Push struct {
 	service *Service
 	repo    *gitcmd.Repo
-	as      authz.Actor // who is judged
-	by      authz.Actor // in whose name references move
-	project *project.Project
+	as      authz.Actor      // who is judged
+	by      authz.Actor      // in whose name references move
+	project *project.Project // nil where attached is set
+
+	attached *Attached // the repository of a wiki or snippet
 
 	mu      sync.Mutex
 	options []string
@@ -108,7 +110,7 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		named[c.Ref] = true
 	}
 	if err = p.anew(ctx); err == nil {
-		err = p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
+		err = p.judge(ctx, inside, changes)
 	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		text := "GitLab: " + refused.Text
@@ -128,6 +130,22 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		p.passed[c] = true
 	}
 	return "", nil
+}
+
+func (p *Push) judge(ctx context.Context, inside *gitcmd.Repo, changes []RefChange) error {
+	if p.attached != nil {
+		return p.attached.Owner.Judge(ctx, p.as, inside, changes)
+	}
+	return p.service.Judge(ctx, p.as, p.project, ByPush, inside, changes)
+}
+
+// move moves the references that passed.
+func (p *Push) move(ctx context.Context, changes []RefChange) error {
+	if p.attached == nil {
+		return p.service.MoveRefs(ctx, p.by, p.project, ByPush, changes)
+	}
+	defer p.service.writing.lock(p.attached.ID)()
+	return p.service.moveAttached(ctx, p.as, p.attached, p.repo, changes)
 }
 
 // anew looks again at who pushes and where to. A push lasts as long as its client likes:
@@ -150,6 +168,9 @@ func (p *Push) anew(ctx context.Context) error {
 			return err
 		}
 		p.as.Admin, p.as.Auditor, p.as.External = p.as.Admin && now.Admin, p.as.Auditor && now.Auditor, now.External
+	}
+	if p.attached != nil {
+		return p.againAttached(ctx)
 	}
 	here, err := s.projects.FindByID(ctx, p.as, p.project.ID)
 	if errs.Is(err, errs.NotFound) {
@@ -178,8 +199,8 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 	for i, c := range changes {
 		results[i].Ref = c.Ref
 	}
-	wasEmpty := p.project.DefaultBranch == nil
-	if err := p.service.MoveRefs(ctx, p.by, p.project, ByPush, changes); err != nil {
+	wasEmpty := p.attached == nil && p.project.DefaultBranch == nil
+	if err := p.move(ctx, changes); err != nil {
 		reason := "failed to update ref: it was changed meanwhile"
 		switch {
 		case errors.Is(err, gitstore.ErrWrongKind):
@@ -192,6 +213,9 @@ func (p *Push) Apply(ctx context.Context, changes []RefChange) (results []RefRes
 		for i := range results {
 			results[i].Reason = reason
 		}
+		return results, "", nil
+	}
+	if p.attached != nil {
 		return results, "", nil
 	}
 	note := p.service.notices.take(noticeKey{p.as.UserID, p.project.ID}, p.service.now())

@@ -38,7 +38,7 @@ func (p *Push) Receive(ctx context.Context, r Receiving) error {
 		Stdin: r.In, Stdout: r.Out,
 	}
 	if !r.Advertise {
-		if in.MaxInput, in.TooLarge, err = p.service.mostInput(ctx, p.project); err != nil {
+		if in.MaxInput, in.TooLarge, err = p.mostInput(ctx); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,12 @@ const textTryAgain = "The server could not finish this push. Please try again."
 
 // Failed logs what kept the server from taking the push.
 func (j pushJudge) Failed(err error) {
-	j.push.service.log.Error("push failed", "project_id", j.push.project.ID, "error", err)
+	log := j.push.service.log
+	if j.push.attached != nil {
+		log.Error("push failed", "attached_id", j.push.attached.ID, "error", err)
+		return
+	}
+	log.Error("push failed", "project_id", j.push.project.ID, "error", err)
 }
 
 // Check judges the push. References where none are taken have their reason in the report.

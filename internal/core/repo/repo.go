@@ -1,6 +1,7 @@
-// Package repo holds the git repositories of projects: reading them, judging what is
-// pushed, and moving references so that the database and git agree after a crash. Rules
-// that protect branches and tags are package protection's.
+// Package repo holds the git repositories of projects, and those of wikis and snippets:
+// reading them, judging what is pushed, and moving references so that the database and git
+// agree after a crash. Rules that protect branches and tags are package protection's; those
+// of a wiki or snippet are its package's, see [Attached].
 package repo
 
 import (
@@ -104,11 +105,13 @@ type Service struct {
 	maxImport int64
 	requests  MergeRequests
 
-	made    sync.Map // project.ID of repositories known to exist on disk
-	locks   locks    // one commit through the API at a time on a branch
-	notices notices  // what those who push read besides
-	pushes  pushes   // which repositories are due for housekeeping
-	sizes   sizes    // of repositories that have a limit
+	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk
+	locks   locks[lockKey]     // one commit through the API at a time on a branch
+	writing locks[AttachedID]  // one change at a time of a wiki or snippet
+	notices notices            // what those who push read besides
+	pushes  pushes[project.ID] // which repositories are due for housekeeping
+	changes pushes[AttachedID] // the same of wikis and snippets
+	sizes   sizes              // of repositories that have a limit
 
 	imports   ImportLimits
 	importing importing

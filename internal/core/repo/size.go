@@ -21,6 +21,7 @@ const (
 		"Leave large files out of the commits, or ask an administrator to raise the limit."
 	textLargePush = "This push is larger than %s, which is the most that this server takes at once (receive_max_input_size). " +
 		"Push fewer commits at a time."
+	textLargeAttached = "This push is larger than %s, which is the most that its repository takes at once."
 )
 
 // goodFor is how long a measurement is good enough to refuse a push by it. Without that a
@@ -194,11 +195,22 @@ func (s *Service) judgeSize(ctx context.Context, p *project.Project, inside *git
 
 // mostInput gives how many bytes a pack may have, 0 for any number, and what people read
 // whose pack has more.
-func (s *Service) mostInput(ctx context.Context, p *project.Project) (most int64, text string, err error) {
-	if set := s.settings.Current().ReceiveMaxInputSize; set != nil {
+func (p *Push) mostInput(ctx context.Context) (most int64, text string, err error) {
+	if set := p.service.settings.Current().ReceiveMaxInputSize; set != nil {
 		most = int64(*set) << 20
 		text = fmt.Sprintf(textLargePush, quota.Bytes(most))
 	}
+	if p.attached == nil {
+		return p.service.mostInput(ctx, p.project, most, text)
+	}
+	if limit := p.attached.MaxBytes; limit > 0 && (most == 0 || limit < most) {
+		return limit, fmt.Sprintf(textLargeAttached, quota.Bytes(limit)), nil
+	}
+	return most, text, nil
+}
+
+// mostInput gives the smaller of a bound that everybody has and the room of the project.
+func (s *Service) mostInput(ctx context.Context, p *project.Project, most int64, text string) (int64, string, error) {
 	left, taken, limit, err := s.room(ctx, p, nil, 1)
 	if err != nil || limit == 0 || most > 0 && most <= left {
 		return most, text, err

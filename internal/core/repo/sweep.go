@@ -20,7 +20,7 @@ func (Sweep) Kind() string { return "repository_sweep" }
 // are nobody's any more. It costs a look at a few folders for each.
 func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 	var freed int64
-	for _, folder := range []string{"@hashed", "@pools"} {
+	for _, folder := range []string{"@hashed", poolFolder, attachedFolder} {
 		root := s.git.Repo(folder).Path()
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
@@ -49,6 +49,9 @@ func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 		if err != nil {
 			return fmt.Errorf("sweep repositories: %w", err)
 		}
+	}
+	if err := s.SweepAttached(ctx, AttachedSweep{}); err != nil {
+		return err
 	}
 	if freed > 0 {
 		s.log.Info("removed objects that never came in", "bytes", freed)

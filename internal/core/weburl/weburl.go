@@ -213,6 +213,31 @@ func (s *Site) Blob(path, ref, file string) string {
 	return s.inside(path, "blob/"+escaped(ref+"/"+file))
 }
 
+// Snippet is the page of a snippet; path is that of its project, "" for a personal one.
+func (s *Site) Snippet(path string, id int64) string {
+	if path == "" {
+		return s.base + "/-/snippets/" + strconv.FormatInt(id, 10)
+	}
+	return s.numbered(path, "snippets", id)
+}
+
+// SnippetRaw is the content of a file of a snippet.
+func (s *Site) SnippetRaw(path string, id int64, ref, file string) string {
+	return s.Snippet(path, id) + "/raw/" + escaped(ref) + "/" + escaped(file)
+}
+
+// SnippetRepository is the path of the repository of a snippet, for HTTPRepository and
+// SSHRepository.
+func SnippetRepository(path string, id int64) string {
+	return strings.TrimPrefix(path+"/snippets/"+strconv.FormatInt(id, 10), "/")
+}
+
+// Wiki is the wiki of a project.
+func (s *Site) Wiki(path string) string { return s.inside(path, "wikis") }
+
+// GroupWiki is the wiki of a group.
+func (s *Site) GroupWiki(path string) string { return s.Group(path) + "/-/wikis" }
+
 // HTTPRepository is where git reaches a repository over HTTP.
 func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
 
