@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/snippet"
 )
 
 // Subscribe registers what happens with notes when something else happens, and what
@@ -19,6 +20,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
+		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
 	})
 	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
 		if e.Note.ProjectID == nil {

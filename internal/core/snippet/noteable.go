@@ -1,0 +1,88 @@
+package snippet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// Locate finds a snippet of the project for those who comment on it. It requires ReadSnippet.
+func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place, key noteable.Key) (noteable.Target, error) {
+	if at.Project == nil {
+		return noteable.Target{}, errs.Missing("Snippet")
+	}
+	sn, p, err := s.find(ctx, as, at.Project, ID(key.Number), authz.ReadSnippet)
+	if err != nil {
+		return noteable.Target{}, err
+	}
+	t := noteable.Target{
+		Ref: noteable.Ref{Kind: noteable.Snippet, ID: int64(sn.ID)}, Title: sn.Title, AuthorID: sn.AuthorID, Subject: sn.subject(as, p),
+		ProjectID: int64(p.ID), ProjectPath: p.FullPath, Notes: sn.NotesCount, PublicNotes: sn.PublicNotes,
+	}
+	t.Subject.Feature = authz.Snippets
+	return t, nil
+}
+
+// Subjects gives the permission subjects of those of the snippets that the actor may read, in
+// two statements.
+func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("s.id", noteable.IDs(refs))
+	rows, err := db.Select[Snippet](ctx, s.db, "SELECT "+columns+from+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("subjects of snippets: %w", err)
+	}
+	var of []project.ID
+	for i := range rows {
+		if rows[i].ProjectID != nil {
+			of = append(of, *rows[i].ProjectID)
+		}
+	}
+	projects, err := s.projects.ByIDs(ctx, as, of)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[noteable.Ref]authz.Subject, len(rows))
+	for i := range rows {
+		sn := &rows[i]
+		var p *project.Project
+		if sn.ProjectID != nil {
+			if p = projects[*sn.ProjectID]; p == nil {
+				continue
+			}
+		}
+		subject := sn.subject(as, p)
+		may, err := s.policy.Can(ctx, as, authz.ReadSnippet, subject)
+		if err != nil {
+			return nil, fmt.Errorf("subjects of snippets: %w", err)
+		}
+		if may {
+			out[noteable.Ref{Kind: noteable.Snippet, ID: int64(sn.ID)}] = subject
+		}
+	}
+	return out, nil
+}
+
+// CountNotes changes a snippet's counters of comments and the time of its last change in the
+// caller's transaction, and gives the new number of comments.
+func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error) {
+	n, err := db.Get[int64](ctx, s.db, `UPDATE snippets SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
+		updated_at = ? WHERE id = ? RETURNING notes_count`, by.Notes, by.PublicNotes, at, on.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, errs.Missing("")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count notes of snippet: %w", err)
+	}
+	return n, nil
+}

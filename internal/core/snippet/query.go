@@ -1,0 +1,208 @@
+package snippet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+)
+
+var columns = db.Columns[Snippet]("s") + ", COALESCE(r.path, '') AS project_path"
+
+const from = " FROM snippets s LEFT JOIN projects p ON p.id = s.project_id LEFT JOIN namespaces n ON n.id = p.namespace_id" +
+	" LEFT JOIN routes r ON r.namespace_id = p.namespace_id"
+
+// row names a snippet for an update.
+func (s *Service) row(id ID) db.Row {
+	return db.Row{Table: "snippets", ID: id, Now: s.now, Columns: columns, From: from[len(" FROM "):], Alias: "s"}
+}
+
+// Scope says which snippets a list has, of those that the actor may read.
+type Scope int
+
+// The scopes.
+const (
+	Own    Scope = iota // of the actor
+	Public              // public ones of users
+	All                 // every one
+)
+
+// Filter selects from a list of snippets.
+type Filter struct {
+	Scope         Scope
+	CreatedAfter  *time.Time // this moment included
+	CreatedBefore *time.Time // as CreatedAfter
+	Storage       string     // "" is any; there is none but "default"
+	page.Range
+}
+
+var order = page.Order{page.ID("s.id").Desc()}
+
+// List gives the snippets of users and projects that the actor may read, the latest first.
+func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page[Snippet], error) {
+	if err := s.policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
+		return page.Page[Snippet]{}, err
+	}
+	var w db.Where
+	switch f.Scope {
+	case Own:
+		w.And("s.author_id = ?", as.UserID)
+	case Public:
+		w.And("s.project_id IS NULL AND s.visibility = ?", authz.Public)
+	case All:
+	}
+	if f.CreatedAfter != nil {
+		w.And("s.created_at >= ?", db.At(*f.CreatedAfter))
+	}
+	if f.CreatedBefore != nil {
+		w.And("s.created_at <= ?", db.At(*f.CreatedBefore))
+	}
+	if f.Storage != "" && f.Storage != "default" {
+		w.Raw("false")
+	}
+	if f.Scope != Public {
+		cond, args := s.readable(as)
+		w.And(cond, args...)
+	}
+	return s.list(ctx, w, f.Range)
+}
+
+// readable is the condition for snippets that the actor may read; it says what Policy.Require
+// says of ReadSnippet.
+func (s *Service) readable(as authz.Actor) (cond string, args []any) {
+	const feature = "NOT p.pending_delete AND p.snippets_access "
+	if as.Admin || as.Auditor {
+		return "(s.project_id IS NULL OR " + feature + "> 0)", nil
+	}
+	open := authz.Internal
+	if as.External {
+		open = authz.Public
+	}
+	visible, args := s.policy.VisibleProjectsSQL(as, "n")
+	level, more := s.policy.LevelSQL(as, "p.namespace_id")
+	cond = "(s.project_id IS NULL AND (s.visibility >= ? OR s.author_id = ?)" +
+		" OR s.project_id IS NOT NULL AND " + visible + " AND " + feature + "> 0" +
+		" AND (" + feature + "> 10 AND s.visibility >= ? OR " + level + " >= 10))"
+	args = append([]any{open, as.UserID}, args...)
+	return cond, append(append(args, open), more...)
+}
+
+// ListOf gives the snippets of a project that the actor may read, the latest first.
+func (s *Service) ListOf(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Snippet], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
+		return page.Page[Snippet]{}, err
+	}
+	level, err := s.policy.Level(ctx, as, p.Subject())
+	if err != nil {
+		return page.Page[Snippet]{}, err
+	}
+	var w db.Where
+	w.And("s.project_id = ?", p.ID)
+	switch {
+	case as.Admin, as.Auditor, level >= authz.Guest:
+	case as.SignedIn() && !as.External:
+		w.And("s.visibility >= ?", authz.Internal)
+	default:
+		w.And("s.visibility >= ?", authz.Public)
+	}
+	return s.list(ctx, w, f.Range)
+}
+
+func (s *Service) list(ctx context.Context, w db.Where, r page.Range) (page.Page[Snippet], error) {
+	out, err := page.Select[Snippet](ctx, s.db, page.Query{Columns: columns, From: from[len(" FROM "):], Where: w, Order: order}, r)
+	if err != nil {
+		return out, fmt.Errorf("list snippets: %w", err)
+	}
+	return out, nil
+}
+
+// Find gives a snippet of the project, or any one where the project is nil. It requires
+// ReadSnippet.
+func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Snippet, error) {
+	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
+	return sn, err
+}
+
+// find finds a snippet and requires an ability. It gives the project of the snippet, too.
+func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Snippet, *project.Project, error) {
+	if p != nil {
+		// Who may not use the snippets of a project learns nothing of which there are.
+		if err := s.policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
+			return nil, nil, err
+		}
+	}
+	sn, err := s.load(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p == nil && sn.ProjectID != nil {
+		p, err = s.projects.FindByID(ctx, as, *sn.ProjectID)
+		if errs.Is(err, errs.NotFound) {
+			return nil, nil, errs.Missing("Snippet")
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	} else if p != nil && (sn.ProjectID == nil || *sn.ProjectID != p.ID) {
+		return nil, nil, errs.Missing("Snippet")
+	}
+	subject := sn.subject(as, p)
+	if err := s.policy.Require(ctx, as, authz.ReadSnippet, subject); err != nil {
+		return nil, nil, err
+	}
+	if ability == authz.ReadSnippet {
+		return sn, p, nil
+	}
+	return sn, p, s.policy.Require(ctx, as, ability, subject)
+}
+
+func (s *Service) load(ctx context.Context, id ID) (*Snippet, error) {
+	sn, err := db.Get[Snippet](ctx, s.db, "SELECT "+columns+from+" WHERE s.id = ?", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Snippet")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find snippet: %w", err)
+	}
+	return &sn, nil
+}
+
+// UserAgent gives the client that created a snippet, and its address. It requires
+// ReadUserAgent.
+func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Project, id ID) (agent, address string, err error) {
+	if err := s.policy.Require(ctx, as, authz.ReadUserAgent, authz.Subject{}); err != nil {
+		return "", "", err
+	}
+	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
+	if err != nil {
+		return "", "", err
+	}
+	if sn.Agent == "" {
+		return "", "", errs.Missing("UserAgentDetail")
+	}
+	return sn.Agent, sn.Address, nil
+}
+
+// Open opens a file of a snippet at a ref; "" is the first file, and the latest commit. Close
+// its Blob.
+func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, id ID, ref, path string) (*repo.File, error) {
+	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		files := sn.Files()
+		if len(files) == 0 {
+			return nil, errs.Missing("File")
+		}
+		path = files[0]
+	}
+	return s.repos.AttachedFile(ctx, as, s.attached(sn), ref, path)
+}

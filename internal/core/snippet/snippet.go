@@ -1,0 +1,128 @@
+// Package snippet holds snippets: a few files with a title, of a user or in a project. Each has
+// a git repository of its own.
+package snippet
+
+import (
+	"encoding/json"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/setting"
+)
+
+// ID identifies a snippet.
+type ID int64
+
+const (
+	maxTitle       = 255
+	maxDescription = 1_048_576
+	maxFiles       = 10
+	maxPath        = 255      // characters
+	maxBytes       = 50 << 20 // of all files of a snippet, and of one push
+)
+
+// Snippet is one snippet.
+type Snippet struct {
+	ID           ID               `db:"id"`
+	RepositoryID repo.AttachedID  `db:"repository"`
+	ProjectID    *project.ID      `db:"project_id"` // nil for a personal snippet
+	AuthorID     authz.UserID     `db:"author_id"`
+	Title        string           `db:"title" fold:"title_fold"`
+	Description  *string          `db:"description"`
+	Visibility   authz.Visibility `db:"visibility"`
+	Branch       string           `db:"branch"`    // of the repository, the only one
+	FilesJSON    string           `db:"files"`     // see Files
+	CommitID     string           `db:"commit_id"` // that the files were read from; "" for none
+	NotesCount   int64            `db:"notes_count"`
+	PublicNotes  int64            `db:"public_notes_count"`
+	Agent        string           `db:"agent"`   // User-Agent of the request that created it
+	Address      string           `db:"address"` // where that request came from
+	CreatedAt    db.Time          `db:"created_at"`
+	UpdatedAt    db.Time          `db:"updated_at"`
+
+	ProjectPath string `db:"project_path,readonly"` // full path of the project, "" for a personal snippet
+}
+
+// Files gives the paths of the files in git's order.
+func (s *Snippet) Files() []string {
+	out := []string{}
+	if json.Unmarshal([]byte(s.FilesJSON), &out) != nil { // written by this package alone
+		return []string{}
+	}
+	return out
+}
+
+func (s *Snippet) setFiles(paths []string) error {
+	if paths == nil {
+		paths = []string{}
+	}
+	text, err := json.Marshal(paths)
+	s.FilesJSON = string(text)
+	return err
+}
+
+// subject is what permissions are asked about; p is nil for a personal snippet.
+func (s *Snippet) subject(as authz.Actor, p *project.Project) authz.Subject {
+	own := as.SignedIn() && as.UserID == s.AuthorID
+	if p == nil {
+		return authz.Subject{Thing: "Snippet", Personal: true, Visibility: s.Visibility, Own: own}
+	}
+	subject := p.Subject()
+	subject.Thing, subject.Own, subject.Visibility = "Snippet", own, min(subject.Visibility, s.Visibility)
+	return subject
+}
+
+// Created is published when a snippet was created.
+type Created struct {
+	authz.Stamp
+	Snippet Snippet
+}
+
+// Updated is published when a snippet got other attributes or files.
+type Updated struct {
+	authz.Stamp
+	Snippet Snippet
+	Before  Snippet
+}
+
+// Deleted is published when a snippet was deleted by itself, and not with its project.
+type Deleted struct {
+	authz.Stamp
+	Snippet Snippet // as it was
+}
+
+// Deps are what the service is built on.
+type Deps struct {
+	DB       *db.DB
+	Policy   *authz.Policy
+	Bus      *event.Bus
+	Jobs     job.Enqueuer
+	Settings *setting.Store
+	Projects *project.Service
+	Repos    *repo.Service
+	Now      func() time.Time
+}
+
+// Service reads and changes snippets.
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	jobs     job.Enqueuer
+	settings *setting.Store
+	projects *project.Service
+	repos    *repo.Service
+	now      func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, repos: d.Repos, now: d.Now,
+	}
+}
