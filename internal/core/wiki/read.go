@@ -1,0 +1,230 @@
+package wiki
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/base/markdown"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/quota"
+)
+
+// Contents says whether pages are read with what they hold.
+type Contents int
+
+// The two ways to list.
+const (
+	WithoutContents Contents = iota
+	WithContents
+)
+
+var errMany = errors.New("too many pages")
+
+func bytesText(n int) string { return quota.Bytes(int64(n)) }
+
+// files lists the pages of a commit by path.
+func files(ctx context.Context, r *gitcmd.Repo, commit gitstore.ObjectID) ([]gitcmd.PathEntry, error) {
+	var out []gitcmd.PathEntry
+	err := r.Walk(ctx, commit, "", func(e gitcmd.PathEntry) error {
+		if e.Mode != gitstore.ModeFile && e.Mode != gitstore.ModeExecutable || formatOf(e.Path) == "" {
+			return nil
+		}
+		if len(out) == maxPages {
+			return errMany
+		}
+		out = append(out, e)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errMany) {
+		return nil, fmt.Errorf("list pages: %w", err)
+	}
+	return out, nil
+}
+
+// tip opens the repository of a wiki and gives the commit of its default branch, zero for none.
+func (s *Service) tip(ctx context.Context, w *Wiki) (*gitcmd.Repo, gitstore.ObjectID, error) {
+	r, err := s.repos.OpenAttached(ctx, s.attached(w))
+	if err != nil {
+		return nil, gitstore.ObjectID{}, err
+	}
+	at, err := r.Branch(ctx, w.Branch)
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+		return nil, at, fmt.Errorf("read branch of wiki: %w", err)
+	}
+	return r, at, nil
+}
+
+// pages lists the pages of the default branch by path, without contents.
+func (s *Service) pages(ctx context.Context, w *Wiki) (*gitcmd.Repo, []Page, error) {
+	r, tip, err := s.tip(ctx, w)
+	if err != nil || tip.IsZero() {
+		return r, nil, err
+	}
+	if w.CommitID != tip.String() { // the process was killed after a push
+		if err := s.sync(ctx, authz.Actor{}, w.ID, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	entries, err := files(ctx, r, tip)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := s.ids(ctx, w.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]Page, len(entries))
+	for i, e := range entries {
+		out[i] = pageOf(e.Path, e.ID.String(), ids[e.Path])
+	}
+	return r, out, nil
+}
+
+// ids gives the ids of pages by their paths.
+func (s *Service) ids(ctx context.Context, id ID) (map[string]PageID, error) {
+	type row struct {
+		ID   PageID `db:"id"`
+		Path string `db:"path"`
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT id, path FROM wiki_pages WHERE wiki_id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("list pages: %w", err)
+	}
+	out := make(map[string]PageID, len(rows))
+	for _, r := range rows {
+		out[r.Path] = r.ID
+	}
+	return out, nil
+}
+
+// List gives the pages of a wiki by path. It requires ReadWiki, or ReadGroupWiki.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents Contents) ([]Page, error) {
+	if err := s.require(ctx, as, at, at.read()); err != nil {
+		return nil, err
+	}
+	w, err := s.find(ctx, at)
+	if err != nil || w == nil {
+		return []Page{}, err
+	}
+	r, out, err := s.pages(ctx, w)
+	if err != nil || contents == WithoutContents {
+		return out, err
+	}
+	sum := 0
+	for i := range out {
+		if err := load(ctx, r, &out[i]); err != nil {
+			return nil, err
+		}
+		if sum += len(out[i].raw); sum > maxListed {
+			return nil, errs.New(errs.TooLarge, "The pages are larger than "+bytesText(maxListed)+": list them without their contents.")
+		}
+	}
+	return out, nil
+}
+
+// load reads what a page holds.
+func load(ctx context.Context, r *gitcmd.Repo, p *Page) error {
+	id, err := gitstore.ParseObjectID(p.blob)
+	if err != nil {
+		return fmt.Errorf("read page: %w", err)
+	}
+	raw, err := r.Blob(ctx, id, maxShown)
+	if errors.Is(err, gitstore.ErrTooLarge) {
+		return errs.New(errs.TooLarge, "")
+	}
+	if err != nil {
+		return fmt.Errorf("read page: %w", err)
+	}
+	p.raw = strings.ToValidUTF8(string(raw), "\uFFFD")
+	p.Front, p.Content = cutFront(p.raw)
+	return nil
+}
+
+// maxShown is how large a page that came by git may be to be shown, in bytes.
+const maxShown = 50 << 20
+
+// Find gives a page by its slug, at a commit where version names one. It requires ReadWiki, or
+// ReadGroupWiki.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, slug, version string) (*Page, error) {
+	if err := s.require(ctx, as, at, at.read()); err != nil {
+		return nil, err
+	}
+	w, err := s.find(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, errs.Missing("Wiki Page")
+	}
+	return s.page(ctx, w, slug, version)
+}
+
+func (s *Service) page(ctx context.Context, w *Wiki, slug, version string) (*Page, error) {
+	r, list, err := s.pages(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if version != "" {
+		if list, err = s.pagesAt(ctx, r, list, version); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		if sameSlug(list[i].Path, slug) {
+			return &list[i], load(ctx, r, &list[i])
+		}
+	}
+	return nil, errs.Missing("Wiki Page")
+}
+
+// pagesAt lists the pages of a commit, with the ids of those that are still there.
+func (s *Service) pagesAt(ctx context.Context, r *gitcmd.Repo, now []Page, version string) ([]Page, error) {
+	rev, err := r.Resolve(ctx, version)
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrBadName) {
+		return nil, errs.Missing("Wiki Page")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resolve version: %w", err)
+	}
+	entries, err := files(ctx, r, rev.Commit)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]PageID, len(now))
+	for i := range now {
+		ids[now[i].Path] = now[i].ID
+	}
+	out := make([]Page, len(entries))
+	for i, e := range entries {
+		out[i] = pageOf(e.Path, e.ID.String(), ids[e.Path])
+	}
+	return out, nil
+}
+
+// HTML formats a page. Pages in another format than Markdown stay text.
+func (s *Service) HTML(at Place, p *Page) string {
+	if p.Format != Markdown {
+		return markdown.Plain(p.Content)
+	}
+	root := s.urls.Wiki(at.path())
+	if at.project == nil {
+		root = s.urls.GroupWiki(at.path())
+	}
+	return markdown.Document(p.Content, func(address string, _ bool) string {
+		if strings.HasPrefix(address, "/") {
+			return s.urls.Root() + address
+		}
+		folder := p.inFolder
+		if strings.HasPrefix(address, uploads+"/") {
+			folder = ""
+		}
+		return root + path.Clean("/"+folder+"/"+address)
+	})
+}
