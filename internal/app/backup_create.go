@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"tenon/internal/base/backup"
@@ -27,6 +28,7 @@ const (
 	partJobs     = "jobs/waiting"
 	partPools    = "pools/"
 	partProjects = "repositories/"
+	partAttached = "attached/" // repositories of wikis and snippets
 	partObjects  = "objects/"
 )
 
@@ -177,10 +179,7 @@ func (b *backupRun) repositories(ctx context.Context, all []repo.Stored) error {
 			return err
 		}
 		b.progress.line(int64(i), int64(len(all)), "repositories: %d of %d (%s), %s so far", i+1, len(all), st, size(b.w.Bytes()))
-		prefix := fmt.Sprintf("%s%d/", partProjects, st.ID)
-		if st.Pool() {
-			prefix = fmt.Sprintf("%s%d/", partPools, st.ID)
-		}
+		prefix := partOf(st) + "/"
 		began := b.w.Bytes()
 		err := b.a.core.Repos.Export(ctx, st, pools, func(name string, size int64, content io.Reader) error {
 			return b.w.Put(prefix+name, size, content)
@@ -199,9 +198,20 @@ func (b *backupRun) repositories(ctx context.Context, all []repo.Stored) error {
 	return nil
 }
 
+// partOf names the part of a backup that has a repository.
+func partOf(st repo.Stored) string {
+	switch {
+	case st.Pool():
+		return partPools + strconv.FormatInt(st.ID, 10)
+	case st.Attached != "":
+		return partAttached + string(st.Attached)
+	}
+	return partProjects + strconv.FormatInt(st.ID, 10)
+}
+
 // missing notes a repository that is not there.
 func (b *backupRun) missing(ctx context.Context, st repo.Stored) error {
-	if st.Pool() { // nothing borrows from it any more
+	if st.Pool() || st.Attached != "" { // nothing borrows from it any more; it was never opened, or went meanwhile
 		return nil
 	}
 	deleted, err := b.a.core.Repos.Deleted(ctx, st.ID)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -63,11 +62,7 @@ func (r *restore) files(ctx context.Context) error {
 	}
 	known := make(map[string]repo.Stored, len(list))
 	for _, st := range list {
-		name := partProjects
-		if st.Pool() {
-			name = partPools
-		}
-		known[name+strconv.FormatInt(st.ID, 10)] = st
+		known[partOf(st)] = st
 	}
 	for {
 		e, err := r.from.Peek()

@@ -109,6 +109,8 @@ func TestContract(t *testing.T) {
 		{"issue", "owner", path + issue},
 		{"issues", "owner", path + "/issues"},
 		{"issues", "owner", "/issues?scope=all"},
+		{"snippets", "owner", path + "/snippets"},
+		{"snippets", "mate", "/snippets"},
 		{"notes", "owner", path + issue + "/notes"},
 		{"notes", "owner", path + request + "/notes"},
 		{"merge_request", "owner", path + request},

@@ -105,6 +105,9 @@ func newWorld(s *server) *world {
 	common["topics/:id"] = number(s.do("admin", "POST", "/topics", map[string]any{"name": "shopping", "title": "Shopping"}), "id")
 	common["custom_attributes/:key"] = "room"
 	s.do("admin", "PUT", "/users/"+common["users/:id"]+"/custom_attributes/room", map[string]any{"value": "one"})
+	for name, visibility := range map[string]string{"snippets/:id": "public", "private snippet": "private"} {
+		common[name] = number(s.do("mate", "POST", "/snippets", aSnippet(visibility)), "id")
+	}
 	w.instance = []*place{{name: "instance", values: common}}
 	for _, visibility := range []string{"private", "internal", "public"} {
 		group := w.group(visibility, common)
@@ -120,10 +123,12 @@ func newWorld(s *server) *world {
 	closed := w.project("members", public, map[string]any{"visibility": "public"})
 	s.do("owner", "PUT", "/projects/"+closed.values["projects/:id"], map[string]any{
 		"issues_access_level": "private", "merge_requests_access_level": "private", "repository_access_level": "private",
+		"snippets_access_level": "private", "wiki_access_level": "private",
 	})
 	off := w.project("off", private, map[string]any{"visibility": "private"})
 	s.do("owner", "PUT", "/projects/"+off.values["projects/:id"], map[string]any{
 		"issues_access_level": "disabled", "merge_requests_access_level": "disabled", "repository_access_level": "disabled",
+		"snippets_access_level": "disabled", "wiki_access_level": "disabled",
 	})
 	w.projects = append(w.projects, personal, archived, closed, off)
 	s.exec(`INSERT INTO access_requests (namespace_id, user_id, created_at)
@@ -166,12 +171,13 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	token := w.do("owner", "POST", path+"/deploy_tokens", map[string]any{"name": "ci", "scopes": []string{"read_repository"}})
 	w.do("owner", "POST", path+"/invitations", map[string]any{"email": common[":email"], "access_level": authz.Guest})
 	w.do("owner", "POST", path+"/share", map[string]any{"group_id": common[":group_id"], "group_access": authz.Guest})
+	w.do("owner", "POST", path+"/wikis", aPage())
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"),
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
-		"groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
+		"wikis/:slug": "home", "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	return p
 }
@@ -270,11 +276,15 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		}
 	}
 	w.do("owner", "PUT", path+"/issues/"+number(issue, "iid"), map[string]any{"weight": 3})
+	w.do("owner", "POST", path+"/wikis", aPage())
+	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
+	private := w.do("owner", "POST", path+"/snippets", aSnippet("private"))
 	maps.Copy(p.values, map[string]string{
 		"issues/:eventable_id": number(issue, "iid"), "merge_requests/:eventable_id": number(request, "iid"),
 		"resource_label_events/:event_id": events["issues label"], "resource_state_events/:event_id": events["issues state"],
 		"resource_weight_events/:event_id": w.first(path + "/issues/" + number(issue, "iid") + "/resource_weight_events"),
 		"label event of a request":         events["merge_requests label"], "state event of a request": events["merge_requests state"],
+		":snippet_id": number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
 		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",
 		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
@@ -324,6 +334,12 @@ func (w *world) discussionOf(notes, id string) string {
 	w.tb.Fatalf("%s: no discussion begins with note %s", path, id)
 	return ""
 }
+
+func aSnippet(visibility string) map[string]any {
+	return obj{"title": "Hello", "visibility": visibility, "files": []obj{{"file_path": "hello.txt", "content": "Hello"}}}
+}
+
+func aPage() map[string]any { return obj{"title": "home", "content": "Welcome"} }
 
 func aBadge() map[string]any {
 	return map[string]any{"link_url": "https://ci.example/%{project_path}", "image_url": "https://ci.example/badge.svg"}

@@ -56,6 +56,9 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, repo.PoolSweep{})
 	job.Register(&r, a.core.Repos.SweepAll, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, repo.Sweep{})
+	job.Register(&r, a.core.Repos.SweepAttached, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(&r, a.core.Snippets.Sync, job.Unique())
+	job.Register(&r, a.core.Wikis.Sync, job.Unique())
 	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	var err error

@@ -52,6 +52,7 @@ import (
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
+	"tenon/internal/core/snippet"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/systemnote"
@@ -60,6 +61,7 @@ import (
 	"tenon/internal/core/token"
 	"tenon/internal/core/upload"
 	"tenon/internal/core/weburl"
+	"tenon/internal/core/wiki"
 )
 
 // Deps is what Services are made of. All of it is required unless a field says otherwise.
@@ -126,6 +128,8 @@ type Services struct {
 	Changelogs *changelog.Service
 	Commands   *quickaction.Service
 	Notes      *note.Service
+	Snippets   *snippet.Service
+	Wikis      *wiki.Service
 	Awards     *award.Service
 
 	Subscriptions *subscription.Service
@@ -246,6 +250,13 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
 	}))
+	s.Snippets = snippet.New(need(c, snippet.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, Now: d.Now,
+	}))
+	s.Wikis = wiki.New(need(c, wiki.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Namespaces: s.Namespaces,
+		Repos: s.Repos, URLs: s.URLs, Now: d.Now,
+	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
 		Policy: s.Policy, Accounts: s.Accounts, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones, References: s.References,
@@ -254,7 +265,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Now: d.Now, Commands: s.Commands,
 		Things: map[noteable.Kind]note.Noteables{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests,
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
@@ -279,7 +290,7 @@ func (s *Services) reactions(c *check, d Deps) {
 
 // connect gives services what they need of those that stand above them.
 func (s *Services) connect(c *check) {
-	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Uploads: s.Uploads}))
+	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Issues.Connect(s.Requests)
 	s.Protections.Connect(s.Requests)
@@ -290,7 +301,7 @@ func (s *Services) connect(c *check) {
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
 	)
 }
 

@@ -42,7 +42,7 @@ const (
 
 // target is what a request's path names.
 type target struct {
-	project string // full path without .git
+	project string // path of the repository without .git: a project's full path, or as core.Services.Remote takes them
 	service string // what is asked for: info/refs, git-upload-pack, git-receive-pack
 	bare    bool   // the path came without .git
 }
@@ -64,7 +64,7 @@ func parse(path string) (target, bool) {
 			continue
 		}
 		name, dotted := strings.CutSuffix(place, ".git")
-		if !strings.Contains(name, "/") || strings.Contains(name, "/-/") || strings.HasPrefix(name, "api/v4/") {
+		if !strings.Contains(name, "/") && !strings.HasSuffix(name, ".wiki") || strings.Contains(name, "/-/") || strings.HasPrefix(name, "api/v4/") {
 			return target{}, false
 		}
 		return target{project: name, service: service, bare: !dotted}, true
@@ -109,36 +109,38 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	p, err := h.find(r, t, service, as, access)
+	at, err := h.find(r, t, service, as, access)
 	if err != nil {
 		h.refuseProject(w, r, t, as, err)
 		return
 	}
-	x.Project = p.FullPath
+	if at.Project != nil {
+		x.Project = at.Project.FullPath
+	}
 	if t.service == "info/refs" && r.Method != http.MethodGet {
 		plain(w, http.StatusForbidden, "Forbidden")
 		return
 	}
 	switch {
 	case service == receivePack && access.Write:
-		h.push(w, r, t, as, p)
+		h.push(w, r, t, as, at)
 		body.join()
 		body.drain()
 	case service == uploadPack && access.Read:
-		h.fetch(w, r, t, as, p)
+		h.fetch(w, r, t, as, at)
 	default:
 		h.challenge(w)
 	}
 }
 
-// find finds the project. One that is not there is made for whoever is about to push to
-// it and may make it.
-func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access token.GitAccess) (*project.Project, error) {
+// find finds the repository. A project that is not there is made for users who are about to
+// push to it and may create it.
+func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor, access token.GitAccess) (*repo.Remote, error) {
 	ctx := r.Context()
-	p, err := h.Projects.Find(ctx, as, t.project)
+	at, err := h.Remote(ctx, as, t.project)
 	if !errs.Is(err, errs.NotFound) || service != receivePack || !access.Write || t.service != "info/refs" || r.Method != http.MethodGet ||
 		h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
-		return p, err
+		return at, err
 	}
 	if moved, was := errors.AsType[*project.Moved](err); was {
 		if p, found := h.Projects.FindByID(ctx, as, project.ID(moved.MovedTo())); found == nil {
@@ -146,11 +148,12 @@ func (h *Handler) find(r *http.Request, t target, service string, as authz.Actor
 		}
 		return nil, err
 	}
-	if p, err = h.Projects.CreateByPush(ctx, as, t.project); err != nil {
+	p, err := h.Projects.CreateByPush(ctx, as, t.project)
+	if err != nil {
 		return nil, err
 	}
 	h.Repos.Notify(as, p, h.Repos.CreatedNotice(p, h.remote(p)))
-	return p, nil
+	return h.Repos.Remote(p), nil
 }
 
 // remote is where a project is reached over HTTP.

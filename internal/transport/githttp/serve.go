@@ -16,7 +16,6 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
 
@@ -24,7 +23,7 @@ import (
 // come gzipped, so the bound is on what they unpack to.
 const maxFetchBody = 64 << 20
 
-func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
+func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, at *repo.Remote) {
 	if h.Settings.Current().EnabledGitAccessProtocol == "ssh" {
 		plain(w, http.StatusForbidden, "Pulling over HTTP is not allowed.")
 		return
@@ -35,7 +34,7 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as aut
 		return
 	}
 	out := begin(w, r, t, uploadPack)
-	if err := h.answer(r, out, as, p, repo.Fetch{Protocol: r.Header.Get("Git-Protocol"), Advertise: t.service == "info/refs"}, body); err != nil {
+	if err := h.answer(r, out, as, at, repo.Fetch{Protocol: r.Header.Get("Git-Protocol"), Advertise: t.service == "info/refs"}, body); err != nil {
 		switch errs.KindOf(err) {
 		case errs.Forbidden, errs.NotFound, errs.Unauthorized:
 			h.refuse(w, r, as, err)
@@ -50,7 +49,7 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as aut
 const patienceForWhole = 5 * time.Second
 
 // answer sends what a fetch asks for.
-func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *project.Project, f repo.Fetch, body io.Reader) (err error) {
+func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, at *repo.Remote, f repo.Fetch, body io.Reader) (err error) {
 	if !f.Advertise {
 		if f.Request, err = io.ReadAll(io.LimitReader(body, repo.MaxFetch)); err != nil {
 			return fmt.Errorf("read request: %w", err)
@@ -58,15 +57,15 @@ func (h *Handler) answer(r *http.Request, out *response, as authz.Actor, p *proj
 		if asksForObjects(f.Request) {
 			defer func() {
 				if err == nil {
-					h.Repos.CountFetch(p.ID)
+					at.CountFetch()
 				}
 			}()
 		}
 		if len(f.Request) == repo.MaxFetch {
-			return h.Repos.FetchLong(r.Context(), as, p, f, body, out)
+			return at.FetchLong(r.Context(), as, f, body, out)
 		}
 	}
-	reader, err := h.Repos.Fetch(r.Context(), as, p, f)
+	reader, err := at.Fetch(r.Context(), as, f)
 	if err != nil {
 		return err
 	}
@@ -90,8 +89,8 @@ func asksForObjects(request []byte) bool {
 	return len(request) > length+len(other) && !bytes.HasPrefix(request[length:], []byte(other))
 }
 
-func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, p *project.Project) {
-	push, err := h.Repos.BeginPush(r.Context(), as, p)
+func (h *Handler) push(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, at *repo.Remote) {
+	push, err := at.BeginPush(r.Context(), as)
 	if err != nil {
 		h.refuse(w, r, as, err)
 		return

@@ -55,11 +55,11 @@ func words(text string) ([]string, error) {
 	return out, nil
 }
 
-// place gives the full path of a project as a remote names it: with or without a slash
-// before and .git after. It is "" where the path can be no project's.
+// place gives the path of a repository, such as the full path of a project, as a remote names it: with or without a slash
+// before and .git after. It is "" where the path can be no repository's.
 func place(path string) string {
 	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	if !strings.Contains(path, "/") || strings.HasPrefix(path, "~") || len(path) > 4096 {
+	if !strings.Contains(path, "/") && !strings.HasSuffix(path, ".wiki") || strings.HasPrefix(path, "~") || len(path) > 4096 {
 		return ""
 	}
 	return path

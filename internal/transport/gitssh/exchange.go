@@ -132,17 +132,38 @@ func (c *countedChannel) Write(p []byte) (int, error) {
 
 // git serves one of git's commands on the project at a path.
 func (x *exchange) git(ctx context.Context, as authz.Actor, command, path string) int {
-	p, err := x.find(ctx, as, path)
+	at, err := x.remote(ctx, as, path)
 	if errs.Is(err, errs.NotFound) && command == receivePack {
-		p, err = x.create(ctx, as, path)
+		at, err = x.create(ctx, as, path)
 	}
 	if err != nil {
 		return x.explain(err, textHidden)
 	}
 	if command == receivePack {
-		return x.push(ctx, as, p)
+		return x.push(ctx, as, at)
 	}
-	return x.fetch(ctx, as, p, command)
+	return x.fetch(ctx, as, at, command)
+}
+
+// remote finds the repository; that of a project that moved is found where it is, and the
+// client is told.
+func (x *exchange) remote(ctx context.Context, as authz.Actor, path string) (*repo.Remote, error) {
+	at := place(path)
+	if at == "" {
+		return nil, errs.Missing("Project")
+	}
+	found, err := x.Remote(ctx, as, at)
+	if _, was := errors.AsType[*project.Moved](err); was {
+		p, err := x.find(ctx, as, path)
+		if err != nil {
+			return nil, err
+		}
+		return x.Repos.Remote(p), nil
+	}
+	if err == nil && found.Project != nil {
+		x.project = found.Project.FullPath
+	}
+	return found, err
 }
 
 // find finds the project; one that moved is found where it is, and the client is told.
@@ -170,7 +191,7 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 const maxRequest = 16 << 20
 
 // create makes the project that somebody pushes to, where they may.
-func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*project.Project, error) {
+func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*repo.Remote, error) {
 	if x.Settings.Current().EnabledGitAccessProtocol == "http" {
 		return nil, errs.Denied(textClosed)
 	}
@@ -179,21 +200,21 @@ func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*pr
 		return nil, err
 	}
 	x.tell(x.Repos.CreatedNotice(p, x.URLs.SSHRepository(p.FullPath))...)
-	return p, nil
+	return x.Repos.Remote(p), nil
 }
 
-func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project, command string) int {
+func (x *exchange) fetch(ctx context.Context, as authz.Actor, at *repo.Remote, command string) int {
 	if !x.open() {
 		return failed
 	}
 	if command == uploadArchive || gitcmd.ProtocolVersion(x.protocol) < 2 {
-		return x.ended(x.Repos.Converse(ctx, as, p, repo.Conversation{
+		return x.ended(at.Converse(ctx, as, repo.Conversation{
 			Protocol: x.protocol, Archive: command == uploadArchive, In: x.channel, Out: x.channel,
 		}))
 	}
 	request := repo.Fetch{Protocol: x.protocol, Advertise: true}
 	for {
-		if err := x.answer(ctx, as, p, request); err != nil {
+		if err := x.answer(ctx, as, at, request); err != nil {
 			return x.ended(err)
 		}
 		body, err := gitcmd.ReadRequest(x.channel, maxRequest)
@@ -205,11 +226,11 @@ func (x *exchange) fetch(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // answer sends the answer to one request of a fetch.
-func (x *exchange) answer(ctx context.Context, as authz.Actor, p *project.Project, request repo.Fetch) error {
+func (x *exchange) answer(ctx context.Context, as authz.Actor, at *repo.Remote, request repo.Fetch) error {
 	if len(request.Request) > repo.MaxFetch {
-		return x.Repos.FetchLong(ctx, as, p, request, strings.NewReader(""), x.channel)
+		return at.FetchLong(ctx, as, request, strings.NewReader(""), x.channel)
 	}
-	reader, err := x.Repos.Fetch(ctx, as, p, request)
+	reader, err := at.Fetch(ctx, as, request)
 	if err != nil {
 		return err
 	}
@@ -217,8 +238,8 @@ func (x *exchange) answer(ctx context.Context, as authz.Actor, p *project.Projec
 	return errors.Join(err, reader.Close())
 }
 
-func (x *exchange) push(ctx context.Context, as authz.Actor, p *project.Project) int {
-	push, err := x.Repos.BeginPush(ctx, as, p)
+func (x *exchange) push(ctx context.Context, as authz.Actor, at *repo.Remote) int {
+	push, err := at.BeginPush(ctx, as)
 	if err != nil {
 		return x.explain(err, textHidden)
 	}

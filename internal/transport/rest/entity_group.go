@@ -57,12 +57,12 @@ type groupEntity struct {
 type groupStatistics struct {
 	StorageSize           int64 `json:"storage_size"` // all below
 	RepositorySize        int64 `json:"repository_size"`
-	WikiSize              int64 `json:"wiki_size" later:"wikis"`
+	WikiSize              int64 `json:"wiki_size"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
-	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
+	SnippetsSize          int64 `json:"snippets_size"`
 	UploadsSize           int64 `json:"uploads_size"`
 }
 
@@ -76,16 +76,16 @@ type rootStatistics struct {
 	PackagesSize              int64 `json:"packages_size" later:"packages"`
 	PipelineArtifactsSize     int64 `json:"pipeline_artifacts_size" later:"ci"`
 	RepositorySize            int64 `json:"repository_size"`
-	SnippetsSize              int64 `json:"snippets_size" later:"snippets"`
+	SnippetsSize              int64 `json:"snippets_size"`
 	StorageSize               int64 `json:"storage_size"`
 	UploadsSize               int64 `json:"uploads_size"`
-	WikiSize                  int64 `json:"wiki_size" later:"wikis"`
+	WikiSize                  int64 `json:"wiki_size"`
 }
 
 func (e *groupEntity) statistics(s namespace.Sizes) {
-	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads}
+	e.Statistics = &groupStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets}
 	if e.ParentID == nil {
-		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads}
+		e.RootStatistics = &rootStatistics{StorageSize: s.Total(), RepositorySize: s.Repository, LFSObjectsSize: s.LFS, UploadsSize: s.Uploads, WikiSize: s.Wiki, SnippetsSize: s.Snippets}
 	}
 }
 

@@ -106,12 +106,12 @@ type projectStatistics struct {
 	CommitCount           int64 `json:"commit_count"`
 	StorageSize           int64 `json:"storage_size"` // all below
 	RepositorySize        int64 `json:"repository_size"`
-	WikiSize              int64 `json:"wiki_size" later:"wikis"`
+	WikiSize              int64 `json:"wiki_size"`
 	LFSObjectsSize        int64 `json:"lfs_objects_size"`
 	JobArtifactsSize      int64 `json:"job_artifacts_size" later:"ci"`
 	PipelineArtifactsSize int64 `json:"pipeline_artifacts_size" later:"ci"`
 	PackagesSize          int64 `json:"packages_size" later:"packages"`
-	SnippetsSize          int64 `json:"snippets_size" later:"snippets"`
+	SnippetsSize          int64 `json:"snippets_size"`
 	UploadsSize           int64 `json:"uploads_size"`
 	ContainerRegistrySize int64 `json:"container_registry_size" later:"container registry"`
 }

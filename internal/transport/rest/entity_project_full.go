@@ -230,7 +230,7 @@ func (s *Server) projectFull(p *project.View) *projectEntity {
 	}
 	if n := full.Statistics; n != nil {
 		e.Statistics = &projectStatistics{
-			CommitCount: n.Commits, StorageSize: n.Total(), RepositorySize: n.Repository, LFSObjectsSize: n.LFS, UploadsSize: n.Uploads,
+			CommitCount: n.Commits, StorageSize: n.Total(), RepositorySize: n.Repository, LFSObjectsSize: n.LFS, UploadsSize: n.Uploads, WikiSize: n.Wiki, SnippetsSize: n.Snippets,
 		}
 	}
 	if full.CustomAttributes != nil {

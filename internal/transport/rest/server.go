@@ -98,5 +98,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("notification_settings", s.notificationRoutes()),
 		api.Tagged("events", s.eventRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
+		api.Tagged("snippets", s.snippetRoutes()),
+		api.Tagged("wikis", s.wikiRoutes()),
 	)
 }
