@@ -32,6 +32,7 @@ func fates() map[string]string {
 	return map[string]string{
 		"issues.author_id":             handed,
 		"notes.author_id":              handed,
+		"snippets.author_id":           handed, // those of projects; personal ones go
 		"award_emoji.user_id":          handed,
 		"timelogs.user_id":             handed,
 		"merge_requests.author_id":     handed,

@@ -106,8 +106,8 @@ var errEnough = errors.New("enough was looked at")
 // Sync is the job that reads the files of a snippet anew, where the process was killed between
 // a commit and the row of the snippet.
 type Sync struct {
-	SnippetID ID           `json:"snippet_id"`
 	By        authz.UserID `json:"by"`
+	SnippetID ID           `json:"snippet_id"`
 }
 
 // Kind names the job.

@@ -89,8 +89,8 @@ func (o *owner) Judge(_ context.Context, _ authz.Actor, _ *gitcmd.Repo, changes 
 // Sync is the job that reads the pages of a wiki anew, where the process was killed between a
 // commit and the rows of the pages.
 type Sync struct {
-	WikiID ID           `json:"wiki_id"`
 	By     authz.UserID `json:"by"`
+	WikiID ID           `json:"wiki_id"`
 }
 
 // Kind names the job.
