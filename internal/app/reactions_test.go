@@ -24,6 +24,7 @@ import (
 // provedElsewhere names the test of a reaction that the story of TestReactions_effects does not
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
+	"snippet.Deleted: notes":                 "internal/app TestSnippets",
 	"audit":                                  "internal/core/audit TestRecorder",
 	"sessions":                               "internal/core/session TestService_Subscribe",
 	"open issues of the project":             "internal/app TestOpenIssuesCount",

@@ -2,8 +2,13 @@ package app
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
 )
 
 // TestSnippets tells the story of snippets over REST: bodies, refusals, and who sees what.
@@ -113,12 +118,43 @@ func TestSnippets(t *testing.T) {
 				last = at
 			}
 		}
+		s.commented(t, p, open)
+		want("ann", "DELETE", in+"/"+open, nil, 204, "")
+		if n, err := db.Get[int](t.Context(), s.db, "SELECT COUNT(*) FROM notes WHERE noteable_type = 'Snippet'"); err != nil || n != 0 {
+			t.Errorf("%d notes are left of a deleted snippet (%v), want none", n, err)
+		}
 		want("admin", "PUT", "/application/settings", obj{"restricted_visibility_levels": []string{"public"}}, 200, "")
 		want("ann", "POST", "/snippets", aSnippet("public"), 400, `{"message":{"error":"Visibility level has been restricted by your GitLab administrator"}}`)
 		want("admin", "POST", "/snippets", aSnippet("public"), 201, "")
 		want("ann", "DELETE", at, nil, 204, "")
 		want("ann", "DELETE", at, nil, 404, `{"message":"404 Snippet Not Found"}`)
 	})
+}
+
+// commented puts a note on a snippet of a project.
+func (s *server) commented(t *testing.T, projectID, id string) {
+	t.Helper()
+	ctx := t.Context()
+	as, err := s.core.Accounts.ActorFor(ctx, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.core.Projects.Find(ctx, as, projectID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := note.On{Project: p, Kind: noteable.Snippet, Key: noteable.Key{Number: number}}
+	if _, _, err := s.core.Notes.Create(ctx, as, on, note.Input{Body: "Well done"}); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := s.core.Notes.List(ctx, as, on, note.Filter{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("got %d notes of the snippet, %v, want 1", len(list.Items), err)
+	}
 }
 
 // TestWikis tells the story of wikis over REST.
