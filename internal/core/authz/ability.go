@@ -22,7 +22,6 @@ const (
 	ReadUserStatus   Ability = "read_user_status"
 	ReadUserKeys     Ability = "read_user_keys"
 	LookUpKey        Ability = "look_up_key"
-	ReadUserAgent    Ability = "read_user_agent_detail"
 
 	ReadTopic       Ability = "read_topic"
 	AdminTopics     Ability = "admin_topics"
@@ -212,7 +211,6 @@ var Rules = map[Ability]Rule{
 	ReadUserStatus:   {Anyone: true},
 	ReadUserKeys:     {Anyone: true},
 	LookUpKey:        {Min: adminsOnly},
-	ReadUserAgent:    {Min: adminsOnly},
 
 	ReadTopic:       {Anyone: true},
 	AdminTopics:     {Min: adminsOnly, Write: true},

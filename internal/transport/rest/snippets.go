@@ -269,12 +269,6 @@ func (s *Server) rawProjectSnippetFile(ctx context.Context, as authz.Actor, p pr
 	return s.snippetContent(ctx, as, at, p.SnippetID, p.snippetFilePath)
 }
 
-type userAgentDetail struct {
-	UserAgent string `json:"user_agent"`
-	Address   string `json:"ip_address"`
-	Submitted bool   `json:"akismet_submitted"` // always false: nothing is sent to a spam filter
-}
-
 func (s *Server) snippetUserAgent(ctx context.Context, as authz.Actor, p snippetPath) (userAgentDetail, error) {
 	agent, address, err := s.Snippets.UserAgent(ctx, as, nil, p.ID)
 	return userAgentDetail{UserAgent: agent, Address: address}, err
