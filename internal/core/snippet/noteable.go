@@ -74,15 +74,15 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 }
 
 // CountNotes changes a snippet's counters of comments and the time of its last change in the
-// caller's transaction, and gives the new number of comments.
-func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (int64, error) {
-	n, err := db.Get[int64](ctx, s.db, `UPDATE snippets SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
-		updated_at = ? WHERE id = ? RETURNING notes_count`, by.Notes, by.PublicNotes, at, on.ID)
+// caller's transaction, and gives the counters as they are then.
+func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
+	n, err := db.Get[noteable.Counts](ctx, s.db, `UPDATE snippets SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
+		updated_at = ? WHERE id = ? RETURNING notes_count, public_notes_count`, by.Notes, by.PublicNotes, at, on.ID)
 	if errors.Is(err, db.ErrNotFound) {
-		return 0, errs.Missing("")
+		return n, errs.Missing("")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count notes of snippet: %w", err)
+		return n, fmt.Errorf("count notes of snippet: %w", err)
 	}
 	return n, nil
 }
