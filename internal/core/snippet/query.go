@@ -39,7 +39,7 @@ type Filter struct {
 	Scope         Scope
 	CreatedAfter  *time.Time // this moment included
 	CreatedBefore *time.Time // as CreatedAfter
-	Storage       string     // "" is any; there is none but "default"
+	Storage       string     // "" is any; only administrators select by it
 	page.Range
 }
 
@@ -64,7 +64,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.CreatedBefore != nil {
 		w.And("s.created_at <= ?", db.At(*f.CreatedBefore))
 	}
-	if f.Storage != "" && f.Storage != "default" {
+	if as.Admin && f.Storage != "" && f.Storage != storage {
 		w.Raw("false")
 	}
 	if f.Scope != Public {

@@ -57,6 +57,17 @@ func (s *Snippet) Files() []string {
 	return out
 }
 
+// storage is where repositories are; there is one place.
+const storage = "default"
+
+// Storage names the storage of the repository for administrators, "" for others.
+func (s *Snippet) Storage(as authz.Actor) string {
+	if !as.Admin {
+		return ""
+	}
+	return storage
+}
+
 func (s *Snippet) setFiles(paths []string) error {
 	if paths == nil {
 		paths = []string{}

@@ -83,8 +83,7 @@ func (s *Server) snippetEntity(as authz.Actor, sn *snippet.Snippet, users map[au
 	if len(e.Files) > 0 {
 		e.FileName = &e.Files[0].Path
 	}
-	if as.Admin {
-		storage := "default"
+	if storage := sn.Storage(as); storage != "" {
 		e.RepositoryStorage = &storage
 	}
 	return e
@@ -163,9 +162,7 @@ type listAllSnippetsParams struct {
 
 func (s *Server) listAllSnippets(ctx context.Context, as authz.Actor, p listAllSnippetsParams) (api.List[snippetEntity], error) {
 	f := p.filter(snippet.All)
-	if as.Admin {
-		f.Storage = p.Storage
-	}
+	f.Storage = p.Storage
 	return s.listSnippets(ctx, as, f)
 }
 
