@@ -19,7 +19,7 @@ func (s *Service) CreateByPush(ctx context.Context, as authz.Actor, path string)
 		return nil, errs.Missing("Project")
 	}
 	parent, name := path[:cut], path[cut+1:]
-	if _, number := parseID(parent); number {
+	if _, number := parseID(parent); number || strings.HasSuffix(db.Fold(name), ".wiki") { // of a project that is missing
 		return nil, errs.Missing("Project")
 	}
 	taken, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM routes WHERE path_fold = ?)", db.Fold(path))
