@@ -59,7 +59,7 @@ type On struct {
 	Discussion string
 }
 
-func (on On) place() noteable.Place { return noteable.Place{Project: on.Project, Group: on.Group} }
+func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
 
 // Noteables finds the things of one kind and keeps their counters. The packages that own
 // the things implement it.

@@ -247,7 +247,7 @@ func TestSubscriptions(t *testing.T) {
 		f := setUp(t, d)
 		i := f.open(f.owner, issue.Input{Title: "An issue", Description: words("hello @planner"), AssigneeIDs: []authz.UserID{f.guest.UserID}})
 		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)}
-		check := func(what string, want string) {
+		check := func(what, want string) {
 			t.Helper()
 			var got []string
 			for _, as := range []authz.Actor{f.owner, f.planner, f.guest, f.other} {

@@ -64,8 +64,8 @@ func eventTarget(name string) string {
 	return string(name[0]-'a'+'A') + name[1:]
 }
 
-func (in *eventFilterParams) filter() activity.Filter {
-	f := activity.Filter{Action: in.Action, TargetType: eventTarget(in.TargetType), Asc: in.Sort == "asc", Range: in.Range()}
+func (p *eventFilterParams) filter() activity.Filter {
+	f := activity.Filter{Action: p.Action, TargetType: eventTarget(p.TargetType), Asc: p.Sort == "asc", Range: p.Range()}
 	day := func(d *api.Date, days int) *time.Time {
 		if d == nil {
 			return nil
@@ -77,7 +77,7 @@ func (in *eventFilterParams) filter() activity.Filter {
 		at = at.AddDate(0, 0, days)
 		return &at
 	}
-	f.Before, f.After = day(in.Before, 0), day(in.After, 1)
+	f.Before, f.After = day(p.Before, 0), day(p.After, 1)
 	return f
 }
 

@@ -254,8 +254,8 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 }
 
 // requestsOf is the filter for the merge requests of a milestone.
-func (in pagedMilestone) requestsOf(m *milestone.Milestone) mergerequest.Filter {
-	return mergerequest.Filter{Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range()}
+func (p pagedMilestone) requestsOf(m *milestone.Milestone) mergerequest.Filter {
+	return mergerequest.Filter{Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: p.Range()}
 }
 
 func (h milestoneHandlers) projectRequests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {

@@ -60,11 +60,15 @@ func TestMilestones(t *testing.T) {
 			{"planner", "POST", appMilestones, `{"title":"v1"}`, 400, fmt.Sprintf(failed, "has already been taken")},
 			{"planner", "POST", appMilestones, `{"title":"above"}`, 400, fmt.Sprintf(failed, "already being used for another group or project milestone.")},
 			{"planner", "POST", "/groups/team/milestones", `{"title":"v1"}`, 400, fmt.Sprintf(failed, "already being used for another group or project milestone.")},
-			{"planner", "POST", appMilestones, `{"title":"x","start_date":"2023-05-02","due_date":"2023-05-01"}`, 400,
-				`{"message":"Failed to create milestone {:due_date=>[\"must be greater than start date\"]}"}`},
+			{
+				"planner", "POST", appMilestones, `{"title":"x","start_date":"2023-05-02","due_date":"2023-05-01"}`, 400,
+				`{"message":"Failed to create milestone {:due_date=>[\"must be greater than start date\"]}"}`,
+			},
 			{"planner", "PUT", appMilestones + "/1", `{"title":"old"}`, 400, `{"message":"Failed to update milestone {:title=>[\"has already been taken\"]}"}`},
-			{"planner", "PUT", appMilestones + "/1", `{}`, 400,
-				`{"error":"title, description, due_date, start_date, state_event are missing, at least one parameter must be provided"}`},
+			{
+				"planner", "PUT", appMilestones + "/1", `{}`, 400,
+				`{"error":"title, description, due_date, start_date, state_event are missing, at least one parameter must be provided"}`,
+			},
 			{"planner", "GET", appMilestones + "/99", "", 404, `{"message":"404 Not found"}`},
 			{"planner", "GET", appMilestones + "/2", "", 404, `{"message":"404 Not found"}`}, // the group's
 			{"planner", "PUT", "/groups/team/milestones/1", `{"title":"x"}`, 404, `{"message":"404 Not found"}`},

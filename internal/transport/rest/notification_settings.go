@@ -83,12 +83,12 @@ type notificationParams struct {
 }
 
 // changes names the events that were sent.
-func (in *notificationParams) changes() notify.Changes {
-	c := notify.Changes{Level: in.Level, Events: map[string]bool{}}
+func (p *notificationParams) changes() notify.Changes {
+	c := notify.Changes{Level: p.Level, Events: map[string]bool{}}
 	sent := []*bool{
-		in.NewRelease, in.NewNote, in.NewIssue, in.ReopenIssue, in.CloseIssue, in.ReassignIssue, in.IssueDue, in.NewRequest,
-		in.PushToRequest, in.ReopenRequest, in.CloseRequest, in.ReassignRequest, in.ReviewerOfRequest,
-		in.MergeRequest, in.FailedPipeline, in.FixedPipeline, in.SuccessPipeline, in.MovedProject, in.AutoMerge, in.NewEpic,
+		p.NewRelease, p.NewNote, p.NewIssue, p.ReopenIssue, p.CloseIssue, p.ReassignIssue, p.IssueDue, p.NewRequest,
+		p.PushToRequest, p.ReopenRequest, p.CloseRequest, p.ReassignRequest, p.ReviewerOfRequest,
+		p.MergeRequest, p.FailedPipeline, p.FixedPipeline, p.SuccessPipeline, p.MovedProject, p.AutoMerge, p.NewEpic,
 	}
 	for i, on := range sent { // in the order of notify.Events
 		if on != nil {
