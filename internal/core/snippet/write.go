@@ -166,7 +166,7 @@ func fileActions(files []File) ([]repo.Action, error) {
 
 // Update changes a snippet and its files.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id ID, c Changes) (*Snippet, error) {
-	sn, p, err := s.find(ctx, as, p, id, authz.UpdateSnippet)
+	sn, _, err := s.find(ctx, as, p, id, authz.UpdateSnippet)
 	if err != nil {
 		return nil, err
 	}
