@@ -43,11 +43,6 @@ HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 # nothing. Watching every access of it takes more than half of the time of most tests.
 # The driver and all that calls it are watched.
 UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-# Hashes, compression, regular expressions, formats: these compute from what they are given, and
-# share nothing with other goroutines but by locks.
-UNWATCHED += regexp/... time net/url strconv unicode/... crypto/... hash/... compress/... math/big encoding/base64 encoding/hex encoding/binary \
-  go/... image/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b golang.org/x/text/... github.com/yuin/goldmark/... \
-  github.com/ProtonMail/go-crypto/... github.com/klauspost/compress/... github.com/jackc/pgx/v5/pgtype/... github.com/jackc/pgx/v5/pgproto3
 RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0')
 
 # Tests that walk all routes with one request after the other show the race detector nothing, and

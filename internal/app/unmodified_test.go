@@ -19,6 +19,7 @@ func untimed() map[string]string {
 		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id": "many notes at once",
 		"PUT /notification_settings":                                               "the caller's alone, with no time of its last change",
 		"PUT /groups/:id/notification_settings":                                    "the caller's alone, with no time of its last change",
+		"PUT /projects/:id/notification_settings":                                  "the caller's alone, with no time of its last change",
 		"PUT /projects/:id/wikis/:slug":                                            "makes a commit",
 		"DELETE /projects/:id/wikis/:slug":                                         "makes a commit",
 		"PUT /groups/:id/wikis/:slug":                                              "makes a commit",

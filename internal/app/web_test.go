@@ -264,6 +264,7 @@ func TestWeb_addresses(t *testing.T) {
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
+		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(int64(1)), "SnippetRaw": project(int64(1), "main", "a.txt"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
 	}
 	const (
@@ -275,6 +276,7 @@ func TestWeb_addresses(t *testing.T) {
 		"UploadOfProject": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"GroupIssuesLabelled": http.StatusNotFound, "ProjectMilestone": http.StatusNotFound, "GroupMilestone": http.StatusNotFound, // no pages yet
+		"Wiki": http.StatusNotFound, "GroupWiki": http.StatusNotFound, "Snippet": http.StatusNotFound, "SnippetRaw": http.StatusNotFound,
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)
