@@ -80,8 +80,33 @@ func TestWalk(t *testing.T) {
 }
 
 // refused are the methods that are answered and have nothing to read in the world: signatures
-// of tags are those of X.509 alone.
-var refused = map[string]int{"Tags.GetTagSignature": http.StatusNotFound}
+// of tags are those of X.509 alone, and the world has no milestones, wikis, snippets or
+// reactions.
+var refused = map[string]int{
+	"Tags.GetTagSignature":                                 http.StatusNotFound,
+	"AwardEmoji.GetIssuesAwardEmojiOnNote":                 http.StatusNotFound,
+	"AwardEmoji.GetMergeRequestAwardEmoji":                 http.StatusNotFound,
+	"AwardEmoji.GetMergeRequestAwardEmojiOnNote":           http.StatusNotFound,
+	"AwardEmoji.ListMergeRequestAwardEmojiOnNote":          http.StatusNotFound,
+	"Discussions.GetCommitDiscussion":                      http.StatusNotFound,
+	"Discussions.GetIssueDiscussion":                       http.StatusNotFound,
+	"Discussions.GetMergeRequestDiscussion":                http.StatusNotFound,
+	"GroupMilestones.GetGroupMilestone":                    http.StatusNotFound,
+	"GroupMilestones.GetGroupMilestoneBurndownChartEvents": http.StatusNotFound,
+	"GroupMilestones.GetGroupMilestoneIssues":              http.StatusNotFound,
+	"GroupMilestones.GetGroupMilestoneMergeRequests":       http.StatusNotFound,
+	"GroupWikis.GetGroupWikiPage":                          http.StatusNotFound,
+	"IssueLinks.GetIssueLink":                              http.StatusNotFound,
+	"Milestones.GetMilestone":                              http.StatusNotFound,
+	"Milestones.GetMilestoneIssues":                        http.StatusNotFound,
+	"Milestones.GetMilestoneMergeRequests":                 http.StatusNotFound,
+	"ProjectSnippets.GetSnippet":                           http.StatusNotFound,
+	"ResourceLabelEvents.GetMergeRequestLabelEvent":        http.StatusNotFound,
+	"ResourceStateEvents.GetIssueStateEvent":               http.StatusNotFound,
+	"ResourceStateEvents.GetMergeRequestStateEvent":        http.StatusNotFound,
+	"Snippets.GetSnippet":                                  http.StatusNotFound,
+	"Wikis.GetWikiPage":                                    http.StatusNotFound,
+}
 
 // walk records what the client sends and gets.
 type walk struct {
