@@ -177,11 +177,11 @@ func (s *Service) load(ctx context.Context, id ID) (*Snippet, error) {
 // UserAgent gives the client that created a snippet, and its address. It requires
 // ReadUserAgent.
 func (s *Service) UserAgent(ctx context.Context, as authz.Actor, p *project.Project, id ID) (agent, address string, err error) {
-	if err := s.policy.Require(ctx, as, authz.ReadUserAgent, authz.Subject{}); err != nil {
-		return "", "", err
-	}
 	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
 	if err != nil {
+		return "", "", err
+	}
+	if err := s.policy.Require(ctx, as, authz.ReadUserAgent, authz.Subject{}); err != nil {
 		return "", "", err
 	}
 	if sn.Agent == "" {
