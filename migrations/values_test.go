@@ -122,3 +122,69 @@ func TestPublicOpenIssues(t *testing.T) {
 		}
 	})
 }
+
+// Lines of history that name another issue know afterwards which one, so that users who may not
+// read it do not see them.
+func TestSourcesOfHistory(t *testing.T) {
+	t.Parallel()
+	dbtest.Empty(t, func(t *testing.T, d *db.DB) {
+		if err := d.Migrate(t.Context(), upTo(t, "0021_sources_of_history.sql")); err != nil {
+			t.Fatal(err)
+		}
+		w := coretest.New(t, d)
+		owner := w.User("owner")
+		app, far := w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0)), w.Project("Far/Secret", authz.Private, w.Group("Far", authz.Private, 0))
+		ids := map[string]int64{}
+		for _, i := range []struct {
+			project any
+			iid     int64
+			name    string
+		}{{app, 1, "one"}, {app, 2, "two"}, {far, 2, "far"}} {
+			ids[i.name] = w.Insert("issues", coretest.Row{
+				"iid": i.iid, "project_id": i.project, "author_id": owner.UserID, "title": "x", "state": "opened", "issue_type": "issue",
+			})
+		}
+		for _, line := range []string{
+			"marked this issue as related to #2",
+			"removed the relation with Far/Secret#2",
+			"moved from Far/Secret#2",
+			"marked #2 as a duplicate of this issue",
+			"marked Far/Secret#2 as a duplicate of this issue",
+			"cloned to Far/Gone#9",
+			"assigned to @owner",
+			"changed title from **moved to #2** to **x**",
+		} {
+			w.Insert("notes", coretest.Row{
+				"noteable_type": "Issue", "noteable_id": ids["one"], "project_id": app, "author_id": owner.UserID, "body": line, "system": true,
+				"discussion_id": line,
+			})
+		}
+		if err := d.Migrate(t.Context(), migrations.FS); err != nil {
+			t.Fatal(err)
+		}
+		type row struct {
+			Body    string  `db:"body"`
+			Type    *string `db:"source_type"`
+			Source  *int64  `db:"source_id"`
+			Project *int64  `db:"source_project_id"`
+		}
+		rows, err := db.Select[row](t.Context(), d, "SELECT body, source_type, source_id, source_project_id FROM notes ORDER BY id")
+		if err != nil || len(rows) != 8 {
+			t.Fatalf("%d rows, %v", len(rows), err)
+		}
+		for n, want := range []string{"two", "far", "far", "two", "far", "hidden", "", ""} {
+			r, got := rows[n], ""
+			switch {
+			case r.Type != nil && r.Source == nil:
+				got = "hidden"
+			case r.Type != nil && *r.Source == ids["two"] && *r.Project == int64(app):
+				got = "two"
+			case r.Type != nil && *r.Source == ids["far"] && *r.Project == int64(far):
+				got = "far"
+			}
+			if got != want {
+				t.Errorf("%q names %q (%v), want %q", r.Body, got, r, want)
+			}
+		}
+	})
+}

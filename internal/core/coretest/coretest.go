@@ -28,6 +28,8 @@ type World struct {
 	tb    testing.TB
 	mu    sync.Mutex
 	clock time.Time
+
+	schema int // number of its last migration
 }
 
 // New furnishes an empty database. Its clock stands at noon of Monday, 22 May 2023.
@@ -35,6 +37,10 @@ func New(t testing.TB, d *db.DB) *World {
 	t.Helper()
 	w := &World{tb: t, DB: d, Bus: &event.Bus{}, clock: time.Date(2023, 5, 22, 12, 0, 0, 0, time.UTC)}
 	w.T, _ = t.(*testing.T)
+	var err error
+	if w.schema, err = db.Get[int](context.Background(), d, "SELECT MAX(version) FROM schema_migrations"); err != nil {
+		t.Fatal(err)
+	}
 	w.Policy = authz.New(d, w.Now)
 	w.Projects = project.New(project.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	return w
@@ -58,14 +64,14 @@ type column struct {
 	Required bool   `db:"required"`
 }
 
-// layouts has the columns of tables by engine and table. It is a global, because every
-// database of a process has the same tables, and PostgreSQL takes milliseconds to tell.
+// layouts has the columns of tables by engine, schema and table. It is a global, because most
+// databases of a process have the same tables, and PostgreSQL takes milliseconds to tell.
 var layouts sync.Map
 
 // columns gives the columns of a table but its id.
 func (w *World) columns(table string) []column {
 	w.tb.Helper()
-	key := w.DB.Dialect().Name() + " " + table
+	key := fmt.Sprint(w.DB.Dialect().Name(), " ", w.schema, " ", table)
 	if known, ok := layouts.Load(key); ok {
 		return known.([]column)
 	}

@@ -13,8 +13,8 @@ import (
 	"tenon/internal/core/project"
 )
 
-// maxSources is how many projects cross-references are looked up in for one reader; those of
-// others are not shown.
+// maxSources is how many projects what history names is looked up in for one reader; lines that
+// name something in others are not shown.
 const maxSources = 1000
 
 // CrossReference is a line of history that says what mentions a thing.
@@ -53,49 +53,53 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 	return nil
 }
 
+// Sources says which things of a kind the actor may read. A package whose things belong to groups
+// and are named by lines of history implements it next to Noteables.
+type Sources interface {
+	// ReadableSQL is a condition on the id of a thing that stands in column, which no table in
+	// it has.
+	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
 // sources gives the condition on notes, among those that a condition selects, that holds for
-// the cross-references which the actor may read, those from issues and merge requests that it
-// reads, and for all notes that are none.
+// the lines of history that name something which the actor may read, and for all notes that
+// name nothing.
 func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amongArgs []any) (cond string, args []any, err error) {
 	if as.Admin || as.Auditor {
 		return "true", nil, nil
 	}
-	const none = "n.source_type IS NULL"
-	ids, err := db.Select[project.ID](ctx, s.db, "SELECT DISTINCT n.source_project_id FROM notes n WHERE n.source_type IS NOT NULL AND ("+among+
-		") ORDER BY 1 LIMIT ?", append(slices.Clip(amongArgs), maxSources)...)
+	type row struct {
+		Kind    noteable.Kind `db:"source_type"`
+		Project project.ID    `db:"project_id"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT DISTINCT n.source_type, COALESCE(n.source_project_id, 0) AS project_id FROM notes n
+		WHERE n.source_type IS NOT NULL AND (`+among+") ORDER BY 2, 1 LIMIT ?", append(slices.Clip(amongArgs), maxSources)...)
 	if err != nil {
-		return "", nil, fmt.Errorf("sources of cross-references: %w", err)
+		return "", nil, fmt.Errorf("sources of history: %w", err)
+	}
+	out := []string{"n.source_type IS NULL"}
+	of := map[noteable.Kind][]project.ID{}
+	var ids []project.ID
+	for _, r := range rows {
+		if r.Project != 0 {
+			of[r.Kind] = append(of[r.Kind], r.Project)
+			if !slices.Contains(ids, r.Project) {
+				ids = append(ids, r.Project)
+			}
+			continue
+		}
+		if things, ok := s.things[r.Kind].(Sources); ok { // it belongs to a group
+			readable, more := things.ReadableSQL(as, "source_id")
+			out, args = append(out, "n.source_type = ? AND n.source_project_id IS NULL AND "+readable), append(append(args, r.Kind), more...)
+		}
 	}
 	if len(ids) == 0 {
-		return none, nil, nil
+		return "(" + strings.Join(out, " OR ") + ")", args, nil
 	}
 	projects, err := s.projects.ByIDs(ctx, as, ids)
 	if err != nil {
 		return "", nil, err
 	}
-	var issues, all, requests []project.ID
-	for _, id := range ids {
-		p := projects[id]
-		if p == nil {
-			continue
-		}
-		for _, kind := range []struct {
-			ability authz.Ability
-			ids     *[]project.ID
-		}{{authz.ReadIssue, &issues}, {authz.ReadMergeRequest, &requests}} {
-			may, err := s.policy.Can(ctx, as, kind.ability, p.Subject())
-			if err != nil {
-				return "", nil, err
-			}
-			if may {
-				*kind.ids = append(*kind.ids, id)
-			}
-		}
-		if authz.SeesConfidential(as, p.Subject()) && slices.Contains(issues, id) {
-			all = append(all, id)
-		}
-	}
-	out := []string{none}
 	add := func(kind noteable.Kind, in []project.ID, more string, moreArgs ...any) {
 		if len(in) > 0 {
 			marks, ids := db.Marks(in)
@@ -103,9 +107,28 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 			args = append(append(append(args, kind), ids...), moreArgs...)
 		}
 	}
-	add(noteable.MergeRequest, requests, "")
-	add(noteable.Issue, all, "")
-	open, openArgs := authz.ConfidentialSQL(as, authz.Subject{}, "si")
-	add(noteable.Issue, issues, " AND EXISTS (SELECT 1 FROM issues si WHERE si.id = n.source_id AND "+open+")", openArgs...)
+	for _, kind := range []struct {
+		of      noteable.Kind
+		ability authz.Ability
+	}{{noteable.MergeRequest, authz.ReadMergeRequest}, {noteable.Commit, authz.ReadCode}, {noteable.Issue, authz.ReadIssue}} {
+		var some, all []project.ID
+		for _, id := range of[kind.of] {
+			p := projects[id]
+			if p == nil {
+				continue
+			}
+			switch may, err := s.policy.Can(ctx, as, kind.ability, p.Subject()); {
+			case err != nil:
+				return "", nil, err
+			case may && (kind.of != noteable.Issue || authz.SeesConfidential(as, p.Subject())):
+				all = append(all, id)
+			case may:
+				some = append(some, id)
+			}
+		}
+		add(kind.of, all, "")
+		open, openArgs := authz.ConfidentialSQL(as, authz.Subject{}, "si")
+		add(kind.of, some, " AND EXISTS (SELECT 1 FROM issues si WHERE si.id = n.source_id AND "+open+")", openArgs...)
+	}
 	return "(" + strings.Join(out, " OR ") + ")", args, nil
 }

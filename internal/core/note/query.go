@@ -43,7 +43,7 @@ type sight struct {
 	on       noteable.Ref
 	internal bool // internal notes as well
 
-	// Which cross-references, "" for all.
+	// Which lines that name something, "" for all.
 	sources    string
 	sourceArgs []any
 }
@@ -93,6 +93,14 @@ type System struct {
 	GroupID   authz.NamespaceID // zero for what belongs to a project
 	AuthorID  authz.UserID      // whose deed it tells
 	At        time.Time
+	Names     Named // what the lines name; the zero value for none
+}
+
+// Named is a thing that lines of history name. Only users who may read it see them, and they
+// go with it.
+type Named struct {
+	Ref       noteable.Ref
+	ProjectID project.ID // zero for what belongs to a group
 }
 
 // Record writes lines of history in the caller's transaction. They are no comments:
@@ -104,11 +112,18 @@ func (s *Service) Record(ctx context.Context, h System, bodies ...string) error 
 	at := db.At(h.At)
 	var args []any
 	for _, body := range bodies {
-		args = append(args, discussionID(), h.On.Kind, h.On.ID, orNull(h.ProjectID), orNull(h.GroupID), h.AuthorID, body, at, at)
+		discussion := discussionID()
+		args = append(args, discussion, h.On.Kind, h.On.ID, orNull(h.ProjectID), orNull(h.GroupID), h.AuthorID, body, at, at)
+		if named := h.Names; named.Ref.Kind != "" {
+			args = append(args, named.Ref.Kind, named.Ref.ID, orNull(named.ProjectID), discussion)
+		} else {
+			args = append(args, nil, nil, nil, "")
+		}
 	}
-	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?)"
+	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
 	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
-		system, internal, created_at, updated_at) VALUES `+strings.Repeat(row+", ", len(bodies)-1)+row, args...)
+		system, internal, created_at, updated_at, source_type, source_id, source_project_id, source_key) VALUES `+
+		strings.Repeat(row+", ", len(bodies)-1)+row, args...)
 	if err != nil {
 		return fmt.Errorf("record system note: %w", err)
 	}
@@ -124,7 +139,7 @@ func orNull[T project.ID | authz.NamespaceID](id T) *T {
 }
 
 // Clear removes all notes on a thing that is being deleted, the reactions to the thing and
-// its notes, and the cross-references from it, in the caller's transaction.
+// its notes, and the lines of history that name it, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, on noteable.Ref) error {
 	if err := s.awards.ClearNotes(ctx, on); err != nil {
 		return err

@@ -79,10 +79,10 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, on On) (noteable
 		return t, sight{}, err
 	}
 	v := sight{on: t.Ref}
-	if v.internal, err = s.policy.Can(ctx, as, authz.InternalNote, t.Subject); err != nil {
+	if v.internal, err = s.policy.SeesInternalNotes(ctx, as, t.Subject); err != nil {
 		return t, v, err
 	}
-	if t.Kind == noteable.Issue || t.Kind == noteable.MergeRequest {
+	if t.Kind.HasHistory() {
 		v.sources, v.sourceArgs, err = s.sources(ctx, as, "n.noteable_type = ? AND n.noteable_id = ?", []any{t.Kind, t.ID})
 	}
 	return t, v, err
@@ -221,7 +221,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 		n.GroupID = &id
 	}
 	if in.Internal {
-		may, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+		may, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
 		if err != nil {
 			return nil, err
 		}

@@ -26,6 +26,9 @@ const (
 // comments on everything else ask for an account.
 func (k Kind) Public() bool { return k == Commit }
 
+// HasHistory reports whether the server writes lines of history on things of the kind.
+func (k Kind) HasHistory() bool { return k == Issue || k == MergeRequest || k == Epic }
+
 // Awardable reports whether people can react to things of the kind.
 func (k Kind) Awardable() bool { return k != Commit }
 

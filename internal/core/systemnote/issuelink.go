@@ -2,9 +2,12 @@ package systemnote
 
 import (
 	"context"
+	"fmt"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
 
@@ -23,47 +26,50 @@ type pair struct {
 	first, other *project.Project
 }
 
-// tell writes a line on each of two issues that names the other.
+// tell writes a line on each of two issues that names the other, where %s stands.
 func (s *Service) tell(ctx context.Context, x pair, onOne, onTwo string) error {
-	f := issue.Fact{Stamp: x.Stamp, Issue: *x.one, Project: x.first}
-	if err := s.record(ctx, f, []string{onOne + reference(x.two, x.other, x.first)}); err != nil {
+	if err := s.name(ctx, x, onOne); err != nil {
 		return err
 	}
-	f.Issue, f.Project = *x.two, x.other
-	return s.record(ctx, f, []string{onTwo + reference(x.one, x.first, x.other)})
+	return s.name(ctx, pair{x.Stamp, x.two, x.one, x.other, x.first}, onTwo)
+}
+
+// name writes a line on the first of two issues that names the second, where %s stands. Only
+// users who may read the second see it.
+func (s *Service) name(ctx context.Context, x pair, line string) error {
+	return s.notes.Record(ctx, note.System{
+		On: noteable.Ref{Kind: noteable.Issue, ID: int64(x.one.ID)}, ProjectID: x.one.ProjectID, AuthorID: x.By.UserID, At: x.At,
+		Names: note.Named{Ref: noteable.Ref{Kind: noteable.Issue, ID: int64(x.two.ID)}, ProjectID: x.two.ProjectID},
+	}, fmt.Sprintf(line, reference(x.two, x.other, x.first)))
 }
 
 // IssueMoved tells where an issue went, and on the other one where it comes from.
 func (s *Service) IssueMoved(ctx context.Context, e issue.Moved) error {
-	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "moved to ", "moved from ")
+	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "moved to %s", "moved from %s")
 }
 
 // IssueCloned tells the same of a copy.
 func (s *Service) IssueCloned(ctx context.Context, e issue.Cloned) error {
-	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "cloned to ", "cloned from ")
+	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.To, e.Project, e.ToProject}, "cloned to %s", "cloned from %s")
 }
 
 // IssueDuplicated tells which issue was the first.
 func (s *Service) IssueDuplicated(ctx context.Context, e issue.Duplicated) error {
-	f := e.Fact
-	if err := s.record(ctx, f, []string{"marked this issue as a duplicate of " + reference(&e.Of, e.OfProject, e.Project)}); err != nil {
-		return err
-	}
-	f.Issue, f.Project = e.Of, e.OfProject
-	return s.record(ctx, f, []string{"marked " + reference(&e.Issue, e.Project, e.OfProject) + " as a duplicate of this issue"})
+	return s.tell(ctx, pair{e.Stamp, &e.Issue, &e.Of, e.Project, e.OfProject},
+		"marked this issue as a duplicate of %s", "marked %s as a duplicate of this issue")
 }
 
 // IssuesLinked tells how two issues relate.
 func (s *Service) IssuesLinked(ctx context.Context, e issue.Linked) error {
 	both := pair{e.Stamp, &e.Source, &e.Target, e.SourceProject, e.TargetProject}
 	if e.Type == issue.Blocks {
-		return s.tell(ctx, both, "marked this issue as blocking ", "marked this issue as blocked by ")
+		return s.tell(ctx, both, "marked this issue as blocking %s", "marked this issue as blocked by %s")
 	}
-	return s.tell(ctx, both, "marked this issue as related to ", "marked this issue as related to ")
+	return s.tell(ctx, both, "marked this issue as related to %s", "marked this issue as related to %s")
 }
 
 // IssuesUnlinked tells that two issues no longer relate.
 func (s *Service) IssuesUnlinked(ctx context.Context, e issue.Unlinked) error {
 	both := pair{e.Stamp, &e.Source, &e.Target, e.SourceProject, e.TargetProject}
-	return s.tell(ctx, both, "removed the relation with ", "removed the relation with ")
+	return s.tell(ctx, both, "removed the relation with %s", "removed the relation with %s")
 }

@@ -83,7 +83,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes()))
+	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes(), p.issueLinkRoutes()))
 	for name, level := range map[string]authz.Level{"dev": authz.Developer, "maint": authz.Maintainer} {
 		as := p.User(name)
 		as.Scopes = authz.AllScopes()
