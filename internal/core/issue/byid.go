@@ -38,7 +38,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	})
 	for _, found := range readable {
 		i := found.Row
-		if authz.SeesConfidential(as, found.Project.Subject()) { // planners read internal notes as well
+		if authz.SeesInternal(as, found.Project.Level) {
 			i.UserNotes = i.NotesCount
 		}
 		out[i.ID] = i

@@ -17,8 +17,12 @@ func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return page.Page[authz.UserID]{}, err
 	}
+	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
+	if err != nil {
+		return page.Page[authz.UserID]{}, err
+	}
 	hidden := " AND NOT n.internal"
-	if authz.SeesConfidential(as, p.Subject()) { // planners read internal notes as well
+	if internal {
 		hidden = ""
 	}
 	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}

@@ -42,7 +42,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	if in.Project != nil {
 		subject := in.Project.Subject()
 		out.from, out.notes = "issues i", "i.public_notes_count"
-		if as.Admin || as.Auditor || subject.Known && subject.Level >= authz.Planner {
+		if authz.SeesInternal(as, subject.Level) {
 			out.notes = "i.notes_count"
 		}
 		out.where.And("i.project_id = ?", in.Project.ID)
@@ -61,7 +61,7 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	}
 	if as.Admin || as.Auditor {
 		out.where.Raw("p.issues_access > 0")
-		out.notes = "i.notes_count"
+		out.notes, out.notesArgs = s.policy.CountedSQL(as, "i", "p.namespace_id")
 		return out
 	}
 	out.from += withPlace
@@ -70,16 +70,13 @@ func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	out.where.And(visible, args...)
 	open, args := s.policy.ConfidentialAnywhereSQL(as, "i", "n.id")
 	out.where.And(open, args...)
+	out.notes, out.notesArgs = s.policy.CountedSQL(as, "i", "p.namespace_id")
 	switch {
 	case !as.SignedIn():
 		out.where.Raw("p.issues_access >= 20")
-		out.notes = "i.public_notes_count"
 	default:
 		member, args := s.policy.ReachSQL(as, authz.Guest)
 		out.where.And("(p.issues_access >= 20 OR p.issues_access > 0 AND n.id IN ("+member+"))", args...)
-		level, args := s.policy.LevelSQL(as, "p.namespace_id")
-		out.notes = "CASE WHEN " + level + " >= ? THEN i.notes_count ELSE i.public_notes_count END"
-		out.notesArgs = append(args, authz.Planner)
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func (s *Service) complete(ctx context.Context, as authz.Actor, p *project.Proje
 
 // countNotes chooses the counter that the actor may know of, for requests of one project.
 func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Project, page []*MergeRequest) error {
-	all, err := s.policy.Can(ctx, as, authz.InternalNote, p.Subject())
+	all, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	}
 	list := &Page{Page: page.Map(rows, func(r *listRow) *MergeRequest {
 		r.VisibleNotes = r.PublicNotesCount
-		if as.Admin || as.Auditor || r.ActorLevel >= authz.Planner {
+		if authz.SeesInternal(as, r.ActorLevel) {
 			r.VisibleNotes = r.NotesCount
 		}
 		return &r.MergeRequest

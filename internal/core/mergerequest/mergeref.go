@@ -93,18 +93,27 @@ func (s *Service) writeMergeRef(ctx context.Context, as authz.Actor, r *gitcmd.R
 }
 
 // Participants lists the users who take part: author, assignees, reviewers and all who
-// commented for everybody to read, sorted by id.
+// commented, sorted by id. Authors of internal notes
+// alone count for users who read these.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.Project, iid IID, r page.Range) (page.Page[authz.UserID], error) {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
 		return page.Page[authz.UserID]{}, err
+	}
+	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
+	if err != nil {
+		return page.Page[authz.UserID]{}, err
+	}
+	hidden := " AND NOT n.internal"
+	if internal {
+		hidden = ""
 	}
 	q := page.Query{Columns: "u.id", From: "users u", Order: page.Order{page.ID("u.id")}}
 	q.Where.And(`(u.id = ?
 		OR u.id IN (SELECT a.user_id FROM merge_request_assignees a WHERE a.merge_request_id = ?)
 		OR u.id IN (SELECT r.user_id FROM merge_request_reviewers r WHERE r.merge_request_id = ?)
 		OR u.id IN (SELECT n.author_id FROM notes n WHERE n.noteable_type = 'MergeRequest' AND n.noteable_id = ?
-			AND NOT n.system AND NOT n.internal))`, m.AuthorID, m.ID, m.ID, m.ID)
+			AND NOT n.system`+hidden+`))`, m.AuthorID, m.ID, m.ID, m.ID)
 	list, err := page.Select[authz.UserID](ctx, s.db, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list participants: %w", err)

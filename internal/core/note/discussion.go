@@ -162,7 +162,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	if err != nil {
 		return nil, t, err
 	}
-	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+	internal, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
 	if err != nil {
 		return nil, t, err
 	}

@@ -124,7 +124,7 @@ func (s *Service) readableOn(ctx context.Context, as authz.Actor, refs []noteabl
 		for ref, subject := range subjects {
 			may, err := s.policy.Can(ctx, as, authz.ReadNote, subject)
 			if err == nil && (may || kind.Public()) {
-				out[ref], err = s.policy.Can(ctx, as, authz.InternalNote, subject)
+				out[ref], err = s.policy.SeesInternalNotes(ctx, as, subject)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("notes on many things: %w", err)

@@ -61,7 +61,7 @@ func (p taking) users(of noteable.Ref, internal bool) (query string, args []any)
 // whom only internal notes tell are there for those who read these.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, t noteable.Target, r page.Range) (page.Page[authz.UserID], error) {
 	none := page.Page[authz.UserID]{}
-	internal, err := s.policy.Can(ctx, as, authz.InternalNote, t.Subject)
+	internal, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
 	if err != nil {
 		return none, err
 	}
