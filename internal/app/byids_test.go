@@ -153,9 +153,10 @@ func batches() map[string]batch {
 			},
 		},
 		"notes": {
-			`SELECT n.id, COALESCE(i.iid, m.iid, 0) AS iid, n.project_id, 0 AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
+			`SELECT n.id, COALESCE(i.iid, m.iid, n.noteable_id) AS iid, n.project_id, 0 AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
 				FROM notes n LEFT JOIN issues i ON n.noteable_type = 'Issue' AND i.id = n.noteable_id
-				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id ORDER BY n.id`, 8,
+				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id
+				ORDER BY n.source_type IS NOT NULL, n.id DESC`, 10,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
 				return found(s.Notes.ByIDs(ctx, as, ids[note.ID](rows)))
 			},

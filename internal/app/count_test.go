@@ -58,7 +58,7 @@ func TestStatements(t *testing.T) {
 	}
 	for _, name := range []string{
 		"GET /projects/:id/issues", "GET /issues", "GET /groups/:id/issues", "GET /projects/:id/issues/:noteable_id/notes",
-		"GET /projects/:id/merge_requests/:noteable_id/notes", "GET /projects/:id/merge_requests", "GET /merge_requests",
+		"GET /projects/:id/merge_requests/:noteable_id/notes", "GET /projects/:id/snippets/:noteable_id/notes", "GET /projects/:id/merge_requests", "GET /merge_requests",
 		"GET /groups/:id/merge_requests", "GET /projects/:id/labels", "GET /users",
 		"GET /projects/:id/milestones", "GET /groups/:id/milestones", "GET /projects/:id/milestones/:milestone_id/issues",
 		"GET /projects/:id/milestones/:milestone_id/merge_requests",
@@ -183,7 +183,7 @@ func (w *world) fill(path, prefix string, n int) {
 		w.do("owner", "POST", "/groups", obj{"name": name, "path": name, "parent_id": p["groups/:id"]})
 		w.do("owner", "POST", "/projects", obj{"name": "p-" + name, "namespace_id": p["groups/:id"]})
 		w.do("owner", "POST", path+"/repository/tags", obj{"tag_name": name, "ref": "main"})
-		for _, kind := range []string{"/issues/" + p["issues/:noteable_id"], "/merge_requests/" + p["merge_requests/:noteable_id"]} {
+		for _, kind := range []string{"/issues/" + p["issues/:noteable_id"], "/merge_requests/" + p["merge_requests/:noteable_id"], "/snippets/" + p["snippets/:noteable_id"]} {
 			w.do([]string{"reporter", "developer", "owner"}[i%3], "POST", path+kind+"/notes", obj{"body": "Word"})
 		}
 		w.do("owner", "POST", path+"/deploy_keys", obj{"title": name, "key": deployKey()})

@@ -254,10 +254,15 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
 	review := w.do("developer", "POST", onRequest+"/discussions", map[string]any{"body": "A review"})
 	onCommit := w.do("developer", "POST", path+"/repository/commits/"+head["id"].(string)+"/discussions", map[string]any{"body": "A remark"})
+	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
+	private := w.do("owner", "POST", path+"/snippets", aSnippet("private"))
+	onSnippet := path + "/snippets/" + number(snippet, "id")
+	remark := w.do("developer", "POST", onSnippet+"/discussions", map[string]any{"body": "Of a snippet"})
 	awards := map[string]string{}
 	for name, at := range map[string]string{
 		"issues": path + "/issues/" + number(issue, "iid"), "notes": onIssue + "/" + number(note, "id"),
 		"merge_requests": onRequest, "note of a request": onRequest + "/notes/" + firstNote(review),
+		"snippets": onSnippet, "note of a snippet": onSnippet + "/notes/" + firstNote(remark),
 	} {
 		awards[name] = number(w.do("developer", "POST", at+"/award_emoji", map[string]any{"name": "tada"}), "id")
 	}
@@ -277,8 +282,6 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "PUT", path+"/issues/"+number(issue, "iid"), map[string]any{"weight": 3})
 	w.do("owner", "POST", path+"/wikis", aPage())
-	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
-	private := w.do("owner", "POST", path+"/snippets", aSnippet("private"))
 	maps.Copy(p.values, map[string]string{
 		"issues/:eventable_id": number(issue, "iid"), "merge_requests/:eventable_id": number(request, "iid"),
 		"resource_label_events/:event_id": events["issues label"], "resource_state_events/:event_id": events["issues state"],
@@ -291,6 +294,8 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),
 		"issues/:noteable_id": number(issue, "iid"), "merge_requests/:noteable_id": number(request, "iid"),
 		"issues/:note_id": number(note, "id"), "merge_requests/:note_id": firstNote(review), "commits/:note_id": firstNote(onCommit),
+		"snippets/:noteable_id": number(snippet, "id"), "snippets/:note_id": firstNote(remark), "snippets/:discussion_id": remark["id"].(string),
+		"snippets/:award_id": awards["snippets"], "award on a note of a snippet": awards["note of a snippet"],
 		"issues/:discussion_id": w.discussionOf(onIssue, number(note, "id")), "merge_requests/:discussion_id": review["id"].(string),
 		"commits/:discussion_id": onCommit["id"].(string), "commits/:noteable_id": head["id"].(string),
 		"issues/:award_id": awards["issues"], "notes/:award_id": awards["notes"], "merge_requests/:award_id": awards["merge_requests"],

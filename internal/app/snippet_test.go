@@ -1,14 +1,12 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/note"
-	"tenon/internal/core/noteable"
 )
 
 // TestSnippets tells the story of snippets over REST: bodies, refusals, and who sees what.
@@ -122,7 +120,7 @@ func TestSnippets(t *testing.T) {
 				last = at
 			}
 		}
-		s.commented(t, p, open)
+		s.commented(t, in, open, closed)
 		want("ann", "DELETE", in+"/"+open, nil, 204, "")
 		if n, err := db.Get[int](t.Context(), s.db, "SELECT COUNT(*) FROM notes WHERE noteable_type = 'Snippet'"); err != nil || n != 0 {
 			t.Errorf("%d notes are left of a deleted snippet (%v), want none", n, err)
@@ -135,30 +133,58 @@ func TestSnippets(t *testing.T) {
 	})
 }
 
-// commented puts a note on a snippet of a project.
-func (s *server) commented(t *testing.T, projectID, id string) {
+// commented tells the story of notes, discussions and reactions on a public snippet of a project
+// and on one that ben does not see.
+func (s *server) commented(t *testing.T, in, open, closed string) {
 	t.Helper()
-	ctx := t.Context()
-	as, err := s.core.Accounts.ActorFor(ctx, "ann")
-	if err != nil {
-		t.Fatal(err)
+	at, hidden := in+"/"+open, in+"/"+closed
+	note := s.do("ben", "POST", at+"/notes", obj{"body": "A word\n/close"})
+	if note["noteable_type"] != "Snippet" || number(note, "noteable_id") != open || note["noteable_iid"] != nil || note["body"] != "A word\n/close" ||
+		note["resolvable"] != false {
+		t.Errorf("created %v", note)
 	}
-	p, err := s.core.Projects.Find(ctx, as, projectID)
-	if err != nil {
-		t.Fatal(err)
+	thread := s.do("ann", "POST", at+"/discussions", obj{"body": "A thread"})
+	s.do("ann", "POST", hidden+"/notes", obj{"body": "Between us"})
+	one, discussion := at+"/notes/"+number(note, "id"), at+"/discussions/"+thread["id"].(string)
+	for _, tt := range []struct {
+		as, method, path string
+		body             obj
+		status           int
+		answer           string
+	}{
+		{"", "GET", at + "/notes", nil, 401, `{"message":"401 Unauthorized"}`},
+		{"ben", "GET", hidden + "/notes", nil, 404, `{"message":"404 Snippet Not Found"}`},
+		{"ben", "POST", hidden + "/notes", obj{"body": "x"}, 404, `{"message":"404 Snippet Not Found"}`},
+		{"ben", "GET", hidden + "/discussions", nil, 404, `{"message":"404 Snippet Not Found"}`},
+		{"ben", "GET", hidden + "/award_emoji", nil, 404, `{"message":"404 Snippet Not Found"}`},
+		{"ann", "POST", at + "/notes", obj{"body": "x", "internal": true}, 400, `{:confidential=>[\"can not be set for this resource\"]}`},
+		{"ben", "PUT", one, obj{"body": "Another"}, 200, `"body":"Another"`},
+		{"ben", "PUT", at + "/notes/" + firstNote(thread), obj{"body": "Another"}, 403, `{"message":"403 Forbidden"}`},
+		{"ben", "POST", discussion + "/notes", obj{"body": "A reply"}, 201, `"type":"DiscussionNote"`},
+		{"ann", "POST", at + "/discussions/" + strings.Repeat("0", 40) + "/notes", obj{"body": "x"}, 404, `{"message":"404 Discussion Not Found"}`},
+		{"ben", "GET", discussion, nil, 200, `"individual_note":false`},
+		{"ann", "PUT", discussion, obj{"resolved": true}, 405, ""},
+		{"ben", "POST", at + "/award_emoji", obj{"name": "tada"}, 201, `"awardable_type":"Snippet"`},
+		{"ben", "POST", at + "/notes", obj{"body": ":heart:"}, 201, `"awardable_type":"Snippet"`},
+		{"ann", "POST", one + "/award_emoji", obj{"name": "tada"}, 201, `"awardable_type":"Note"`},
+		{"ann", "GET", at + "/award_emoji", nil, 200, `"name":"heart"`},
+		{"ann", "GET", "/users/" + fmt.Sprint(s.ids["ben"]) + "/events?target_type=note", nil, 200, `"noteable_type":"Snippet"`},
+	} {
+		got := s.send(t.Context(), request{as: tt.as, method: tt.method, path: tt.path, body: tt.body})
+		if text := got.Body.String(); got.Code != tt.status || !strings.Contains(text, tt.answer) {
+			t.Errorf("%s %s %s %v\n got %d %s\nwant %d %s", tt.as, tt.method, tt.path, tt.body, got.Code, text, tt.status, tt.answer)
+		}
 	}
-	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		t.Fatal(err)
+	path := "/users/" + fmt.Sprint(s.ids["ann"]) + "/events?target_type=note"
+	for as, want := range map[string]int{"ann": 2, "ben": 1} {
+		if got := strings.Count(s.send(t.Context(), get(as, path)).Body.String(), `"noteable_type":"Snippet"`); got != want {
+			t.Errorf("%s sees %d comments on snippets, want %d", as, got, want)
+		}
 	}
-	on := note.On{Project: p, Kind: noteable.Snippet, Key: noteable.Key{Number: number}}
-	if _, _, err := s.core.Notes.Create(ctx, as, on, note.Input{Body: "Well done"}); err != nil {
-		t.Fatal(err)
+	if lines, err := s.core.Notes.Check(t.Context()); err != nil || len(lines) > 0 {
+		t.Errorf("counters: %q, %v", lines, err)
 	}
-	list, _, err := s.core.Notes.List(ctx, as, on, note.Filter{})
-	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("got %d notes of the snippet, %v, want 1", len(list.Items), err)
-	}
+	s.do("ann", "DELETE", hidden, nil)
 }
 
 // TestWikis tells the story of wikis over REST.

@@ -283,7 +283,10 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, References: s.References}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Notes: s.Notes}))
 	s.Activity = activity.New(need(c, activity.Deps{
-		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Issues: s.Issues, Requests: s.Requests, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Now: d.Now,
+		Things: map[noteable.Kind]activity.Readable{
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets,
+		},
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
 }

@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 )
@@ -46,8 +47,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Settings *setting.Store
-	Issues   Readable
-	Requests Readable
+	Things   map[noteable.Kind]Readable // what events and comments are about; issues and merge requests are among them
 	Now      func() time.Time
 }
 
@@ -55,15 +55,14 @@ type Deps struct {
 type Recorder struct {
 	db       *db.DB
 	policy   *authz.Policy
-	issues   Readable
-	requests Readable
+	things   map[noteable.Kind]Readable
 	settings *setting.Store
 	now      func() time.Time
 }
 
 // New builds a recorder.
 func New(d Deps) *Recorder {
-	return &Recorder{db: d.DB, policy: d.Policy, issues: d.Issues, requests: d.Requests, settings: d.Settings, now: d.Now}
+	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, settings: d.Settings, now: d.Now}
 }
 
 type row struct {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
 
@@ -89,12 +92,13 @@ type Readable interface {
 }
 
 const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
-	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title) ELSE e.target_title END AS target_title,
+	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title, es.title) ELSE e.target_title END AS target_title,
 	COALESCE(ei.iid, em.iid) AS noteable_iid`
 
 const tables = `events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id
 	LEFT JOIN issues ei ON en.noteable_type = 'Issue' AND ei.id = en.noteable_id
-	LEFT JOIN merge_requests em ON en.noteable_type = 'MergeRequest' AND em.id = en.noteable_id`
+	LEFT JOIN merge_requests em ON en.noteable_type = 'MergeRequest' AND em.id = en.noteable_id
+	LEFT JOIN snippets es ON en.noteable_type = 'Snippet' AND es.id = en.noteable_id`
 
 // List returns a page of events that the actor may know of, the newest first: events of things
 // and comments that it may not read are not among them.
@@ -161,8 +165,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		args = append(args, more...)
 		return sql
 	}
-	issues := func(column string) string { return cond(r.issues.ReadableSQL(as, column)) }
-	requests := func(column string) string { return cond(r.requests.ReadableSQL(as, column)) }
+	things := func(kind noteable.Kind, column string) string { return cond(r.things[kind].ReadableSQL(as, column)) }
 	code := func() string {
 		readable, more := r.policy.ReadableCodeSQL(as, "p", "n")
 		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
@@ -185,12 +188,14 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 	}
 	comment := "en.noteable_type = 'Commit' AND " + code()
 	if as.SignedIn() || as.Admin {
-		comment += " OR en.noteable_type = 'Issue' AND " + issues("en.noteable_id") + " OR en.noteable_type = 'MergeRequest' AND " + requests("en.noteable_id")
+		for _, kind := range slices.Sorted(maps.Keys(r.things)) {
+			comment += cond(" OR en.noteable_type = ? AND ", []any{kind}) + things(kind, "en.noteable_id")
+		}
 	}
 	// The arguments come in the order of the calls, which is that of the text.
 	sql := "(CASE WHEN e.target_type = 'Note' THEN (" + comment + ") AND " + internal() +
-		" WHEN e.target_type = 'Issue' THEN " + issues("e.target_id") +
-		" WHEN e.target_type = 'MergeRequest' THEN " + requests("e.target_id") +
+		" WHEN e.target_type = 'Issue' THEN " + things(noteable.Issue, "e.target_id") +
+		" WHEN e.target_type = 'MergeRequest' THEN " + things(noteable.MergeRequest, "e.target_id") +
 		" WHEN e.payload IS NOT NULL THEN " + code() +
 		" ELSE " + places() + " END)"
 	w.And(sql, args...)

@@ -73,6 +73,13 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	return out, nil
 }
 
+// ReadableSQL is a condition that holds where the actor may read the snippet whose id stands in
+// column. The names of tables in it must not hide the one in column: s, p, n, r.
+func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
+	readable, args := s.readable(as)
+	return "EXISTS (SELECT 1" + from + " WHERE s.id = " + column + " AND " + readable + ")", args
+}
+
 // CountNotes changes a snippet's counters of comments and the time of its last change in the
 // caller's transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {

@@ -124,9 +124,9 @@ func (s *Service) resolveRequest(ctx context.Context, f mergerequest.Fact) error
 	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, f.At)
 }
 
-// noted reacts to a comment that was written, or changed.
+// noted reacts to a comment that was written, or changed. There are no to-do items about snippets.
 func (s *Service) noted(ctx context.Context, f note.Fact) error {
-	if f.Note.System {
+	if f.Note.System || f.Target.Kind == noteable.Snippet {
 		return nil
 	}
 	if err := s.resolve(ctx, f.By.UserID, f.Target.Ref, f.At); err != nil {

@@ -54,7 +54,7 @@ func (h discussionHandlers) routes() []*api.Route {
 
 type discussionsPath struct {
 	ID       string `param:"id" doc:"ID or URL-encoded path of the project"`
-	Noteable string `param:"noteable_id,required" doc:"Internal ID of the noteable; SHA, branch or tag of a commit"`
+	Noteable string `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet; SHA, branch or tag of a commit"`
 }
 
 type discussionPath struct {

@@ -24,6 +24,7 @@ func (s *Server) noteables() []noteableHandlers {
 	return []noteableHandlers{
 		{s, noteable.Issue, "/projects/:id/issues", "an issue", authz.ReadIssue, s.inProject},
 		{s, noteable.MergeRequest, "/projects/:id/merge_requests", "a merge request", authz.ReadMergeRequest, s.inProject},
+		{s, noteable.Snippet, "/projects/:id/snippets", "a snippet", authz.ReadSnippet, s.inProject},
 	}
 }
 
@@ -34,7 +35,7 @@ func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (not
 
 type noteablePath struct {
 	ID     string `param:"id" doc:"ID or URL-encoded path of the project"`
-	Number int64  `param:"noteable_id,required" doc:"Internal ID of the noteable"`
+	Number int64  `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet"`
 }
 
 // on finds the place and says what in it is meant.
