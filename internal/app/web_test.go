@@ -23,6 +23,9 @@ type webWorld struct {
 	group string
 	sha   string
 	pipe  string // id of a pipeline
+
+	snippet, own   int64 // snippets of the project and of mona
+	spring, summer any   // milestones of the project and of the group
 }
 
 const readme = "# Tools\n\n[guide](docs/guide.md#use) ![logo](logo.png) <script>alert(1)</script>\n\n| a |\n|:-:|\n| b |\n"
@@ -58,6 +61,22 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	status := s.do("mona", "POST", at+"/statuses/"+w.sha, obj{"state": "success", "name": "build"})
 	w.pipe = number(status, "pipeline_id")
 	s.do("mona", "POST", at+"/members", obj{"user_id": s.ids["reporter"], "access_level": 20})
+	group := "/groups/" + number(inner, "id")
+	first := s.do("mona", "POST", at+"/milestones", obj{"title": "Spring <b>", "description": "What is *due*, see [it](docs/guide.md)", "due_date": "2030-05-01"})
+	s.do("mona", "PUT", at+"/issues/1", obj{"milestone_id": first["id"]})
+	s.do("mona", "PUT", at+"/merge_requests/1", obj{"milestone_id": first["id"]})
+	of := s.do("mona", "POST", group+"/milestones", obj{"title": "Summer", "description": "For **all**", "start_date": "2030-06-01"})
+	s.do("mona", "PUT", at+"/issues/2", obj{"milestone_id": of["id"]})
+	s.do("mona", "POST", at+"/wikis", obj{"title": "home", "content": "See [more](more/deep) and ![p](uploads/x/p.png) <script>alert(1)</script>"})
+	s.do("mona", "PUT", at+"/wikis/home", obj{"content": "See [more](more/deep) and ![p](uploads/x/p.png), *now* <script>alert(1)</script>"})
+	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down**"})
+	s.do("mona", "POST", group+"/wikis", obj{"title": "Rules", "content": "Be *kind*"})
+	files := []obj{{"file_path": "a.txt", "content": "one\n<b>two</b>\n"}, {"file_path": "read me.md", "content": "# Title\n\n![p](p.png) [a](a.txt)\n"}, {"file_path": "p.png", "content": "x"}}
+	w.spring, w.summer = first["id"], of["id"]
+	handy := s.do("mona", "POST", at+"/snippets", obj{"title": "Handy <i>", "description": "For *all*", "visibility": "private", "files": files})
+	own := s.do("mona", "POST", "/snippets", obj{"title": "Own", "visibility": "private", "files": files})
+	fmt.Sscan(number(handy, "id"), &w.snippet)
+	fmt.Sscan(number(own, "id"), &w.own)
 	return w
 }
 
@@ -91,6 +110,24 @@ func (w *webWorld) samples() map[string]string {
 		"/{project...}/-/merge_requests/{iid}/diffs":   in + "merge_requests/1/diffs",
 		"/{project...}/-/pipelines/{id}":               in + "pipelines/" + w.pipe,
 		"/{place...}":                                  "/" + w.path,
+
+		"/groups/{group...}/-/issues":           "/groups/" + w.group + "/-/issues?label_name=bug",
+		"/groups/{group...}/-/milestones":       "/groups/" + w.group + "/-/milestones",
+		"/groups/{group...}/-/milestones/{iid}": "/groups/" + w.group + "/-/milestones/1",
+		"/groups/{group...}/-/wikis":            "/groups/" + w.group + "/-/wikis",
+		"/groups/{group...}/-/wikis/{rest...}":  "/groups/" + w.group + "/-/wikis/Rules",
+		"/{project...}/-/milestones":            in + "milestones",
+		"/{project...}/-/milestones/{iid}":      in + "milestones/1",
+		"/{project...}/-/wikis":                 in + "wikis",
+		"/{project...}/-/wikis/{rest...}":       in + "wikis/more/deep-page",
+
+		"/{project...}/-/snippets":                    in + "snippets",
+		"/{project...}/-/snippets/{id}":               in + "snippets/" + fmt.Sprint(w.snippet),
+		"/{project...}/-/snippets/{id}/raw":           in + "snippets/" + fmt.Sprint(w.snippet) + "/raw",
+		"/{project...}/-/snippets/{id}/raw/{rest...}": in + "snippets/" + fmt.Sprint(w.snippet) + "/raw/main/a.txt",
+		"/-/snippets/{id}":                            "/-/snippets/" + fmt.Sprint(w.own),
+		"/-/snippets/{id}/raw":                        "/-/snippets/" + fmt.Sprint(w.own) + "/raw",
+		"/-/snippets/{id}/raw/{rest...}":              "/-/snippets/" + fmt.Sprint(w.own) + "/raw/main/a.txt",
 	}
 }
 
@@ -136,7 +173,7 @@ func TestWeb_pages(t *testing.T) {
 		for _, role := range roles {
 			p := callers[role].get(sample)
 			fmt.Fprintf(&golden, " %s %d", role, p.status)
-			raw := strings.Contains(path, "/raw/") && p.status == http.StatusOK
+			raw := strings.Contains(path+"/", "/raw/") && p.status == http.StatusOK
 			if bad := inline.FindString(p.text); bad != "" && !raw {
 				t.Errorf("%s as %s has %q", sample, role, bad)
 			}
@@ -177,29 +214,45 @@ func TestWeb_content(t *testing.T) {
 				"Sharp <em>tools</em>", "git clone ", w.path + ".git", `href="/work/inner/tools/-/blob/main/docs/guide.md#user-content-use"`,
 				`src="/work/inner/tools/-/raw/main/logo.png"`, `align="center"`, `<a href="/work/inner">Inner</a>`, "First &lt;commit&gt;",
 			},
-			in + "tree/feature/side":               {"docs", "README.md", "Second"},
-			in + "tree/main/docs":                  {"guide.md"},
-			in + "blob/main/docs/guide.md":         {`<h1 id="user-content-use">Use</h1>`, in + "raw/main/docs/guide.md"},
-			in + "blob/main/src/a%20b%23%3F%25.go": {"// &lt;b&gt;", `id="L3"`, in + "raw/main/src/a%20b%23%3F%25.go"},
-			in + "blob/main/logo.png":              {`<img src="/work/inner/tools/-/raw/main/logo.png"`},
-			in + "blob/main/data.bin":              {"The file is not text."},
-			in + "commits/main":                    {"First &lt;commit&gt;"},
-			in + "commit/" + w.sha:                 {"body", "5 changed files", "func f() {} // &lt;b&gt;", `class="add"`},
-			in + "compare/main...feature/side":     {"Second", "more"},
-			in + "branches":                        {"feature/side", "default"},
-			in + "tags":                            {"v1", "the first"},
-			in + "issues":                          {"Broken &lt;hammer&gt;", "confidential", "1 comment", "bug"},
-			in + "issues?state=closed":             {"There are no such issues."},
-			in + "issues/1":                        {"It <em>broke</em>", `href="/work/inner/tools/-/blob/main/docs/guide.md"`, "I saw <strong>it</strong>", "opened", `href="/mona"`},
-			in + "merge_requests":                  {"Mend it", "feature/side"},
-			in + "merge_requests/1":                {"<p>How</p>", "<p>Well done</p>"},
-			in + "merge_requests/1/commits":        {"Second"},
-			in + "merge_requests/1/diffs":          {"docs/guide.md", "more"},
-			in + "merge_requests/new":              {"Source branch", `value="main"`, `href="/work/inner/tools/-/commits/main"`},
-			in + "project_members":                 {"mona", "Reporter"},
-			in + "pipelines/" + w.pipe:             {"success", w.sha},
-			"/work":                                {"Subgroups", "Workshop / Inner"},
-			"/mona":                                {"@mona", "Personal projects"},
+			in + "tree/feature/side":                                {"docs", "README.md", "Second"},
+			in + "tree/main/docs":                                   {"guide.md"},
+			in + "blob/main/docs/guide.md":                          {`<h1 id="user-content-use">Use</h1>`, in + "raw/main/docs/guide.md"},
+			in + "blob/main/src/a%20b%23%3F%25.go":                  {"// &lt;b&gt;", `id="L3"`, in + "raw/main/src/a%20b%23%3F%25.go"},
+			in + "blob/main/logo.png":                               {`<img src="/work/inner/tools/-/raw/main/logo.png"`},
+			in + "blob/main/data.bin":                               {"The file is not text."},
+			in + "commits/main":                                     {"First &lt;commit&gt;"},
+			in + "commit/" + w.sha:                                  {"body", "5 changed files", "func f() {} // &lt;b&gt;", `class="add"`},
+			in + "compare/main...feature/side":                      {"Second", "more"},
+			in + "branches":                                         {"feature/side", "default"},
+			in + "tags":                                             {"v1", "the first"},
+			in + "issues":                                           {"Broken &lt;hammer&gt;", "confidential", "1 comment", "bug"},
+			in + "issues?state=closed":                              {"There are no such issues."},
+			in + "issues/1":                                         {"It <em>broke</em>", `href="/work/inner/tools/-/blob/main/docs/guide.md"`, "I saw <strong>it</strong>", "opened", `href="/mona"`},
+			in + "merge_requests":                                   {"Mend it", "feature/side"},
+			in + "merge_requests/1":                                 {"<p>How</p>", "<p>Well done</p>"},
+			in + "merge_requests/1/commits":                         {"Second"},
+			in + "merge_requests/1/diffs":                           {"docs/guide.md", "more"},
+			in + "merge_requests/new":                               {"Source branch", `value="main"`, `href="/work/inner/tools/-/commits/main"`},
+			in + "project_members":                                  {"mona", "Reporter"},
+			in + "pipelines/" + w.pipe:                              {"success", w.sha},
+			in + "milestones":                                       {"Spring &lt;b&gt;", "Due 2030-05-01"},
+			in + "milestones/1":                                     {"What is <em>due</em>", `href="/work/inner/tools/-/blob/main/docs/guide.md"`, "2030-05-01", "Broken &lt;hammer&gt;", "#1 by"},
+			in + "milestones/1?show=merge_requests":                 {"Mend it", "!1 by", `href="/work/inner/tools/-/merge_requests/1"`},
+			"/groups/work/inner/-/milestones/1":                     {"For <strong>all</strong>", "2030-06-01", "work/inner/tools#2 by", `href="/work/inner/tools/-/issues/2"`},
+			"/groups/work/inner/-/milestones/1?show=merge_requests": {"There are no such merge requests."},
+			"/groups/work/-/issues?label_name=bug":                  {"Broken &lt;hammer&gt;", "work/inner/tools#1 by", "With the label", "label_name=bug&amp;state=closed"},
+			in + "wikis":                                            {`<a href="/work/inner/tools/-/wikis/more/deep" `, `src="/work/inner/tools/-/wikis/uploads/x/p.png"`, "<em>now</em>", "more/deep-page", w.path + ".wiki.git"},
+			in + "wikis/home/history":                               {"mona", "?version_id="},
+			in + "wikis/pages":                                      {"more/deep-page", "home"},
+			in + "wikis/more/deep-page":                             {"Deep <strong>down</strong>", `href="/work/inner/tools/-/wikis/home"`},
+			"/groups/work/inner/-/wikis":                            {"Rules", "work/inner.wiki.git"},
+			"/groups/work/inner/-/wikis/Rules":                      {"Be <em>kind</em>"},
+			in + "snippets":                                         {"Handy &lt;i&gt;", "private"},
+			in + "snippets/" + fmt.Sprint(w.snippet): {"For <em>all</em>", "&lt;b&gt;two&lt;/b&gt;", `id="file1-L2"`, `<h1 id="user-content-title">Title</h1>`,
+				fmt.Sprintf(`src="/work/inner/tools/-/snippets/%d/raw/main/p.png"`, w.snippet), "No comments yet.", fmt.Sprintf("%s/snippets/%d.git", w.path, w.snippet)},
+			"/-/snippets/" + fmt.Sprint(w.own): {"Own", fmt.Sprintf(`href="/-/snippets/%d/raw/main/a.txt"`, w.own), "/snippets/" + fmt.Sprint(w.own) + ".git"},
+			"/work":                            {"Subgroups", "Workshop / Inner"},
+			"/mona":                            {"@mona", "Personal projects"},
 		} {
 			p := b.get(path)
 			for _, want := range wants {
@@ -215,6 +268,11 @@ func TestWeb_content(t *testing.T) {
 			in + "raw/main/README.md": {"text/plain; charset=utf-8", "inline"},
 			in + "raw/main/logo.png":  {"image/png", "inline"},
 			in + "raw/main/data.bin":  {"application/octet-stream", "attachment"},
+
+			fmt.Sprintf("%ssnippets/%d/raw/main/a.txt", in, w.snippet): {"text/plain; charset=utf-8", "inline"},
+			fmt.Sprintf("/-/snippets/%d/raw/main/p.png", w.own):        {"image/png", "inline"},
+			fmt.Sprintf("/-/snippets/%d/raw", w.own):                   {"text/plain; charset=utf-8", "inline"},
+			in + "wikis/home.md":                                       {"text/plain; charset=utf-8", "inline"},
 		} {
 			p := b.get(path)
 			if p.status != http.StatusOK || p.header.Get("Content-Type") != want[0] || p.header.Get("Content-Disposition") != want[1] || p.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
@@ -227,10 +285,31 @@ func TestWeb_content(t *testing.T) {
 		for _, path := range []string{
 			in + "blob/main/..%2f..%2fx", in + "tree/main/../../x", in + "blob/main/none", in + "tree/none", in + "issues/99", in + "issues/x", in + "issues/-1",
 			in + "pipelines/999999", in + "nothing", "/help/none", "/%00", in + "blob/main/%00", "/work/%ff", in + "commit/--help", in + "compare/a", in + "tree/--output=x",
+			in + "milestones/9", "/groups/work/-/milestones/1", in + "wikis/none", in + "wikis/none/history", in + "wikis/../../x", in + "wikis/home?version_id=--all",
+			in + "snippets/9999", in + "snippets/x", fmt.Sprintf("%ssnippets/%d", in, w.own), fmt.Sprintf("%ssnippets/%d/raw/main/none", in, w.snippet),
+			fmt.Sprintf("%ssnippets/%d/raw/--all/a.txt", in, w.snippet), fmt.Sprintf("%ssnippets/%d/raw/main/..%%2fa.txt", in, w.snippet),
 		} {
 			if p := b.get(path); p.status != http.StatusNotFound {
 				t.Errorf("%s: got %d, want 404", path, p.status)
 			}
+		}
+		open := s.do("mona", "POST", "/projects", obj{"name": "Open", "visibility": "public"})
+		opened := "/projects/" + number(open, "id")
+		of := s.do("mona", "POST", opened+"/milestones", obj{"title": "Shown"})
+		for _, hidden := range []bool{false, true} {
+			s.do("mona", "POST", opened+"/issues", obj{"title": fmt.Sprint("hidden ", hidden), "confidential": hidden, "milestone_id": of["id"]})
+		}
+		nobody := newBrowser(t, b.base)
+		if p := nobody.get("/mona/open/-/milestones/1"); !strings.Contains(p.text, "hidden false") || strings.Contains(p.text, "hidden true") {
+			t.Errorf("a milestone with a confidential issue for the public: got %d %s", p.status, p.text)
+		}
+		s.do("mona", "PUT", opened, obj{"issues_access_level": "private"})
+		if p := nobody.get("/mona/open/-/milestones/1"); strings.Contains(p.text, "hidden") {
+			t.Errorf("a milestone of a project whose issues are for members, for the public: got %d %s", p.status, p.text)
+		}
+		hidden, absent := nobody.get(fmt.Sprint("/-/snippets/", w.own)), nobody.get("/-/snippets/987654")
+		if same := strings.NewReplacer(fmt.Sprint(w.own), "N", "987654", "N"); hidden.status != 404 || absent.status != 404 || same.Replace(hidden.text) != same.Replace(absent.text) {
+			t.Errorf("a hidden snippet is %d %s\nan absent one %d %s", hidden.status, hidden.text, absent.status, absent.text)
 		}
 		form := url.Values{"merge_request[source_branch]": {"main"}, "merge_request[target_branch]": {"main"}, "merge_request[title]": {"x"}}
 		if p := b.post(in+"merge_requests/new", in+"merge_requests", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text, `role="alert"`) {
@@ -264,7 +343,8 @@ func TestWeb_addresses(t *testing.T) {
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
-		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(int64(1)), "SnippetRaw": project(int64(1), "main", "a.txt"),
+		"GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
+		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
 	}
 	const (
@@ -273,10 +353,8 @@ func TestWeb_addresses(t *testing.T) {
 	)
 	other := map[string]int{
 		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
-		"UploadOfProject": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
+		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"GroupIssuesLabelled": http.StatusNotFound, "ProjectMilestone": http.StatusNotFound, "GroupMilestone": http.StatusNotFound, // no pages yet
-		"Wiki": http.StatusNotFound, "GroupWiki": http.StatusNotFound, "Snippet": http.StatusNotFound, "SnippetRaw": http.StatusNotFound,
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)
@@ -333,6 +411,8 @@ func TestWeb_statements(t *testing.T) {
 		pages := []string{
 			"/", "/explore/projects", "/" + w.path, in + "issues", in + "issues/1", in + "merge_requests", in + "merge_requests/1", in + "branches", in + "project_members",
 			in + "commits/main", "/work/inner", "/mona", "/-/profile/personal_access_tokens",
+			in + "milestones", in + "milestones/1", in + "milestones/1?show=merge_requests", "/groups/work/-/issues", in + "wikis", in + "wikis/pages", in + "snippets",
+			in + "snippets/" + fmt.Sprint(w.snippet), "/groups/work/inner/-/milestones/1",
 		}
 		cost := func() map[string]uint64 {
 			out := map[string]uint64{}
@@ -359,7 +439,14 @@ func TestWeb_statements(t *testing.T) {
 			s.do(name, "POST", at+"/merge_requests/1/notes", obj{"body": name})
 			s.do(name, "POST", at+"/repository/branches", obj{"branch": name, "ref": "feature/side"})
 			s.do(name, "POST", at+"/merge_requests", obj{"title": name, "source_branch": name, "target_branch": "main"})
-			s.do("mona", "POST", "/projects", obj{"name": name})
+			extra := s.do("mona", "POST", "/projects", obj{"name": name})
+			s.do("mona", "PUT", "/projects/"+number(extra, "id")+"/transfer", obj{"namespace": "work/inner"})
+			s.do("mona", "POST", "/projects/"+number(extra, "id")+"/issues", obj{"title": name, "milestone_id": w.summer})
+			s.do("mona", "PUT", at+"/issues/"+fmt.Sprint(i+3), obj{"milestone_id": w.spring})
+			s.do("mona", "PUT", at+"/merge_requests/"+fmt.Sprint(i+2), obj{"milestone_id": w.spring})
+			s.do("mona", "POST", at+"/milestones", obj{"title": name})
+			s.do("mona", "POST", at+"/wikis", obj{"title": name, "content": name})
+			s.do("mona", "POST", at+"/snippets", obj{"title": name, "visibility": "private", "files": []obj{{"file_path": "a", "content": "a"}}})
 		}
 		many := cost()
 		for _, path := range pages {

@@ -255,7 +255,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Wikis = wiki.New(need(c, wiki.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Namespaces: s.Namespaces,
-		Repos: s.Repos, URLs: s.URLs, Now: d.Now,
+		Repos: s.Repos, Now: d.Now,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{

@@ -62,6 +62,15 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*M
 	return &m, missing(err, "find milestone")
 }
 
+// FindByIID returns a milestone of the place itself by its number.
+func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at Place, iid IID) (*Milestone, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadMilestone, at.Subject); err != nil {
+		return nil, err
+	}
+	m, err := db.Get[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE m.namespace_id = ? AND m.iid = ?", at.Namespace, iid)
+	return &m, missing(err, "find milestone")
+}
+
 // missing turns the absence of a milestone into the error for clients.
 func missing(err error, doing string) error {
 	if errors.Is(err, db.ErrNotFound) {

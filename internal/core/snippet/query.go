@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"tenon/internal/base/db"
@@ -205,4 +206,50 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 		path = files[0]
 	}
 	return s.repos.AttachedFile(ctx, as, s.attached(sn), ref, path)
+}
+
+// Content is what a file of a snippet holds.
+type Content struct {
+	Path string
+	Size int64  // bytes
+	Data []byte // nil where the file is larger than was asked for
+}
+
+// Contents gives a snippet with what its files hold now: of each as much as most bytes leave,
+// of all together. It requires ReadSnippet.
+func (s *Service) Contents(ctx context.Context, as authz.Actor, p *project.Project, id ID, most int64) (*Snippet, []Content, error) {
+	sn, _, err := s.find(ctx, as, p, id, authz.ReadSnippet)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := []Content{}
+	for _, path := range sn.Files() {
+		c, err := s.content(ctx, as, sn, path, most)
+		if errs.Is(err, errs.NotFound) {
+			continue // a push has removed it since
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		most -= int64(len(c.Data))
+		out = append(out, c)
+	}
+	return sn, out, nil
+}
+
+func (s *Service) content(ctx context.Context, as authz.Actor, sn *Snippet, path string, most int64) (Content, error) {
+	f, err := s.repos.AttachedFile(ctx, as, s.attached(sn), "", path)
+	if err != nil {
+		return Content{}, err
+	}
+	defer f.Blob.Close()
+	out := Content{Path: path, Size: f.Blob.Size}
+	if out.Size > most {
+		return out, nil
+	}
+	out.Data = make([]byte, out.Size)
+	if _, err := io.ReadFull(f.Blob, out.Data); err != nil {
+		return Content{}, fmt.Errorf("read file of snippet: %w", err)
+	}
+	return out, nil
 }

@@ -121,9 +121,12 @@ func (s *Site) IssuesLabelled(path, title string) string {
 	return s.Issues(path) + "?" + url.Values{"label_name": {title}}.Encode()
 }
 
+// GroupIssues lists the issues below a group.
+func (s *Site) GroupIssues(path string) string { return s.Group(path) + "/-/issues" }
+
 // GroupIssuesLabelled lists the issues below a group that have a label.
 func (s *Site) GroupIssuesLabelled(path, title string) string {
-	return s.Group(path) + "/-/issues?" + url.Values{"label_name": {title}}.Encode()
+	return s.GroupIssues(path) + "?" + url.Values{"label_name": {title}}.Encode()
 }
 
 // MergeRequests lists the merge requests of a project.
@@ -156,6 +159,12 @@ func (s *Site) Issue(path string, iid int64) string { return s.numbered(path, "i
 
 // WorkItem is the page of a task.
 func (s *Site) WorkItem(path string, iid int64) string { return s.numbered(path, "work_items", iid) }
+
+// ProjectMilestones lists the milestones of a project.
+func (s *Site) ProjectMilestones(path string) string { return s.inside(path, "milestones") }
+
+// GroupMilestones lists the milestones of a group.
+func (s *Site) GroupMilestones(path string) string { return s.Group(path) + "/-/milestones" }
 
 // ProjectMilestone is the page of a project's milestone.
 func (s *Site) ProjectMilestone(path string, iid int64) string {
@@ -213,6 +222,9 @@ func (s *Site) Blob(path, ref, file string) string {
 	return s.inside(path, "blob/"+escaped(ref+"/"+file))
 }
 
+// ProjectSnippets lists the snippets of a project.
+func (s *Site) ProjectSnippets(path string) string { return s.inside(path, "snippets") }
+
 // Snippet is the page of a snippet; path is that of its project, "" for a personal one.
 func (s *Site) Snippet(path string, id int64) string {
 	if path == "" {
@@ -237,6 +249,20 @@ func (s *Site) Wiki(path string) string { return s.inside(path, "wikis") }
 
 // GroupWiki is the wiki of a group.
 func (s *Site) GroupWiki(path string) string { return s.Group(path) + "/-/wikis" }
+
+// WikiPage is a page or a file of the wiki at a URL, by its slug or path.
+func WikiPage(wiki, slug string) string { return wiki + "/" + escaped(slug) }
+
+// WikiVersion is a page of the wiki at a URL as it was at a commit.
+func WikiVersion(wiki, slug, sha string) string {
+	return WikiPage(wiki, slug) + "?" + url.Values{"version_id": {sha}}.Encode()
+}
+
+// WikiHistory lists the commits that changed a page of the wiki at a URL.
+func WikiHistory(wiki, slug string) string { return WikiPage(wiki, slug) + "/history" }
+
+// WikiPages lists the pages of the wiki at a URL.
+func WikiPages(wiki string) string { return wiki + "/pages" }
 
 // HTTPRepository is where git reaches a repository over HTTP.
 func (s *Site) HTTPRepository(path string) string { return s.base + "/" + path + ".git" }
@@ -292,6 +318,11 @@ func UploadOf(kind string, id int64, secret, name string) string {
 // does.
 func (s *Site) UploadOfProject(id int64, upload string) string {
 	return s.base + "/-/project/" + strconv.FormatInt(id, 10) + upload
+}
+
+// UploadOfGroup is UploadOfProject for a group.
+func (s *Site) UploadOfGroup(id int64, upload string) string {
+	return s.base + "/-/group/" + strconv.FormatInt(id, 10) + upload
 }
 
 // HasSSH reports whether git is reached over SSH.

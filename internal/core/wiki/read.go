@@ -12,8 +12,11 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/markdown"
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/quota"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/weburl"
 )
 
 // Contents says whether pages are read with what they hold.
@@ -129,6 +132,18 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, contents C
 	return out, nil
 }
 
+// byPath is the order of List.
+var byPath = page.Order{page.Text("path", "path")}
+
+// Index gives a part of List, without contents.
+func (s *Service) Index(ctx context.Context, as authz.Actor, at Place, part page.Range) (page.Page[Page], error) {
+	all, err := s.List(ctx, as, at, WithoutContents)
+	if err != nil {
+		return page.None[Page](part), err
+	}
+	return page.Slice(all, part, byPath, func(p *Page) []any { return []any{p.Path} })
+}
+
 // load reads what a page holds.
 func load(ctx context.Context, r *gitcmd.Repo, p *Page) error {
 	id, err := gitstore.ParseObjectID(p.blob)
@@ -208,18 +223,81 @@ func (s *Service) pagesAt(ctx context.Context, r *gitcmd.Repo, now []Page, versi
 	return out, nil
 }
 
-// HTML formats a page. Pages in another format than Markdown stay text.
-func (s *Service) HTML(at Place, p *Page) string {
+// Open opens a file of a wiki at a ref, "" for the default branch: an attachment, or whatever
+// came by git. It requires ReadWiki, or ReadGroupWiki. Close its Blob.
+func (s *Service) Open(ctx context.Context, as authz.Actor, at Place, ref, file string) (*repo.File, error) {
+	if err := s.require(ctx, as, at, at.read()); err != nil {
+		return nil, err
+	}
+	w, err := s.find(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, errs.Missing("File")
+	}
+	return s.repos.AttachedFile(ctx, as, s.attached(w), ref, file)
+}
+
+// History lists the commits that changed a page of the default branch, newest first. It
+// requires ReadWiki, or ReadGroupWiki.
+func (s *Service) History(ctx context.Context, as authz.Actor, at Place, slug string, part page.Range) (page.Page[*gitstore.Commit], error) {
+	none := page.None[*gitstore.Commit](part)
+	none.Total = -1
+	p, err := s.Find(ctx, as, at, slug, "")
+	if err != nil {
+		return none, err
+	}
+	begin, err := part.Place()
+	if err != nil {
+		return none, err
+	}
+	w, err := s.find(ctx, at)
+	if err != nil || w == nil {
+		return none, err
+	}
+	r, tip, err := s.tip(ctx, w)
+	if err != nil || tip.IsZero() {
+		return none, err
+	}
+	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{tip}, Path: p.Path, Skip: begin.Offset}
+	if begin.Of != "" {
+		if opts.From[0], err = gitstore.ParseObjectID(begin.Of); err != nil {
+			return none, page.ErrCursor
+		}
+	}
+	if begin.Limit > 0 {
+		opts.Limit = begin.Limit + 1
+	}
+	commits, err := r.LogCommits(ctx, opts)
+	if err != nil {
+		return none, fmt.Errorf("history of page: %w", err)
+	}
+	more := begin.Limit > 0 && len(commits) > begin.Limit
+	if more {
+		commits = commits[:begin.Limit]
+	}
+	return page.Part(commits, opts.From[0].String(), begin, more, -1), nil
+}
+
+// URL is where a wiki is read.
+func (p Place) URL(urls *weburl.Site) string {
+	if p.project == nil {
+		return urls.GroupWiki(p.path())
+	}
+	return urls.Wiki(p.path())
+}
+
+// HTML formats a page, with the links of a site. Pages in another format than Markdown stay
+// text.
+func (s *Service) HTML(urls *weburl.Site, at Place, p *Page) string {
 	if p.Format != Markdown {
 		return markdown.Plain(p.Content)
 	}
-	root := s.urls.Wiki(at.path())
-	if at.project == nil {
-		root = s.urls.GroupWiki(at.path())
-	}
+	root := at.URL(urls)
 	return markdown.Document(p.Content, func(address string, _ bool) string {
 		if strings.HasPrefix(address, "/") {
-			return s.urls.Root() + address
+			return urls.Root() + address
 		}
 		folder := p.inFolder
 		if strings.HasPrefix(address, uploads+"/") {

@@ -17,7 +17,6 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
-	"tenon/internal/core/weburl"
 )
 
 // ID identifies a wiki that has a repository.
@@ -101,7 +100,6 @@ type Deps struct {
 	Projects   *project.Service
 	Namespaces *namespace.Service
 	Repos      *repo.Service
-	URLs       *weburl.Site
 	Now        func() time.Time
 }
 
@@ -115,7 +113,6 @@ type Service struct {
 	projects   *project.Service
 	namespaces *namespace.Service
 	repos      *repo.Service
-	urls       *weburl.Site
 	now        func() time.Time
 }
 
@@ -123,7 +120,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, namespaces: d.Namespaces,
-		repos: d.Repos, urls: d.URLs, now: d.Now,
+		repos: d.Repos, now: d.Now,
 	}
 }
 

@@ -121,7 +121,7 @@ func (h wikiHandlers) get(ctx context.Context, as authz.Actor, in getWikiPagePar
 		return wikiPageEntity{}, err
 	}
 	if in.RenderHTML {
-		p.Content = h.s.Wikis.HTML(at, p)
+		p.Content = h.s.Wikis.HTML(h.s.URLs, at, p)
 	}
 	return wikiPage(p), nil
 }

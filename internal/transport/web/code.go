@@ -1,15 +1,11 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -17,7 +13,6 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
-	"tenon/internal/core/limit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 )
@@ -51,6 +46,8 @@ type document struct{ Name, HTML string }
 // fileView is what a page shows of a file.
 type fileView struct {
 	Name, Size, Document, Reason string
+	Raw                          string // where its content is
+	Anchor                       string // before the numbers of its lines, where a page has several files
 	Picture                      bool
 	Lines                        []line // nil for none
 }
@@ -72,7 +69,8 @@ func (x *visit) project(current string) (*project.Project, error) {
 	}
 	links = append(links,
 		link{"Branches", at.Branches(p.FullPath)}, link{"Tags", at.Tags(p.FullPath)}, link{"Issues", at.Issues(p.FullPath)},
-		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
+		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Milestones", at.ProjectMilestones(p.FullPath)}, link{"Wiki", at.Wiki(p.FullPath)},
+		link{"Snippets", at.ProjectSnippets(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
 	)
 	x.sheet.Tabs = tabs(current, links...)
 	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID))
@@ -282,7 +280,7 @@ func (x *visit) getBlob() (templ.Component, error) {
 		return nil, err
 	}
 	defer got.Blob.Close()
-	b := &fileView{Name: path.Base(f.Path), Size: counted(got.Blob.Size, "byte")}
+	b := &fileView{Name: path.Base(f.Path), Size: counted(got.Blob.Size, "byte"), Raw: at.Raw(f.Project, f.Ref, f.Path)}
 	x.title(b.Name)
 	x.sheet.API = x.URLs.ProjectAPI(int64(p.ID), "repository", "blobs", got.BlobID.String())
 	if pictureType(f.Path) != "" && got.Blob.Size <= maxPicture {
@@ -305,74 +303,6 @@ func (x *visit) getBlob() (templ.Component, error) {
 		b.Lines = shownLines(string(content))
 	}
 	return blob(f, b), nil
-}
-
-// isText reports whether bytes are UTF-8 without NUL.
-func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b[:min(len(b), sniffed)], 0) }
-
-// pictureType is the type of a picture that browsers show without running anything, "" for
-// all other files.
-func pictureType(name string) string {
-	return map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}[strings.ToLower(path.Ext(name))]
-}
-
-// getRaw sends a file as it is: text as plain text, pictures as such, all else as a download,
-// so that no browser runs what a user pushed.
-func (x *visit) getRaw() (templ.Component, error) {
-	p, f, got, err := x.file()
-	if err != nil {
-		return nil, err
-	}
-	defer got.Blob.Close()
-	if got.Blob.Size > limit.LargeFile {
-		err = x.Limits.CheckIn(limit.LargeBlob, x.as, int64(p.ID), "")
-	}
-	if err == nil {
-		err = x.Limits.CheckIn(limit.RawBlob, x.as, int64(p.ID), f.Path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, min(got.Blob.Size, sniffed))
-	if _, err := io.ReadFull(got.Blob, head); err != nil {
-		return nil, fmt.Errorf("read file: %w", err)
-	}
-	kind, shown := pictureType(f.Path), "inline"
-	if kind == "" {
-		kind = "text/plain; charset=utf-8"
-		if !isText(whole(head)) {
-			kind, shown = "application/octet-stream", "attachment"
-		}
-	}
-	header := x.w.Header()
-	header.Set("Content-Type", kind)
-	header.Set("Content-Disposition", shown)
-	header.Set("Content-Length", strconv.FormatInt(got.Blob.Size, 10))
-	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	x.sent = true
-	x.w.WriteHeader(http.StatusOK)
-	if x.r.Method == http.MethodHead {
-		return nil, nil
-	}
-	if _, err := io.Copy(x.w, io.MultiReader(bytes.NewReader(head), got.Blob)); err != nil {
-		x.Log.Debug("file not sent", "error", err)
-		panic(http.ErrAbortHandler) // the length was promised
-	}
-	return nil, nil
-}
-
-// whole cuts off a character that the end of a sample tore apart.
-func whole(b []byte) []byte {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-n:]) {
-				return b[:len(b)-n]
-			}
-			break
-		}
-	}
-	return b
 }
 
 func (x *visit) getCommits() (templ.Component, error) {

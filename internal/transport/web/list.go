@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/transport/httpkit"
 )
 
@@ -101,19 +102,34 @@ func counted(n int64, thing string) string {
 // maxFormatted is how many bytes of Markdown one page formats; what follows stays plain.
 const maxFormatted = 2 * markdown.MaxDocument
 
-// text formats Markdown of a project; uploads stand below it, all else in its default branch.
-func (x *visit) text(projectID int64, path, branch, source string) string {
+// markdown formats a text within what the page may format; resolve says where its links lead.
+func (x *visit) markdown(source string, resolve markdown.Resolve) string {
 	if strings.TrimSpace(source) == "" {
 		return ""
 	}
 	if x.formatted += len(source); x.formatted > maxFormatted {
 		return markdown.Plain(source)
 	}
-	return markdown.Document(source, func(address string, picture bool) string {
+	return markdown.Document(source, resolve)
+}
+
+// text formats Markdown of a project; uploads stand below it, all else in its default branch.
+func (x *visit) text(projectID int64, path, branch, source string) string {
+	return x.markdown(source, func(address string, picture bool) string {
 		if strings.HasPrefix(address, "/uploads/") {
 			return at.UploadOfProject(projectID, address)
 		}
 		return inTree(path, branch, "", address, picture)
+	})
+}
+
+// groupText formats Markdown of a group; uploads stand below it.
+func (x *visit) groupText(g *namespace.Group, source string) string {
+	return x.markdown(source, func(address string, _ bool) string {
+		if strings.HasPrefix(address, "/uploads/") {
+			return at.UploadOfGroup(int64(g.ID), address)
+		}
+		return ""
 	})
 }
 

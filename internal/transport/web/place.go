@@ -79,13 +79,26 @@ func (x *visit) getGroup() (templ.Component, error) {
 	return x.groupPage(g)
 }
 
+// group begins a page of the group that the path names.
+func (x *visit) group(current string) (*namespace.Group, error) {
+	g, err := x.Namespaces.Find(x.r.Context(), x.as, x.args["group"])
+	if err != nil {
+		return nil, err
+	}
+	x.groupHead(g, current)
+	return g, nil
+}
+
 // groupHead begins a page of a group.
 func (x *visit) groupHead(g *namespace.Group, current string) {
 	x.title(g.Name)
 	x.sheet.Title, x.sheet.Badge = g.FullName, g.Visibility.String()
 	x.sheet.Crumbs = crumbs(g.FullPath, g.FullName, false)
 	x.sheet.TabsOf = "Group"
-	x.sheet.Tabs = tabs(current, link{"Group", at.Group(g.FullPath)}, link{"Members", at.GroupMembers(g.FullPath)})
+	x.sheet.Tabs = tabs(current,
+		link{"Group", at.Group(g.FullPath)}, link{"Issues", at.GroupIssues(g.FullPath)}, link{"Milestones", at.GroupMilestones(g.FullPath)},
+		link{"Wiki", at.GroupWiki(g.FullPath)}, link{"Members", at.GroupMembers(g.FullPath)},
+	)
 	x.sheet.API = x.URLs.API("groups", itoa(int64(g.ID)))
 }
 
@@ -104,11 +117,10 @@ func (x *visit) groupPage(g *namespace.Group) (templ.Component, error) {
 }
 
 func (x *visit) getGroupMembers() (templ.Component, error) {
-	g, err := x.Namespaces.Find(x.r.Context(), x.as, x.args["group"])
+	g, err := x.group("Members")
 	if err != nil {
 		return nil, err
 	}
-	x.groupHead(g, "Members")
 	x.sheet.API += "/members"
 	return x.membersOf(g.Place())
 }

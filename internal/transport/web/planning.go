@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"time"
 
 	"github.com/a-h/templ"
@@ -37,11 +38,18 @@ func issueURL(path string, i *issue.Issue) string {
 	return at.Issue(path, int64(i.IID))
 }
 
-// choose marks the state that a list shows.
-func choose(base, current string, states ...string) []tab {
+// choose marks the state that a list shows. The other parameters of its address stay.
+func (x *visit) choose(base, current string, states ...string) []tab {
+	query := maps.Clone(x.r.URL.Query())
+	for name := range query {
+		if name != "label_name" && name != "show" {
+			query.Del(name)
+		}
+	}
 	out := make([]tab, len(states))
 	for i, s := range states {
-		out[i] = tab{link{s, base + "?state=" + s}, s == current}
+		query.Set("state", s)
+		out[i] = tab{link{s, base + "?" + query.Encode()}, s == current}
 	}
 	return out
 }
@@ -61,31 +69,36 @@ func (x *visit) getIssues() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x.issues(issue.Place{Project: p}, at.Issues(p.FullPath))
+}
+
+func (x *visit) getGroupIssues() (templ.Component, error) {
+	g, err := x.group("Issues")
+	if err != nil {
+		return nil, err
+	}
+	return x.issues(issue.Place{Group: g.Subject()}, at.GroupIssues(g.FullPath))
+}
+
+// issues lists the issues of a project, or below a group.
+func (x *visit) issues(in issue.Place, base string) (templ.Component, error) {
 	all := []string{"opened", "closed", "all"}
 	state := x.state(all...)
 	f := issue.Filter{State: issue.State(state), Range: x.part()}
 	if state == "all" {
 		f.State = ""
 	}
-	if labelled := x.query("label_name"); labelled != "" {
+	labelled := x.query("label_name")
+	if labelled != "" {
 		f.Labels = []string{labelled}
-	}
-	list, err := x.Issues.List(x.r.Context(), x.as, issue.Place{Project: p}, f)
-	if err != nil {
-		return nil, err
-	}
-	var ids []userID
-	for _, i := range list.Items {
-		ids = append(ids, i.AuthorID)
-	}
-	who, err := x.people(x.r.Context(), ids...)
-	if err != nil {
-		return nil, err
 	}
 	x.title("Issues")
 	x.sheet.API += "/issues"
-	older, newer := around(x, &list)
-	return issueList(p.FullPath, list.Items, who, choose(at.Issues(p.FullPath), state, all...), older, newer), nil
+	rows, err := x.issueRows(in, f)
+	if err != nil {
+		return nil, err
+	}
+	return templ.Join(states(x.choose(base, state, all...)), labelledWith(labelled), rows), nil
 }
 
 func (x *visit) getIssue() (templ.Component, error) {
@@ -129,22 +142,13 @@ func (x *visit) getRequests() (templ.Component, error) {
 	if state == "all" {
 		f.State = ""
 	}
-	list, err := x.Requests.List(x.r.Context(), x.as, p, f)
-	if err != nil {
-		return nil, err
-	}
-	var ids []userID
-	for _, m := range list.Items {
-		ids = append(ids, m.AuthorID)
-	}
-	who, err := x.people(x.r.Context(), ids...)
-	if err != nil {
-		return nil, err
-	}
 	x.title("Merge requests")
 	x.sheet.API += "/merge_requests"
-	older, newer := around(x, &list.Page)
-	return requestList(p.FullPath, list.Items, who, choose(at.MergeRequests(p.FullPath), state, all...), older, newer), nil
+	rows, err := x.requestRows(p, nil, f)
+	if err != nil {
+		return nil, err
+	}
+	return templ.Join(states(x.choose(at.MergeRequests(p.FullPath), state, all...)), rows), nil
 }
 
 func (x *visit) request() (*project.Project, *mergerequest.MergeRequest, error) {

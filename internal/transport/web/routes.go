@@ -34,7 +34,16 @@ func routes() []route {
 		get("/help", (*visit).getHelp),
 		get("/help/{page...}", (*visit).getHelpPage),
 
+		get("/-/snippets/{id}", (*visit).getSnippet),
+		get("/-/snippets/{id}/raw", (*visit).getSnippetRaw),
+		get("/-/snippets/{id}/raw/{rest...}", (*visit).getSnippetRaw),
+
 		get("/groups/{group...}/-/group_members", (*visit).getGroupMembers),
+		get("/groups/{group...}/-/issues", (*visit).getGroupIssues),
+		get("/groups/{group...}/-/milestones", (*visit).getMilestones),
+		get("/groups/{group...}/-/milestones/{iid}", (*visit).getMilestone),
+		get("/groups/{group...}/-/wikis", (*visit).getWiki),
+		get("/groups/{group...}/-/wikis/{rest...}", (*visit).getWikiPage),
 		get("/groups/{group...}", (*visit).getGroup),
 
 		get("/{project...}/-/project_members", (*visit).getProjectMembers),
@@ -56,6 +65,15 @@ func routes() []route {
 		get("/{project...}/-/merge_requests/{iid}/commits", (*visit).getRequestCommits),
 		get("/{project...}/-/merge_requests/{iid}/diffs", (*visit).getRequestChanges),
 		get("/{project...}/-/pipelines/{id}", (*visit).getPipeline),
+
+		get("/{project...}/-/milestones", (*visit).getMilestones),
+		get("/{project...}/-/milestones/{iid}", (*visit).getMilestone),
+		get("/{project...}/-/wikis", (*visit).getWiki),
+		get("/{project...}/-/wikis/{rest...}", (*visit).getWikiPage),
+		get("/{project...}/-/snippets", (*visit).getSnippets),
+		get("/{project...}/-/snippets/{id}", (*visit).getSnippet),
+		get("/{project...}/-/snippets/{id}/raw", (*visit).getSnippetRaw),
+		get("/{project...}/-/snippets/{id}/raw/{rest...}", (*visit).getSnippetRaw),
 
 		get("/{place...}", (*visit).getPlace),
 	}

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"github.com/a-h/templ"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// planned is the project or group whose milestones a page is about; the other one is nil.
+type planned struct {
+	project *project.Project
+	group   *namespace.Group
+}
+
+func (p planned) milestones() milestone.Place {
+	if p.project != nil {
+		return milestone.In(p.project)
+	}
+	return milestone.Of(p.group)
+}
+
+// list is where the milestones are listed.
+func (p planned) list() string {
+	if p.project != nil {
+		return at.ProjectMilestones(p.project.FullPath)
+	}
+	return at.GroupMilestones(p.group.FullPath)
+}
+
+// one is the page of a milestone.
+func (p planned) one(m *milestone.Milestone) string {
+	if p.project != nil {
+		return at.ProjectMilestone(p.project.FullPath, int64(m.IID))
+	}
+	return at.GroupMilestone(p.group.FullPath, int64(m.IID))
+}
+
+// planned begins a page about milestones of what the path names.
+func (x *visit) planned() (in planned, err error) {
+	if x.args["group"] != "" {
+		in.group, err = x.group("Milestones")
+	} else {
+		in.project, err = x.project("Milestones")
+	}
+	x.sheet.API += "/milestones"
+	return in, err
+}
+
+func (x *visit) getMilestones() (templ.Component, error) {
+	in, err := x.planned()
+	if err != nil {
+		return nil, err
+	}
+	all := []string{"active", "closed", "all"}
+	state := x.state(all...)
+	f := milestone.Filter{State: milestone.State(state), Range: x.part()}
+	if state == "all" {
+		f.State = ""
+	}
+	list, err := x.Milestones.List(x.r.Context(), x.as, in.milestones(), f)
+	if err != nil {
+		return nil, err
+	}
+	x.title("Milestones")
+	older, newer := around(x, &list)
+	return templ.Join(states(x.choose(in.list(), state, all...)), milestoneList(in, list.Items, older, newer)), nil
+}
+
+// The two lists on the page of a milestone.
+const (
+	showIssues   = "Issues"
+	showRequests = "Merge requests"
+)
+
+func (x *visit) getMilestone() (templ.Component, error) {
+	in, err := x.planned()
+	if err != nil {
+		return nil, err
+	}
+	iid, err := x.arg("iid")
+	if err != nil {
+		return nil, err
+	}
+	m, err := x.Milestones.FindByIID(x.r.Context(), x.as, in.milestones(), milestone.IID(iid))
+	if err != nil {
+		return nil, err
+	}
+	x.title(m.Title)
+	x.sheet.Badge = string(m.State)
+	if m.State == milestone.Active {
+		x.sheet.BadgeKind = "good"
+	}
+	x.sheet.API += "/" + itoa(int64(m.ID))
+	text := ""
+	switch {
+	case in.project != nil:
+		text = x.words(in.project, m.Description)
+	case m.Description != nil:
+		text = x.groupText(in.group, *m.Description)
+	}
+	page, shown := in.one(m), showIssues
+	if x.query("show") == "merge_requests" {
+		shown = showRequests
+	}
+	rows, err := x.inMilestone(in, m, shown)
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Unauthorized) || errs.Is(err, errs.Forbidden) {
+		rows, err = notForYou(), nil // who sees a milestone need not see what it is of
+	}
+	if err != nil {
+		return nil, err
+	}
+	lists := tabs(shown, link{showIssues, page}, link{showRequests, page + "?show=merge_requests"})
+	return templ.Join(milestonePage(m, text), states(lists), rows), nil
+}
+
+// inMilestone lists the issues or merge requests of a milestone.
+func (x *visit) inMilestone(in planned, m *milestone.Milestone, shown string) (templ.Component, error) {
+	of := filter.Milestone{ID: m.ID}
+	if shown == showRequests {
+		return x.requestRows(in.project, in.group, mergerequest.Filter{Milestone: of, Range: x.part()})
+	}
+	place := issue.Place{Project: in.project}
+	if in.group != nil {
+		place.Group = in.group.Subject()
+	}
+	return x.issueRows(place, issue.Filter{Milestone: of, Range: x.part()})
+}

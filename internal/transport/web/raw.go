@@ -1,0 +1,91 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/core/limit"
+)
+
+// isText reports whether bytes are UTF-8 without NUL.
+func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b[:min(len(b), sniffed)], 0) }
+
+// pictureType is the type of a picture that browsers show without running anything, "" for
+// all other files.
+func pictureType(name string) string {
+	return map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}[strings.ToLower(path.Ext(name))]
+}
+
+// getRaw sends a file of a project.
+func (x *visit) getRaw() (templ.Component, error) {
+	p, f, got, err := x.file()
+	if err != nil {
+		return nil, err
+	}
+	return x.sendRaw(int64(p.ID), f.Path, got.Blob)
+}
+
+// sendRaw sends a file as it is and closes it: text as plain text, pictures as such, all else as
+// a download, so that no browser runs what a user pushed. project is 0 for a file that is in the
+// code of none; its name then says what it is of.
+func (x *visit) sendRaw(project int64, name string, blob *gitcmd.BlobReader) (_ templ.Component, err error) {
+	defer blob.Close()
+	if blob.Size > limit.LargeFile {
+		err = x.Limits.CheckIn(limit.LargeBlob, x.as, project, "")
+	}
+	if err == nil {
+		err = x.Limits.CheckIn(limit.RawBlob, x.as, project, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(blob.Size, sniffed))
+	if _, err := io.ReadFull(blob, head); err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	kind, shown := pictureType(name), "inline"
+	if kind == "" {
+		kind = "text/plain; charset=utf-8"
+		if !isText(whole(head)) {
+			kind, shown = "application/octet-stream", "attachment"
+		}
+	}
+	header := x.w.Header()
+	header.Set("Content-Type", kind)
+	header.Set("Content-Disposition", shown)
+	header.Set("Content-Length", strconv.FormatInt(blob.Size, 10))
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	x.sent = true
+	x.w.WriteHeader(http.StatusOK)
+	if x.r.Method == http.MethodHead {
+		return nil, nil
+	}
+	if _, err := io.Copy(x.w, io.MultiReader(bytes.NewReader(head), blob)); err != nil {
+		x.Log.Debug("file not sent", "error", err)
+		panic(http.ErrAbortHandler) // the length was promised
+	}
+	return nil, nil
+}
+
+// whole cuts off a character that the end of a sample tore apart.
+func whole(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
