@@ -50,7 +50,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("/tmp", "tenon-pg-") // short: it becomes a socket's path
+	dir, err := os.MkdirTemp(root(), "tenon-pg-")
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +90,18 @@ func Start() (*Server, error) {
 	}
 	address := url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"tenon"}}.Encode()}
 	return &Server{URL: address.String(), hold: hold, guard: guard}, nil
+}
+
+// root is the folder for clusters: shared memory where it has room, since most of the time of a
+// test with a database goes into making and removing its thousand files; /tmp otherwise. It is
+// short, because it becomes a socket's path.
+func root() string {
+	const shm, room = "/dev/shm", 2 << 30
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(shm, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < room { //nolint:gosec // a block has a positive size
+		return "/tmp"
+	}
+	return shm
 }
 
 // Stop ends the cluster and removes its folder.
