@@ -73,6 +73,7 @@ func Doctor(ctx context.Context, c *config.Config, log *slog.Logger, build Build
 	d.ports(ctx)
 	d.clock()
 	d.external(ctx)
+	d.mail(ctx)
 	return d.found
 }
 

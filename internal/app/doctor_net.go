@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/mail"
 	"tenon/internal/core/weburl"
 )
 
@@ -101,6 +102,30 @@ func (d *doctor) external(ctx context.Context) {
 		return
 	}
 	d.ok(name, "%s leads to this server", url)
+}
+
+// mail looks at the server that mail goes through. It sends none.
+func (d *doctor) mail(ctx context.Context) {
+	const name = "mail"
+	m := &d.config.Mail
+	if !m.On() {
+		d.ok(name, "off: mail.host is not set")
+		return
+	}
+	c := m.Config("localhost")
+	if u := d.config.ExternalURL; u != nil {
+		c.Name = u.Hostname()
+	}
+	c.Timeout = min(c.Timeout, dialTime)
+	if err := mail.New(c).Check(ctx); err != nil {
+		d.fail(name, "look at mail.host, mail.port, mail.security, mail.user and the firewall; mail waits meanwhile", "%v", err)
+		return
+	}
+	if m.Security == mail.Plain && m.Host != "localhost" && !strings.HasPrefix(m.Host, "127.") && m.Host != "::1" {
+		d.warn(name, "set mail.security to starttls or tls", "%s:%d takes mail, which travels there in the clear", m.Host, m.Port)
+		return
+	}
+	d.ok(name, "%s:%d takes mail from %s", m.Host, m.Port, c.From.Address)
 }
 
 // instanceHeader names the instance in answers about the server's health, so that doctor knows

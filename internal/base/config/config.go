@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,7 @@ type Config struct {
 	Root       Root
 	RateLimits bool // whether the rate limits apply; measurements switch them off
 	Git        Git
+	Mail       Mail
 
 	MetricsFrom []netip.Prefix // addresses that may read /-/metrics; others learn nothing of it
 
@@ -95,6 +97,10 @@ type Log struct {
 // settings returns the table of everything that can be set, in the order of Print:
 // keys without a table first, as TOML wants.
 func settings() []setting {
+	return slices.Concat(general(), ofMail())
+}
+
+func general() []setting {
 	return []setting{
 		{
 			key: "data", env: "TENON_DATA", flag: "data", fallback: "./tenon-data",
@@ -221,12 +227,12 @@ func joined(list []netip.Prefix) string {
 }
 
 // complete fills in what depends on other values and checks what concerns two at once.
-func (c *Config) complete() []Problem {
+func (c *Config) complete() (problems []Problem) {
 	if c.Database == "" && c.Data != "" {
 		c.Database = "sqlite:" + filepath.Join(c.Data, "tenon.db")
 	}
 	if c.HTTP != "" && c.HTTP == c.SSH && port(c.HTTP) != "0" {
-		return []Problem{{Key: "ssh", Value: c.SSH, Source: c.sources["ssh"], Advice: "choose another port than http has, or off"}}
+		problems = append(problems, Problem{Key: "ssh", Value: c.SSH, Source: c.sources["ssh"], Advice: "choose another port than http has, or off"})
 	}
-	return nil
+	return append(problems, c.completeMail()...)
 }

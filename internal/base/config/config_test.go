@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tenon/internal/base/logging"
+	"tenon/internal/base/mail"
 )
 
 // written makes a file and gives its name.
@@ -50,7 +52,7 @@ func TestLoad_defaults(t *testing.T) {
 	}
 	want := Config{
 		Data: data, HTTP: "127.0.0.1:8080", SSH: "127.0.0.1:2222", Database: "sqlite:" + data + "/tenon.db",
-		RateLimits: true, MetricsFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048, ImportSize: 20480}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
+		RateLimits: true, MetricsFrom: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, Git: Git{Fetches: 32, FetchesPerAddress: 16, PackCache: 2048, ImportSize: 20480}, Mail: Mail{Port: 587, Security: mail.StartTLS, Timeout: 30 * time.Second}, Log: Log{Level: slog.LevelInfo, Format: logging.JSON},
 	}
 	c.sources = nil
 	if diff := cmp.Diff(want, *c, cmp.AllowUnexported(Config{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
@@ -294,6 +296,17 @@ import_size_mb = "20480" # default
 [log]
 level = "info" # default
 format = "json" # default
+
+[mail]
+host = "" # default
+port = "587" # default
+security = "starttls" # default
+user = "" # default
+password_file = "" # default
+from = "" # default
+reply_to = "" # default
+incoming_address = "" # default
+timeout_seconds = "30" # default
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("Print (-want +got):\n%s", diff)
