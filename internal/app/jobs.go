@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/notify"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/upload"
@@ -61,6 +62,9 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Wikis.Sync, job.Unique())
 	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
+	job.Register(&r, a.core.Notifications.Send, job.On(job.Mail), job.Attempts(15), job.Timeout(notify.SendTimeout))
+	job.Register(&r, a.core.Notifications.Sweep, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(&r, 24*time.Hour, notify.Sweep{})
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob}); err != nil {
 		return fmt.Errorf("make job queue: %w", err)

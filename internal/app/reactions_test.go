@@ -30,6 +30,7 @@ var provedElsewhere = map[string]string{
 	"open issues of the project":             "internal/app TestOpenIssuesCount",
 	"to-do items":                            "internal/core/todo TestService",
 	"subscriptions":                          "internal/core/todo TestSubscriptions",
+	"mail":                                   "internal/app TestMail",
 	"labels of former groups":                "internal/core/label TestService_OnTransferred",
 	"cross-references":                       "internal/transport/rest TestCrossReferences",
 	"resource events":                        "internal/transport/rest TestResourceEvents",

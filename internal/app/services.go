@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/url"
 
+	"tenon/internal/base/config"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/mail"
 	"tenon/internal/base/secret"
 	"tenon/internal/core"
+	"tenon/internal/core/notify"
 	"tenon/internal/core/repo"
 )
 
@@ -26,7 +29,7 @@ func (a *App) services() error {
 		BaseURL: a.baseURL, SSH: a.sshAddress(),
 		Fetches:    repo.FetchLimits{Running: a.config.Git.Fetches, PerAddress: a.config.Git.FetchesPerAddress},
 		MaxImport:  int64(a.config.Git.ImportSize) << 20,
-		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited,
+		RateLimits: a.config.RateLimits, Refused: a.metrics.Limited, Mail: a.mail(),
 	})
 	if err != nil {
 		return fmt.Errorf("build services: %w", err)
@@ -48,6 +51,19 @@ func (a *App) hasher() *secret.Hasher {
 		return secret.NewWeakHasher()
 	}
 	return secret.NewHasher()
+}
+
+// mail is where mail goes out, if it does.
+func (a *App) mail() notify.Out {
+	m := &a.config.Mail
+	if !m.On() {
+		return notify.Out{}
+	}
+	name, err := a.host()
+	if err != nil {
+		name = "localhost"
+	}
+	return notify.Out{Sender: mail.New(m.Config(name)), ReplyTo: m.ReplyTo, Incoming: m.Incoming, IncomingKey: config.IncomingKey}
 }
 
 // host is the name that clients reach the server by, without a port.

@@ -75,7 +75,7 @@ func (l *logbook) last() string {
 }
 
 // newServer starts one on a database address, "" for SQLite.
-func newServer(tb testing.TB, database string) *server {
+func newServer(tb testing.TB, database string, changes ...func(*config.Config)) *server {
 	tb.Helper()
 	s := &server{
 		tb: tb, logs: &logbook{}, data: tb.TempDir(), keys: map[string]string{"admin": rootToken}, ids: map[string]authz.UserID{"admin": 1},
@@ -85,10 +85,14 @@ func newServer(tb testing.TB, database string) *server {
 	}
 	ctx := context.WithoutCancel(tb.Context()) // closing comes after its end
 	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	a, err := New(ctx, &config.Config{
+	c := &config.Config{
 		Data: s.data, HTTP: "127.0.0.1:0", Database: database,
 		Root: config.Root{Password: rootPassword, Token: rootToken},
-	}, log, Build{Version: "test", Revision: "unknown"})
+	}
+	for _, change := range changes {
+		change(c)
+	}
+	a, err := New(ctx, c, log, Build{Version: "test", Revision: "unknown"})
 	if err != nil {
 		tb.Fatal(err)
 	}

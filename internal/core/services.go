@@ -87,6 +87,8 @@ type Deps struct {
 	// bounded. Refused is told the class of each refusal.
 	RateLimits bool
 	Refused    func(class string) `wire:"optional"`
+
+	Mail notify.Out // without a sender no mail is sent
 }
 
 // Services are the subjects of the product. Transports call them and nothing else.
@@ -271,10 +273,14 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
-	s.Notifications = notify.New(need(c, notify.Deps{DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Now: d.Now}))
 	s.Todos = todo.New(need(c, todo.Deps{
 		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Texts: reference.NewReader(s.URLs),
 		Things: things, Now: d.Now,
+	}))
+	s.Notifications = notify.New(need(c, notify.Deps{
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Notes: s.Notes,
+		Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }
 

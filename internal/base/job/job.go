@@ -35,6 +35,7 @@ const (
 	Short       QueueName = river.QueueDefault // what a caller waits for; every kind that is not said to be another
 	Maintenance QueueName = "maintenance"      // of repositories and files, in the background
 	Outbound    QueueName = "outbound"         // whatever talks to another server, which may be slow
+	Mail        QueueName = "mail"             // mail, so that one server that is slow holds up nothing else
 )
 
 // Workers say how many jobs of each queue run at a time.
@@ -42,6 +43,7 @@ type Workers struct {
 	Short       int // 8 where zero
 	Maintenance int // 2 where zero
 	Outbound    int // 16 where zero
+	Mail        int // 4 where zero
 }
 
 // Option changes how jobs of a kind, or one job, are treated.
@@ -276,5 +278,5 @@ func (q *Queue) notify(jobs []river.InsertManyParams) {
 // counts gives how many jobs of each queue run at a time.
 func (q *Queue) counts() map[QueueName]int {
 	w := q.config.Workers
-	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16)}
+	return map[QueueName]int{Short: cmp.Or(w.Short, 8), Maintenance: cmp.Or(w.Maintenance, 2), Outbound: cmp.Or(w.Outbound, 16), Mail: cmp.Or(w.Mail, 4)}
 }

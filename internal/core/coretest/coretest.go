@@ -168,7 +168,7 @@ func (w *World) Group(path string, v authz.Visibility, parent authz.NamespaceID)
 	w.tb.Helper()
 	id := w.place("group", path, v, parent)
 	w.Insert("groups", Row{
-		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer",
+		"namespace_id": id, "project_creation_level": "developer", "subgroup_creation_level": "maintainer", "emails_enabled": true,
 		"shared_runners_setting": "enabled", "settings": "{}",
 	})
 	return id
@@ -200,7 +200,7 @@ func (w *World) Project(path string, v authz.Visibility, parent authz.NamespaceI
 	ns := w.place("project", path, v, parent)
 	return project.ID(w.Insert("projects", Row{
 		"namespace_id": ns, "parent_id": parent, "name": last, "name_fold": db.Fold(last), "path": last,
-		"storage": "default", "topics": "[]", "features": "{}", "settings": "{}", "merge_method": "merge",
+		"storage": "default", "topics": "[]", "features": "{}", "settings": "{}", "merge_method": "merge", "emails_enabled": true,
 		"squash_option": "default_off", "issues_access": 20, "merge_requests_access": 20, "repository_access": 20,
 		"forking_access": 20, "wiki_access": 20, "builds_access": 20, "snippets_access": 20,
 	}))

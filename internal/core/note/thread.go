@@ -161,3 +161,14 @@ func (s *Service) resolve(ctx context.Context, as authz.Actor, t noteable.Target
 		return s.bus.Publish(ctx, ThreadsResolved{Target: t, Stamp: as.Stamp(now)})
 	})
 }
+
+// First gives the first comment of the discussion of a note; 0 where the note itself is that.
+// It asks for no permission and is for core.
+func (s *Service) First(ctx context.Context, n *Note) (ID, error) {
+	first, err := db.Get[ID](ctx, s.db, `SELECT COALESCE(MIN(id), 0) FROM notes
+		WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND id < ?`, n.Kind, n.TargetID, n.DiscussionID, n.ID)
+	if err != nil {
+		return 0, fmt.Errorf("find first note of discussion: %w", err)
+	}
+	return first, nil
+}

@@ -1,29 +1,79 @@
 package notify
 
 import (
+	"log/slog"
 	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/job"
+	"tenon/internal/base/mail"
+	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
+	"tenon/internal/core/subscription"
+	"tenon/internal/core/todo"
+	"tenon/internal/core/weburl"
 )
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB       *db.DB
-	Policy   *authz.Policy
-	Accounts Users
-	Now      func() time.Time
+	DB            *db.DB
+	Policy        *authz.Policy
+	Accounts      Users
+	Projects      *project.Service
+	Issues        *issue.Service
+	Requests      *mergerequest.Service
+	Notes         *note.Service
+	Subscriptions *subscription.Service
+	Todos         *todo.Service // knows who is mentioned
+	References    *reference.Service
+	URLs          *weburl.Site
+	Signer        *secret.Signer
+	Jobs          job.Enqueuer
+	Log           *slog.Logger
+	Now           func() time.Time
+	Out           Out
 }
 
-// Service reads and changes notification settings.
+// Out is where mail goes out.
+type Out struct {
+	Sender  *mail.Sender // nil sends none
+	ReplyTo string       // address that answers go to, "" for none
+
+	// Incoming is the address that the server reads answers from, with IncomingKey in place of
+	// the key of a thread; "" for none.
+	Incoming, IncomingKey string
+}
+
+// Service reads and changes notification settings, and sends mail by them.
 type Service struct {
-	db       *db.DB
-	policy   *authz.Policy
-	accounts Users
-	now      func() time.Time
+	db            *db.DB
+	policy        *authz.Policy
+	accounts      Users
+	projects      *project.Service
+	issues        *issue.Service
+	requests      *mergerequest.Service
+	notes         *note.Service
+	subscriptions *subscription.Service
+	todos         *todo.Service
+	references    *reference.Service
+	urls          *weburl.Site
+	signer        *secret.Signer
+	jobs          job.Enqueuer
+	log           *slog.Logger
+	now           func() time.Time
+	out           Out
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, accounts: d.Accounts, now: d.Now}
+	return &Service{
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, notes: d.Notes,
+		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
+		now: d.Now, out: d.Out,
+	}
 }

@@ -204,15 +204,21 @@ func (s *Service) owned(ctx context.Context, user authz.UserID, email string) er
 	if email == "" {
 		return nil
 	}
+	ok, err := s.owns(ctx, user, email)
+	if err == nil && !ok {
+		err = errs.Broken(CodeInvalid, "notification_email", "must be an email you have verified")
+	}
+	return err
+}
+
+// owns reports whether an address is a confirmed one of the user.
+func (s *Service) owns(ctx context.Context, user authz.UserID, email string) (bool, error) {
 	ok, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM emails e WHERE e.user_id = ? AND e.email_fold = ?
 		AND e.confirmed_at IS NOT NULL AND NOT e.pending)`, user, db.Fold(email))
 	if err != nil {
-		return fmt.Errorf("look for address: %w", err)
+		return false, fmt.Errorf("look for address: %w", err)
 	}
-	if !ok {
-		return errs.Broken(CodeInvalid, "notification_email", "must be an email you have verified")
-	}
-	return nil
+	return ok, nil
 }
 
 // Address is where mail of a setting goes: the one that was chosen, while the user still has

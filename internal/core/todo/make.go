@@ -112,11 +112,15 @@ const maxMentioned = 1000
 // everyone is the name that mentions all members of a project.
 const everyone = "all"
 
-// mention makes to-do items for those whom texts mention and older texts did not. They take
-// part in the thing from now on.
-func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, older []string) error {
-	direct := map[string]bool{} // by folded name
-	var names []string
+// Names gives the names that texts mention and older texts do not, folded, each once.
+func (s *Service) Names(texts, older []string) []string {
+	names, _ := s.names(texts, older)
+	return names
+}
+
+// names is Names; direct has those among them with whose mention a line begins.
+func (s *Service) names(texts, older []string) (names []string, direct map[string]bool) {
+	direct = map[string]bool{}
 	for _, text := range texts {
 		for _, found := range s.mentions(text) {
 			name := db.Fold(found.Name)
@@ -127,12 +131,38 @@ func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, 
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return nil, nil
 	}
+	known := map[string]bool{}
 	for _, text := range older {
 		for _, found := range s.mentions(text) {
-			names = slices.DeleteFunc(names, func(name string) bool { return name == db.Fold(found.Name) })
+			known[db.Fold(found.Name)] = true
 		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return known[name] }), direct
+}
+
+// Mentioned gives the users with the names, and the members of the groups with these paths
+// that the actor may see, each once, by id; at most maxMentioned. It does not ask what they may
+// read, and is for core.
+func (s *Service) Mentioned(ctx context.Context, as authz.Actor, t noteable.Target, names []string) ([]authz.UserID, error) {
+	who, err := s.named(ctx, as, t, names)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]authz.UserID, len(who))
+	for i, w := range who {
+		out[i] = w.UserID
+	}
+	return slices.Compact(out), nil
+}
+
+// mention makes to-do items for those whom texts mention and older texts did not. They take
+// part in the thing from now on.
+func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, older []string) error {
+	names, direct := s.names(texts, older)
+	if len(names) == 0 {
+		return nil
 	}
 	who, err := s.named(ctx, as, m.target, names)
 	if err != nil {

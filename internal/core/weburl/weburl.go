@@ -42,6 +42,11 @@ func (s *Site) Liveness() string { return s.base + "/-/liveness" }
 // Confirmation is the page that sends the confirmation of an email address once more.
 func (s *Site) Confirmation() string { return s.base + "/users/confirmation/new" }
 
+// Unsubscribe ends the mails of a thread with the key of a mail.
+func (s *Site) Unsubscribe(key string) string {
+	return s.base + "/-/sent_notifications/" + key + "/unsubscribe"
+}
+
 // Asset is a file that pages refer to, such as the stylesheet.
 func (s *Site) Asset(name string) string { return s.base + "/-/assets/" + name }
 

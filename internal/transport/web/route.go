@@ -17,6 +17,9 @@ type route struct {
 	// signedIn says that the page is about the caller: others are sent to the sign-on.
 	signedIn bool
 	maxForm  int64 // bytes of the form, 0 for maxForm
+	// signed says that the address itself proves that the caller may: its form needs no token of
+	// a browser, and programs send it, too.
+	signed bool
 }
 
 // maxForm is the longest form in bytes that is read, unless a route says otherwise.
@@ -33,6 +36,11 @@ func post(path string, serve func(x *visit) (templ.Component, error)) route {
 
 func own(r route) route {
 	r.signedIn = true
+	return r
+}
+
+func signed(r route) route {
+	r.signed = true
 	return r
 }
 

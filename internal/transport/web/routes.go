@@ -17,6 +17,9 @@ func routes() []route {
 		post(here.ExpiredPassword(), (*visit).postExpired),
 		get(here.Confirmation(), (*visit).getConfirmation),
 
+		get(here.Unsubscribe("{key}"), (*visit).getUnsubscribe),
+		signed(post(here.Unsubscribe("{key}"), (*visit).postUnsubscribe)),
+
 		own(get(profile, (*visit).getProfile)),
 		own(get(token, (*visit).getTokens)),
 		own(post(token, (*visit).postToken)),

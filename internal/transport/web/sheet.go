@@ -6,7 +6,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-//go:generate go run ./gen
+//go:generate go run tenon/internal/tools/templ
 
 // at makes addresses of pages relative to the root of the instance, so that a page leads on
 // by whatever name and port the browser reached it.

@@ -123,7 +123,7 @@ func (x *visit) getForgotten() (templ.Component, error) {
 // getConfirmation says what to do about an address that is not confirmed.
 func (x *visit) getConfirmation() (templ.Component, error) {
 	x.title("Confirm an email address")
-	return words("This server sends no mail. Ask an administrator to confirm your address."), nil
+	return words("This server sends no mail about accounts. Ask an administrator to confirm your address."), nil
 }
 
 // secretAddress is the policy of pages whose address has a secret: no other page learns it.

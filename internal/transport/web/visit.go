@@ -67,14 +67,14 @@ var notices = map[string]string{
 
 // form reads the fields of a form that is a page's own: Forbidden where it does not come
 // from a page of this server and browser, BadRequest where it cannot be read.
-func (x *visit) form() error {
+func (x *visit) form(r *route) error {
 	if err := x.r.ParseForm(); err != nil {
 		if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return errs.Bad(fmt.Sprintf("The form is longer than %d bytes", tooLong.Limit))
 		}
 		return errs.Bad("The form cannot be read")
 	}
-	if !x.SignOn.Sessions.Own(x.r, x.secret, x.raw(tokenField)) {
+	if !r.signed && !x.SignOn.Sessions.Own(x.r, x.secret, x.raw(tokenField)) {
 		return errNotOurs
 	}
 	return nil

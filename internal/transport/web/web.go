@@ -116,7 +116,7 @@ func (h *Handler) answer(x *visit, route *route) (templ.Component, error) {
 			most = maxForm
 		}
 		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, most)
-		if err := x.form(); err != nil {
+		if err := x.form(route); err != nil {
 			return nil, err
 		}
 	}

@@ -1,5 +1,5 @@
-// Command gen makes the Go code of the pages from their templates: for each x.templ of the
-// folder above an x_templ.go beside it.
+// Command templ makes the Go code of pages and mails from their templates: for each x.templ of
+// the folder that it runs in an x_templ.go beside it.
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1) //nolint:forbidigo // this is a main of its own
+		fmt.Fprintln(os.Stderr, "templ:", err)
+		os.Exit(1)
 	}
 }
 

@@ -1,0 +1,274 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+)
+
+// Reason says why a user gets a mail, as the header of the mail spells it.
+type Reason string
+
+// The reasons, the first that applies; without one the user's level says so.
+const (
+	Assigned        Reason = "assigned"
+	ReviewRequested Reason = "review_requested"
+	MentionedThere  Reason = "mentioned"
+	Subscribed      Reason = "subscribed"
+)
+
+var reasons = []Reason{Assigned, ReviewRequested, MentionedThere, Subscribed, ""}
+
+// way says how an event concerns a user; several may apply.
+type way uint8
+
+const (
+	named   way = 1 << iota // mentioned, assigned or asked by this very event
+	part                    // takes part in the thing
+	watcher                 // wants to hear of everything, or of chosen events, in the place
+	labeled                 // subscribed to a label of the thing
+)
+
+// recipient is a user whom an event may concern.
+type recipient struct {
+	user   authz.UserID
+	way    way
+	reason Reason
+	chosen *bool // subscribed to the thing, or unsubscribed; nil for neither
+	email  string
+}
+
+// wants reports whether a user with a setting gets mail of an event. What the user chose for
+// the thing stands above the level, and a mention above having unsubscribed.
+func (r *recipient) wants(event string, set *Setting) bool {
+	switch {
+	case r.chosen != nil && *r.chosen, r.way&labeled != 0 && r.chosen == nil:
+		return true
+	case set.Level == Disabled:
+		return false
+	case r.way&named != 0:
+		return true
+	case r.chosen != nil:
+		return false
+	}
+	switch set.Level {
+	case Watch:
+		return r.way&(part|watcher) != 0
+	case Participating:
+		return r.way&part != 0
+	case Custom:
+		return r.way&part != 0 || r.way&watcher != 0 && set.Wants(event)
+	}
+	return false
+}
+
+// MaxRecipients is how many users one event may send mail to. Those it names come first, then
+// those who take part, then watchers by id.
+const MaxRecipients = 10_000
+
+// audience collects recipients.
+type audience struct {
+	list  []*recipient
+	users map[authz.UserID]*recipient
+	by    authz.UserID // gets none: it did it
+	cut   bool         // there were more
+}
+
+func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
+	for _, id := range users {
+		if id == a.by {
+			continue
+		}
+		r := a.users[id]
+		if r == nil {
+			if len(a.list) == MaxRecipients {
+				a.cut = true
+				return
+			}
+			r = &recipient{user: id}
+			a.users[id], a.list = r, append(a.list, r)
+		}
+		r.way |= w
+		if slices.Index(reasons, reason) < slices.Index(reasons, r.reason) {
+			r.reason = reason
+		}
+	}
+}
+
+// recipients gives the users who want mail of an event, in the order of MaxRecipients. Whether
+// each may know of it is asked when its mail is sent.
+func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recipient, error) {
+	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By}
+	names := m.Names
+	switch m.Event {
+	case "new_issue", "new_merge_request":
+		a.add(part, Assigned, t.assignees...)
+		a.add(part, ReviewRequested, t.reviewers...)
+		names = s.todos.Names([]string{t.title, t.description}, nil)
+	case "reassign_issue", "reassign_merge_request":
+		a.add(named, Assigned, m.Users...)
+		a.add(named, "", m.Former...)
+	case "change_reviewer_merge_request":
+		a.add(named, ReviewRequested, m.Users...)
+		a.add(named, "", m.Former...)
+	case "new_note":
+		names = s.todos.Names([]string{t.note.Body}, nil)
+	}
+	if len(names) > 0 {
+		users, err := s.todos.Mentioned(ctx, t.actor, t.target(), names)
+		if err != nil {
+			return nil, err
+		}
+		a.add(named, MentionedThere, users...)
+	}
+	labels := m.Labels
+	if m.Event == "new_issue" || m.Event == "new_merge_request" {
+		for _, l := range t.labels {
+			labels = append(labels, l.ID)
+		}
+	}
+	subscribers, err := s.subscriptions.LabelAudience(ctx, t.project.ID, labels)
+	if err != nil {
+		return nil, err
+	}
+	a.add(labeled, Subscribed, subscribers...)
+	if err := s.engaged(ctx, a, m, t); err != nil {
+		return nil, err
+	}
+	if a.cut {
+		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "project", t.project.FullPath, "recipients", MaxRecipients)
+	}
+	return s.willing(ctx, m.Event, t, a.list)
+}
+
+// engaged adds users who take part in the thing or subscribed to it, and watchers. Users who
+// are there already learn what they chose.
+func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing) error {
+	of, err := s.subscriptions.AudienceOf(ctx, t.ref)
+	if err != nil {
+		return err
+	}
+	all := m.Event != newMention && m.Event != relabeled
+	var subscribers, others []authz.UserID
+	for id, on := range of.Chosen {
+		if on {
+			subscribers = append(subscribers, id)
+		}
+	}
+	for id := range of.Participants {
+		others = append(others, id)
+	}
+	slices.Sort(subscribers)
+	slices.Sort(others)
+	if all {
+		a.add(part, Subscribed, subscribers...)
+		a.add(part, "", others...)
+		if err := s.watchers(ctx, a, t); err != nil {
+			return err
+		}
+	}
+	for id, on := range of.Chosen {
+		if r := a.users[id]; r != nil && (all || !on) {
+			r.chosen = &on
+		}
+	}
+	return nil
+}
+
+// batch is how many users are looked at in one statement.
+const batch = 500
+
+// watchers adds users whose setting for the project, a group above it or, where they are
+// members, everything may want all events or chosen ones.
+func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
+	const query = `SELECT x.user_id FROM (
+		SELECT s.user_id FROM notification_settings s JOIN namespace_ancestors a ON a.ancestor_id = s.namespace_id
+			WHERE a.namespace_id = ? AND s.level IN ('watch', 'custom') AND s.user_id > ?
+		UNION SELECT s.user_id FROM notification_settings s WHERE s.namespace_id IS NULL AND s.level IN ('watch', 'custom') AND s.user_id > ?
+			AND (EXISTS (SELECT 1 FROM members m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+				WHERE a.namespace_id = ? AND m.user_id = s.user_id)
+			OR EXISTS (SELECT 1 FROM shares h JOIN namespace_ancestors a ON a.ancestor_id = h.namespace_id
+				JOIN namespace_ancestors g ON g.namespace_id = h.group_id JOIN members m ON m.namespace_id = g.ancestor_id
+				WHERE a.namespace_id = ? AND m.user_id = s.user_id))
+		) x ORDER BY x.user_id LIMIT ?`
+	place := t.project.NamespaceID
+	for last := authz.UserID(0); !a.cut; {
+		users, err := db.Select[authz.UserID](ctx, s.db, query, place, last, last, place, place, batch)
+		if err != nil {
+			return fmt.Errorf("find watchers: %w", err)
+		}
+		a.add(watcher, "", users...)
+		if len(users) < batch {
+			return nil
+		}
+		last = users[len(users)-1]
+	}
+	return nil
+}
+
+// willing leaves out recipients whose settings do not want the event.
+func (s *Service) willing(ctx context.Context, event string, t *thing, list []*recipient) ([]*recipient, error) {
+	var out []*recipient
+	for some := range slices.Chunk(list, batch) {
+		users := make([]authz.UserID, len(some))
+		for i, r := range some {
+			users[i] = r.user
+		}
+		settings, err := s.effective(ctx, t.project.NamespaceID, users)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range some {
+			set := settings[r.user]
+			if r.wants(event, set) {
+				r.email = set.Email
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// effective gives the setting that holds for each user in a place: that of the project, of the
+// nearest group, or the one for everything. Its Email is the one for everything.
+func (s *Service) effective(ctx context.Context, place authz.NamespaceID, users []authz.UserID) (map[authz.UserID]*Setting, error) {
+	type row struct {
+		settingRow
+		Depth int64 `db:"depth"` // -1 for everything
+	}
+	var w db.Where
+	w.In("s.user_id", users)
+	w.Raw("(s.namespace_id IS NULL OR a.depth IS NOT NULL)")
+	rows, err := db.Select[row](ctx, s.db, "SELECT "+db.Columns[settingRow]("s")+`, COALESCE(a.depth, -1) AS depth FROM notification_settings s
+		LEFT JOIN namespace_ancestors a ON a.namespace_id = ? AND a.ancestor_id = s.namespace_id`+w.SQL()+" ORDER BY s.user_id",
+		append([]any{place}, w.Args()...)...)
+	if err != nil {
+		return nil, fmt.Errorf("read notification settings: %w", err)
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(uint64(a.Depth), uint64(b.Depth)) }) // -1 comes last
+	out := make(map[authz.UserID]*Setting, len(users))
+	email := map[authz.UserID]string{}
+	for i := range rows {
+		set, err := rows[i].setting()
+		if err != nil {
+			return nil, err
+		}
+		if set.Namespace == 0 {
+			email[set.UserID] = set.Email
+		}
+		if out[set.UserID] == nil && set.Level != Global {
+			out[set.UserID] = &set
+		}
+	}
+	for _, id := range users {
+		if out[id] == nil {
+			out[id] = &Setting{UserID: id, Level: Participating}
+		}
+		out[id].Email = email[id]
+	}
+	return out, nil
+}

@@ -1,0 +1,98 @@
+package notify
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Thread is what an answer to a mail goes to, and whose it is.
+type Thread struct {
+	User authz.UserID
+	On   noteable.Ref
+	Note note.ID // in whose discussion; 0 for none
+}
+
+// The purposes of keys: one that ends mail must not let its holder write.
+const (
+	replyKey       = "notify.reply"
+	unsubscribeKey = "notify.unsubscribe"
+)
+
+// kinds are those of threads, by the byte that stands for them in keys.
+var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2}
+
+// key makes the key of a thread for one purpose. It is derived, not stored: a new secret.key
+// makes all keys useless.
+func (s *Service) key(purpose string, t Thread) string {
+	body := []byte{kinds[t.On.Kind]}
+	for _, n := range []int64{int64(t.User), t.On.ID, int64(t.Note)} {
+		body = binary.AppendUvarint(body, uint64(n))
+	}
+	return s.signer.Tag(purpose, body)
+}
+
+// open gives the thread of a key, NotFound where the server did not make it.
+func (s *Service) open(purpose, key string) (Thread, error) {
+	body, err := s.signer.OpenTag(purpose, key)
+	if err != nil || len(body) == 0 {
+		return Thread{}, errs.Missing("")
+	}
+	var t Thread
+	for kind, b := range kinds {
+		if b == body[0] {
+			t.On.Kind = kind
+		}
+	}
+	var numbers [3]int64
+	rest := body[1:]
+	for i := range numbers {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 {
+			return Thread{}, errs.Missing("")
+		}
+		numbers[i], rest = int64(n), rest[size:]
+	}
+	t.User, t.On.ID, t.Note = authz.UserID(numbers[0]), numbers[1], note.ID(numbers[2])
+	return t, nil
+}
+
+// ReplyTo gives the thread of the key in an address that a mail was sent to, NotFound where
+// there is none. Whether its user may still write there is for the caller to ask.
+func (s *Service) ReplyTo(key string) (Thread, error) { return s.open(replyKey, key) }
+
+// Unsubscription gives what the key of a link in a mail ends the mails of, NotFound where the
+// server made no such key. It says nothing else of the thing: whoever has the mail has the key.
+func (s *Service) Unsubscription(key string) (noteable.Kind, error) {
+	t, err := s.open(unsubscribeKey, key)
+	return t.On.Kind, err
+}
+
+// Unsubscribe ends the mails of a thread for the user whom the key of a link was made for. The
+// key is the permission.
+func (s *Service) Unsubscribe(ctx context.Context, key string) error {
+	t, err := s.open(unsubscribeKey, key)
+	if err != nil {
+		return err
+	}
+	there, err := db.Get[bool](ctx, s.db, "SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", t.User)
+	if err != nil {
+		return fmt.Errorf("look for user: %w", err)
+	}
+	on, err := s.about(ctx, t.On)
+	if err != nil || on == nil || !there {
+		return err // nothing is sent any more
+	}
+	err = s.subscriptions.Choose(ctx, t.User, on.target(), false)
+	if errs.Is(err, errs.NotModified) || errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	return err
+}

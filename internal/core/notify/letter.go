@@ -1,0 +1,261 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	netmail "net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/mail"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+	"tenon/internal/core/reference"
+)
+
+// maxText is how many bytes of a description or a note stand in a mail.
+const maxText = 64 << 10
+
+//go:generate go run tenon/internal/tools/templ
+
+// letter is what the templates of a mail show.
+type letter struct {
+	lead        string // says what happened
+	url         string
+	html        string // the text, rendered
+	why         string // the reader gets it
+	unsubscribe string
+	host        string
+	noun        string
+}
+
+// letter makes the mail of an event for one user, who may read what it is about.
+func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thing, r *recipient, p *person) (*mail.Message, error) {
+	l := letter{url: t.url, why: why(r.reason), host: s.urls.Host(), noun: t.noun}
+	var err error
+	if l.lead, err = s.lead(ctx, m, t); err != nil {
+		return nil, err
+	}
+	body := ""
+	switch {
+	case t.note != nil:
+		body, l.url = t.note.Body, t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
+	case m.Event == "new_issue", m.Event == "new_merge_request", m.Event == newMention:
+		body = t.description
+	}
+	body = short(body)
+	if body != "" {
+		rendered, err := s.references.HTML(ctx, as, reference.Place{Project: t.project}, body)
+		if err != nil {
+			return nil, err
+		}
+		l.html = rendered[0]
+	}
+	thread := Thread{User: p.ID, On: t.ref}
+	l.unsubscribe = s.urls.Unsubscribe(s.key(unsubscribeKey, thread))
+	var html strings.Builder
+	if err := page(&l).Render(ctx, &html); err != nil {
+		return nil, fmt.Errorf("render mail: %w", err)
+	}
+	out := &mail.Message{
+		To: netmail.Address{Name: p.Name, Address: p.Email}, Date: s.now(), Subject: subject(m, t),
+		Headers: s.headers(t, r, l.unsubscribe), Text: l.text(body), HTML: html.String(),
+	}
+	if t.by != nil {
+		out.FromName = t.by.Name + " (@" + t.by.Username + ")"
+	}
+	s.join(out, m, t)
+	s.answerable(out, thread, t)
+	return out, nil
+}
+
+// short cuts a text where it is longer than a mail should be.
+func short(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + " [...]"
+}
+
+func subject(m Mailing, t *thing) string {
+	line := t.project.Name + " | " + t.title + " (" + t.sign + strconv.FormatInt(t.iid, 10) + ")"
+	if m.Event == "new_issue" || m.Event == "new_merge_request" {
+		return line
+	}
+	return "Re: " + line
+}
+
+// join puts the mail into the thread of its thing, and of its discussion.
+func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
+	at := "@" + s.urls.Host()
+	number := func(id int64) string { return strconv.FormatInt(id, 10) }
+	root := t.root + number(t.ref.ID) + at
+	switch {
+	case m.Event == "new_issue", m.Event == "new_merge_request":
+		out.ID = root
+		return
+	case t.note == nil:
+		out.ID = m.Event + "_" + m.ID + at
+	default:
+		out.ID = "note_" + number(int64(t.note.ID)) + at
+	}
+	out.InReplyTo, out.References = root, []string{root}
+	if t.first != 0 {
+		out.InReplyTo = "note_" + number(int64(t.first)) + at
+		out.References = append(out.References, out.InReplyTo)
+	}
+}
+
+// answerable says where answers go. The key of the thread is among the references, too, for
+// clients that answer to another address.
+func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
+	if s.out.Incoming == "" {
+		if a, err := netmail.ParseAddress(s.out.ReplyTo); err == nil {
+			out.ReplyTo = *a
+		}
+		return
+	}
+	if t.note != nil {
+		thread.Note = t.note.ID
+	}
+	key := s.key(replyKey, thread)
+	out.ReplyTo = netmail.Address{Name: t.project.FullName, Address: strings.Replace(s.out.Incoming, s.out.IncomingKey, key, 1)}
+	out.References = append(out.References, "reply-"+key+"@"+s.urls.Host())
+	out.Headers = append(out.Headers, mail.Header{Name: "X-GitLab-Reply-Key", Value: key})
+}
+
+// headers are those that readers filter by, and those that keep machines from answering.
+func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Header {
+	number := func(id int64) string { return strconv.FormatInt(id, 10) }
+	parts := strings.Split(t.project.FullPath, "/")
+	slices.Reverse(parts)
+	prefix := "X-GitLab-" + t.header
+	out := []mail.Header{
+		{Name: "List-Id", Value: t.project.FullPath + " <" + number(int64(t.project.ID)) + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
+		{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"},
+		{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"},
+		{Name: "Auto-Submitted", Value: "auto-generated"},
+		{Name: "X-Auto-Response-Suppress", Value: "All"},
+		{Name: "X-GitLab-Project", Value: t.project.Name},
+		{Name: "X-GitLab-Project-Id", Value: number(int64(t.project.ID))},
+		{Name: "X-GitLab-Project-Path", Value: t.project.FullPath},
+		{Name: prefix + "-ID", Value: number(t.ref.ID)},
+		{Name: prefix + "-IID", Value: number(t.iid)},
+		{Name: prefix + "-State", Value: t.state},
+		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
+	}
+	if t.header == "Issue" {
+		out = append(out, mail.Header{Name: "X-GitLab-ConfidentialIssue", Value: strconv.FormatBool(t.confidential)})
+	}
+	if t.note != nil {
+		out = append(out, mail.Header{Name: "X-GitLab-Discussion-ID", Value: t.note.DiscussionID})
+	}
+	return out
+}
+
+// why says to the reader what the header of the reason says to programs.
+func why(r Reason) string {
+	switch r {
+	case Assigned:
+		return "you are assigned"
+	case ReviewRequested:
+		return "your review was requested"
+	case MentionedThere:
+		return "you were mentioned"
+	case Subscribed:
+		return "you subscribed"
+	}
+	return "of your notification settings"
+}
+
+// lead says in a sentence what happened.
+func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error) {
+	who, it := "The server", t.noun+" "+t.sign+strconv.FormatInt(t.iid, 10)
+	if t.by != nil {
+		who = t.by.Name
+	}
+	switch m.Event {
+	case "new_issue", "new_merge_request":
+		return who + " created " + it + ": " + t.title, nil
+	case "close_issue", "close_merge_request":
+		return who + " closed " + it + ": " + t.title, nil
+	case "reopen_issue", "reopen_merge_request":
+		return who + " reopened " + it + ": " + t.title, nil
+	case "merge_merge_request":
+		return who + " merged " + it + ": " + t.title, nil
+	case "new_note":
+		if t.note.Internal {
+			return who + " wrote an internal note on " + it + ":", nil
+		}
+		return who + " commented on " + it + ":", nil
+	case newMention:
+		return who + " mentioned you in " + it + ": " + t.title, nil
+	case relabeled:
+		return who + " labeled " + it + " " + t.labelsOf(m.Labels) + ": " + t.title, nil
+	}
+	now, err := s.people(ctx, m.Users)
+	if err != nil {
+		return "", err
+	}
+	former, err := s.people(ctx, m.Former)
+	begun, ended := " assigned "+it+" to ", " unassigned "
+	if m.Event == "change_reviewer_merge_request" {
+		begun, ended = " requested a review of "+it+" from ", " no longer requests a review from "
+	}
+	switch {
+	case former == "":
+		return who + begun + now + ".", err
+	case now == "":
+		return who + ended + former + " (" + it + ").", err
+	}
+	return who + begun + now + ", and" + ended + former + ".", err
+}
+
+// maxNamed is how many users a sentence names.
+const maxNamed = 20
+
+// people joins the names of users.
+func (s *Service) people(ctx context.Context, ids []authz.UserID) (string, error) {
+	more := ""
+	if len(ids) > maxNamed {
+		ids, more = ids[:maxNamed], " and others"
+	}
+	users, err := s.accounts.Load(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, id := range ids {
+		if u := users[id]; u != nil {
+			names = append(names, u.Name)
+		}
+	}
+	return strings.Join(names, ", ") + more, nil
+}
+
+// labelsOf joins the titles of those of the labels that the thing still has.
+func (t *thing) labelsOf(ids []label.ID) string {
+	var titles []string
+	for _, l := range t.labels {
+		if slices.Contains(ids, l.ID) && len(titles) < maxNamed {
+			titles = append(titles, l.Title)
+		}
+	}
+	return strings.Join(titles, ", ")
+}
+
+// text is the mail without HTML; body is in Markdown.
+func (l *letter) text(body string) string {
+	out := l.lead + "\n\n"
+	if body != "" {
+		out += body + "\n\n"
+	}
+	return out + l.url + "\n\n-- \nYou get this mail from " + l.host + " because " + l.why + ".\nTo get no more about this " + l.noun + ": " + l.unsubscribe + "\n"
+}

@@ -1,0 +1,155 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Mailing asks for the mails about one event. It names what happened by ids: texts, and who
+// may read them, are read when the mails are sent.
+type Mailing struct {
+	ID     string         `json:"id"`    // of the event
+	Event  string         `json:"event"` // of Events, or one of those below
+	On     noteable.Kind  `json:"on"`
+	Target int64          `json:"target"`
+	Note   note.ID        `json:"note,omitempty"`
+	By     authz.UserID   `json:"by"`
+	Users  []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review
+	Former []authz.UserID `json:"former,omitempty"` // no longer so
+	Names  []string       `json:"names,omitempty"`  // now mentioned, folded
+	Labels []label.ID     `json:"labels,omitempty"` // now added
+}
+
+// Kind names the job.
+func (Mailing) Kind() string { return "notification_mail" }
+
+// Events that no user chooses: they are for those who are named, and for those who subscribed to
+// a label.
+const (
+	newMention = "new_mention"
+	relabeled  = "relabeled"
+)
+
+// Subscribe registers what mail tells of, if any is sent.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "mail"
+	event.On(b, name, func(ctx context.Context, e issue.Created) error { return s.mail(ctx, ofIssue("new_issue", e.Fact)) })
+	event.On(b, name, s.issueUpdated)
+	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.mail(ctx, ofIssue("close_issue", e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.mail(ctx, ofIssue("reopen_issue", e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e mergerequest.Created) error {
+		return s.mail(ctx, ofRequest("new_merge_request", e.Fact))
+	})
+	event.On(b, name, s.requestUpdated)
+	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error {
+		return s.mail(ctx, ofRequest("close_merge_request", e.Fact))
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Reopened) error {
+		return s.mail(ctx, ofRequest("reopen_merge_request", e.Fact))
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error {
+		return s.mail(ctx, ofRequest("merge_merge_request", e.Fact))
+	})
+	event.On(b, name, s.noted)
+}
+
+func ofIssue(event string, f issue.Fact) Mailing {
+	return Mailing{Event: event, On: noteable.Issue, Target: int64(f.Issue.ID), By: f.By.UserID}
+}
+
+func ofRequest(event string, f mergerequest.Fact) Mailing {
+	return Mailing{Event: event, On: noteable.MergeRequest, Target: int64(f.MergeRequest.ID), By: f.By.UserID}
+}
+
+// mail enqueues mailings in the transaction of their event.
+func (s *Service) mail(ctx context.Context, list ...Mailing) error {
+	if s.out.Sender == nil {
+		return nil
+	}
+	for _, m := range list {
+		var id [16]byte
+		rand.Read(id[:]) // never fails
+		m.ID = hex.EncodeToString(id[:])
+		if err := s.jobs.Enqueue(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) issueUpdated(ctx context.Context, e issue.Updated) error {
+	if s.out.Sender == nil {
+		return nil
+	}
+	var list []Mailing
+	d := &e.Diff
+	if len(d.Assigned)+len(d.Unassigned) > 0 {
+		m := ofIssue("reassign_issue", e.Fact)
+		m.Users, m.Former = d.Assigned, d.Unassigned
+		list = append(list, m)
+	}
+	if d.OldTitle != nil || d.Description {
+		m := ofIssue(newMention, e.Fact)
+		m.Names = s.todos.Names([]string{e.Issue.Title, text(e.Issue.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+		if len(m.Names) > 0 {
+			list = append(list, m)
+		}
+	}
+	if len(d.LabelsAdded) > 0 {
+		m := ofIssue(relabeled, e.Fact)
+		for _, l := range d.LabelsAdded {
+			m.Labels = append(m.Labels, l.ID)
+		}
+		list = append(list, m)
+	}
+	return s.mail(ctx, list...)
+}
+
+func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) error {
+	if s.out.Sender == nil {
+		return nil
+	}
+	var list []Mailing
+	d := &e.Diff
+	if len(d.Assigned)+len(d.Unassigned) > 0 {
+		m := ofRequest("reassign_merge_request", e.Fact)
+		m.Users, m.Former = d.Assigned, d.Unassigned
+		list = append(list, m)
+	}
+	if len(d.Asked)+len(d.Released) > 0 {
+		m := ofRequest("change_reviewer_merge_request", e.Fact)
+		m.Users, m.Former = d.Asked, d.Released
+		list = append(list, m)
+	}
+	if d.OldTitle != nil || d.Description {
+		m := ofRequest(newMention, e.Fact)
+		m.Names = s.todos.Names([]string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+		if len(m.Names) > 0 {
+			list = append(list, m)
+		}
+	}
+	return s.mail(ctx, list...)
+}
+
+func (s *Service) noted(ctx context.Context, e note.Created) error {
+	if e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest {
+		return nil
+	}
+	return s.mail(ctx, Mailing{Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Note: e.Note.ID, By: e.By.UserID})
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
