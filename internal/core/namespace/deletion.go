@@ -178,7 +178,8 @@ func (s *Service) Due(ctx context.Context) ([]ID, error) {
 }
 
 // Remove deletes a group and its subgroups at once. Every project inside must be gone
-// already; db.ErrReference otherwise. A group that is gone is no error.
+// already; db.ErrReference otherwise. A group that is gone is no error. It asks for no
+// permission.
 func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 	return s.db.InTx(ctx, func(ctx context.Context) error {
 		tree, err := db.Select[Group](ctx, s.db, "SELECT "+groupColumns+groupFrom+

@@ -220,7 +220,8 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, p *project.Project) 
 	return s.standing(ctx, as, p, rules)
 }
 
-// Collaborates reports whether an actor who may not push may move any branch nevertheless.
+// Collaborates reports whether an actor who may not push may move any branch nevertheless. It
+// asks for no permission itself: merge requests say where the actor may.
 func (s *Service) Collaborates(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
 	with, err := s.collaborators.Collaborations(ctx, as, p)
 	if err != nil {
