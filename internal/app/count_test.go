@@ -179,6 +179,8 @@ func (w *world) fill(path, prefix string, n int) {
 		w.do("admin", "POST", group+"/members", obj{"user_id": id, "access_level": authz.Guest})
 		w.do("owner", "POST", group+"/labels", obj{"name": name, "color": "#00ff00"})
 		w.do("owner", "POST", group+"/milestones", obj{"title": name})
+		w.do("owner", "POST", group+"/boards", obj{"name": name})
+		w.do("owner", "POST", path+"/boards", obj{"name": name})
 		w.do("owner", "POST", path+"/milestones", obj{"title": name + " of project"})
 		w.do("owner", "POST", "/groups", obj{"name": name, "path": name, "parent_id": p["groups/:id"]})
 		w.do("owner", "POST", "/projects", obj{"name": "p-" + name, "namespace_id": p["groups/:id"]})

@@ -163,6 +163,7 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	w.populate(path, authz.Owner)
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug", "color": "#ff0000"})
 	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "All of " + visibility})
+	board, list := w.board(path)
 	badge := w.do("owner", "POST", path+"/badges", aBadge())
 	w.do("admin", "PUT", path+"/custom_attributes/room", map[string]any{"value": "one"})
 	w.do("owner", "PUT", path, obj{"avatar": attached{"group.png", onePixel()}})
@@ -175,11 +176,22 @@ func (w *world) group(visibility string, common map[string]string) *place {
 	p := &place{name: visibility, values: maps.Clone(common)}
 	maps.Copy(p.values, map[string]string{
 		"access_tokens/:token_id": number(bot, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
-		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"),
+		"uploads/:upload_id": number(file, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": list,
 		"uploads/:secret": strings.Split(file["url"].(string), "/")[2], ":filename": visibility + ".txt",
 		"wikis/:slug": "home", "groups/:id": number(g, "id"), "namespaces/:id": number(g, "id"), ":name": "bug", "full_path": "in-" + visibility,
 	})
 	return p
+}
+
+// board makes a board of a project or group with lists of two labels, and gives the ids of the
+// board and of the first list.
+func (w *world) board(path string) (board, list string) {
+	board = number(w.do("owner", "POST", path+"/boards", obj{"name": "Work"}), "id")
+	for _, name := range []string{"done", "doing"} {
+		label := w.do("owner", "POST", path+"/labels", obj{"name": name + " of " + path, "color": "#00ff00"})
+		list = number(w.do("owner", "POST", path+"/boards/"+board+"/lists", obj{"label_id": label["id"]}), "id")
+	}
+	return board, list
 }
 
 // populate adds everybody up to a level to a group or project.
@@ -215,6 +227,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "POST", path+"/labels", map[string]any{"name": "bug of " + name, "color": "#ff0000"})
 	milestone := w.do("owner", "POST", path+"/milestones", obj{"title": "First of " + name, "start_date": "2023-05-01", "due_date": "2023-06-01"})
+	board, boardList := w.board(path)
 	w.do("owner", "PUT", path, obj{"avatar": attached{"project.png", onePixel()}})
 	attachment := w.do("owner", "POST", path+"/uploads", obj{"file": attached{name + " of a project.txt", "attached to the " + name}})
 	bot := w.do("owner", "POST", path+"/access_tokens", map[string]any{"name": "bot", "scopes": []string{"api"}, "access_level": 10, "expires_at": nextMonth()})
@@ -288,7 +301,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"resource_weight_events/:event_id": w.first(path + "/issues/" + number(issue, "iid") + "/resource_weight_events"),
 		"label event of a request":         events["merge_requests label"], "state event of a request": events["merge_requests state"],
 		":snippet_id": number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
-		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
+		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": boardList, "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",
 		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
 		"projects/:id": id, ":issue_iid": number(issue, "iid"), ":merge_request_iid": number(request, "iid"),

@@ -44,6 +44,7 @@ var provedElsewhere = map[string]string{
 	"issue.Linked: system notes":             "internal/app TestIssueHistory",
 	"issue.Unlinked: system notes":           "internal/app TestIssueHistory",
 	"repo.Pushed: issues that commits close": "internal/app TestClosing",
+	"boards":                                 "internal/transport/rest TestBoards",
 }
 
 // TestReactions_proved fails where no test proves the effect of a reaction: its name is to be

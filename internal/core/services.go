@@ -27,11 +27,13 @@ import (
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/award"
 	"tenon/internal/core/badge"
+	"tenon/internal/core/board"
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
@@ -124,6 +126,8 @@ type Services struct {
 	References *reference.Service
 	Labels     *label.Service
 	Milestones *milestone.Service
+	Iterations *iteration.Service
+	Boards     *board.Service
 	Times      *timelog.Service
 	Issues     *issue.Service
 	Requests   *mergerequest.Service
@@ -241,8 +245,10 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Labels = label.New(need(c, label.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now, URLs: s.URLs}))
 	s.Milestones = milestone.New(need(c, milestone.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Namespaces: s.Namespaces, Now: d.Now, URLs: s.URLs}))
 	s.Times = timelog.New(need(c, timelog.Deps{DB: d.DB, Now: d.Now}))
+	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	s.Boards = board.New(need(c, board.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Now: d.Now}))
 	s.Issues = issue.New(need(c, issue.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Projects: s.Projects, Times: s.Times,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
 		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{

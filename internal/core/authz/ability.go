@@ -125,6 +125,10 @@ const (
 
 	ReadMilestone  Ability = "read_milestone"
 	AdminMilestone Ability = "admin_milestone"
+	ReadIteration  Ability = "read_iteration"
+	AdminIteration Ability = "admin_iteration"
+	ReadBoard      Ability = "read_issue_board"
+	AdminBoard     Ability = "admin_issue_board"
 
 	ListOwnIssues    Ability = "list_own_issues"
 	ReadAnyIssue     Ability = "read_any_issue"
@@ -308,6 +312,10 @@ var Rules = map[Ability]Rule{
 
 	ReadMilestone:  {Anyone: true},
 	AdminMilestone: {Min: Planner, Write: true},
+	ReadIteration:  {Anyone: true},
+	AdminIteration: {Min: Planner, Write: true},
+	ReadBoard:      {Anyone: true, Feature: Issues},
+	AdminBoard:     {Min: Planner, Feature: Issues, Write: true},
 
 	ListOwnIssues:    {SignedIn: true},
 	ReadAnyIssue:     {Min: adminsOnly},

@@ -94,6 +94,9 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 		query, args := label.Labelled(noteable.Issue, title, place)
 		add(query, args...)
 	}
+	if f.Iteration.ID != 0 {
+		add("SELECT id FROM issues WHERE iteration_id = ?", f.Iteration.ID)
+	}
 	if query, args, ok := f.Milestone.Indexed("issues"); ok {
 		add(query, args...)
 	}

@@ -84,7 +84,8 @@ type Diff struct {
 	DueDate          bool
 	OldDue, NewDue   *string
 	Weight           bool
-	Milestone        bool      // from that of Before to that of Issue
+	Milestone        bool // from that of Before to that of Issue
+	Iteration        bool
 	OldSeverity      *Severity // nil where it is the same
 	Health           bool
 	Time             timelog.Diff
@@ -97,6 +98,6 @@ type Diff struct {
 // empty reports that nothing changed.
 func (d *Diff) empty() bool {
 	return d.OldTitle == nil && d.OldSeverity == nil && !d.Health && d.Time.Empty() && !d.Description && !d.Confidential && !d.DiscussionLocked &&
-		d.OldType == nil && !d.DueDate && !d.Weight && !d.Milestone &&
+		d.OldType == nil && !d.DueDate && !d.Weight && !d.Milestone && !d.Iteration &&
 		len(d.Assigned)+len(d.Unassigned)+len(d.LabelsAdded)+len(d.LabelsRemoved) == 0
 }

@@ -35,6 +35,7 @@ type Filter struct {
 	Labels        []string // all of them
 	LabelWildcard Wildcard
 	Milestone     filter.Milestone
+	Iteration     filter.Iteration
 
 	CreatedByMe, AssignedToMe bool
 	Author, Assignee          filter.Person
@@ -67,6 +68,7 @@ type Filter struct {
 type Exclusion struct {
 	Labels            []string
 	Milestone         filter.Milestone
+	Iteration         filter.Iteration
 	IIDs              []IID
 	Author, Assignee  filter.Person
 	AssigneeUsernames []string
@@ -117,6 +119,8 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	rows.Labels(w, f.Labels, f.LabelWildcard)
 	rows.Milestone(w, f.Milestone, now)
 	rows.NotMilestone(w, f.Not.Milestone, now)
+	rows.Iteration(w, f.Iteration)
+	rows.NotIteration(w, f.Not.Iteration)
 	f.people(w, as)
 	rows.Search(w, f.terms(), f.In)
 	rows.Times(w, filter.Times{

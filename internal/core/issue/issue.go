@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -90,6 +91,7 @@ type Issue struct {
 	UserAgent        *string       `db:"user_agent"`        // of the client that made the issue, for administrators
 	UserAddress      *string       `db:"user_address"`      // as UserAgent
 	MilestoneID      *milestone.ID `db:"milestone_id"`
+	IterationID      *iteration.ID `db:"iteration_id"`
 	timelog.Totals
 	MovedToID        *ID           `db:"moved_to_id"`
 	DuplicatedToID   *ID           `db:"duplicated_to_id"`
@@ -153,6 +155,7 @@ type Changes struct {
 	Weight           *int64
 	ClearWeight      bool
 	MilestoneID      *milestone.ID // 0 clears; one that the project cannot use is left out
+	IterationID      *iteration.ID // as MilestoneID
 	Severity         *Severity
 	Health           *Health // "" clears
 	Time             timelog.Change

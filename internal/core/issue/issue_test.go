@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -42,7 +43,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	w := coretest.New(t, d)
 	f := &fixture{World: w}
 	f.labels = label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")})
+	f.issues = issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: f.labels, Iterations: iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")})
 	group := w.Group("team", authz.Public, 0)
 	f.id = w.Project("team/app", authz.Public, group)
 	f.owner, f.planner, f.reporter = w.User("owner"), w.User("planner"), w.User("reporter")

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -28,6 +29,7 @@ type Deps struct {
 	Bus        *event.Bus
 	Labels     *label.Service
 	Milestones *milestone.Service
+	Iterations *iteration.Service
 	Projects   *project.Service
 	Times      *timelog.Service
 	Now        func() time.Time
@@ -41,6 +43,7 @@ type Service struct {
 	bus        *event.Bus
 	labels     *label.Service
 	milestones *milestone.Service
+	iterations *iteration.Service
 	projects   *project.Service
 	times      *timelog.Service
 	now        func() time.Time
@@ -60,7 +63,7 @@ func (s *Service) Connect(r Requests) { s.requests = r }
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
+		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, iterations: d.Iterations, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
 	}
 }
 

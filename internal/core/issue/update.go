@@ -40,6 +40,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	if c.MilestoneID, err = s.milestones.Chosen(ctx, p, c.MilestoneID); err != nil {
 		return nil, err
 	}
+	if c.IterationID, err = s.iterations.Chosen(ctx, p, c.IterationID); err != nil {
+		return nil, err
+	}
 	return s.write(ctx, as, p, i.ID, c)
 }
 
@@ -210,6 +213,15 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 	}
 	if (c.Weight != nil || c.ClearWeight) && !equal(c.Weight, i.Weight) {
 		d.Weight, i.Weight = true, c.Weight
+	}
+	if c.IterationID != nil {
+		next := c.IterationID
+		if *next == 0 {
+			next = nil
+		}
+		if !equal(next, i.IterationID) {
+			d.Iteration, i.IterationID = true, next
+		}
 	}
 	if c.MilestoneID != nil {
 		next := c.MilestoneID

@@ -31,6 +31,7 @@ type Label struct {
 	DescriptionFold string            `db:"description_fold"`
 	Color           string            `db:"color"`    // "#rgb" or "#rrggbb", as it was given
 	Priority        *int64            `db:"priority"` // nil for none
+	Archived        bool              `db:"archived"` // left out where labels are offered
 	CreatedAt       db.Time           `db:"created_at"`
 	UpdatedAt       db.Time           `db:"updated_at"`
 }
@@ -56,6 +57,7 @@ type Input struct {
 	Color       string // "#rgb", "#rrggbb" or the CSS name of a colour
 	Description *string
 	Priority    *int64
+	Archived    bool
 }
 
 // Changes are those of Update; nil leaves alone.
@@ -65,12 +67,17 @@ type Changes struct {
 	Description   *string
 	Priority      *int64
 	ClearPriority bool
+	Archived      *bool
 }
 
 // Filter selects labels; the zero value selects those of the place and of the groups above it.
 type Filter struct {
 	Search  string // part of title or description, without regard to case
 	OwnOnly bool   // leave out the labels of groups above
+
+	Archived    *bool // archived ones only, or the others only; nil for both
+	Descendants bool  // of a group: those of its subgroups as well
+	Projects    bool  // of a group: those of the projects in it, or in the subgroups asked for, as well
 	page.Range
 }
 

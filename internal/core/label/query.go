@@ -20,10 +20,43 @@ func (f Filter) within(w *db.Where, at Place) {
 	}
 }
 
+// below adds the condition that a label belongs to the group, or to what is asked for below
+// it and shown to the actor.
+func (s *Service) below(w *db.Where, as authz.Actor, at Place, f Filter) {
+	visible, args := s.policy.VisiblePlacesSQL(as, "n")
+	cond := "n.id = ?"
+	more := []any{at.Namespace}
+	if f.Descendants {
+		cond = "n.kind = 'group' AND n.id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)"
+	}
+	if f.Projects {
+		projects := "n.parent_id = ?"
+		if f.Descendants {
+			projects = "n.id IN (SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?)"
+		}
+		cond = "(" + cond + " OR n.kind = 'project' AND " + projects + ")"
+		more = append(more, at.Namespace)
+	}
+	own := "l.namespace_id IN (SELECT n.id FROM namespaces n WHERE " + cond + " AND " + visible + ")"
+	more = append(more, args...)
+	if !f.OwnOnly {
+		own = "(" + own + " OR l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?))"
+		more = append(more, at.Namespace)
+	}
+	w.And(own, more...)
+}
+
 // list reads a page of the labels of a place.
-func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Label], error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Label], error) {
 	var w db.Where
-	f.within(&w, at)
+	if at.ProjectID == 0 && (f.Descendants || f.Projects) {
+		s.below(&w, as, at, f)
+	} else {
+		f.within(&w, at)
+	}
+	if f.Archived != nil {
+		w.And("l.archived = ?", *f.Archived)
+	}
 	if f.Search != "" {
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
 		w.And(`(l.title_fold LIKE ? ESCAPE '\' OR l.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)

@@ -44,7 +44,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return page.Page[Label]{}, err
 	}
-	labels, err := s.list(ctx, at, f)
+	labels, err := s.list(ctx, as, at, f)
 	if err != nil {
 		return labels, fmt.Errorf("list labels: %w", err)
 	}
@@ -111,7 +111,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 	now := db.At(s.now())
 	l := &Label{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description,
-		Color: hexColor(in.Color), Priority: in.Priority, CreatedAt: now, UpdatedAt: now,
+		Color: hexColor(in.Color), Priority: in.Priority, Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
 	}
 	l.fold()
 	exists := errs.New(errs.Conflict, "Label already exists")
@@ -216,6 +216,9 @@ func (c Changes) apply(l *Label) {
 	}
 	if c.Priority != nil || c.ClearPriority {
 		l.Priority = c.Priority
+	}
+	if c.Archived != nil {
+		l.Archived = *c.Archived
 	}
 	l.fold()
 }

@@ -14,6 +14,7 @@ const (
 	KindMergeRequest = "merge_request"
 	KindMilestone    = "milestone"
 	KindEpic         = "epic"
+	KindIteration    = "iteration"
 	KindPipeline     = "pipeline"
 )
 

@@ -181,6 +181,11 @@ func (s *Site) GroupMilestone(path string, iid int64) string {
 	return s.numbered("groups/"+path, "milestones", iid)
 }
 
+// Iteration is the page of an iteration of a group.
+func (s *Site) Iteration(path string, iid int64) string {
+	return s.numbered("groups/"+path, "iterations", iid)
+}
+
 // MergeRequest is the page of a merge request.
 func (s *Site) MergeRequest(path string, iid int64) string {
 	return s.numbered(path, "merge_requests", iid)

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -61,7 +62,7 @@ type issueEntity struct {
 	ServiceDeskReplyTo   *string          `json:"service_desk_reply_to" later:"service desk"`
 	EpicIID              *int64           `json:"epic_iid" later:"epics"`
 	Epic                 *struct{}        `json:"epic" later:"epics"`
-	Iteration            *struct{}        `json:"iteration" later:"iterations"`
+	Iteration            *iterationEntity `json:"iteration"`
 	HealthStatus         *issue.Health    `json:"health_status"`
 }
 
@@ -115,6 +116,14 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	if err != nil {
 		return nil, err
 	}
+	within := make([]*iteration.ID, len(issues))
+	for i := range issues {
+		within[i] = issues[i].IterationID
+	}
+	iterations, err := s.iterationsOf(ctx, as, within...)
+	if err != nil {
+		return nil, err
+	}
 	subscribed := map[noteable.Ref]bool{}
 	if v.single {
 		refs := make([]noteable.Ref, len(ids))
@@ -131,6 +140,9 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 			e := s.issueEntity(&issues[i], p, v, people, votes[ids[i]])
 			if id := issues[i].MilestoneID; id != nil {
 				e.Milestone = milestones[*id]
+			}
+			if id := issues[i].IterationID; id != nil {
+				e.Iteration = iterations[*id]
 			}
 			if v.single {
 				is := subscribed[noteable.Ref{Kind: noteable.Issue, ID: ids[i]}]

@@ -20,6 +20,7 @@ type labelBasic struct {
 type labelEntity struct {
 	labelBasic
 	*labelCounts
+	Archived   bool `json:"archived"`
 	Subscribed bool `json:"subscribed"`
 	*projectLabel
 }
@@ -46,7 +47,7 @@ func newLabelBasic(l *label.Label) labelBasic {
 }
 
 func newLabelEntity(at label.Place, l *label.Label) labelEntity {
-	e := labelEntity{labelBasic: newLabelBasic(l)}
+	e := labelEntity{labelBasic: newLabelBasic(l), Archived: l.Archived}
 	if at.ProjectID != 0 {
 		e.projectLabel = &projectLabel{Priority: l.Priority, IsProjectLabel: l.NamespaceID == at.Namespace}
 	}

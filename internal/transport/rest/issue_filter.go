@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -33,10 +34,13 @@ type issueFilterParams struct {
 	Confidential     *bool        `param:"confidential" doc:"Confidential or not"`
 	Reaction         string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
 	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
+	IterationID      api.IDOrWord `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
+	IterationTitle   string       `param:"iteration_title" doc:"Return issues in iterations of this title"`
 	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
 	HealthStatus     string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
 	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
 	_                struct{}     `exclusive:"milestone_id,milestone"`
+	_                struct{}     `exclusive:"iteration_id,iteration_title"`
 	_                struct{}     `exclusive:"author_id,author_username"`
 	_                struct{}     `exclusive:"assignee_id,assignee_username"`
 }
@@ -64,6 +68,8 @@ type issueNot struct {
 	Labels           api.Strings `param:"labels" doc:"Label names, separated by commas"`
 	Milestone        string      `param:"milestone" doc:"Title of the milestone"`
 	MilestoneID      string      `param:"milestone_id" values:"Upcoming,Started" doc:"Milestone timebox: None, Any, Upcoming or Started"`
+	IterationID      *int64      `param:"iteration_id" doc:"Iteration"`
+	IterationTitle   string      `param:"iteration_title" doc:"Title of the iteration"`
 	IIDs             api.Ints    `param:"iids" doc:"Internal IDs"`
 	AuthorID         *int64      `param:"author_id" doc:"Author"`
 	AuthorUsername   string      `param:"author_username" doc:"Author"`
@@ -103,6 +109,17 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	}
 	if p.IssueType != "" {
 		f.Types = []issue.Type{issue.Type(p.IssueType)}
+	}
+	f.Iteration = filter.Iteration{ID: iteration.ID(p.IterationID.ID), Title: p.IterationTitle}
+	switch {
+	case p.IterationID.None:
+		f.Iteration.Which = issue.None
+	case p.IterationID.Any:
+		f.Iteration.Which = issue.Any
+	}
+	f.Not.Iteration.Title = p.Not.IterationTitle
+	if p.Not.IterationID != nil {
+		f.Not.Iteration.ID = iteration.ID(*p.Not.IterationID)
 	}
 	f.Labels, f.LabelWildcard = wildcardLabels(p.Labels)
 	switch {

@@ -24,14 +24,37 @@ func (s *Server) labelRoutes() []*api.Route {
 		}
 		return label.In(p), nil
 	}}
-	group := labelHandlers{s, func(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
-		g, err := s.Namespaces.Find(ctx, as, id)
-		if err != nil {
-			return label.Place{}, err
+	group := labelHandlers{s, s.groupLabels}
+	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"), []*api.Route{
+		api.Put("/projects/:id/labels/:name/promote", s.promoteLabel).Doc("Promote a label to the group").Needs(authz.AdminLabel),
+	})...)
+}
+
+// groupLabels is a group as the owner of labels.
+func (s *Server) groupLabels(ctx context.Context, as authz.Actor, id string) (label.Place, error) {
+	g, err := s.Namespaces.Find(ctx, as, id)
+	if err != nil {
+		return label.Place{}, err
+	}
+	return label.Place{Namespace: g.ID, Subject: g.Subject()}, nil
+}
+
+func (s *Server) promoteLabel(ctx context.Context, as authz.Actor, in labelPath) (labelEntity, error) {
+	p, err := s.Projects.Find(ctx, as, in.ID)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	var group label.Place // none for a personal project
+	if !p.Personal {
+		if group, err = s.groupLabels(ctx, as, strconv.FormatInt(int64(p.ParentID), 10)); err != nil {
+			return labelEntity{}, err
 		}
-		return label.Place{Namespace: g.ID, Subject: g.Subject()}, nil
-	}}
-	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"))...)
+	}
+	l, err := s.Labels.Promote(ctx, as, label.In(p), group, in.Name)
+	if err != nil {
+		return labelEntity{}, err
+	}
+	return labelHandlers{s, s.groupLabels}.one(ctx, as, group, l)
 }
 
 func (h labelHandlers) routes(path, of string) []*api.Route {
@@ -62,6 +85,9 @@ type listLabelsParams struct {
 	WithCounts    bool   `param:"with_counts" default:"false" doc:"Include issue and merge request counts"`
 	WithAncestors bool   `param:"include_ancestor_groups" default:"true" doc:"Include labels of ancestor groups"`
 	Search        string `param:"search" doc:"Search in titles and descriptions"`
+	Archived      *bool  `param:"archived" doc:"Return only archived labels, or only the others"`
+	Descendants   bool   `param:"include_descendant_groups" default:"false" doc:"Include labels of descendant groups; for groups"`
+	GroupOnly     bool   `param:"only_group_labels" default:"true" doc:"Leave out labels of the projects in the group; for groups"`
 	api.Page
 }
 
@@ -71,7 +97,9 @@ func (h labelHandlers) list(ctx context.Context, as authz.Actor, in listLabelsPa
 	if err != nil {
 		return none, err
 	}
-	labels, err := h.Labels.List(ctx, as, at, label.Filter{Search: in.Search, OwnOnly: !in.WithAncestors, Range: in.Range()})
+	labels, err := h.Labels.List(ctx, as, at, label.Filter{
+		Search: in.Search, OwnOnly: !in.WithAncestors, Archived: in.Archived, Descendants: in.Descendants, Projects: !in.GroupOnly, Range: in.Range(),
+	})
 	if err != nil {
 		return none, err
 	}
@@ -118,6 +146,7 @@ type createLabelParams struct {
 	Color       string  `param:"color,required" doc:"Color as #RRGGBB or a CSS color name"`
 	Description *string `param:"description" doc:"Description of the label"`
 	Priority    *int64  `param:"priority" min:"0" doc:"Priority of the label; null for none"`
+	Archived    bool    `param:"archived" default:"false" doc:"Whether the label is archived"`
 }
 
 func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabelParams) (labelEntity, error) {
@@ -128,7 +157,7 @@ func (h labelHandlers) create(ctx context.Context, as authz.Actor, in createLabe
 	if at.ProjectID == 0 {
 		in.Priority = nil // groups' labels have none
 	}
-	l, err := h.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority})
+	l, err := h.Labels.Create(ctx, as, at, label.Input{Title: in.Name, Color: in.Color, Description: in.Description, Priority: in.Priority, Archived: in.Archived})
 	if err != nil {
 		return labelEntity{}, err
 	}
@@ -140,11 +169,12 @@ type labelChanges struct {
 	Color       *string        `param:"color" doc:"New color"`
 	Description *string        `param:"description" doc:"New description"`
 	Priority    api.Opt[int64] `param:"priority" min:"0" doc:"New priority; null removes it"`
-	_           struct{}       `atleastone:"new_name,color,description,priority"`
+	Archived    *bool          `param:"archived" doc:"Whether the label is archived"`
+	_           struct{}       `atleastone:"new_name,color,description,priority,archived"`
 }
 
 func (c labelChanges) changes(at label.Place) label.Changes {
-	out := label.Changes{Title: c.NewName, Color: c.Color, Description: c.Description}
+	out := label.Changes{Title: c.NewName, Color: c.Color, Description: c.Description, Archived: c.Archived}
 	if at.ProjectID != 0 {
 		out.Priority, out.ClearPriority = c.Priority.Ptr(), c.Priority.Null
 	}

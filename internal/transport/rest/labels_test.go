@@ -18,7 +18,7 @@ func TestLabels(t *testing.T) {
 		got := w.Body.String()
 		id, _, _ := strings.Cut(strings.TrimPrefix(got, `{"id":`), ",")
 		want := `{"id":` + id + `,"name":"bug","description":"a <b>","description_html":"a &lt;b&gt;","text_color":"#1F1E24","color":"#FFAABB",` +
-			`"subscribed":false,"priority":2,"is_project_label":true}`
+			`"archived":false,"subscribed":false,"priority":2,"is_project_label":true}`
 		if w.Code != 201 || got != want {
 			t.Errorf("created %d %s\nwant %s", w.Code, got, want)
 		}
@@ -36,7 +36,7 @@ func TestLabels(t *testing.T) {
 			{"planner", "POST", labels, `{}`, 400, `{"error":"name is missing, color is missing"}`},
 			{"planner", "POST", labels, `{"name":"bug","color":"red"}`, 409, `{"message":"Label already exists"}`},
 			{"planner", "POST", labels, `{"name":"a,b","color":"reddish"}`, 400, `{"message":{"title":["is invalid"],"color":["must be a valid color code"]}}`},
-			{"planner", "PUT", labels + "/bug", `{"name":"ignored"}`, 400, `{"error":"new_name, color, description, priority are missing, at least one parameter must be provided"}`},
+			{"planner", "PUT", labels + "/bug", `{"name":"ignored"}`, 400, `{"error":"new_name, color, description, priority, archived are missing, at least one parameter must be provided"}`},
 			{"planner", "PUT", labels + "/none", `{"new_name":"x"}`, 404, noLabel},
 			{"planner", "PUT", labels + "/bug", `{"new_name":"a/b c","name":"ignored","priority":null}`, 200, ""},
 			{"", "GET", labels + "/a%2Fb%20c", "", 200, ""},

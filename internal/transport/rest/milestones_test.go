@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,9 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
 )
 
 const appMilestones = "/projects/team%2Fapp/milestones"
@@ -151,16 +155,80 @@ func TestMilestones_promote(t *testing.T) {
 		p.do("root", "POST", fmt.Sprintf("/projects/%d/milestones", other), `{"title":"both"}`)
 		p.do("planner", "POST", appIssues, `{"title":"one","milestone_id":1}`)
 		p.do("root", "POST", fmt.Sprintf("/projects/%d/issues", other), `{"title":"two","milestone_id":2}`)
+		p.Insert("merge_requests", coretest.Row{
+			"iid": 1, "target_project_id": p.id, "source_project_id": p.id, "target_branch": "a", "source_branch": "b", "author_id": p.users["root"].UserID,
+			"title": "One", "title_fold": "one", "description_fold": "", "state": "opened", "milestone_id": 1, "base_sha": "", "start_sha": "", "head_sha": "",
+			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
+		})
+		mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones}).Subscribe(p.Bus)
 		p.want("root", "POST", appMilestones+"/99/promote", "", 404, `{"message":"404 Not found"}`)
 		got := p.do("root", "POST", appMilestones+"/1/promote", "")
+		made := got["id"]
 		if got["group_id"] != float64(group) || got["title"] != "both" || got["due_date"] != "2023-06-01" {
 			t.Errorf("promoted: %v", got)
 		}
 		if got := p.pick("", "/groups/team/issues?milestone=both&order_by=title&sort=asc", "title"); got != "one two" {
 			t.Errorf("issues of the promoted milestone: got %q", got)
 		}
+		if got, err := db.Get[int64](t.Context(), d, "SELECT milestone_id FROM merge_requests"); err != nil || float64(got) != made {
+			t.Errorf("milestone of the merge request: got %v %v, want %v", got, err, made)
+		}
 		for _, path := range []string{appMilestones, fmt.Sprintf("/projects/%d/milestones", other)} {
 			p.want("", "GET", path, "", 200, "[]")
+		}
+	})
+}
+
+// TestMilestones_transferred moves a project away from its group: what it contains gets the
+// milestones of the new group with the same titles, or copies in the project.
+func TestMilestones_transferred(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlanning(t, d)
+		into := p.Group("into", authz.Public, 0)
+		for _, title := range []string{"shared", "old"} {
+			p.do("root", "POST", "/groups/team/milestones", `{"title":"`+title+`"}`)
+		}
+		p.do("root", "POST", "/groups/into/milestones", `{"title":"shared"}`)
+		p.do("planner", "POST", appMilestones, `{"title":"own"}`)
+		for _, id := range []string{"1", "2", "4"} {
+			p.do("planner", "POST", appIssues, `{"title":"issue","milestone_id":`+id+`}`)
+		}
+		p.Insert("merge_requests", coretest.Row{
+			"iid": 1, "target_project_id": p.id, "source_project_id": p.id, "target_branch": "a", "source_branch": "b", "author_id": p.users["root"].UserID,
+			"title": "One", "title_fold": "one", "description_fold": "", "state": "opened", "milestone_id": 2, "base_sha": "", "start_sha": "", "head_sha": "",
+			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
+		})
+		moved := p.Find(p.users["root"], p.id)
+		requests := mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones})
+		if err := d.InTx(t.Context(), func(ctx context.Context) error {
+			for _, query := range []string{
+				"UPDATE namespaces SET parent_id = ? WHERE id = ?",
+				"UPDATE namespace_ancestors SET ancestor_id = ? WHERE namespace_id = ? AND depth = 1",
+			} {
+				if _, err := d.Exec(ctx, query, into, moved.NamespaceID); err != nil {
+					return err
+				}
+			}
+			e := project.Transferred{Fact: project.Fact{Stamp: p.users["root"].Stamp(p.World.Now()), Project: *moved, Before: moved}}
+			if err := p.Issues.OnTransferred(ctx, e); err != nil {
+				return err
+			}
+			return requests.OnTransferred(ctx, e)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for query, want := range map[string]int64{
+			"SELECT milestone_id FROM issues WHERE iid = 1":          3, // the new group's
+			"SELECT milestone_id FROM issues WHERE iid = 2":          5, // the copy
+			"SELECT milestone_id FROM issues WHERE iid = 3":          4,
+			"SELECT milestone_id FROM merge_requests":                5,
+			"SELECT COUNT(*) FROM milestones WHERE title = 'old'":    2,
+			"SELECT COUNT(*) FROM milestones WHERE title = 'shared'": 2,
+		} {
+			if got, err := db.Get[int64](t.Context(), d, query); err != nil || got != want {
+				t.Errorf("%s: got %d %v, want %d", query, got, err, want)
+			}
 		}
 	})
 }

@@ -19,8 +19,10 @@ import (
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/board"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -58,7 +60,8 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	labels := label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now, URLs: urls})
 	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
 	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now, URLs: urls})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Times: times, Now: w.Now, URLs: urls})
+	iterations := iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Now: w.Now, URLs: urls})
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
@@ -76,7 +79,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Policy: w.Policy, Accounts: accounts, Issues: issues, Milestones: milestones, References: references, Awards: awards, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Issues: issues, Times: times, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Now: w.Now}), Issues: issues, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
@@ -96,7 +99,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

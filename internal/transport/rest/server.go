@@ -84,6 +84,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("markdown", s.markdownRoutes()),
 		api.Tagged("labels", s.labelRoutes()),
 		api.Tagged("milestones", s.milestoneRoutes()),
+		api.Tagged("iterations", s.iterationRoutes()),
+		api.Tagged("boards", s.boardRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("issue links", s.issueLinkRoutes()),
 		api.Tagged("issues", s.issueRequestRoutes()),

@@ -166,7 +166,11 @@ func (x *exchange) known(err error, e *errs.Error) {
 		return
 	}
 	if w, ok := wordings[e.Code]; ok {
-		x.object(w.status, "message", quoted(w.say(e)))
+		text := quoted(w.say(e))
+		if w.key != "" {
+			text = `{"` + w.key + `":` + text + `}`
+		}
+		x.object(w.status, "message", text)
 		return
 	}
 	f, ok := frames[e.Kind]

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/award"
+	"tenon/internal/core/board"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
@@ -21,28 +22,30 @@ import (
 type wording struct {
 	status int
 	say    func(e *errs.Error) string
+	key    string // where it is not "", the message is an object with what is said under this key
 }
 
 // wordings is the table from codes to statuses and messages; the codes that it does not have look
 // like the others of their kind.
 var wordings = map[errs.Code]wording{
-	token.CodeNoToken:          {http.StatusNotFound, plainly("404 Not Found")},
-	account.CodeTaken:          {http.StatusNotFound, after("")},
-	award.CodeInvalid:          {http.StatusNotFound, noAward},
-	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - ")},
-	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock")},
-	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone ")},
-	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone ")},
-	namespace.CodeNotInvitable: {http.StatusNotFound, plainly("Not Found")},
-	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group ")},
-	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note ")},
-	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project ")},
-	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found")},
+	token.CodeNoToken:          {http.StatusNotFound, plainly("404 Not Found"), ""},
+	account.CodeTaken:          {http.StatusNotFound, after(""), ""},
+	award.CodeInvalid:          {http.StatusNotFound, noAward, ""},
+	board.CodeList:             {http.StatusBadRequest, after(""), "error"},
+	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - "), ""},
+	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
+	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone "), ""},
+	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone "), ""},
+	namespace.CodeNotInvitable: {http.StatusNotFound, plainly("Not Found"), ""},
+	namespace.CodeNotSaved:     {http.StatusBadRequest, hash("Failed to save group "), ""},
+	note.CodeInvalid:           {http.StatusBadRequest, hash("400 Bad request - Note "), ""},
+	project.CodeNotTransferred: {http.StatusBadRequest, hash("Failed to transfer project "), ""},
+	repo.CodeNoRevision:        {http.StatusNotFound, plainly("404 Not Found"), ""},
 
-	timelog.CodeEstimate: {http.StatusBadRequest, reason},
-	timelog.CodeSpent:    {http.StatusBadRequest, after("")},
+	timelog.CodeEstimate: {http.StatusBadRequest, reason, ""},
+	timelog.CodeSpent:    {http.StatusBadRequest, after(""), ""},
 
-	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - ")},
+	mergerequest.CodeNotMergeable: {http.StatusMethodNotAllowed, after("405 Method Not Allowed - "), ""},
 }
 
 // plainly gives a message that is always the same.

@@ -1,0 +1,299 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Labels *label.Service
+	Now    func() time.Time
+}
+
+// Service reads and changes boards.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	labels *label.Service
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, now: d.Now}
+}
+
+// order is by name, whatever its case.
+var order = page.Order{page.Text("name", "b.name_fold"), page.ID("b.id")}
+
+// List returns a page of the boards of a place by name.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Board], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
+		return page.Page[Board]{}, err
+	}
+	var w db.Where
+	w.And("b.namespace_id = ?", at.Namespace)
+	list, err := page.Select[Board](ctx, s.db, page.Query{Columns: db.Columns[Board]("b"), From: "boards b", Where: w, Order: order}, f.Range)
+	if err == nil {
+		err = s.fill(ctx, list.Items)
+	}
+	if err != nil {
+		return list, errs.Wrap(err, "list boards")
+	}
+	return list, nil
+}
+
+// Find returns a board of the place itself.
+func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Board, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadBoard, at.Subject); err != nil {
+		return nil, err
+	}
+	return s.find(ctx, at, id)
+}
+
+func (s *Service) find(ctx context.Context, at Place, id ID) (*Board, error) {
+	list, err := db.Select[Board](ctx, s.db, "SELECT "+db.Columns[Board]("b")+" FROM boards b WHERE b.namespace_id = ? AND b.id = ?", at.Namespace, id)
+	if err == nil {
+		err = s.fill(ctx, list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find board: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errs.Missing("")
+	}
+	return &list[0], nil
+}
+
+// fill reads the labels and lists of boards, one statement each.
+func (s *Service) fill(ctx context.Context, boards []Board) error {
+	if len(boards) == 0 {
+		return nil
+	}
+	ids, byID := make([]ID, len(boards)), make(map[ID]*Board, len(boards))
+	for i := range boards {
+		ids[i], byID[boards[i].ID] = boards[i].ID, &boards[i]
+		boards[i].Labels, boards[i].Lists = nil, nil
+	}
+	var w db.Where
+	w.In("board_id", ids)
+	type row struct {
+		BoardID ID       `db:"board_id"`
+		LabelID label.ID `db:"label_id"`
+	}
+	labels, err := db.Select[row](ctx, s.db, "SELECT board_id, label_id FROM board_labels"+w.SQL()+" ORDER BY board_id, label_id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("labels of boards: %w", err)
+	}
+	for _, l := range labels {
+		byID[l.BoardID].Labels = append(byID[l.BoardID].Labels, l.LabelID)
+	}
+	lists, err := db.Select[List](ctx, s.db, "SELECT "+db.Columns[List]("")+" FROM board_lists"+w.SQL()+" ORDER BY position, id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("lists of boards: %w", err)
+	}
+	for _, l := range lists {
+		b := byID[l.BoardID]
+		l.Position = int64(len(b.Lists)) // what was deleted with its label leaves a gap
+		b.Lists = append(b.Lists, l)
+	}
+	return nil
+}
+
+// Create makes a board.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, name string) (*Board, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	b := &Board{NamespaceID: at.Namespace, Name: name, CreatedAt: now, UpdatedAt: now}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		b.ID = 0
+		n, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM boards WHERE namespace_id = ?", at.Namespace)
+		if err != nil {
+			return err
+		}
+		if n >= maxBoards {
+			return errs.Plain(fmt.Sprintf("boards are too many (maximum is %d)", maxBoards))
+		}
+		id, err := db.Insert(ctx, s.db, "boards", b)
+		if err != nil {
+			return err
+		}
+		b.ID = ID(id)
+		return s.bus.Publish(ctx, Created{Fact{Board: *b, Place: at, Stamp: as.Stamp(s.now())}})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "create board")
+	}
+	return b, nil
+}
+
+// Update changes a board of the place itself.
+func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Board, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.db, db.Row{Table: "boards", ID: id, Now: s.now}, func(ctx context.Context, b *Board) error {
+			if b.NamespaceID != at.Namespace {
+				return errs.Missing("")
+			}
+			if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
+				return err
+			}
+			return s.apply(ctx, at, b, c)
+		})
+		if err != nil {
+			return err
+		}
+		if c.Labels != nil {
+			if err := s.setLabels(ctx, as, at, id, *c.Labels); err != nil {
+				return err
+			}
+		} else if !out.Any() {
+			return nil
+		}
+		return s.bus.Publish(ctx, Updated{Change: out, Place: at, Stamp: as.Stamp(s.now())})
+	})
+	if err != nil {
+		return nil, missing(err, "update board")
+	}
+	return s.find(ctx, at, id)
+}
+
+// missing turns the absence of a row into the error for clients.
+func missing(err error, doing string) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("")
+	}
+	return errs.Wrap(err, doing)
+}
+
+// apply writes the changes of columns into b.
+func (s *Service) apply(ctx context.Context, at Place, b *Board, c Changes) error {
+	if c.Name != nil {
+		b.Name = *c.Name
+	}
+	if c.HideBacklogList != nil {
+		b.HideBacklogList = *c.HideBacklogList
+	}
+	if c.HideClosedList != nil {
+		b.HideClosedList = *c.HideClosedList
+	}
+	if c.MilestoneID != nil {
+		ok, err := s.usable(ctx, at, "milestones", int64(*c.MilestoneID))
+		if err != nil {
+			return err
+		}
+		if b.MilestoneID = nil; ok {
+			b.MilestoneID = c.MilestoneID
+		}
+	}
+	if c.AssigneeID != nil {
+		ok, err := s.reads(ctx, at, *c.AssigneeID)
+		if err != nil {
+			return err
+		}
+		if b.AssigneeID = nil; ok {
+			b.AssigneeID = c.AssigneeID
+		}
+	}
+	if c.Weight != nil || c.ClearWeight {
+		b.Weight = c.Weight
+	}
+	return b.check()
+}
+
+func (s *Service) setLabels(ctx context.Context, as authz.Actor, at Place, id ID, titles []string) error {
+	labels, err := s.labels.EnsureByNames(ctx, as, at.labels, titles, false)
+	if err != nil {
+		return err
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM board_labels WHERE board_id = ?", id); err != nil {
+		return fmt.Errorf("labels of board: %w", err)
+	}
+	for _, l := range labels {
+		if _, err := s.db.Exec(ctx, "INSERT INTO board_labels (board_id, label_id) VALUES (?, ?)", id, l.ID); err != nil {
+			return fmt.Errorf("labels of board: %w", err)
+		}
+	}
+	return nil
+}
+
+// usable reports whether a place may use the row of a table that belongs to a project or
+// group: one of its own or of a group above it.
+func (s *Service) usable(ctx context.Context, at Place, table string, id int64) (bool, error) {
+	n, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM "+table+` x JOIN namespace_ancestors a ON a.ancestor_id = x.namespace_id
+		WHERE x.id = ? AND a.namespace_id = ?`, id, at.Namespace)
+	if err != nil {
+		return false, fmt.Errorf("%s of the place: %w", table, err)
+	}
+	return n > 0, nil
+}
+
+// reads reports whether a user is active and sees the place.
+func (s *Service) reads(ctx context.Context, at Place, id authz.UserID) (bool, error) {
+	type user struct {
+		Admin    bool `db:"admin"`
+		Auditor  bool `db:"auditor"`
+		External bool `db:"external"`
+	}
+	u, err := db.Get[user](ctx, s.db, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = 'active'", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("user of board: %w", err)
+	}
+	subject := at.Subject
+	subject.Known = false // the level is the actor's, not theirs
+	return s.policy.Can(ctx, authz.Actor{UserID: id, Admin: u.Admin, Auditor: u.Auditor, External: u.External}, authz.ReadBoard, subject)
+}
+
+// Delete removes a board of the place itself with its lists.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminBoard, at.Subject); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		b, err := s.locked(ctx, at, id)
+		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(b.UpdatedAt.Time); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM boards WHERE id = ?", id); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{Fact{Board: b, Place: at, Stamp: as.Stamp(s.now())}})
+	})
+	return missing(err, "delete board")
+}
+
+// locked reads a board of a place itself and locks it until the transaction ends.
+func (s *Service) locked(ctx context.Context, at Place, id ID) (Board, error) {
+	b, err := db.ForUpdate[Board](ctx, s.db, db.Row{Table: "boards", ID: id})
+	if err == nil && b.NamespaceID != at.Namespace {
+		err = db.ErrNotFound
+	}
+	return b, err
+}

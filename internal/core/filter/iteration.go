@@ -1,0 +1,42 @@
+package filter
+
+import (
+	"tenon/internal/base/db"
+	"tenon/internal/core/iteration"
+)
+
+// Iteration selects by the iteration of a row; the zero value selects all.
+type Iteration struct {
+	ID    iteration.ID
+	Title string
+	Which Wildcard // None or Any
+}
+
+// Iteration adds that a row has the iteration.
+func (r Rows) Iteration(w *db.Where, x Iteration) {
+	column := r.Alias + ".iteration_id"
+	if x.ID != 0 {
+		w.And(column+" = ?", x.ID)
+	}
+	if x.Title != "" {
+		w.And(column+" IN (SELECT x.id FROM iterations x WHERE x.title = ?)", x.Title)
+	}
+	x.Which.Where(w, column+" IS NOT NULL")
+}
+
+// NotIteration adds that a row does not have the iteration.
+func (r Rows) NotIteration(w *db.Where, x Iteration) {
+	column := r.Alias + ".iteration_id"
+	if x.ID != 0 {
+		w.And("("+column+" IS NULL OR "+column+" <> ?)", x.ID)
+	}
+	if x.Title != "" {
+		w.And("("+column+" IS NULL OR "+column+" NOT IN (SELECT x.id FROM iterations x WHERE x.title = ?))", x.Title)
+	}
+	switch x.Which {
+	case None:
+		w.Raw(column + " IS NOT NULL")
+	case Any:
+		w.Raw(column + " IS NULL")
+	}
+}

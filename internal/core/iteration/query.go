@@ -1,0 +1,123 @@
+package iteration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+var columns = db.Columns[Iteration]("i") + ", r.path"
+
+const tables = `iterations i JOIN namespaces n ON n.id = i.namespace_id JOIN routes r ON r.namespace_id = i.namespace_id
+	JOIN iteration_cadences c ON c.id = i.cadence_id`
+
+// order is by due date.
+var order = page.Order{page.Text("due_date", "i.due_date"), page.ID("i.id")}
+
+// list reads a page of the iterations of a place.
+func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Iteration], error) {
+	var w db.Where
+	switch {
+	case f.Ancestors:
+		w.And("i.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
+	case at.project:
+		w.And("i.namespace_id = (SELECT x.parent_id FROM namespaces x WHERE x.id = ?)", at.Namespace)
+	default:
+		w.And("i.namespace_id = ?", at.Namespace)
+	}
+	InState(&w, "i", f.State, s.now())
+	f.search(&w)
+	if f.UpdatedAfter != nil {
+		w.And("i.updated_at >= ?", *f.UpdatedAfter)
+	}
+	if f.UpdatedBefore != nil {
+		w.And("i.updated_at <= ?", *f.UpdatedBefore)
+	}
+	return page.Select[Iteration](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
+}
+
+// InState adds that iterations under an alias are in a state, "" for any.
+func InState(w *db.Where, alias string, state State, now time.Time) {
+	today := now.UTC().Format(time.DateOnly)
+	switch state {
+	case Opened:
+		w.And(alias+".due_date >= ?", today)
+	case Upcoming:
+		w.And(alias+".start_date > ?", today)
+	case Current:
+		w.And(alias+".start_date <= ? AND "+alias+".due_date >= ?", today, today)
+	case Closed:
+		w.And(alias+".due_date < ?", today)
+	}
+}
+
+func (f Filter) search(w *db.Where) {
+	if f.Search == "" {
+		return
+	}
+	in := f.In
+	if len(in) == 0 {
+		in = []string{"title"}
+	}
+	var alternatives []string
+	for _, field := range []struct{ name, column string }{{"title", "i.title_fold"}, {"cadence_title", "c.title_fold"}} {
+		if slices.Contains(in, field.name) {
+			alternatives = append(alternatives, field.column+` LIKE ? ESCAPE '\'`)
+		}
+	}
+	if len(alternatives) == 0 {
+		w.Raw("1 = 0")
+		return
+	}
+	args := make([]any, len(alternatives))
+	for i := range args {
+		args[i] = "%" + db.LikePattern(db.Fold(f.Search)) + "%"
+	}
+	w.And("("+strings.Join(alternatives, " OR ")+")", args...)
+}
+
+// ByIDs returns those of the iterations with these ids whose group the actor may read, in
+// one statement.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Iteration, error) {
+	out := make(map[ID]*Iteration, len(ids))
+	may, err := s.policy.Can(ctx, as, authz.ReadIteration, authz.Subject{})
+	if err != nil || !may || len(ids) == 0 {
+		return out, err
+	}
+	var w db.Where
+	w.In("i.id", ids)
+	place, args := s.policy.VisiblePlacesSQL(as, "n")
+	w.And(place, args...)
+	list, err := db.Select[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("iterations by id: %w", err)
+	}
+	for i := range list {
+		out[list[i].ID] = &list[i]
+	}
+	return out, nil
+}
+
+// Chosen is the iteration that a request names for an issue of a project: the id where it is
+// one of a group above it, 0 for 0, and nil where it is nil or unknown.
+func (s *Service) Chosen(ctx context.Context, p *project.Project, id *ID) (*ID, error) {
+	if id == nil || *id == 0 {
+		return id, nil
+	}
+	n, err := db.Get[int64](ctx, s.db, `SELECT COUNT(*) FROM iterations i JOIN namespace_ancestors a ON a.ancestor_id = i.namespace_id
+		WHERE i.id = ? AND a.namespace_id = ?`, *id, p.NamespaceID)
+	if err != nil {
+		return nil, fmt.Errorf("iteration of project: %w", err)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return id, nil
+}

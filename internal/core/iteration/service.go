@@ -1,0 +1,196 @@
+package iteration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB     *db.DB
+	Policy *authz.Policy
+	Bus    *event.Bus
+	Now    func() time.Time
+}
+
+// Service reads and changes iterations and cadences.
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	now    func() time.Time
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now}
+}
+
+// List returns a page of the iterations of a place by due date.
+func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Iteration], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+		return page.Page[Iteration]{}, err
+	}
+	list, err := s.list(ctx, at, f)
+	if err != nil {
+		return list, fmt.Errorf("list iterations: %w", err)
+	}
+	return list, nil
+}
+
+// CreateCadence makes a cadence of a group. An automatic one gets its iterations: as many as
+// it makes in advance, each of so many weeks, one after the other from the start date on.
+func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, in CadenceInput) (*Cadence, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	c := &Cadence{
+		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, Active: true, Automatic: in.Automatic,
+		StartDate: in.StartDate, Weeks: in.Weeks, Advance: in.Advance, CreatedAt: now, UpdatedAt: now,
+	}
+	bad := c.check()
+	bad.Check(!at.project, "group", "can't be blank")
+	if err := bad.Err(); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		c.ID = 0
+		id, err := db.Insert(ctx, s.db, "iteration_cadences", c)
+		if err != nil {
+			return err
+		}
+		c.ID = CadenceID(id)
+		return s.fill(ctx, as, c)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "create cadence")
+	}
+	return c, nil
+}
+
+// fill makes the iterations of a new automatic cadence.
+func (s *Service) fill(ctx context.Context, as authz.Actor, c *Cadence) error {
+	if !c.Automatic {
+		return nil
+	}
+	start, err := time.Parse(time.DateOnly, *c.StartDate)
+	if err != nil {
+		return fmt.Errorf("start date of cadence: %w", err)
+	}
+	for range c.Advance {
+		next := start.AddDate(0, 0, 7*int(c.Weeks))
+		i := &Iteration{
+			CadenceID: c.ID, NamespaceID: c.NamespaceID, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+			StartDate: start.Format(time.DateOnly), DueDate: next.AddDate(0, 0, -1).Format(time.DateOnly),
+		}
+		if err := s.insert(ctx, as, i); err != nil {
+			return err
+		}
+		start = next
+	}
+	return nil
+}
+
+// insert numbers an iteration and writes it, in the caller's transaction. The sequence
+// numbers of the cadence follow its dates.
+func (s *Service) insert(ctx context.Context, as authz.Actor, i *Iteration) error {
+	iid, err := namespace.NextIID(ctx, s.db, i.NamespaceID, namespace.KindIteration)
+	if err != nil {
+		return err
+	}
+	i.ID, i.IID = 0, IID(iid)
+	if i.Sequence, err = db.Get[int64](ctx, s.db, "SELECT COUNT(*) + 1 FROM iterations WHERE cadence_id = ? AND due_date < ?", i.CadenceID, i.StartDate); err != nil {
+		return err
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence + 1 WHERE cadence_id = ? AND start_date > ?", i.CadenceID, i.DueDate); err != nil {
+		return err
+	}
+	id, err := db.Insert(ctx, s.db, "iterations", i)
+	if err != nil {
+		return err
+	}
+	i.ID = ID(id)
+	return s.bus.Publish(ctx, Created{Fact{Iteration: *i, Stamp: as.Stamp(s.now())}})
+}
+
+// Create makes an iteration in a cadence of the group that is not automatic. Iterations of
+// one cadence do not overlap.
+func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input) (*Iteration, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+		return nil, err
+	}
+	now := db.At(s.now())
+	i := &Iteration{
+		CadenceID: in.Cadence, NamespaceID: at.Namespace, Title: in.Title, Description: in.Description,
+		StartDate: in.StartDate, DueDate: in.DueDate, CreatedAt: now, UpdatedAt: now,
+	}
+	bad := i.check()
+	if err := bad.Err(); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		c, err := db.ForUpdate[Cadence](ctx, s.db, db.Row{Table: "iteration_cadences", ID: in.Cadence})
+		if err == nil && c.NamespaceID != at.Namespace {
+			err = db.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		overlapping, err := db.Get[int64](ctx, s.db, "SELECT COUNT(*) FROM iterations WHERE cadence_id = ? AND start_date <= ? AND due_date >= ?",
+			c.ID, i.DueDate, i.StartDate)
+		if err != nil {
+			return err
+		}
+		bad.Check(overlapping == 0, "base", "Dates cannot overlap with other existing Iterations within this iterations cadence")
+		bad.Check(!c.Automatic, "iterations_cadence", "Iterations cannot be manually added to cadences that use automatic scheduling")
+		if err := bad.Err(); err != nil {
+			return err
+		}
+		return s.insert(ctx, as, i)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Iteration Cadence")
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "create iteration")
+	}
+	return i, nil
+}
+
+// Delete removes an iteration of the group; its issues have none afterwards.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminIteration, at.Subject); err != nil {
+		return err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		i, err := db.ForUpdate[Iteration](ctx, s.db, db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns})
+		if err == nil && i.NamespaceID != at.Namespace {
+			err = db.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM iterations WHERE id = ?", id); err != nil {
+			return err
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE iterations SET sequence = sequence - 1 WHERE cadence_id = ? AND sequence > ?", i.CadenceID, i.Sequence); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Deleted{Fact{Iteration: i, Stamp: as.Stamp(s.now())}})
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return errs.Missing("Iteration")
+	}
+	return errs.Wrap(err, "delete iteration")
+}
