@@ -87,3 +87,15 @@ CREATE INDEX board_lists_of_iteration ON board_lists (iteration_id) WHERE iterat
 
 -- An archived label is left out where labels are offered.
 ALTER TABLE labels ADD COLUMN archived BOOLEAN NOT NULL DEFAULT false;
+
+-- The priorities that labels have in projects, those of groups too.
+CREATE TABLE label_priorities (
+    label_id   BIGINT NOT NULL REFERENCES labels (id) ON DELETE CASCADE,
+    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    priority   BIGINT NOT NULL,
+    PRIMARY KEY (label_id, project_id)
+);
+CREATE INDEX label_priorities_project ON label_priorities (project_id);
+INSERT INTO label_priorities (label_id, project_id, priority)
+    SELECT l.id, p.id, l.priority FROM labels l JOIN projects p ON p.namespace_id = l.namespace_id WHERE l.priority IS NOT NULL;
+ALTER TABLE labels DROP COLUMN priority;

@@ -12,29 +12,32 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 )
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB     *db.DB
-	Policy *authz.Policy
-	Bus    *event.Bus
-	Labels *label.Service
-	Now    func() time.Time
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Labels     *label.Service
+	Milestones *milestone.Service
+	Now        func() time.Time
 }
 
 // Service reads and changes boards.
 type Service struct {
-	db     *db.DB
-	policy *authz.Policy
-	bus    *event.Bus
-	labels *label.Service
-	now    func() time.Time
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	labels     *label.Service
+	milestones *milestone.Service
+	now        func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, now: d.Now}
+	return &Service{db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, now: d.Now}
 }
 
 // order is by name, whatever its case.

@@ -25,8 +25,8 @@ type Rows struct {
 // Orders are the orders of lists of every kind, with more of this one. The column tie sorts
 // rows of equal rank.
 func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
-	priority := page.Computed(`(SELECT MIN(l.priority) FROM label_links ll JOIN labels l ON l.id = ll.label_id
-		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+`.id)`, r.Kind).Null()
+	priority := page.Computed(`(SELECT MIN(lp.priority) FROM label_links ll JOIN label_priorities lp ON lp.label_id = ll.label_id
+		WHERE ll.target_type = ? AND ll.target_id = `+r.Alias+".id"+r.inProject()+")", r.Kind).Null()
 	due := page.Computed("(SELECT x.due_date FROM milestones x WHERE x.id = " + r.Alias + ".milestone_id)").Null()
 	out := page.Orders{
 		"updated_at":     {page.Time("updated_at", r.Alias+".updated_at"), tie},
@@ -37,6 +37,17 @@ func (r Rows) Orders(tie page.Column, more page.Orders) page.Orders {
 	}
 	maps.Copy(out, more)
 	return out
+}
+
+// inProject is the condition that a priority of a label is the one in the project of the row.
+func (r Rows) inProject() string {
+	switch r.Kind {
+	case noteable.Issue:
+		return " AND lp.project_id = " + r.Alias + ".project_id"
+	case noteable.MergeRequest:
+		return " AND lp.project_id = " + r.Alias + ".target_project_id"
+	}
+	return ""
 }
 
 // Wildcard chooses things by whether they have something at all; "" chooses all.

@@ -22,7 +22,8 @@ func (s *Service) OnPromoted(ctx context.Context, e milestone.Promoted) error {
 	return nil
 }
 
-// OnTransferred replaces the milestones of former groups on the issues of a project.
+// OnTransferred replaces the milestones of former groups on the issues of a project, and
+// takes their iterations away.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
 	ids, err := db.Select[milestone.ID](ctx, s.db,
 		"SELECT DISTINCT milestone_id FROM issues WHERE project_id = ? AND milestone_id IS NOT NULL ORDER BY milestone_id", e.Project.ID)
@@ -39,6 +40,11 @@ func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) erro
 				return fmt.Errorf("replace milestone of issues: %w", err)
 			}
 		}
+	}
+	if _, err := s.db.Exec(ctx, `UPDATE issues SET iteration_id = NULL WHERE project_id = ? AND iteration_id IS NOT NULL AND iteration_id NOT IN
+		(SELECT i.id FROM iterations i JOIN namespace_ancestors a ON a.ancestor_id = i.namespace_id WHERE a.namespace_id = ?)`,
+		e.Project.ID, e.Project.NamespaceID); err != nil {
+		return fmt.Errorf("iterations of former groups: %w", err)
 	}
 	return nil
 }

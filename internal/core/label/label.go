@@ -30,10 +30,11 @@ type Label struct {
 	Description     *string           `db:"description"`
 	DescriptionFold string            `db:"description_fold"`
 	Color           string            `db:"color"`    // "#rgb" or "#rrggbb", as it was given
-	Priority        *int64            `db:"priority"` // nil for none
 	Archived        bool              `db:"archived"` // left out where labels are offered
 	CreatedAt       db.Time           `db:"created_at"`
 	UpdatedAt       db.Time           `db:"updated_at"`
+
+	Priority *int64 `db:"-"` // in the project that the label was read for; nil for none
 }
 
 // TextColor is the colour in which text on the label can be read.
@@ -56,7 +57,7 @@ type Input struct {
 	Title       string
 	Color       string // "#rgb", "#rrggbb" or the CSS name of a colour
 	Description *string
-	Priority    *int64
+	Priority    *int64 // in the project
 	Archived    bool
 }
 
@@ -65,7 +66,7 @@ type Changes struct {
 	Title         *string
 	Color         *string
 	Description   *string
-	Priority      *int64
+	Priority      *int64 // in the project
 	ClearPriority bool
 	Archived      *bool
 }

@@ -82,7 +82,7 @@ func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title stri
 
 // linked are the columns of labels on things: without times and folded texts, which
 // no user shows there.
-const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.priority, l.created_at, l.updated_at"
+const linked = "ll.target_id, l.id, l.namespace_id, l.title, l.description, l.color, l.created_at, l.updated_at"
 
 // ForTargets returns the labels of things of one kind, each thing's sorted by title.
 // Their times are left out.

@@ -60,6 +60,11 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 			ON CONFLICT DO NOTHING`, append([]any{out.ID}, args...)...); err != nil {
 			return err
 		}
+		if _, err := s.db.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
+			SELECT CAST(? AS BIGINT), lp.project_id, lp.priority FROM label_priorities lp WHERE lp.label_id IN (SELECT id FROM labels WHERE `+same+`)
+			ON CONFLICT DO NOTHING`, append([]any{out.ID}, args...)...); err != nil {
+			return err
+		}
 		if err := s.bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.now()), Label: out, Place: group, Replaces: replaced}); err != nil {
 			return err
 		}

@@ -45,6 +45,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 		return page.Page[Label]{}, err
 	}
 	labels, err := s.list(ctx, as, at, f)
+	if err == nil {
+		err = s.prioritize(ctx, at, labels.Items)
+	}
 	if err != nil {
 		return labels, fmt.Errorf("list labels: %w", err)
 	}
@@ -78,7 +81,15 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string
 	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
 		return nil, err
 	}
-	return s.find(ctx, at, ref, Filter{})
+	l, err := s.find(ctx, at, ref, Filter{})
+	if err != nil {
+		return nil, err
+	}
+	found := []Label{*l}
+	if err := s.prioritize(ctx, at, found); err != nil {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // find looks a label up by id, then by title; among equal titles the nearest wins.
@@ -111,9 +122,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 	now := db.At(s.now())
 	l := &Label{
 		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description,
-		Color: hexColor(in.Color), Priority: in.Priority, Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
+		Color: hexColor(in.Color), Archived: in.Archived, CreatedAt: now, UpdatedAt: now,
 	}
 	l.fold()
+	if at.ProjectID != 0 {
+		l.Priority = in.Priority
+	}
 	exists := errs.New(errs.Conflict, "Label already exists")
 	switch _, err := s.one(ctx, at, Filter{}, "l.title = ?", l.Title); {
 	case err == nil:
@@ -131,6 +145,9 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 			return err
 		}
 		l.ID = ID(id)
+		if err := s.setPriority(ctx, at, l); err != nil {
+			return err
+		}
 		return s.bus.Publish(ctx, Created{Label: *l, Place: at, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
@@ -154,12 +171,15 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, ref stri
 	var out db.Change[Label]
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now}, func(_ context.Context, l *Label) error {
+		out, err = db.Update(ctx, s.db, db.Row{Table: "labels", ID: l.ID, Now: s.now}, func(ctx context.Context, l *Label) error {
 			if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
 				return err
 			}
 			c.apply(l)
-			return l.validate()
+			if err := l.validate(); err != nil {
+				return err
+			}
+			return s.changePriority(ctx, at, l, c)
 		})
 		if err != nil || !out.Any() {
 			return err
@@ -213,9 +233,6 @@ func (c Changes) apply(l *Label) {
 	}
 	if c.Description != nil {
 		l.Description = c.Description
-	}
-	if c.Priority != nil || c.ClearPriority {
-		l.Priority = c.Priority
 	}
 	if c.Archived != nil {
 		l.Archived = *c.Archived

@@ -3,7 +3,6 @@ package label
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"tenon/internal/base/db"
@@ -26,43 +25,69 @@ func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) erro
 		OR ll.target_type = ? AND ll.target_id IN (SELECT id FROM merge_requests WHERE target_project_id = ?))`
 	p := &e.Project
 	things := []any{noteable.Issue, p.ID, noteable.MergeRequest, p.ID}
-	former, err := db.Select[Label](ctx, s.db, "SELECT "+columns+` FROM labels l
-		WHERE l.id IN (SELECT ll.label_id FROM label_links ll WHERE `+carried+`)
-		AND l.namespace_id NOT IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?) ORDER BY l.id`,
-		append(things, p.NamespaceID)...)
+	ids, err := db.Select[ID](ctx, s.db, "SELECT DISTINCT ll.label_id FROM label_links ll WHERE "+carried+" ORDER BY ll.label_id", things...)
 	if err != nil {
-		return fmt.Errorf("labels of former groups: %w", err)
+		return fmt.Errorf("labels of the project's issues: %w", err)
+	}
+	for chunk := range slices.Chunk(ids, db.MaxArgs-1) {
+		next, err := s.Successors(ctx, e.By, p, chunk)
+		if err != nil {
+			return err
+		}
+		for _, l := range next {
+			args := append([]any{l.To, l.From}, things...)
+			if _, err := s.db.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
+				SELECT ll.target_type, ll.target_id, CAST(? AS BIGINT) FROM label_links ll WHERE ll.label_id = ? AND `+carried+` ON CONFLICT DO NOTHING`, args...); err != nil {
+				return fmt.Errorf("replace label: %w", err)
+			}
+			if _, err := s.db.Exec(ctx, "DELETE FROM label_links AS ll WHERE ll.label_id = ? AND "+carried, args[1:]...); err != nil {
+				return fmt.Errorf("replace label: %w", err)
+			}
+			if err := s.movePriority(ctx, p.ID, l.From, l.To); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Successor is what becomes of a label where a project is transferred.
+type Successor struct{ From, To ID }
+
+// Successors gives for those of the labels that a project cannot use after its transfer the
+// ones that take their places: of that title in the groups that it stands in now, or copies
+// in the project. Call it in the transaction of the transfer.
+func (s *Service) Successors(ctx context.Context, as authz.Actor, p *project.Project, ids []ID) ([]Successor, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("l.id", ids)
+	w.And("l.namespace_id NOT IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", p.NamespaceID)
+	former, err := db.Select[Label](ctx, s.db, "SELECT "+columns+" FROM labels l"+w.SQL()+" ORDER BY l.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("labels of former groups: %w", err)
 	}
 	titles := make([]string, len(former))
 	for i := range former {
 		titles[i] = former[i].Title
 	}
-	known := make(map[string]Label, len(titles))
-	for chunk := range slices.Chunk(titles, db.MaxArgs) {
-		found, err := s.named(ctx, p.NamespaceID, chunk)
-		if err != nil {
-			return fmt.Errorf("labels by name: %w", err)
-		}
-		maps.Copy(known, found)
+	known, err := s.named(ctx, p.NamespaceID, titles)
+	if err != nil {
+		return nil, fmt.Errorf("labels by name: %w", err)
 	}
+	out := make([]Successor, 0, len(former))
 	for _, old := range former {
 		next, ok := known[old.Title]
 		if !ok {
-			if next, err = s.copyTo(ctx, e.By, In(p), old); err != nil {
-				return err
+			if next, err = s.copyTo(ctx, as, In(p), old); err != nil {
+				return nil, err
 			}
 			known[next.Title] = next
 		}
-		args := append([]any{next.ID, old.ID}, things...)
-		if _, err := s.db.Exec(ctx, `INSERT INTO label_links (target_type, target_id, label_id)
-			SELECT ll.target_type, ll.target_id, CAST(? AS BIGINT) FROM label_links ll WHERE ll.label_id = ? AND `+carried+` ON CONFLICT DO NOTHING`, args...); err != nil {
-			return fmt.Errorf("replace label: %w", err)
-		}
-		if _, err := s.db.Exec(ctx, "DELETE FROM label_links AS ll WHERE ll.label_id = ? AND "+carried, args[1:]...); err != nil {
-			return fmt.Errorf("replace label: %w", err)
-		}
+		out = append(out, Successor{old.ID, next.ID})
 	}
-	return nil
+	return out, nil
 }
 
 // copyTo creates a label with the title, color and description of another one.

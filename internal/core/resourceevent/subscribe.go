@@ -10,12 +10,19 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 )
 
 // Subscribe registers all that is recorded.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "resource events"
+	event.On(b, name, func(ctx context.Context, e label.Promoted) error {
+		return promoted(ctx, s.db, "label_id", e.Label.ID, e.Replaces)
+	})
+	event.On(b, name, func(ctx context.Context, e milestone.Promoted) error {
+		return promoted(ctx, s.db, "milestone_id", e.Milestone.ID, e.Replaces)
+	})
 	event.On(b, name, func(ctx context.Context, e issue.Created) error { return s.issueChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e issue.Updated) error { return s.issueChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.stateOfIssue(ctx, e.Fact, "closed") })

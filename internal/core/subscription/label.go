@@ -3,6 +3,7 @@ package subscription
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -83,4 +84,18 @@ func (s *Service) LabelAudience(ctx context.Context, p project.ID, ids []label.I
 		return nil, fmt.Errorf("read audience of labels: %w", err)
 	}
 	return out, nil
+}
+
+// labelPromoted subscribes those who were subscribed to labels in their projects to the
+// group's label that replaces them, in the same projects.
+func (s *Service) labelPromoted(ctx context.Context, e label.Promoted) error {
+	for chunk := range slices.Chunk(e.Replaces, db.MaxArgs-1) {
+		marks, args := db.Marks(chunk)
+		if _, err := s.db.Exec(ctx, `INSERT INTO label_subscriptions (label_id, user_id, project_id, created_at)
+			SELECT CAST(? AS BIGINT), user_id, project_id, created_at FROM label_subscriptions WHERE label_id IN (`+marks+") ON CONFLICT DO NOTHING",
+			append([]any{e.Label.ID}, args...)...); err != nil {
+			return fmt.Errorf("subscriptions to a promoted label: %w", err)
+		}
+	}
+	return nil
 }

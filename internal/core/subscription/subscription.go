@@ -53,7 +53,8 @@ type On struct {
 	Key   noteable.Key
 }
 
-// Subscribe registers what happens with subscriptions when things are deleted.
+// Subscribe registers what happens with subscriptions when things are deleted
+// and labels become those of groups.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "subscriptions"
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
@@ -62,6 +63,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})
+	event.On(b, name, s.labelPromoted)
 }
 
 func (s *Service) clear(ctx context.Context, on noteable.Ref) error {

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/resourceevent"
 )
 
 const appBoards = "/projects/team%2Fapp/boards"
@@ -148,7 +149,12 @@ func TestLabels_promote(t *testing.T) {
 				t.Errorf("labels %s: got %q, want %q", query, got, want)
 			}
 		}
-		p.do("planner", "PUT", path+"/bug", `{"archived":false}`)
+		p.do("planner", "PUT", path+"/bug", `{"archived":false,"priority":4}`)
+		p.Subscriptions.Subscribe(p.Bus)
+		resourceevent.New(resourceevent.Deps{DB: d, Notes: p.Notes}).Subscribe(p.Bus)
+		p.do("planner", "POST", path+"/bug/subscribe", "")
+		p.do("planner", "PUT", appIssues+"/1", `{"remove_labels":"bug"}`)
+		p.do("planner", "PUT", appIssues+"/1", `{"add_labels":"bug"}`)
 		if got := p.pick("", "/groups/team/labels?only_group_labels=false", "id"); got != "1 2" {
 			t.Errorf("labels of the group's projects: got %q", got)
 		}
@@ -162,6 +168,19 @@ func TestLabels_promote(t *testing.T) {
 		}
 		if got := p.pick("", "/groups/team/labels?only_group_labels=false", "id"); got != "3" {
 			t.Errorf("labels after the promotion: got %q", got)
+		}
+		got := p.do("planner", "GET", path+"/bug", "")
+		if got["priority"] != 4.0 || got["subscribed"] != true || got["is_project_label"] != false {
+			t.Errorf("promoted label in its former project: %v", got)
+		}
+		if got := p.do("root", "GET", fmt.Sprintf("/projects/%d/labels/bug", other), ""); got["priority"] != nil || got["subscribed"] != false {
+			t.Errorf("promoted label in another project: %v", got)
+		}
+		if got := p.pick("", "/groups/team/issues?order_by=label_priority&sort=asc", "title"); got != "one two" {
+			t.Errorf("issues by the priority of the promoted label: got %q", got)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE label_id = 3"); err != nil || n != 2 {
+			t.Errorf("%d events of the promoted label, %v, want 2", n, err)
 		}
 		p.want("root", "PUT", path+"/bug/promote", "", 404, `{"message":"404 Label Not Found"}`)
 	})

@@ -11,6 +11,8 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 )
@@ -160,7 +162,7 @@ func TestMilestones_promote(t *testing.T) {
 			"title": "One", "title_fold": "one", "description_fold": "", "state": "opened", "milestone_id": 1, "base_sha": "", "start_sha": "", "head_sha": "",
 			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
 		})
-		mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones}).Subscribe(p.Bus)
+		mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones, URLs: p.URLs}).Subscribe(p.Bus)
 		p.want("root", "POST", appMilestones+"/99/promote", "", 404, `{"message":"404 Not found"}`)
 		got := p.do("root", "POST", appMilestones+"/1/promote", "")
 		made := got["id"]
@@ -179,8 +181,9 @@ func TestMilestones_promote(t *testing.T) {
 	})
 }
 
-// TestMilestones_transferred moves a project away from its group: what it contains gets the
-// milestones of the new group with the same titles, or copies in the project.
+// TestMilestones_transferred moves a project away from its group: what it contains, boards too,
+// gets the milestones and labels of the new group with the same titles, or copies in the
+// project, and loses the iterations.
 func TestMilestones_transferred(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -190,9 +193,25 @@ func TestMilestones_transferred(t *testing.T) {
 			p.do("root", "POST", "/groups/team/milestones", `{"title":"`+title+`"}`)
 		}
 		p.do("root", "POST", "/groups/into/milestones", `{"title":"shared"}`)
+		p.do("root", "POST", "/groups/team/labels", `{"name":"former","color":"#112233"}`)
+		sprint := p.Insert("iterations", coretest.Row{
+			"iid": 1, "namespace_id": p.Find(p.users["root"], p.id).ParentID, "sequence": 1, "title_fold": "", "start_date": "2023-05-01", "due_date": "2023-05-08",
+			"cadence_id": p.Insert("iteration_cadences", coretest.Row{
+				"namespace_id": p.Find(p.users["root"], p.id).ParentID, "title": "c", "title_fold": "c", "active": true, "automatic": false, "duration_in_weeks": 0, "upcoming": 0,
+			}),
+		})
+		p.do("root", "POST", appBoards, `{"name":"Work"}`)
+		p.do("root", "PUT", appBoards+"/1", `{"milestone_id":2,"labels":"former"}`)
+		for _, of := range []string{`"label_id":1`, `"milestone_id":1`, `"milestone_id":2`, fmt.Sprintf(`"iteration_id":%d`, sprint)} {
+			p.do("root", "POST", appBoards+"/1/lists", "{"+of+"}")
+		}
 		p.do("planner", "POST", appMilestones, `{"title":"own"}`)
 		for _, id := range []string{"1", "2", "4"} {
 			p.do("planner", "POST", appIssues, `{"title":"issue","milestone_id":`+id+`}`)
+		}
+		within := iteration.ID(sprint)
+		if _, err := p.Issues.Update(t.Context(), p.users["planner"], p.Find(p.users["planner"], p.id), 1, issue.Changes{IterationID: &within}); err != nil {
+			t.Fatal(err)
 		}
 		p.Insert("merge_requests", coretest.Row{
 			"iid": 1, "target_project_id": p.id, "source_project_id": p.id, "target_branch": "a", "source_branch": "b", "author_id": p.users["root"].UserID,
@@ -200,7 +219,7 @@ func TestMilestones_transferred(t *testing.T) {
 			"trial_result": "", "trial_source_sha": "", "trial_target_sha": "",
 		})
 		moved := p.Find(p.users["root"], p.id)
-		requests := mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones})
+		requests := mergerequest.New(mergerequest.Deps{DB: d, Milestones: p.Milestones, URLs: p.URLs})
 		if err := d.InTx(t.Context(), func(ctx context.Context) error {
 			for _, query := range []string{
 				"UPDATE namespaces SET parent_id = ? WHERE id = ?",
@@ -214,17 +233,27 @@ func TestMilestones_transferred(t *testing.T) {
 			if err := p.Issues.OnTransferred(ctx, e); err != nil {
 				return err
 			}
+			if err := p.Boards.OnTransferred(ctx, e); err != nil {
+				return err
+			}
 			return requests.OnTransferred(ctx, e)
 		}); err != nil {
 			t.Fatal(err)
 		}
 		for query, want := range map[string]int64{
-			"SELECT milestone_id FROM issues WHERE iid = 1":          3, // the new group's
-			"SELECT milestone_id FROM issues WHERE iid = 2":          5, // the copy
-			"SELECT milestone_id FROM issues WHERE iid = 3":          4,
-			"SELECT milestone_id FROM merge_requests":                5,
-			"SELECT COUNT(*) FROM milestones WHERE title = 'old'":    2,
-			"SELECT COUNT(*) FROM milestones WHERE title = 'shared'": 2,
+			"SELECT milestone_id FROM issues WHERE iid = 1":           3, // the new group's
+			"SELECT milestone_id FROM issues WHERE iid = 2":           5, // the copy
+			"SELECT milestone_id FROM issues WHERE iid = 3":           4,
+			"SELECT milestone_id FROM merge_requests":                 5,
+			"SELECT COUNT(*) FROM milestones WHERE title = 'old'":     2,
+			"SELECT COUNT(*) FROM milestones WHERE title = 'shared'":  2,
+			"SELECT milestone_id FROM boards":                         5,
+			"SELECT label_id FROM board_labels":                       2, // the copy
+			"SELECT label_id FROM board_lists WHERE position = 0":     2,
+			"SELECT milestone_id FROM board_lists WHERE position = 1": 3,
+			"SELECT milestone_id FROM board_lists WHERE position = 2": 5,
+			"SELECT COUNT(*) FROM board_lists":                        3,
+			"SELECT COUNT(*) FROM issues WHERE iteration_id IS NULL":  3,
 		} {
 			if got, err := db.Get[int64](t.Context(), d, query); err != nil || got != want {
 				t.Errorf("%s: got %d %v, want %d", query, got, err, want)

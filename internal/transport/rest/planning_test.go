@@ -79,7 +79,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Policy: w.Policy, Accounts: accounts, Issues: issues, Milestones: milestones, References: references, Awards: awards, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Now: w.Now}), Issues: issues, Times: times, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now}), Issues: issues, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,

@@ -1,0 +1,83 @@
+package label
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/project"
+)
+
+// prioritize reads the priorities that labels have in the project of a place; those of a group
+// have none.
+func (s *Service) prioritize(ctx context.Context, at Place, labels []Label) error {
+	if at.ProjectID == 0 || len(labels) == 0 {
+		return nil
+	}
+	ids, byID := make([]ID, len(labels)), make(map[ID]*Label, len(labels))
+	for i := range labels {
+		ids[i], byID[labels[i].ID] = labels[i].ID, &labels[i]
+	}
+	type row struct {
+		LabelID  ID    `db:"label_id"`
+		Priority int64 `db:"priority"`
+	}
+	var w db.Where
+	w.And("project_id = ?", at.ProjectID)
+	w.In("label_id", ids)
+	rows, err := db.Select[row](ctx, s.db, "SELECT label_id, priority FROM label_priorities"+w.SQL()+" ORDER BY label_id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("priorities of labels: %w", err)
+	}
+	for _, r := range rows {
+		byID[r.LabelID].Priority = &r.Priority
+	}
+	return nil
+}
+
+// setPriority writes the priority of a label in the project of a place.
+func (s *Service) setPriority(ctx context.Context, at Place, l *Label) error {
+	if at.ProjectID == 0 {
+		return nil
+	}
+	query, args := "DELETE FROM label_priorities WHERE label_id = ? AND project_id = ?", []any{l.ID, at.ProjectID}
+	if l.Priority != nil {
+		query = `INSERT INTO label_priorities (label_id, project_id, priority) VALUES (?, ?, ?)
+			ON CONFLICT (label_id, project_id) DO UPDATE SET priority = excluded.priority`
+		args = append(args, *l.Priority)
+	}
+	if _, err := s.db.Exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("priority of label: %w", err)
+	}
+	return nil
+}
+
+// changePriority reads the priority of a locked label, and changes it where c says so.
+func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Changes) error {
+	one := []Label{*l}
+	if err := s.prioritize(ctx, at, one); err != nil {
+		return err
+	}
+	before := one[0].Priority
+	l.Priority = before
+	if at.ProjectID == 0 || c.Priority == nil && !c.ClearPriority {
+		return nil
+	}
+	if before == c.Priority || before != nil && c.Priority != nil && *before == *c.Priority {
+		return nil
+	}
+	l.Priority, l.UpdatedAt = c.Priority, db.At(s.now())
+	return s.setPriority(ctx, at, l)
+}
+
+// movePriority gives a label the priority that another has in a project, unless it has one.
+func (s *Service) movePriority(ctx context.Context, in project.ID, from, to ID) error {
+	if _, err := s.db.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
+		SELECT CAST(? AS BIGINT), project_id, priority FROM label_priorities WHERE label_id = ? AND project_id = ? ON CONFLICT DO NOTHING`, to, from, in); err != nil {
+		return fmt.Errorf("priority of label: %w", err)
+	}
+	if _, err := s.db.Exec(ctx, "DELETE FROM label_priorities WHERE label_id = ? AND project_id = ?", from, in); err != nil {
+		return fmt.Errorf("priority of label: %w", err)
+	}
+	return nil
+}
