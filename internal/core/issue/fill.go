@@ -30,15 +30,21 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 		issues[i].Labels = labels[ids[i]]
 	}
 	var others []other
-	for chunk := range slices.Chunk(ids, db.MaxArgs/5) {
+	for chunk := range slices.Chunk(ids, db.MaxArgs/7) {
 		rows, err := s.others(ctx, chunk)
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if r.Kind == assigned {
-				byID[r.IssueID].Assignees = append(byID[r.IssueID].Assignees, authz.UserID(r.Value))
-			} else {
+			i := byID[r.IssueID]
+			switch r.Kind {
+			case assigned:
+				i.Assignees = append(i.Assignees, authz.UserID(r.Value))
+			case liked:
+				i.Related.Upvotes = r.Value
+			case disliked:
+				i.Related.Downvotes = r.Value
+			default:
 				others = append(others, r)
 			}
 		}
@@ -53,13 +59,15 @@ const (
 	moved      = "moved"
 	duplicated = "duplicated"
 	requested  = "requested" // by a merge request that closes it
+	liked      = "liked"
+	disliked   = "disliked"
 )
 
-// other is a user or an issue that an issue has to do with.
+// other is a user or an issue that an issue has to do with, or a number of votes.
 type other struct {
 	Kind      string     `db:"kind"`
 	IssueID   ID         `db:"issue_id"`
-	Value     int64      `db:"value"` // the id of the user or issue
+	Value     int64      `db:"value"` // the id of the user or issue, or the number
 	ProjectID project.ID `db:"project_id"`
 	IID       IID        `db:"iid"`
 }
@@ -77,7 +85,11 @@ func (s *Service) others(ctx context.Context, ids []int64) ([]other, error) {
 			WHERE o.id IN (`+marks+`)
 		UNION ALL SELECT '`+requested+`', r.issue_id, r.merge_request_id, 0, 0 FROM merge_request_issues r
 			WHERE r.issue_id IN (`+marks+`) AND r.closes
-		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args)...)
+		UNION ALL SELECT '`+liked+`', e.awardable_id, COUNT(*), 0, 0 FROM award_emoji e
+			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsup' GROUP BY e.awardable_id
+		UNION ALL SELECT '`+disliked+`', e.awardable_id, COUNT(*), 0, 0 FROM award_emoji e
+			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsdown' GROUP BY e.awardable_id
+		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args, args, args)...)
 }
 
 // relate notes in issues which of the others the actor may read.

@@ -108,8 +108,10 @@ type Issue struct {
 	Related   Related        `db:"-"`
 }
 
-// Related is what an issue has to do with others that the actor may read.
+// Related is what an issue has to do with others that the actor may read, and its votes.
 type Related struct {
+	Upvotes     int64
+	Downvotes   int64
 	Blocking    int64    // open issues that it blocks
 	Requests    int64    // merge requests that close it
 	MovedTo     *ID      // the issue that stands for it in another project

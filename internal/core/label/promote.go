@@ -26,7 +26,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 	if err := s.policy.Require(ctx, as, authz.AdminLabel, from.Subject); err != nil {
 		return nil, err
 	}
-	l, err := s.find(ctx, from, ref, Filter{OwnOnly: true})
+	named, err := s.find(ctx, from, ref, Filter{OwnOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,13 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 	var out Label
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		const same = "title = ? AND namespace_id IN (SELECT n.id FROM namespaces n WHERE n.parent_id = ? AND n.kind = 'project')"
+		l, err := db.ForUpdate[Label](ctx, s.db, db.Row{Table: "labels", ID: named.ID})
+		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(l.UpdatedAt.Time); err != nil {
+			return err
+		}
 		args := []any{l.Title, group.Namespace}
 		replaced, err := db.Select[ID](ctx, s.db, "SELECT id FROM labels WHERE "+same+" ORDER BY id", args...)
 		if err != nil {
@@ -51,7 +58,7 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 		case !errors.Is(err, db.ErrNotFound):
 			return err
 		default:
-			if out, err = s.copyTo(ctx, as, group, *l); err != nil {
+			if out, err = s.copyTo(ctx, as, group, l); err != nil {
 				return err
 			}
 		}
@@ -71,6 +78,9 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, from, group Place
 		_, err = s.db.Exec(ctx, "DELETE FROM labels WHERE "+same, args...)
 		return err
 	})
+	if errors.Is(err, db.ErrNotFound) { // deleted meanwhile
+		return nil, errs.Missing("Label")
+	}
 	if err != nil {
 		return nil, errs.Wrap(err, "promote label")
 	}

@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/markdown"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/award"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/milestone"
@@ -108,10 +107,6 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	if err != nil {
 		return nil, err
 	}
-	votes, err := s.Awards.ForTargets(ctx, noteable.Issue, ids)
-	if err != nil {
-		return nil, err
-	}
 	milestones, err := s.milestonesOf(ctx, as, due...)
 	if err != nil {
 		return nil, err
@@ -137,7 +132,7 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	out := make([]issueEntity, 0, len(issues))
 	for i := range issues {
 		if p := v.projects[issues[i].ProjectID]; p != nil {
-			e := s.issueEntity(&issues[i], p, v, people, votes[ids[i]])
+			e := s.issueEntity(&issues[i], p, v, people)
 			if id := issues[i].MilestoneID; id != nil {
 				e.Milestone = milestones[*id]
 			}
@@ -154,12 +149,12 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	return out, nil
 }
 
-func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.Summary, votes award.Votes) issueEntity {
+func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.Summary) issueEntity {
 	e := issueEntity{
 		ID: i.ID, IID: i.IID, ProjectID: i.ProjectID, Title: i.Title, Description: i.Description, State: i.State,
 		CreatedAt: api.Time(i.CreatedAt.Time), UpdatedAt: api.Time(i.UpdatedAt.Time), Labels: labelList(i.Labels, v.details),
 		Assignees: make([]userBasic, 0, len(i.Assignees)), Author: s.user(people[i.AuthorID]), Type: strings.ToUpper(string(i.Type)),
-		UserNotesCount: i.UserNotes, Upvotes: votes.Up, Downvotes: votes.Down, DueDate: i.DueDate,
+		UserNotesCount: i.UserNotes, Upvotes: i.Related.Upvotes, Downvotes: i.Related.Downvotes, DueDate: i.DueDate,
 		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: s.issueURL(p, i),
 		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
 		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),

@@ -26,7 +26,7 @@ func (s *Server) labelRoutes() []*api.Route {
 	}}
 	group := labelHandlers{s, s.groupLabels}
 	return api.Scoped(nil, slices.Concat(project.routes("/projects/:id/labels", "project"), group.routes("/groups/:id/labels", "group"), []*api.Route{
-		api.Put("/projects/:id/labels/:name/promote", s.promoteLabel).Doc("Promote a label to the group").Needs(authz.AdminLabel),
+		api.Put("/projects/:id/labels/:name/promote", s.promoteLabel).Timed().Doc("Promote a label to the group").Needs(authz.AdminLabel),
 	})...)
 }
 
