@@ -99,8 +99,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				}
 				c.apply(&row.User)
 				if c.Password != nil {
-					row.PasswordHash, row.PasswordExpired = hash, as.UserID != id && !c.KeepPassword
-					row.FailedAttempts, row.LockedAt = 0, nil // they were made at another password
+					row.choose(hash, as.UserID != id && !c.KeepPassword)
 				}
 				if email != "" || c.Provider != "" {
 					row.UpdatedAt = db.At(s.Now())
@@ -111,20 +110,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 				return err
 			}
 			s.forget(ctx, id)
-			if email != "" {
-				if err := s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
-					return err
-				}
-			}
-			if c.Provider != "" {
-				if err := s.identify(ctx, id, c.Provider, c.ExternUID); err != nil {
-					return err
-				}
-			}
-			if c.Password != nil {
-				if err := s.dropLink(ctx, id); err != nil {
-					return err
-				}
+			if err := s.changeBeside(ctx, id, &c, email, addresses); err != nil {
+				return err
 			}
 			was, row := &out.Before, &out.After
 			return s.Bus.Publish(ctx, UserUpdated{
@@ -137,6 +124,30 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, id authz.UserID, c
 		return nil, errs.Wrap(err, "update user")
 	}
 	return s.load(ctx, "u.id = ?", id)
+}
+
+// choose sets another password.
+func (r *userRow) choose(hash string, expired bool) {
+	r.PasswordHash, r.PasswordExpired = hash, expired
+	r.FailedAttempts, r.LockedAt = 0, nil // they were made at another password
+}
+
+// changeBeside writes what an update changes in other rows than the user's.
+func (s *Service) changeBeside(ctx context.Context, id authz.UserID, c *Changes, email string, addresses []emailRow) error {
+	if email != "" {
+		if err := s.readdress(ctx, id, email, addresses, c.SkipReconfirmation); err != nil {
+			return err
+		}
+	}
+	if c.Provider != "" {
+		if err := s.identify(ctx, id, c.Provider, c.ExternUID); err != nil {
+			return err
+		}
+	}
+	if c.Password != nil {
+		return s.dropLink(ctx, id)
+	}
+	return nil
 }
 
 // userAt names the row of a user for db.Update.

@@ -256,6 +256,14 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		}
 		w.And("("+cond+")", args...)
 	}
+	s.groupsFor(&w, as, f)
+	f.groupState(&w)
+	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)
+	return w
+}
+
+// groupsFor adds the conditions that say what a group is sought for.
+func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
 	if f.Receiver > 0 {
 		w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
 		if !as.Admin {
@@ -287,6 +295,10 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		w.And(`n.id IN (SELECT s.group_id FROM shares s JOIN namespace_ancestors a ON a.ancestor_id = s.namespace_id
 			WHERE a.namespace_id = ? AND `+depth+` AND (s.expires_on IS NULL OR s.expires_on > ?))`, *f.InvitedTo, s.today())
 	}
+}
+
+// groupState adds the conditions on the group itself.
+func (f *GroupFilter) groupState(w *db.Where) {
 	if f.TopLevel {
 		w.Raw("n.parent_id IS NULL")
 	}
@@ -313,9 +325,7 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 			w.Raw("(" + InArchived("n.id") + " OR " + InMarked("n.id") + ")")
 		}
 	}
-	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)
 	if f.MarkedOn != "" {
 		w.And("g.marked_for_deletion_on = ?", f.MarkedOn)
 	}
-	return w
 }

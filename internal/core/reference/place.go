@@ -70,47 +70,11 @@ func (s *Service) places(ctx context.Context, as authz.Actor, in Place, refs []R
 		projects: map[project.ID]*project.Project{}, groups: map[authz.NamespaceID]string{},
 		byPath: map[string]*project.Project{}, groupBy: map[string]authz.NamespaceID{},
 	}
-	var folds []string
 	var ids []project.ID
-	own, above := false, false
-	seen := map[string]bool{}
-	for i := range refs {
-		ref := &refs[i]
-		switch {
-		case ref.Kind == Mention:
-		case ref.Place == "":
-			own, above = true, above || ref.Kind.inGroup()
-		case len(folds) < maxPlaces:
-			if fold := db.Fold(ref.path(in)); !seen[fold] {
-				seen[fold] = true
-				folds = append(folds, fold)
-			}
-		}
-	}
-	type route struct {
-		Fold      string            `db:"path_fold"`
-		Path      string            `db:"path"`
-		Namespace authz.NamespaceID `db:"namespace_id"`
-		Project   project.ID        `db:"project_id"` // 0 for a group
-	}
-	var routes []route
-	if len(folds) > 0 || above {
-		visible, args := s.policy.VisibleGroupsSQL(as, "n")
-		marks, values := db.Marks(append(folds, ""))
-		var w db.Where
-		group := in.Group
-		if in.Project != nil {
-			group = in.Project.ParentID
-		}
-		w.And("(r.path_fold IN ("+marks+") OR r.namespace_id = ?)", append(values, group)...)
-		w.And("(p.id IS NOT NULL OR n.kind = 'group' AND "+visible+")", args...)
-		var err error
-		routes, err = db.Select[route](ctx, s.db, `SELECT r.path_fold, r.path, r.namespace_id, COALESCE(p.id, 0) AS project_id
-			FROM routes r JOIN namespaces n ON n.id = r.namespace_id
-			LEFT JOIN projects p ON p.namespace_id = n.id AND NOT p.pending_delete`+w.SQL(), w.Args()...)
-		if err != nil {
-			return nil, fmt.Errorf("places of references: %w", err)
-		}
+	folds, own, above := sought(in, refs)
+	routes, err := s.routes(ctx, as, in, folds, above)
+	if err != nil {
+		return nil, err
 	}
 	for _, r := range routes {
 		if r.Project != 0 {
@@ -125,15 +89,64 @@ func (s *Service) places(ctx context.Context, as authz.Actor, in Place, refs []R
 	if len(ids) == 0 {
 		return f, nil
 	}
-	projects, err := s.projects.ByIDs(ctx, as, ids)
-	if err != nil {
+	if f.projects, err = s.projects.ByIDs(ctx, as, ids); err != nil {
 		return nil, err
 	}
-	f.projects = projects
 	for _, r := range routes {
-		if p := projects[r.Project]; p != nil {
+		if p := f.projects[r.Project]; p != nil {
 			f.byPath[r.Fold] = p
 		}
 	}
 	return f, nil
+}
+
+// sought gives the folded paths that references name, and whether some name none: then they mean
+// the place of the text, or also the groups above it.
+func sought(in Place, refs []Reference) (folds []string, own, above bool) {
+	seen := map[string]bool{}
+	for i := range refs {
+		ref := &refs[i]
+		switch {
+		case ref.Kind == Mention:
+		case ref.Place == "":
+			own, above = true, above || ref.Kind.inGroup()
+		case len(folds) < maxPlaces:
+			if fold := db.Fold(ref.path(in)); !seen[fold] {
+				seen[fold] = true
+				folds = append(folds, fold)
+			}
+		}
+	}
+	return folds, own, above
+}
+
+// route is a path that a reference names.
+type route struct {
+	Fold      string            `db:"path_fold"`
+	Path      string            `db:"path"`
+	Namespace authz.NamespaceID `db:"namespace_id"`
+	Project   project.ID        `db:"project_id"` // 0 for a group
+}
+
+// routes reads what is at folded paths, and the group of a place where above says so.
+func (s *Service) routes(ctx context.Context, as authz.Actor, in Place, folds []string, above bool) ([]route, error) {
+	if len(folds) == 0 && !above {
+		return nil, nil
+	}
+	visible, args := s.policy.VisibleGroupsSQL(as, "n")
+	marks, values := db.Marks(append(folds, ""))
+	var w db.Where
+	group := in.Group
+	if in.Project != nil {
+		group = in.Project.ParentID
+	}
+	w.And("(r.path_fold IN ("+marks+") OR r.namespace_id = ?)", append(values, group)...)
+	w.And("(p.id IS NOT NULL OR n.kind = 'group' AND "+visible+")", args...)
+	routes, err := db.Select[route](ctx, s.db, `SELECT r.path_fold, r.path, r.namespace_id, COALESCE(p.id, 0) AS project_id
+		FROM routes r JOIN namespaces n ON n.id = r.namespace_id
+		LEFT JOIN projects p ON p.namespace_id = n.id AND NOT p.pending_delete`+w.SQL(), w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("places of references: %w", err)
+	}
+	return routes, nil
 }

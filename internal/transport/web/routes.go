@@ -1,9 +1,18 @@
 package web
 
-import "tenon/internal/core/weburl"
+import (
+	"slices"
+
+	"tenon/internal/core/weburl"
+)
 
 // routes lists all pages; of two that fit, the first counts.
 func routes() []route {
+	return slices.Concat(accountRoutes(), siteRoutes(), groupRoutes(), projectRoutes())
+}
+
+// accountRoutes are those of the sign-on and of a user's own things.
+func accountRoutes() []route {
 	var here weburl.Site
 	sign, profile, token, key, session := here.SignIn(""), here.Profile(), here.ProfileTokens(), here.ProfileKeys(), here.ProfileSessions()
 	return []route{
@@ -31,7 +40,13 @@ func routes() []route {
 		own(post(session+"/{id}/revoke", (*visit).postRevokeSession)),
 		own(get(here.ProfilePassword(), (*visit).getPassword)),
 		own(post(here.ProfilePassword(), (*visit).postPassword)),
+	}
+}
 
+// siteRoutes are those of the whole server.
+func siteRoutes() []route {
+	var here weburl.Site
+	return []route{
 		get(here.Home(), (*visit).getHome),
 		get(here.Explore(), (*visit).getExplore),
 		get("/help", (*visit).getHelp),
@@ -40,7 +55,12 @@ func routes() []route {
 		get("/-/snippets/{id}", (*visit).getSnippet),
 		get("/-/snippets/{id}/raw", (*visit).getSnippetRaw),
 		get("/-/snippets/{id}/raw/{rest...}", (*visit).getSnippetRaw),
+	}
+}
 
+// groupRoutes are those of groups.
+func groupRoutes() []route {
+	return []route{
 		get("/groups/{group...}/-/group_members", (*visit).getGroupMembers),
 		get("/groups/{group...}/-/issues", (*visit).getGroupIssues),
 		get("/groups/{group...}/-/milestones", (*visit).getMilestones),
@@ -48,7 +68,12 @@ func routes() []route {
 		get("/groups/{group...}/-/wikis", (*visit).getWiki),
 		get("/groups/{group...}/-/wikis/{rest...}", (*visit).getWikiPage),
 		get("/groups/{group...}", (*visit).getGroup),
+	}
+}
 
+// projectRoutes are those of projects, and the one for whatever stands at a path.
+func projectRoutes() []route {
+	return []route{
 		get("/{project...}/-/project_members", (*visit).getProjectMembers),
 		get("/{project...}/-/tree/{rest...}", (*visit).getTree),
 		get("/{project...}/-/blob/{rest...}", (*visit).getBlob),

@@ -1,0 +1,42 @@
+package protection
+
+import (
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Event says what happened to a rule.
+type Event struct {
+	authz.Stamp
+
+	ProjectID   project.ID
+	ProjectName string
+	FullPath    string
+	Rule        Rule
+}
+
+// BranchProtected is published when branches get a rule.
+type BranchProtected struct{ Event }
+
+// BranchProtectionUpdated is published when the rule of branches changes.
+type BranchProtectionUpdated struct {
+	Event
+	Before Rule
+}
+
+// BranchUnprotected is published when the rule of branches is taken away.
+type BranchUnprotected struct{ Event }
+
+// TagProtected is published when tags get a rule.
+type TagProtected struct{ Event }
+
+// TagUnprotected is published when the rule of tags is taken away.
+type TagUnprotected struct{ Event }
+
+func (s *Service) event(as authz.Actor, p *project.Project, rule *Rule) Event {
+	return Event{ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()), Rule: *rule}
+}
+
+// byName is the order of rules.
+var byName = page.Order{page.Text("name", "")}
