@@ -44,6 +44,7 @@ var unasked = map[string]string{
 	"account.Service.StandIn":        "whether the caller may act for others is asked before",
 	"session.Service.SignOn":         "the password is the permission",
 	"account.Service.UseLink":        "the secret of the link is the permission",
+	"notify.Service.Unsubscription":  "the key of the link is the permission",
 	"lfs.Service.Redeem":             "the token is the permission",
 	"lfs.Service.Token":              "writes down a grant that was asked for",
 	"lfs.Service.Has":                "is called with a grant for the project",

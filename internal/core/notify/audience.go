@@ -66,7 +66,7 @@ func (r *recipient) wants(event string, set *Setting) bool {
 	return false
 }
 
-// MaxRecipients is how many users one event may send mail to. Those it names come first, then
+// MaxRecipients is how many users one event may send mail to, unless Out says less. Those it names come first, then
 // those who take part, then watchers by id.
 const MaxRecipients = 10_000
 
@@ -75,7 +75,8 @@ type audience struct {
 	list  []*recipient
 	users map[authz.UserID]*recipient
 	by    authz.UserID // gets none: it did it
-	cut   bool         // there were more
+	most  int
+	cut   bool // there were more
 }
 
 func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
@@ -85,7 +86,7 @@ func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
 		}
 		r := a.users[id]
 		if r == nil {
-			if len(a.list) == MaxRecipients {
+			if len(a.list) == a.most {
 				a.cut = true
 				return
 			}
@@ -102,7 +103,7 @@ func (a *audience) add(w way, reason Reason, users ...authz.UserID) {
 // recipients gives the users who want mail of an event, in the order of MaxRecipients. Whether
 // each may know of it is asked when its mail is sent.
 func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recipient, error) {
-	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By}
+	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By, most: s.out.Recipients}
 	names := m.Names
 	switch m.Event {
 	case "new_issue", "new_merge_request":
@@ -140,7 +141,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		return nil, err
 	}
 	if a.cut {
-		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "project", t.project.FullPath, "recipients", MaxRecipients)
+		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "project", t.project.FullPath, "recipients", s.out.Recipients)
 	}
 	return s.willing(ctx, m.Event, t, a.list)
 }

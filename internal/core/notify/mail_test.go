@@ -61,7 +61,7 @@ type post struct {
 	id           project.ID
 }
 
-func setUp(t *testing.T, d *db.DB) *post {
+func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	t.Helper()
 	w := coretest.New(t, d)
 	f := &post{World: w, server: mailtest.New(t, mailtest.Options{}), people: map[string]authz.Actor{}}
@@ -97,10 +97,14 @@ func setUp(t *testing.T, d *db.DB) *post {
 		t.Fatal(err)
 	}
 	accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now, URLs: urls})
+	out := notify.Out{Sender: mail.New(f.server.Config()), Incoming: "incoming+%{key}@code.example.com", IncomingKey: "%{key}"}
+	for _, change := range changes {
+		change(&out)
+	}
 	f.s = notify.New(notify.Deps{
 		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, Requests: requests, Notes: f.notes, Subscriptions: f.subs,
 		Todos: todos, References: references, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
-		Out: notify.Out{Sender: mail.New(f.server.Config()), Incoming: "incoming+%{key}@code.example.com", IncomingKey: "%{key}"},
+		Out: out,
 	})
 	f.subs.Subscribe(w.Bus)
 	todos.Subscribe(w.Bus)
@@ -512,4 +516,85 @@ func TestService_Send_again(t *testing.T) {
 			t.Errorf("mail about what is gone: %v", err)
 		}
 	})
+}
+
+// A comment that names 3,000 users in a group of 3,000 who all watch: mail goes to as many as
+// are allowed, those named first, on one connection, and looking for them takes statements by
+// the hundreds of users and not by the user.
+func TestService_Send_many(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const users, most = 3000, 40
+		f := setUp(t, d, func(o *notify.Out) { o.Recipients = most })
+		ann := f.join("ann", authz.Owner)
+		i, err := f.issues.Create(ctx, ann, f.Find(ann, f.id), issue.Input{Title: "Issue"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := f.User("template")
+		f.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO users (`+strings.Join(f.userColumns(), ", ")+`)
+			SELECT `+strings.Join(f.userValues(), ", ")+" FROM n, users u WHERE u.id = ?", users, template.UserID)
+		f.exec(`INSERT INTO emails (user_id, email, email_fold, is_primary, pending, confirmed_at, created_at, updated_at)
+			SELECT u.id, u.username || '@example.com', u.username || '@example.com', true, false, u.created_at, u.created_at, u.created_at
+			FROM users u WHERE u.username LIKE 'many%'`)
+		f.exec(`INSERT INTO members (namespace_id, user_id, access_level, created_at, updated_at)
+			SELECT CAST(? AS BIGINT), u.id, 20, u.created_at, u.created_at FROM users u WHERE u.username LIKE 'many%'`, f.outer)
+		f.exec(`INSERT INTO notification_settings (user_id, level, email, events, created_at, updated_at)
+			SELECT u.id, 'watch', '', '{}', u.created_at, u.created_at FROM users u WHERE u.username LIKE 'many%'`)
+		f.exec("UPDATE users SET state = 'blocked' WHERE username LIKE 'many%' AND username <> 'many2001' AND username <> 'many7'") // so that few mails are sent
+		f.waiting = nil
+		var text strings.Builder
+		for n := users; n > 0; n-- {
+			fmt.Fprintf(&text, "@many%d ", n)
+		}
+		for _, c := range []struct{ name, body, want string }{
+			{"names", text.String(), "many2001:mentioned"}, // the first 1,000 names count, and of these the users by id
+			{"a group", "@team", "many7:mentioned"},
+			{"watchers", "Hello", "many7"},
+		} {
+			f.write(ann, i, note.Input{Body: c.body})
+			m := f.waiting[0]
+			f.waiting = nil
+			f.exec("DELETE FROM mentions")
+			before := d.Statements()
+			if err := f.s.Send(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+			statements := d.Statements() - before
+			if got := who(f.server.Take()); got != c.want {
+				t.Errorf("%s: mail to %q, want %s", c.name, got, c.want)
+			}
+			if limit := uint64(30 + 2*most); uint64(statements) > limit {
+				t.Errorf("%s: %d statements, want %d at most", c.name, statements, limit)
+			}
+		}
+	})
+}
+
+// userColumns are those of the table of users but its id.
+func (f *post) userColumns() []string {
+	f.T.Helper()
+	query := "SELECT name FROM pragma_table_info('users') WHERE name <> 'id' ORDER BY cid"
+	if f.DB.Dialect() == db.Postgres {
+		query = `SELECT CAST(column_name AS TEXT) FROM information_schema.columns
+			WHERE table_name = 'users' AND table_schema = current_schema() AND column_name <> 'id' ORDER BY ordinal_position`
+	}
+	names, err := db.Select[string](ctx, f.DB, query)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return names
+}
+
+// userValues copy a user u under the name of a number n.i.
+func (f *post) userValues() []string {
+	out := f.userColumns()
+	for i, name := range out {
+		if name == "username" || name == "username_fold" {
+			out[i] = "'many' || n.i"
+		} else {
+			out[i] = "u." + name
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -47,6 +48,8 @@ type Out struct {
 	// Incoming is the address that the server reads answers from, with IncomingKey in place of
 	// the key of a thread; "" for none.
 	Incoming, IncomingKey string
+
+	Recipients int // of one event, at most; 0 is MaxRecipients
 }
 
 // Service reads and changes notification settings, and sends mail by them.
@@ -71,6 +74,7 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
+	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
 		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
