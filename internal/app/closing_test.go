@@ -59,6 +59,22 @@ func TestClosing(t *testing.T) {
 		state(app, 3, "opened")
 		state(other, 1, "closed")
 		state(still, 1, "opened")
+		source := func(as, at, field string) string {
+			t.Helper()
+			w := s.send(t.Context(), get(as, at+"/resource_state_events"))
+			var list []obj
+			if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list) != 1 {
+				t.Fatalf("states of %s: %d %s", at, w.Code, w.Body)
+			}
+			return fmt.Sprint(list[0][field])
+		}
+		head := s.do("mona", "GET", app+"/repository/branches/main", nil)["commit"].(obj)["id"]
+		if got := source("mona", app+"/issues/1", "source_commit"); got != head {
+			t.Errorf("closed by commit %s, want %s", got, head)
+		}
+		if got := source("mona", other+"/issues/1", "source_commit"); got != "<nil>" {
+			t.Errorf("closed by commit %s, want none: that is of another project", got)
+		}
 		s.do("mona", "POST", app+"/repository/files/b.txt", obj{
 			"branch": "side", "start_branch": "main", "content": "b", "commit_message": "Closes #4",
 		})
@@ -88,6 +104,18 @@ func TestClosing(t *testing.T) {
 		state(app, 3, "opened")
 		state(app, 4, "closed")
 		state(other, 2, "closed")
+		for _, at := range []string{app + "/issues/4", other + "/issues/2"} {
+			if got := source("mona", at, "source_merge_request_id"); got != number(request, "id") {
+				t.Errorf("%s closed by merge request %s, want %s", at, got, number(request, "id"))
+			}
+		}
+		s.do("mona", "PUT", app, obj{"merge_requests_access_level": "private", "repository_access_level": "private", "builds_access_level": "private"})
+		for at, field := range map[string]string{app + "/issues/4": "source_merge_request_id", app + "/issues/1": "source_commit"} {
+			if got := source("stan", at, field); got != "<nil>" {
+				t.Errorf("stan reads that %s was closed by %s", at, got)
+			}
+		}
+		s.do("mona", "PUT", app, obj{"merge_requests_access_level": "enabled", "repository_access_level": "enabled", "builds_access_level": "enabled"})
 		for path, want := range map[string]int{app + "/issues/3/closed_by": 401, other + "/issues/2/related_merge_requests": 401} {
 			if w := s.send(t.Context(), anonymous(path)); w.Code != want {
 				t.Errorf("%s without a token: %d, want %d", path, w.Code, want)

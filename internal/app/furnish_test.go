@@ -287,9 +287,9 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	events := map[string]string{}
 	for name, at := range map[string]string{"issues": path + "/issues/" + number(issue, "iid"), "merge_requests": onRequest} {
-		w.do("owner", "PUT", at, map[string]any{"add_labels": "bug of " + name, "state_event": "close"})
-		w.do("owner", "PUT", at, map[string]any{"remove_labels": "bug of " + name, "state_event": "reopen"})
-		for _, kind := range []string{"label", "state"} {
+		w.do("owner", "PUT", at, map[string]any{"add_labels": "bug of " + name, "state_event": "close", "milestone_id": number(milestone, "id")})
+		w.do("owner", "PUT", at, map[string]any{"remove_labels": "bug of " + name, "state_event": "reopen", "milestone_id": 0})
+		for _, kind := range []string{"label", "state", "milestone"} {
 			events[name+" "+kind] = w.first(at + "/resource_" + kind + "_events")
 		}
 	}
@@ -300,6 +300,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"resource_label_events/:event_id": events["issues label"], "resource_state_events/:event_id": events["issues state"],
 		"resource_weight_events/:event_id": w.first(path + "/issues/" + number(issue, "iid") + "/resource_weight_events"),
 		"label event of a request":         events["merge_requests label"], "state event of a request": events["merge_requests state"],
+		"resource_milestone_events/:event_id": events["issues milestone"], "milestone event of a request": events["merge_requests milestone"],
 		":snippet_id": number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
 		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": boardList, "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",

@@ -45,7 +45,8 @@ func TestIssueHistory(t *testing.T) {
 	s.do("mona", "POST", first+"/issues/1/move", obj{"to_project_id": two["id"]})
 	lines(first+"/issues/1", "marked this issue as related to #2", "removed the relation with #2", "marked this issue as blocking #2", "cloned to #5",
 		"moved to mona/two#1")
-	lines(second+"/issues/1", "moved from mona/one#1")
+	lines(second+"/issues/1", "marked this issue as related to mona/one#2", "removed the relation with mona/one#2",
+		"marked this issue as blocking mona/one#2", "cloned to mona/one#5", "moved from mona/one#1")
 
 	as := authz.Actor{UserID: s.ids["mona"], Username: "mona"}
 	p, err := s.core.Projects.Find(t.Context(), as, number(one, "id"))

@@ -38,6 +38,7 @@ var provedElsewhere = map[string]string{
 	"running imports":                        "internal/core/repo TestService_CancelImport",
 	"visibility of forks":                    "internal/core/project TestService_Transfer_lowers_forks",
 	"merge requests between forks":           "internal/core/mergerequest TestFork_unforked",
+	"issue.Created: notes":                   "internal/transport/rest TestIssueCopies",
 	"issue.Moved: system notes":              "internal/app TestIssueHistory",
 	"issue.Cloned: system notes":             "internal/app TestIssueHistory",
 	"issue.Duplicated: system notes":         "internal/app TestIssueHistory",

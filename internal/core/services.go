@@ -272,6 +272,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Now: d.Now, Commands: s.Commands,
+		Texts: reference.NewReader(s.URLs),
 		Things: map[noteable.Kind]note.Noteables{
 			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
@@ -293,7 +294,7 @@ func (s *Services) planning(c *check, d Deps) {
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
 	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, References: s.References}))
-	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Notes: s.Notes}))
+	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, Requests: s.Requests}))
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Now: d.Now,
 		Things: map[noteable.Kind]activity.Readable{

@@ -3,6 +3,7 @@ package issue
 import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -19,7 +20,9 @@ type Fact struct {
 // Created is published when an issue was made.
 type Created struct {
 	Fact
-	CopyOf ID // the issue that it was moved or cloned from; 0 for none
+	CopyOf    ID               // the issue that it was moved or cloned from; 0 for none
+	WithNotes bool             // of a copy: it gets copies of the notes and of the resource events
+	From      *project.Project // of a copy: where the other one is
 }
 
 // Moved is published when an issue was made anew in another project. The Fact is about the
@@ -35,7 +38,6 @@ type Cloned struct {
 	Fact
 	To        Issue
 	ToProject *project.Project
-	Notes     bool // the notes are to be copied as well
 }
 
 // Duplicated is published when an issue was closed as a duplicate.
@@ -64,7 +66,10 @@ type Updated struct {
 }
 
 // Closed is published when an issue was closed.
-type Closed struct{ Fact }
+type Closed struct {
+	Fact
+	Cause noteable.Cause
+}
 
 // Reopened is published when a closed issue was opened again.
 type Reopened struct{ Fact }

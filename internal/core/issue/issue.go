@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -165,6 +166,8 @@ type Changes struct {
 	AssigneeIDs      *[]authz.UserID // empty clears
 
 	UpdatedAt *time.Time // taken from owners only
+
+	cause noteable.Cause // what closes the issue
 }
 
 // ShownSeverity is the severity of an incident, and SeverityUnknown of everything else.

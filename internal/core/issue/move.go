@@ -13,14 +13,15 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/timelog"
 )
 
 // Copy says what a clone brings.
 type Copy struct{ Notes bool }
 
-// Move makes an issue again in another project, with its notes, award emoji, links and time,
-// and closes the one that was there. It requires SetIssueMetadata in both projects.
+// Move makes an issue again in another project, with its links and its time and copies of its notes,
+// award emoji and resource events, and closes the one that was there. It requires SetIssueMetadata in both projects.
 func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID) (*Issue, *project.Project, error) {
 	i, target, err := s.source(ctx, as, p, iid, to, "move")
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 	made.AuthorID, made.State, made.CreatedAt = i.AuthorID, i.State, i.CreatedAt
 	made.ClosedAt, made.ClosedByID, made.Totals = i.ClosedAt, i.ClosedByID, i.Totals
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.place(ctx, as, i, made, target); err != nil {
+		if err := s.place(ctx, as, copying{i, p, target, true}, made); err != nil {
 			return err
 		}
 		var before Issue
@@ -64,7 +65,7 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 		}
 		f := Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
 		if before.State != out.After.State {
-			if err := s.bus.Publish(ctx, Closed{f}); err != nil {
+			if err := s.bus.Publish(ctx, Closed{Fact: f}); err != nil {
 				return err
 			}
 		}
@@ -76,8 +77,8 @@ func (s *Service) Move(ctx context.Context, as authz.Actor, p *project.Project, 
 	return made, target, nil
 }
 
-// Clone makes an issue of the actor's with what another says, in the same project or in
-// another. It requires SetIssueMetadata in both.
+// Clone makes an issue of the actor's with what another says and copies of its award emoji, in the
+// same project or in another. It requires SetIssueMetadata in both.
 func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project, iid IID, to project.ID, c Copy) (*Issue, *project.Project, error) {
 	i, target, err := s.source(ctx, as, p, iid, to, "clone")
 	if err != nil {
@@ -88,11 +89,11 @@ func (s *Service) Clone(ctx context.Context, as authz.Actor, p *project.Project,
 		return nil, nil, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.place(ctx, as, i, made, target); err != nil {
+		if err := s.place(ctx, as, copying{i, p, target, c.Notes}, made); err != nil {
 			return err
 		}
 		return s.bus.Publish(ctx, Cloned{
-			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.now())}, To: *made, ToProject: target, Notes: c.Notes,
+			Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(s.now())}, To: *made, ToProject: target,
 		})
 	})
 	if err != nil {
@@ -138,17 +139,32 @@ func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to
 		Health: i.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
 		Totals: timelog.Totals{Estimate: i.Estimate},
 	}
-	made.Assignees = slices.Clone(i.Assignees)
+	made.Assignees, made.MilestoneID = slices.Clone(i.Assignees), i.MilestoneID
 	if from.ID == to.ID {
 		return made, nil
 	}
+	if made.Description != nil {
+		text := reference.NewReader(s.urls).Moved(*made.Description, from.FullPath)
+		made.Description = &text
+	}
 	var err error
+	if made.MilestoneID, err = s.milestones.Alike(ctx, to, i.MilestoneID); err != nil {
+		return nil, err
+	}
 	made.Assignees, err = s.assignable(ctx, to, i.Assignees)
 	return made, err
 }
 
+// copying is how an issue is copied.
+type copying struct {
+	of       *Issue
+	from, to *project.Project
+	notes    bool
+}
+
 // place writes a copy of an issue with the labels of the same titles that its project has.
-func (s *Service) place(ctx context.Context, as authz.Actor, i, made *Issue, to *project.Project) error {
+func (s *Service) place(ctx context.Context, as authz.Actor, c copying, made *Issue) error {
+	i, to := c.of, c.to
 	iid, err := namespace.NextIID(ctx, s.db, to.NamespaceID, namespace.KindIssue)
 	if err != nil {
 		return err
@@ -166,7 +182,7 @@ func (s *Service) place(ctx context.Context, as authz.Actor, i, made *Issue, to 
 	if err := s.labels.Attach(ctx, made.noteable(), labels); err != nil {
 		return err
 	}
-	return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.now())}, CopyOf: i.ID})
+	return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *made, Project: to, Stamp: as.Stamp(s.now())}, CopyOf: i.ID, WithNotes: c.notes, From: c.from})
 }
 
 // takeOver gives the links and the time of an issue to another, which is new.

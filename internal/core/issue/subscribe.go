@@ -6,6 +6,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 )
 
 // Subscribe registers what follows from the events of issues in their projects.
@@ -48,8 +49,9 @@ func (s *Service) count(ctx context.Context, i *Issue, by int64) error {
 }
 
 // CloseAll closes the issues with these ids. It skips those that do not exist, or are deleted
-// at the same time, and those that the actor may not close.
-func (s *Service) CloseAll(ctx context.Context, as authz.Actor, ids []int64) error {
+// at the same time, and those that the actor may not close. Commits of other projects are not told
+// as the cause.
+func (s *Service) CloseAll(ctx context.Context, as authz.Actor, ids []int64, by noteable.Cause) error {
 	wanted := make([]ID, len(ids))
 	for i, id := range ids {
 		wanted[i] = ID(id)
@@ -63,10 +65,14 @@ func (s *Service) CloseAll(ctx context.Context, as authz.Actor, ids []int64) err
 		if i == nil || i.State == StateClosed {
 			continue
 		}
+		cause := by
+		if int64(i.ProjectID) != by.ProjectID {
+			cause.Commit = ""
+		}
 		err := s.db.InSavepoint(ctx, func(ctx context.Context) error {
 			p, err := s.projects.FindByID(ctx, as, i.ProjectID)
 			if err == nil {
-				_, err = s.Update(ctx, as, p, i.IID, Changes{StateEvent: "close"})
+				_, err = s.Update(ctx, as, p, i.IID, Changes{StateEvent: "close", cause: cause})
 			}
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -83,7 +84,7 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 		return c, err
 	}
 	if !planner {
-		c = Changes{Title: c.Title, Description: c.Description, StateEvent: c.StateEvent}
+		c = Changes{Title: c.Title, Description: c.Description, StateEvent: c.StateEvent, cause: c.cause}
 	}
 	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, subject)
 	if !owner {
@@ -113,7 +114,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff)
+	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff, c.cause)
 }
 
 // row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.
@@ -161,7 +162,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project,
 }
 
 // publish says what happened.
-func (s *Service) publish(ctx context.Context, f Fact, diff Diff) error {
+func (s *Service) publish(ctx context.Context, f Fact, diff Diff, cause noteable.Cause) error {
 	if !diff.empty() {
 		if err := s.bus.Publish(ctx, Updated{f, diff}); err != nil {
 			return err
@@ -171,7 +172,7 @@ func (s *Service) publish(ctx context.Context, f Fact, diff Diff) error {
 	case f.Issue.State == f.Before.State:
 		return nil
 	case f.Issue.State == StateClosed:
-		return s.bus.Publish(ctx, Closed{f})
+		return s.bus.Publish(ctx, Closed{f, cause})
 	default:
 		return s.bus.Publish(ctx, Reopened{f})
 	}

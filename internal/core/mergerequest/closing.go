@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
@@ -40,18 +41,19 @@ func (s *Service) closes(ctx context.Context, as authz.Actor, p *project.Project
 	for _, c := range commits {
 		refs = append(refs, s.reader.ClosingWords(c.Message)...)
 	}
-	return s.closable(ctx, as, p, refs)
+	closed, _, err := s.closable(ctx, as, p, refs)
+	return closed, err
 }
 
 // closable lists those of the issues that a project's texts promise to close that the actor
-// may read and that may be closed so.
-func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Project, refs []reference.Reference) ([]ClosedIssue, error) {
+// may read and that may be closed so, and which reference was the first to each.
+func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Project, refs []reference.Reference) (out []ClosedIssue, first map[int64]int, err error) {
 	if len(refs) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	found, err := s.references.Resolve(ctx, as, reference.Of(p), refs)
 	if err != nil {
-		return nil, fmt.Errorf("look for issues to close: %w", err)
+		return nil, nil, fmt.Errorf("look for issues to close: %w", err)
 	}
 	var places []project.ID
 	for _, t := range found {
@@ -61,10 +63,10 @@ func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	projects, err := s.projects.Load(ctx, places)
 	if err != nil {
-		return nil, fmt.Errorf("projects of issues to close: %w", err)
+		return nil, nil, fmt.Errorf("projects of issues to close: %w", err)
 	}
-	var out []ClosedIssue
-	for _, t := range found {
+	first = map[int64]int{}
+	for n, t := range found {
 		if t == nil || t.Kind != reference.Issue || projects[t.ProjectID] == nil || !projects[t.ProjectID].AutocloseReferencedIssues {
 			continue
 		}
@@ -72,7 +74,8 @@ func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Proje
 		if t.ProjectID != p.ID {
 			c.Reference = t.Path + c.Reference
 		}
-		if !slices.Contains(out, c) {
+		if _, known := first[c.ID]; !known {
+			first[c.ID] = n
 			out = append(out, c)
 		}
 	}
@@ -85,7 +88,7 @@ func (s *Service) closable(ctx context.Context, as authz.Actor, p *project.Proje
 		}
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.IID, b.IID))
 	})
-	return out[:min(len(out), maxClosing)], nil
+	return out[:min(len(out), maxClosing)], first, nil
 }
 
 // issueList writes "#1", "#1 and #2" or "#1, #2, and #3".
@@ -231,14 +234,24 @@ func (s *Service) closeOfPush(ctx context.Context, work closePushed) error {
 		return fmt.Errorf("commits of push: %w", err)
 	}
 	var refs []reference.Reference
+	var of []string // the commit of each
 	for _, c := range commits {
-		refs = append(refs, s.reader.ClosingWords(c.Message)...)
+		for _, ref := range s.reader.ClosingWords(c.Message) {
+			refs, of = append(refs, ref), append(of, c.ID.String())
+		}
 	}
-	closed, err := s.closable(ctx, as, p, refs)
+	closed, first, err := s.closable(ctx, as, p, refs)
 	if err != nil || len(closed) == 0 {
 		return err
 	}
-	return s.db.InTx(ctx, func(ctx context.Context) error { return s.issues.CloseAll(ctx, as, idsOf(closed)) })
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		for _, c := range closed {
+			if err := s.issues.CloseAll(ctx, as, []int64{c.ID}, noteable.Cause{ProjectID: int64(p.ID), Commit: of[first[c.ID]]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func idsOf(closed []ClosedIssue) []int64 {

@@ -6,13 +6,14 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/noteable"
 )
 
 // Issues closes issues.
 type Issues interface {
 	// CloseAll closes the issues with these ids, but for those that are not there or that the
 	// actor may not close.
-	CloseAll(ctx context.Context, as authz.Actor, ids []int64) error
+	CloseAll(ctx context.Context, as authz.Actor, ids []int64, by noteable.Cause) error
 }
 
 // Subscribe registers what happens with merge requests, and through them, when something
@@ -37,5 +38,7 @@ func (s *Service) closeIssues(ctx context.Context, e Merged) error {
 	if len(e.ClosesIssues) == 0 {
 		return nil
 	}
-	return s.issues.CloseAll(ctx, e.By, idsOf(e.ClosesIssues))
+	return s.issues.CloseAll(ctx, e.By, idsOf(e.ClosesIssues), noteable.Cause{
+		ProjectID: int64(e.MergeRequest.ProjectID), MergeRequest: int64(e.MergeRequest.ID),
+	})
 }

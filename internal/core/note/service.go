@@ -18,6 +18,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quickaction"
+	"tenon/internal/core/reference"
 )
 
 // Deps are what the service is built on.
@@ -31,6 +32,7 @@ type Deps struct {
 	Now      func() time.Time
 	Things   map[noteable.Kind]Noteables // what can be commented on
 
+	Texts    reference.Reader
 	Commands *quickaction.Service // nil knows none
 }
 
@@ -44,13 +46,14 @@ type Service struct {
 	projects *project.Service
 	now      func() time.Time
 	things   map[noteable.Kind]Noteables
+	texts    reference.Reader
 
 	commands *quickaction.Service
 }
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, now: deps.Now, things: deps.Things, commands: deps.Commands}
+	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, now: deps.Now, things: deps.Things, texts: deps.Texts, commands: deps.Commands}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.

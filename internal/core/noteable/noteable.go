@@ -106,6 +106,13 @@ func (t *Target) Place() (projectID, groupID *int64) {
 	return projectID, groupID
 }
 
+// Cause is what closed an issue; the zero value stands for a user who did so by hand.
+type Cause struct {
+	ProjectID    int64  // of the commit or merge request
+	Commit       string // hash of the commit whose message closes it
+	MergeRequest int64  // id of the merge request that was merged
+}
+
 // Counts are the counters of a thing, or by how much they change.
 type Counts struct {
 	Notes       int64 `db:"notes_count"` // comments; system notes are not counted

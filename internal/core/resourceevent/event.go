@@ -7,6 +7,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -47,10 +48,10 @@ type Event struct {
 	Action    Action             `db:"action"`      // "" of states and weights
 	State     *string            `db:"state"`       // opened, closed, reopened, merged; of a milestone event the state at that time
 
-	LabelID     *label.ID `db:"label_id"` // nil where the label is gone, as the next two
-	MilestoneID *int64    `db:"milestone_id"`
-	IterationID *int64    `db:"iteration_id"`
-	Weight      *int64    `db:"weight"` // nil where it was taken away
+	LabelID     *label.ID     `db:"label_id"` // nil where the label is gone, as the next two
+	MilestoneID *milestone.ID `db:"milestone_id"`
+	IterationID *int64        `db:"iteration_id"`
+	Weight      *int64        `db:"weight"` // nil where it was taken away
 
 	SourceCommit    *string          `db:"source_commit"` // whose message closed the issue
 	SourceRequestID *mergerequest.ID `db:"source_merge_request_id"`

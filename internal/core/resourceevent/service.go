@@ -16,23 +16,35 @@ import (
 
 // Deps is what a Service is made of.
 type Deps struct {
-	DB    *db.DB
-	Notes *note.Service
+	DB       *db.DB
+	Policy   *authz.Policy
+	Notes    *note.Service
+	Requests Requests
+}
+
+// Requests are the merge requests that close issues.
+type Requests interface {
+	// Subjects gives the permission subjects of those that the actor may read.
+	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
 
 // Service records and lists resource events.
 type Service struct {
-	db    *db.DB
-	notes *note.Service
+	db       *db.DB
+	policy   *authz.Policy
+	notes    *note.Service
+	requests Requests
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{db: d.DB, notes: d.Notes} }
+func New(d Deps) *Service {
+	return &Service{db: d.DB, policy: d.Policy, notes: d.Notes, requests: d.Requests}
+}
 
 var columns = db.Columns[Event]("e")
 
-// where selects the events of a kind on a thing. Those of labels that the place of the thing
-// does not have are left out: they are of groups that the project has left.
+// where selects the events of a kind on a thing. Those of labels and milestones that the place of the
+// thing does not have are left out: they are of groups that the project has left.
 func where(t noteable.Target, kind Kind) db.Where {
 	var w db.Where
 	w.And("e.resource_type = ? AND e.resource_id = ? AND e.kind = ?", t.Kind, t.ID, kind)
@@ -40,7 +52,50 @@ func where(t noteable.Target, kind Kind) db.Where {
 		w.And(`(e.label_id IS NULL OR EXISTS (SELECT 1 FROM labels l JOIN namespace_ancestors a ON a.ancestor_id = l.namespace_id
 			WHERE l.id = e.label_id AND a.namespace_id = ?))`, t.Subject.Namespace)
 	}
+	if kind == Milestone {
+		w.And(`EXISTS (SELECT 1 FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+			WHERE m.id = e.milestone_id AND a.namespace_id = ?)`, t.Subject.Namespace)
+	}
 	return w
+}
+
+// show takes out of events what the actor may not read of what closed an issue.
+func (s *Service) show(ctx context.Context, as authz.Actor, t noteable.Target, events []Event) error {
+	code := t.Subject
+	code.Confidential, code.Feature = false, authz.NoFeature
+	var refs []noteable.Ref
+	commits := false
+	for i := range events {
+		if id := events[i].SourceRequestID; id != nil {
+			refs = append(refs, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(*id)})
+		}
+		commits = commits || events[i].SourceCommit != nil
+	}
+	var readable map[noteable.Ref]authz.Subject
+	var err error
+	if len(refs) > 0 {
+		if readable, err = s.requests.Subjects(ctx, as, refs); err != nil {
+			return err
+		}
+	}
+	reads := false
+	if commits {
+		if reads, err = s.policy.Can(ctx, as, authz.ReadCode, code); err != nil {
+			return err
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		if e.SourceRequestID != nil {
+			if _, ok := readable[noteable.Ref{Kind: noteable.MergeRequest, ID: int64(*e.SourceRequestID)}]; !ok {
+				e.SourceRequestID = nil
+			}
+		}
+		if !reads {
+			e.SourceCommit = nil
+		}
+	}
+	return nil
 }
 
 // List returns a page of the events of a kind on a thing that the actor may read, the oldest
@@ -56,7 +111,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, on note.On, kind Kin
 	if err != nil {
 		return list, t, fmt.Errorf("list resource events: %w", err)
 	}
-	return list, t, nil
+	return list, t, s.show(ctx, as, t, list.Items)
 }
 
 // Find returns one event of a kind on a thing.
@@ -74,7 +129,8 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, on note.On, kind Kin
 	if err != nil {
 		return nil, t, fmt.Errorf("find resource event: %w", err)
 	}
-	return &e, t, nil
+	one := []Event{e}
+	return &one[0], t, s.show(ctx, as, t, one)
 }
 
 // record writes events in the caller's transaction.

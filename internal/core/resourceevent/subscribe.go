@@ -2,6 +2,7 @@ package resourceevent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tenon/internal/base/db"
@@ -23,10 +24,17 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e milestone.Promoted) error {
 		return promoted(ctx, s.db, "milestone_id", e.Milestone.ID, e.Replaces)
 	})
-	event.On(b, name, func(ctx context.Context, e issue.Created) error { return s.issueChanged(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e issue.Created) error {
+		if e.WithNotes {
+			return s.copyIssue(ctx, e)
+		}
+		return s.issueChanged(ctx, e.Fact)
+	})
 	event.On(b, name, func(ctx context.Context, e issue.Updated) error { return s.issueChanged(ctx, e.Fact) })
-	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.stateOfIssue(ctx, e.Fact, "closed") })
-	event.On(b, name, func(ctx context.Context, e issue.Reopened) error { return s.stateOfIssue(ctx, e.Fact, "reopened") })
+	event.On(b, name, func(ctx context.Context, e issue.Closed) error { return s.stateOfIssue(ctx, e.Fact, "closed", e.Cause) })
+	event.On(b, name, func(ctx context.Context, e issue.Reopened) error {
+		return s.stateOfIssue(ctx, e.Fact, "reopened", noteable.Cause{})
+	})
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
 	})
@@ -40,6 +48,19 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})
+	event.On(b, name, s.milestoneDeleted)
+}
+
+// copyIssue gives an issue that was moved or cloned the events of the other one.
+func (s *Service) copyIssue(ctx context.Context, e issue.Created) error {
+	const same = `user_id, action, state, label_id, milestone_id, iteration_id, weight, source_commit, source_merge_request_id, created_at`
+	_, err := s.db.Exec(ctx, "INSERT INTO resource_events (kind, resource_type, resource_id, project_id, "+same+`)
+		SELECT kind, resource_type, CAST(? AS BIGINT), CAST(? AS BIGINT), `+same+` FROM resource_events
+		WHERE resource_type = ? AND resource_id = ? ORDER BY id`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
+	if err != nil {
+		return fmt.Errorf("copy resource events: %w", err)
+	}
+	return nil
 }
 
 // stamped begins an event of what an actor did; no user where the server itself did it.
@@ -76,7 +97,7 @@ func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
 		e.Kind, e.Weight = Weight, f.Issue.Weight
 		events = append(events, e)
 	}
-	return s.record(ctx, events...)
+	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.Issue.MilestoneID, string(f.Issue.State))...)...)
 }
 
 func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error {
@@ -84,12 +105,21 @@ func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error
 	if before == nil {
 		before = &mergerequest.MergeRequest{}
 	}
-	return s.record(ctx, labels(ofRequest(f), before.Labels, f.MergeRequest.Labels)...)
+	like := ofRequest(f)
+	events := labels(like, before.Labels, f.MergeRequest.Labels)
+	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.MergeRequest.MilestoneID, string(f.MergeRequest.State))...)...)
 }
 
-func (s *Service) stateOfIssue(ctx context.Context, f issue.Fact, state string) error {
+// stateOfIssue records a state of an issue, and what closed it.
+func (s *Service) stateOfIssue(ctx context.Context, f issue.Fact, state string, by noteable.Cause) error {
 	e := ofIssue(f)
 	e.Kind, e.State = State, &state
+	if by.Commit != "" {
+		e.SourceCommit = &by.Commit
+	}
+	if id := mergerequest.ID(by.MergeRequest); id != 0 {
+		e.SourceRequestID = &id
+	}
 	return s.record(ctx, e)
 }
 
@@ -118,6 +148,27 @@ func labels(like Event, before, after []label.Label) []Event {
 		}
 	}
 	return out
+}
+
+// milestones gives the event of another milestone: that one where it was set, the former one where
+// there is none any more.
+func milestones(like Event, before, after *milestone.ID, state string) []Event {
+	if same(before, after) {
+		return nil
+	}
+	like.Kind, like.Action, like.State, like.MilestoneID = Milestone, Add, &state, after
+	if after == nil {
+		like.Action, like.MilestoneID = Remove, before
+	}
+	return []Event{like}
+}
+
+// milestoneDeleted removes the events that name a milestone which is gone.
+func (s *Service) milestoneDeleted(ctx context.Context, e milestone.Deleted) error {
+	if _, err := s.db.Exec(ctx, "DELETE FROM resource_events WHERE milestone_id = ?", e.Milestone.ID); err != nil {
+		return fmt.Errorf("resource events of deleted milestone: %w", err)
+	}
+	return nil
 }
 
 // same compares what two pointers point to; nil equals nil alone.

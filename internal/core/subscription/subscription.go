@@ -57,6 +57,7 @@ type On struct {
 // and labels become those of groups.
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "subscriptions"
+	event.On(b, name, s.copied)
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
 	})
@@ -64,6 +65,20 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})
 	event.On(b, name, s.labelPromoted)
+}
+
+// copied writes down for an issue that got the notes of another who is mentioned in them.
+func (s *Service) copied(ctx context.Context, e issue.Created) error {
+	if !e.WithNotes {
+		return nil
+	}
+	_, err := s.db.Exec(ctx, `INSERT INTO mentions (target_type, target_id, user_id, internal, project_id)
+		SELECT m.target_type, CAST(? AS BIGINT), m.user_id, m.internal, CAST(? AS BIGINT) FROM mentions m
+		WHERE m.target_type = ? AND m.target_id = ? ON CONFLICT DO NOTHING`, e.Issue.ID, e.Issue.ProjectID, noteable.Issue, e.CopyOf)
+	if err != nil {
+		return fmt.Errorf("copy mentions: %w", err)
+	}
+	return nil
 }
 
 func (s *Service) clear(ctx context.Context, on noteable.Ref) error {

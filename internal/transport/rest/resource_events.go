@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/resourceevent"
 	"tenon/internal/transport/rest/api"
@@ -26,6 +27,10 @@ func (s *Server) resourceEventRoutes() []*api.Route {
 		case noteable.Issue, noteable.MergeRequest, noteable.Epic:
 			out = append(out, eventHandlers[labelEventEntity]{on, resourceevent.Label, s.labelEvents}.routes()...)
 			out = append(out, eventHandlers[stateEventEntity]{on, resourceevent.State, s.stateEvents}.routes()...)
+		}
+		switch on.kind {
+		case noteable.Issue, noteable.MergeRequest:
+			out = append(out, eventHandlers[milestoneEventEntity]{on, resourceevent.Milestone, s.milestoneEvents}.routes()...)
 		}
 		if on.kind == noteable.Issue {
 			out = append(out, eventHandlers[weightEventEntity]{on, resourceevent.Weight, s.weightEvents}.routes()...)
@@ -110,6 +115,13 @@ type labelEventEntity struct {
 	Action resourceevent.Action `json:"action"`
 }
 
+type milestoneEventEntity struct {
+	resourceEventBasic
+	Milestone *milestoneEntity     `json:"milestone"`
+	Action    resourceevent.Action `json:"action"`
+	State     *string              `json:"state"` // of the resource at that time
+}
+
 type stateEventEntity struct {
 	resourceEventBasic
 	SourceCommit  *string          `json:"source_commit"`
@@ -167,6 +179,30 @@ func (s *Server) labelEvents(ctx context.Context, as authz.Actor, _ noteable.Tar
 		if id := events[i].LabelID; id != nil && labels[*id] != nil {
 			shown := newLabelBasic(labels[*id])
 			out[i].Label = &shown
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) milestoneEvents(ctx context.Context, as authz.Actor, _ noteable.Target, events []resourceevent.Event) ([]milestoneEventEntity, error) {
+	basics, err := s.eventBasics(ctx, events)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]*milestone.ID, len(events))
+	for i := range events {
+		ids[i] = events[i].MilestoneID
+	}
+	milestones, err := s.milestonesOf(ctx, as, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]milestoneEventEntity, len(events))
+	for i := range events {
+		e := &events[i]
+		out[i] = milestoneEventEntity{resourceEventBasic: basics[i], Action: e.Action, State: e.State}
+		if e.MilestoneID != nil {
+			out[i].Milestone = milestones[*e.MilestoneID]
 		}
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/resourceevent"
 )
 
@@ -17,7 +18,7 @@ func TestResourceEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Notes: p.Notes})
+		p.Events = resourceevent.New(resourceevent.Deps{DB: d, Policy: p.World.Policy, Notes: p.Notes, Requests: p.Requests})
 		p.Events.Subscribe(p.Bus)
 		events := func(as, path string) string {
 			t.Helper()
@@ -55,12 +56,22 @@ func TestResourceEvents(t *testing.T) {
 		p.do("owner", "PUT", issue, `{"labels":"bug,ready","weight":5,"state_event":"close"}`)
 		p.do("planner", "PUT", issue, `{"state_event":"reopen","weight":null}`)
 		p.do("planner", "PUT", issue, `{"title":"Other"}`)
+		at := milestone.In(p.Find(p.users["owner"], p.id))
+		m, err := p.Milestones.Create(t.Context(), p.users["owner"], at, milestone.Input{Title: "v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.do("planner", "PUT", issue, fmt.Sprintf(`{"milestone_id":%d}`, m.ID))
+		p.do("owner", "PUT", issue, `{"milestone_id":0}`)
 		p.open("topic")
+		p.do("maint", "PUT", requestsPath+"/1", fmt.Sprintf(`{"milestone_id":%d}`, m.ID))
 		p.do("maint", "PUT", requestsPath+"/1", `{"add_labels":"bug","state_event":"close"}`)
 		p.do("maint", "PUT", requestsPath+"/1", `{"remove_labels":"bug","state_event":"reopen"}`)
 		p.do("maint", "PUT", requestsPath+"/1/merge", "")
 		for path, want := range map[string]string{
 			issue + "/resource_label_events":               "planner add bug, planner add new, owner add ready, owner remove new",
+			issue + "/resource_milestone_events":           "planner addopened, owner removeopened",
+			requestsPath + "/1/resource_milestone_events":  "maint addopened",
 			issue + "/resource_weight_events":              "planner 2, owner 5, planner  none",
 			issue + "/resource_state_events":               "owner closed, planner reopened",
 			requestsPath + "/1/resource_label_events":      "maint add bug, maint remove bug",
@@ -78,9 +89,10 @@ func TestResourceEvents(t *testing.T) {
 		}
 		id := list[0]["id"]
 		for path, want := range map[string]string{
-			fmt.Sprint(issue, "/resource_label_events/", id):                    "id user created_at resource_type resource_id label action",
-			fmt.Sprint(issue, "/resource_weight_events/", events0(p, "weight")): "id user created_at issue_id weight",
-			fmt.Sprint(issue, "/resource_state_events/", events0(p, "state")):   "id user created_at resource_type resource_id source_commit source_merge_request_id state",
+			fmt.Sprint(issue, "/resource_label_events/", id):                          "id user created_at resource_type resource_id label action",
+			fmt.Sprint(issue, "/resource_weight_events/", events0(p, "weight")):       "id user created_at issue_id weight",
+			fmt.Sprint(issue, "/resource_milestone_events/", events0(p, "milestone")): "id user created_at resource_type resource_id milestone action state",
+			fmt.Sprint(issue, "/resource_state_events/", events0(p, "state")):         "id user created_at resource_type resource_id source_commit source_merge_request_id state",
 		} {
 			w := p.send("guest", "GET", path, "")
 			if got := strings.Join(keys(t, w.Body.String()), " "); w.Code != 200 || got != want {
@@ -104,6 +116,22 @@ func TestResourceEvents(t *testing.T) {
 		}
 		if got, want := events("guest", issue+"/resource_label_events"), "planner add bug, planner add none, owner remove none"; strings.ReplaceAll(got, "  ", " ") != want {
 			t.Errorf("label events: %s, want %s", got, want)
+		}
+		// Events follow a milestone that is promoted, and go with it.
+		ids := func() string { return p.pick("guest", issue+"/resource_milestone_events", "milestone") }
+		if err := p.Bus.Publish(t.Context(), milestone.Promoted{
+			Fact: milestone.Fact{Milestone: milestone.Milestone{ID: m.ID + 1}, Place: at}, Replaces: []milestone.ID{m.ID},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE milestone_id = ?", m.ID+1); err != nil || n != 3 || ids() != "" {
+			t.Errorf("%d events of the other milestone (%v), shown as %s, want 3 and none", n, err, ids())
+		}
+		if err := p.Bus.Publish(t.Context(), milestone.Deleted{Fact: milestone.Fact{Milestone: milestone.Milestone{ID: m.ID + 1}, Place: at}}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE kind = 'milestone'"); err != nil || n != 0 {
+			t.Errorf("%d events outlived their milestone, %v", n, err)
 		}
 		p.want("owner", "DELETE", issue, "", 204, "")
 		if n, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM resource_events WHERE resource_type = 'Issue'"); err != nil || n != 0 {

@@ -1,0 +1,109 @@
+package note
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/noteable"
+)
+
+// Texts of copied notes are adapted to their new project in batches of so many bytes, and so
+// many in all; what is beyond that stays as it was.
+const (
+	maxAdaptedBatch = 4 << 20
+	maxAdapted      = 32 << 20
+)
+
+// copied gives an issue that was moved or cloned the reactions to the other one and, where
+// these come with it, its notes with theirs.
+func (s *Service) copied(ctx context.Context, e issue.Created) error {
+	if e.CopyOf == 0 {
+		return nil
+	}
+	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.CopyOf)}, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}
+	if err := s.awards.Copy(ctx, from, to); err != nil || !e.WithNotes {
+		return err
+	}
+	// The names of discussions are new: they begin with the id of the issue.
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, author_id, type, position, line_code, body,
+			system, internal, resolved_at, resolved_by_id, created_at, updated_at, source_type, source_id, source_project_id, source_key)
+		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), n.noteable_type, CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), n.author_id, n.type, n.position,
+			n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
+			n.source_project_id, n.source_key
+		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? ORDER BY n.id`,
+		fmt.Sprintf("%08x", uint32(to.ID)), to.ID, e.Issue.ProjectID, from.Kind, from.ID) //nolint:gosec // only its last digits matter
+	if err != nil {
+		return fmt.Errorf("copy notes: %w", err)
+	}
+	if err := s.awards.CopyNotes(ctx, from, to); err != nil {
+		return err
+	}
+	total, err := db.Get[noteable.Counts](ctx, s.db, `SELECT COUNT(*) AS notes_count, COALESCE(SUM(CASE WHEN n.internal THEN 0 ELSE 1 END), 0) AS public_notes_count,
+		0 AS resolvable_discussions_count, 0 AS unresolved_discussions_count FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND NOT n.system`, to.Kind, to.ID)
+	if err != nil {
+		return fmt.Errorf("count copied notes: %w", err)
+	}
+	if _, err := s.things[to.Kind].CountNotes(ctx, to, total, e.At); err != nil {
+		return err
+	}
+	if e.From.ID == e.Issue.ProjectID {
+		return nil
+	}
+	return s.adapt(ctx, to, e.From.FullPath)
+}
+
+// adapt names the project at a path in all that notes on a thing refer to in it.
+func (s *Service) adapt(ctx context.Context, on noteable.Ref, path string) error {
+	type length struct {
+		ID    ID    `db:"id"`
+		Bytes int64 `db:"bytes"`
+	}
+	w := where(on)
+	lengths, err := db.Select[length](ctx, s.db, "SELECT n.id, octet_length(n.body) AS bytes FROM notes n"+w.SQL()+" ORDER BY n.id", w.Args()...)
+	if err != nil {
+		return fmt.Errorf("measure copied notes: %w", err)
+	}
+	var batch []ID
+	var bytes, all int64
+	for i, l := range lengths {
+		if all += l.Bytes; all > maxAdapted {
+			break
+		}
+		batch, bytes = append(batch, l.ID), bytes+l.Bytes
+		if i+1 < len(lengths) && bytes+lengths[i+1].Bytes <= maxAdaptedBatch && len(batch) < db.MaxArgs {
+			continue
+		}
+		if err := s.adaptBatch(ctx, batch, path); err != nil {
+			return err
+		}
+		batch, bytes = nil, 0
+	}
+	return s.adaptBatch(ctx, batch, path)
+}
+
+func (s *Service) adaptBatch(ctx context.Context, ids []ID, path string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	type text struct {
+		ID   ID     `db:"id"`
+		Body string `db:"body"`
+	}
+	marks, args := db.Marks(ids)
+	texts, err := db.Select[text](ctx, s.db, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
+	if err != nil {
+		return fmt.Errorf("read copied notes: %w", err)
+	}
+	for _, t := range texts {
+		body := s.texts.Moved(t.Body, path)
+		if body == t.Body {
+			continue
+		}
+		if _, err := s.db.Exec(ctx, "UPDATE notes SET body = ? WHERE id = ?", body, t.ID); err != nil {
+			return fmt.Errorf("change copied note: %w", err)
+		}
+	}
+	return nil
+}
