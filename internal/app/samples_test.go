@@ -319,6 +319,7 @@ func samples() map[string][]sample {
 		"DELETE /projects/:id/repository/commits/:noteable_id/discussions/:discussion_id/notes/:note_id": {{note: "developer's"}},
 		"GET /projects/:id/merge_requests/:eventable_id/resource_label_events/:event_id":                 {{note: "of a request", values: with{"event_id": "=label event of a request"}}},
 		"GET /projects/:id/merge_requests/:eventable_id/resource_state_events/:event_id":                 {{note: "of a request", values: with{"event_id": "=state event of a request"}}},
+		"GET /projects/:id/issues/:eventable_id/resource_iteration_events/:event_id":                     {{status: http.StatusNotFound}},
 		"GET /projects/:id/merge_requests/:eventable_id/resource_milestone_events/:event_id":             {{note: "of a request", values: with{"event_id": "=milestone event of a request"}}},
 		"POST /projects/:id/issues/:noteable_id/award_emoji":                                             {{body: obj{"name": "heart"}}},
 		"DELETE /projects/:id/issues/:noteable_id/award_emoji/:award_id":                                 {{note: "developer's"}},

@@ -139,7 +139,7 @@ func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to
 		Health: i.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
 		Totals: timelog.Totals{Estimate: i.Estimate},
 	}
-	made.Assignees, made.MilestoneID = slices.Clone(i.Assignees), i.MilestoneID
+	made.Assignees, made.MilestoneID, made.IterationID = slices.Clone(i.Assignees), i.MilestoneID, i.IterationID
 	if from.ID == to.ID {
 		return made, nil
 	}
@@ -149,6 +149,9 @@ func (s *Service) copied(ctx context.Context, as authz.Actor, i *Issue, from, to
 	}
 	var err error
 	if made.MilestoneID, err = s.milestones.Alike(ctx, to, i.MilestoneID); err != nil {
+		return nil, err
+	}
+	if made.IterationID, err = s.iterations.Chosen(ctx, to, i.IterationID); err != nil {
 		return nil, err
 	}
 	made.Assignees, err = s.assignable(ctx, to, i.Assignees)

@@ -5,6 +5,7 @@ package resourceevent
 import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -50,7 +51,7 @@ type Event struct {
 
 	LabelID     *label.ID     `db:"label_id"` // nil where the label is gone, as the next two
 	MilestoneID *milestone.ID `db:"milestone_id"`
-	IterationID *int64        `db:"iteration_id"`
+	IterationID *iteration.ID `db:"iteration_id"`
 	Weight      *int64        `db:"weight"` // nil where it was taken away
 
 	SourceCommit    *string          `db:"source_commit"` // whose message closed the issue

@@ -43,8 +43,8 @@ func New(d Deps) *Service {
 
 var columns = db.Columns[Event]("e")
 
-// where selects the events of a kind on a thing. Those of labels and milestones that the place of the
-// thing does not have are left out: they are of groups that the project has left.
+// where selects the events of a kind on a thing. Those of labels, milestones and iterations that the place
+// of the thing does not have are left out: they are of groups that the project has left.
 func where(t noteable.Target, kind Kind) db.Where {
 	var w db.Where
 	w.And("e.resource_type = ? AND e.resource_id = ? AND e.kind = ?", t.Kind, t.ID, kind)
@@ -52,9 +52,13 @@ func where(t noteable.Target, kind Kind) db.Where {
 		w.And(`(e.label_id IS NULL OR EXISTS (SELECT 1 FROM labels l JOIN namespace_ancestors a ON a.ancestor_id = l.namespace_id
 			WHERE l.id = e.label_id AND a.namespace_id = ?))`, t.Subject.Namespace)
 	}
-	if kind == Milestone {
+	switch kind {
+	case Milestone:
 		w.And(`EXISTS (SELECT 1 FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
 			WHERE m.id = e.milestone_id AND a.namespace_id = ?)`, t.Subject.Namespace)
+	case Iteration:
+		w.And(`EXISTS (SELECT 1 FROM iterations m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
+			WHERE m.id = e.iteration_id AND a.namespace_id = ?)`, t.Subject.Namespace)
 	}
 	return w
 }

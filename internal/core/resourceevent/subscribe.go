@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -97,7 +98,8 @@ func (s *Service) issueChanged(ctx context.Context, f issue.Fact) error {
 		e.Kind, e.Weight = Weight, f.Issue.Weight
 		events = append(events, e)
 	}
-	return s.record(ctx, append(events, milestones(like, before.MilestoneID, f.Issue.MilestoneID, string(f.Issue.State))...)...)
+	events = append(events, milestones(like, before.MilestoneID, f.Issue.MilestoneID, string(f.Issue.State))...)
+	return s.record(ctx, append(events, iterations(like, before.IterationID, f.Issue.IterationID)...)...)
 }
 
 func (s *Service) requestChanged(ctx context.Context, f mergerequest.Fact) error {
@@ -159,6 +161,18 @@ func milestones(like Event, before, after *milestone.ID, state string) []Event {
 	like.Kind, like.Action, like.State, like.MilestoneID = Milestone, Add, &state, after
 	if after == nil {
 		like.Action, like.MilestoneID = Remove, before
+	}
+	return []Event{like}
+}
+
+// iterations is milestones for iterations.
+func iterations(like Event, before, after *iteration.ID) []Event {
+	if same(before, after) {
+		return nil
+	}
+	like.Kind, like.Action, like.IterationID = Iteration, Add, after
+	if after == nil {
+		like.Action, like.IterationID = Remove, before
 	}
 	return []Event{like}
 }

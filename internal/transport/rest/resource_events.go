@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
@@ -33,6 +34,7 @@ func (s *Server) resourceEventRoutes() []*api.Route {
 			out = append(out, eventHandlers[milestoneEventEntity]{on, resourceevent.Milestone, s.milestoneEvents}.routes()...)
 		}
 		if on.kind == noteable.Issue {
+			out = append(out, eventHandlers[iterationEventEntity]{on, resourceevent.Iteration, s.iterationEvents}.routes()...)
 			out = append(out, eventHandlers[weightEventEntity]{on, resourceevent.Weight, s.weightEvents}.routes()...)
 		}
 	}
@@ -122,6 +124,12 @@ type milestoneEventEntity struct {
 	State     *string              `json:"state"` // of the resource at that time
 }
 
+type iterationEventEntity struct {
+	resourceEventBasic
+	Iteration *iterationEntity     `json:"iteration"`
+	Action    resourceevent.Action `json:"action"`
+}
+
 type stateEventEntity struct {
 	resourceEventBasic
 	SourceCommit  *string          `json:"source_commit"`
@@ -203,6 +211,30 @@ func (s *Server) milestoneEvents(ctx context.Context, as authz.Actor, _ noteable
 		out[i] = milestoneEventEntity{resourceEventBasic: basics[i], Action: e.Action, State: e.State}
 		if e.MilestoneID != nil {
 			out[i].Milestone = milestones[*e.MilestoneID]
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) iterationEvents(ctx context.Context, as authz.Actor, _ noteable.Target, events []resourceevent.Event) ([]iterationEventEntity, error) {
+	basics, err := s.eventBasics(ctx, events)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]*iteration.ID, len(events))
+	for i := range events {
+		ids[i] = events[i].IterationID
+	}
+	iterations, err := s.iterationsOf(ctx, as, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]iterationEventEntity, len(events))
+	for i := range events {
+		e := &events[i]
+		out[i] = iterationEventEntity{resourceEventBasic: basics[i], Action: e.Action}
+		if e.IterationID != nil {
+			out[i].Iteration = iterations[*e.IterationID]
 		}
 	}
 	return out, nil

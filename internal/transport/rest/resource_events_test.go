@@ -8,6 +8,9 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/coretest"
+	issues "tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/resourceevent"
 )
@@ -63,6 +66,13 @@ func TestResourceEvents(t *testing.T) {
 		}
 		p.do("planner", "PUT", issue, fmt.Sprintf(`{"milestone_id":%d}`, m.ID))
 		p.do("owner", "PUT", issue, `{"milestone_id":0}`)
+		cadence := p.Insert("iteration_cadences", coretest.Row{"namespace_id": p.Find(p.users["owner"], p.id).ParentID, "title": "c"})
+		sprint := iteration.ID(p.Insert("iterations", coretest.Row{"namespace_id": p.Find(p.users["owner"], p.id).ParentID, "cadence_id": cadence, "iid": 1}))
+		for _, id := range []iteration.ID{sprint, 0} {
+			if _, err := p.Issues.Update(t.Context(), p.users["planner"], p.Find(p.users["planner"], p.id), 1, issues.Changes{IterationID: &id}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		p.open("topic")
 		p.do("maint", "PUT", requestsPath+"/1", fmt.Sprintf(`{"milestone_id":%d}`, m.ID))
 		p.do("maint", "PUT", requestsPath+"/1", `{"add_labels":"bug","state_event":"close"}`)
@@ -71,6 +81,7 @@ func TestResourceEvents(t *testing.T) {
 		for path, want := range map[string]string{
 			issue + "/resource_label_events":               "planner add bug, planner add new, owner add ready, owner remove new",
 			issue + "/resource_milestone_events":           "planner addopened, owner removeopened",
+			issue + "/resource_iteration_events":           "planner add none, planner remove none",
 			requestsPath + "/1/resource_milestone_events":  "maint addopened",
 			issue + "/resource_weight_events":              "planner 2, owner 5, planner  none",
 			issue + "/resource_state_events":               "owner closed, planner reopened",
@@ -91,6 +102,7 @@ func TestResourceEvents(t *testing.T) {
 		for path, want := range map[string]string{
 			fmt.Sprint(issue, "/resource_label_events/", id):                          "id user created_at resource_type resource_id label action",
 			fmt.Sprint(issue, "/resource_weight_events/", events0(p, "weight")):       "id user created_at issue_id weight",
+			fmt.Sprint(issue, "/resource_iteration_events/", events0(p, "iteration")): "id user created_at resource_type resource_id iteration action",
 			fmt.Sprint(issue, "/resource_milestone_events/", events0(p, "milestone")): "id user created_at resource_type resource_id milestone action state",
 			fmt.Sprint(issue, "/resource_state_events/", events0(p, "state")):         "id user created_at resource_type resource_id source_commit source_merge_request_id state",
 		} {
