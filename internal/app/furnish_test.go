@@ -302,7 +302,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"label event of a request":         events["merge_requests label"], "state event of a request": events["merge_requests state"],
 		"resource_milestone_events/:event_id": events["issues milestone"], "milestone event of a request": events["merge_requests milestone"],
 		"resource_iteration_events/:event_id": events["issues milestone"], // there is none
-		":snippet_id": number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
+		":snippet_id":                         number(snippet, "id"), "private": number(private, "id"), "wikis/:slug": "home",
 		"uploads/:upload_id": number(attachment, "id"), ":milestone_id": number(milestone, "id"), ":board_id": board, ":list_id": boardList, "uploads/:secret": strings.Split(attachment["url"].(string), "/")[2],
 		":filename":               name + "_of_a_project.txt",
 		"access_tokens/:token_id": number(bot, "id"), "deploy_keys/:key_id": number(key, "id"), "deploy_tokens/:token_id": number(token, "id"), "badges/:badge_id": number(badge, "id"),
