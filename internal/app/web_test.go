@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/web"
 )
@@ -71,6 +75,7 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	s.do("mona", "PUT", at+"/wikis/home", obj{"content": "See [more](more/deep) and ![p](uploads/x/p.png), *now* <script>alert(1)</script>"})
 	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down**"})
 	s.do("mona", "POST", group+"/wikis", obj{"title": "Rules", "content": "Be *kind*"})
+	w.iteration()
 	files := []obj{{"file_path": "a.txt", "content": "one\n<b>two</b>\n"}, {"file_path": "read me.md", "content": "# Title\n\n![p](p.png) [a](a.txt)\n"}, {"file_path": "p.png", "content": "x"}}
 	w.spring, w.summer = first["id"], of["id"]
 	handy := s.do("mona", "POST", at+"/snippets", obj{"title": "Handy <i>", "description": "For *all*", "visibility": "private", "files": files})
@@ -78,6 +83,36 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	fmt.Sscan(number(handy, "id"), &w.snippet)
 	fmt.Sscan(number(own, "id"), &w.own)
 	return w
+}
+
+// iteration makes an iteration of the group and puts an issue into it, which no route does.
+func (w *webWorld) iteration() {
+	w.tb.Helper()
+	ctx := w.tb.Context()
+	as, err := w.core.Accounts.ActorFor(ctx, "mona")
+	var g *namespace.Group
+	var c *iteration.Cadence
+	var i *iteration.Iteration
+	if err == nil {
+		g, err = w.core.Namespaces.Find(ctx, as, w.group)
+	}
+	if err == nil {
+		c, err = w.core.Iterations.CreateCadence(ctx, as, iteration.Of(g), iteration.CadenceInput{Title: "Sprints"})
+	}
+	if err == nil {
+		text := "Ship *it*"
+		i, err = w.core.Iterations.Create(ctx, as, iteration.Of(g), iteration.Input{Cadence: c.ID, Description: &text, StartDate: "2030-01-07", DueDate: "2030-01-20"})
+	}
+	var of *project.Project
+	if err == nil {
+		of, err = w.core.Projects.Find(ctx, as, w.path)
+	}
+	if err == nil {
+		_, err = w.core.Issues.Update(ctx, as, of, 1, issue.Changes{IterationID: &i.ID})
+	}
+	if err != nil {
+		w.tb.Fatal(err)
+	}
 }
 
 // sample is an address for each page that is read, by its route.
@@ -115,6 +150,8 @@ func (w *webWorld) samples() map[string]string {
 		"/groups/{group...}/-/issues":           "/groups/" + w.group + "/-/issues?label_name=bug",
 		"/groups/{group...}/-/milestones":       "/groups/" + w.group + "/-/milestones",
 		"/groups/{group...}/-/milestones/{iid}": "/groups/" + w.group + "/-/milestones/1",
+		"/groups/{group...}/-/iterations":       "/groups/" + w.group + "/-/iterations",
+		"/groups/{group...}/-/iterations/{iid}": "/groups/" + w.group + "/-/iterations/1",
 		"/groups/{group...}/-/wikis":            "/groups/" + w.group + "/-/wikis",
 		"/groups/{group...}/-/wikis/{rest...}":  "/groups/" + w.group + "/-/wikis/Rules",
 		"/{project...}/-/milestones":            in + "milestones",
@@ -245,6 +282,8 @@ func TestWeb_content(t *testing.T) {
 			in + "milestones/1?show=merge_requests":                 {"Mend it", "!1 by", `href="/work/inner/tools/-/merge_requests/1"`},
 			"/groups/work/inner/-/milestones/1":                     {"For <strong>all</strong>", "2030-06-01", "work/inner/tools#2 by", `href="/work/inner/tools/-/issues/2"`},
 			"/groups/work/inner/-/milestones/1?show=merge_requests": {"There are no such merge requests."},
+			"/groups/work/inner/-/iterations":                       {"2030-01-07 to 2030-01-20"},
+			"/groups/work/inner/-/iterations/1":                     {"Ship <em>it</em>", "2030-01-20", "work/inner/tools#1 by"},
 			"/groups/work/-/issues?label_name=bug":                  {"Broken &lt;hammer&gt;", "work/inner/tools#1 by", "With the label", "label_name=bug&amp;state=closed"},
 			in + "wikis":                                            {`<a href="/work/inner/tools/-/wikis/more/deep" `, `src="/work/inner/tools/-/wikis/uploads/x/p.png"`, "<em>now</em>", "more/deep-page", w.path + ".wiki.git"},
 			in + "wikis/home/history":                               {"mona", "?version_id="},
@@ -290,7 +329,7 @@ func TestWeb_content(t *testing.T) {
 		for _, path := range []string{
 			in + "blob/main/..%2f..%2fx", in + "tree/main/../../x", in + "blob/main/none", in + "tree/none", in + "issues/99", in + "issues/x", in + "issues/-1",
 			in + "pipelines/999999", in + "nothing", "/help/none", "/%00", in + "blob/main/%00", "/work/%ff", in + "commit/--help", in + "compare/a", in + "tree/--output=x",
-			in + "milestones/9", "/groups/work/-/milestones/1", in + "wikis/none", in + "wikis/none/history", in + "wikis/../../x", in + "wikis/home?version_id=--all",
+			in + "milestones/9", "/groups/work/inner/-/iterations/2", "/groups/work/-/iterations/1", "/groups/work/-/milestones/1", in + "wikis/none", in + "wikis/none/history", in + "wikis/../../x", in + "wikis/home?version_id=--all",
 			in + "snippets/9999", in + "snippets/x", fmt.Sprintf("%ssnippets/%d", in, w.own), fmt.Sprintf("%ssnippets/%d/raw/main/none", in, w.snippet),
 			fmt.Sprintf("%ssnippets/%d/raw/--all/a.txt", in, w.snippet), fmt.Sprintf("%ssnippets/%d/raw/main/..%%2fa.txt", in, w.snippet),
 		} {
@@ -348,7 +387,7 @@ func TestWeb_addresses(t *testing.T) {
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
-		"GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
+		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
 	}
@@ -358,7 +397,7 @@ func TestWeb_addresses(t *testing.T) {
 	)
 	other := map[string]int{
 		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
-		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
+		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
 	}
 	var pipe int64

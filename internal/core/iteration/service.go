@@ -48,6 +48,18 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	return list, nil
 }
 
+// FindByIID returns an iteration of the group itself by its number.
+func (s *Service) FindByIID(ctx context.Context, as authz.Actor, at Place, iid IID) (*Iteration, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadIteration, at.Subject); err != nil {
+		return nil, err
+	}
+	i, err := db.Get[Iteration](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE i.namespace_id = ? AND i.iid = ?", at.Namespace, iid)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	return &i, errs.Wrap(err, "find iteration")
+}
+
 // CreateCadence makes a cadence of a group. An automatic one gets its iterations: as many as
 // it makes in advance, each of so many weeks, one after the other from the start date on.
 func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, in CadenceInput) (*Cadence, error) {

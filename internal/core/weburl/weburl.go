@@ -181,6 +181,9 @@ func (s *Site) GroupMilestone(path string, iid int64) string {
 	return s.numbered("groups/"+path, "milestones", iid)
 }
 
+// Iterations lists the iterations of a group.
+func (s *Site) Iterations(path string) string { return s.Group(path) + "/-/iterations" }
+
 // Iteration is the page of an iteration of a group.
 func (s *Site) Iteration(path string, iid int64) string {
 	return s.numbered("groups/"+path, "iterations", iid)

@@ -65,6 +65,8 @@ func groupRoutes() []route {
 		get("/groups/{group...}/-/issues", (*visit).getGroupIssues),
 		get("/groups/{group...}/-/milestones", (*visit).getMilestones),
 		get("/groups/{group...}/-/milestones/{iid}", (*visit).getMilestone),
+		get("/groups/{group...}/-/iterations", (*visit).getIterations),
+		get("/groups/{group...}/-/iterations/{iid}", (*visit).getIteration),
 		get("/groups/{group...}/-/wikis", (*visit).getWiki),
 		get("/groups/{group...}/-/wikis/{rest...}", (*visit).getWikiPage),
 		get("/groups/{group...}", (*visit).getGroup),
