@@ -56,7 +56,7 @@ type Successor struct{ From, To ID }
 
 // Successors gives for those of the labels that a project cannot use after its transfer the
 // ones that take their places: of that title in the groups that it stands in now, or copies
-// in the project. Call it in the transaction of the transfer.
+// in the project. Call it in the transaction of the transfer. It asks for no permission.
 func (s *Service) Successors(ctx context.Context, as authz.Actor, p *project.Project, ids []ID) ([]Successor, error) {
 	if len(ids) == 0 {
 		return nil, nil

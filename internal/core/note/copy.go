@@ -33,7 +33,7 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 			n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
 			n.source_project_id, n.source_key
 		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? ORDER BY n.id`,
-		fmt.Sprintf("%08x", uint32(to.ID)), to.ID, e.Issue.ProjectID, from.Kind, from.ID) //nolint:gosec // only its last digits matter
+		fmt.Sprintf("%08x", uint32(to.ID)), to.ID, e.Issue.ProjectID, from.Kind, from.ID)
 	if err != nil {
 		return fmt.Errorf("copy notes: %w", err)
 	}

@@ -50,15 +50,11 @@ func (x *visit) getIteration() (templ.Component, error) {
 		return nil, err
 	}
 	x.title(iterationTitle(i))
-	text := ""
-	if i.Description != nil {
-		text = x.groupText(g, *i.Description)
-	}
 	rows, err := x.issueRows(issue.Place{Group: g.Subject()}, issue.Filter{Iteration: filter.Iteration{ID: i.ID}, Range: x.part()})
 	if err != nil {
 		return nil, err
 	}
-	return templ.Join(iterationPage(i, text), rows), nil
+	return templ.Join(iterationPage(i, x.groupText(g, i.Description)), rows), nil
 }
 
 // iterationTitle names an iteration, by its days where it has no title.

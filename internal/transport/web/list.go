@@ -123,9 +123,12 @@ func (x *visit) text(projectID int64, path, branch, source string) string {
 	})
 }
 
-// groupText formats Markdown of a group; uploads stand below it.
-func (x *visit) groupText(g *namespace.Group, source string) string {
-	return x.markdown(source, func(address string, _ bool) string {
+// groupText formats Markdown of a group, nil for none; uploads stand below it.
+func (x *visit) groupText(g *namespace.Group, source *string) string {
+	if source == nil {
+		return ""
+	}
+	return x.markdown(*source, func(address string, _ bool) string {
 		if strings.HasPrefix(address, "/uploads/") {
 			return at.UploadOfGroup(int64(g.ID), address)
 		}

@@ -98,11 +98,10 @@ func (x *visit) getMilestone() (templ.Component, error) {
 	}
 	x.sheet.API += "/" + itoa(int64(m.ID))
 	text := ""
-	switch {
-	case in.project != nil:
+	if in.project != nil {
 		text = x.words(in.project, m.Description)
-	case m.Description != nil:
-		text = x.groupText(in.group, *m.Description)
+	} else {
+		text = x.groupText(in.group, m.Description)
 	}
 	page, shown := in.one(m), showIssues
 	if x.query("show") == "merge_requests" {

@@ -240,11 +240,17 @@ func (x *visit) words(p *project.Project, text *string) string {
 	return x.text(int64(p.ID), p.FullPath, branchOf(p), *text)
 }
 
-// talk reads the notes of a thing, and who wrote them. Those of a public project are for
-// people who are signed on.
-func (x *visit) talk(p *project.Project, kind noteable.Kind, iid int64) (*talk, []userID, error) {
+// talk reads the notes of a thing in a project, and who wrote them.
+func (x *visit) talk(p *project.Project, kind noteable.Kind, number int64) (*talk, []userID, error) {
+	on := note.On{Project: p, Kind: kind, Key: noteable.Key{Number: number}}
+	return x.said(on, func(text *string) string { return x.words(p, text) })
+}
+
+// said reads the notes of a thing, and who wrote them; words formats their texts. Those of what
+// is public are for people who are signed on.
+func (x *visit) said(on note.On, words func(text *string) string) (*talk, []userID, error) {
 	part := page.Range{Limit: perPage, Offset: (x.number() - 1) * perPage, Uncounted: true}
-	list, _, err := x.Notes.List(x.r.Context(), x.as, note.On{Project: p, Kind: kind, Key: noteable.Key{Number: iid}}, note.Filter{Asc: true, Range: part})
+	list, _, err := x.Notes.List(x.r.Context(), x.as, on, note.Filter{Asc: true, Range: part})
 	if errs.Is(err, errs.Unauthorized) && x.as.Session == 0 {
 		return &talk{Hidden: true}, nil, nil
 	}
@@ -259,7 +265,7 @@ func (x *visit) talk(p *project.Project, kind noteable.Kind, iid int64) (*talk, 
 		if n.System {
 			v.Body = n.Body
 		} else {
-			v.HTML = x.words(p, &n.Body)
+			v.HTML = words(&n.Body)
 		}
 		if n.Position != nil {
 			v.On = textOf(n.Position.NewPath)

@@ -3,6 +3,7 @@ package web
 import (
 	"github.com/a-h/templ"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
@@ -25,13 +26,19 @@ type requestRow struct {
 
 // issueRows lists a page of the issues of a place. Below a group it names their projects.
 func (x *visit) issueRows(in issue.Place, f issue.Filter) (templ.Component, error) {
-	ctx := x.r.Context()
-	list, err := x.Issues.List(ctx, x.as, in, f)
+	list, err := x.Issues.List(x.r.Context(), x.as, in, f)
 	if err != nil {
 		return nil, err
 	}
+	return x.issuesOf(in.Project, list)
+}
+
+// issuesOf lists issues of a project, or of several where it is nil: then it names them.
+func (x *visit) issuesOf(in *project.Project, list page.Page[issue.Issue]) (templ.Component, error) {
+	ctx := x.r.Context()
 	var of map[project.ID]*project.Project
-	if in.Project == nil {
+	var err error
+	if in == nil {
 		ids := make([]project.ID, len(list.Items))
 		for n := range list.Items {
 			ids[n] = list.Items[n].ProjectID
@@ -46,8 +53,8 @@ func (x *visit) issueRows(in issue.Place, f issue.Filter) (templ.Component, erro
 		i := &list.Items[n]
 		row := issueRow{i, "", i.IID.Reference()}
 		switch p := of[i.ProjectID]; {
-		case in.Project != nil:
-			row.URL = issueURL(in.Project.FullPath, i)
+		case in != nil:
+			row.URL = issueURL(in.FullPath, i)
 		case p != nil:
 			row.URL, row.Name = issueURL(p.FullPath, i), p.FullPath+row.Name
 		default:
