@@ -48,7 +48,7 @@ func TestStatements(t *testing.T) {
 		}
 		budget := 12
 		switch {
-		case strings.HasSuffix(title, "/issues"), strings.HasSuffix(title, "/notes"):
+		case strings.HasSuffix(title, "/issues"), strings.HasSuffix(title, "/notes"), strings.HasSuffix(title, "/search"):
 			budget = 8
 		case strings.HasSuffix(title, "/merge_requests"):
 			budget = 10

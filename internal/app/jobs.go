@@ -12,9 +12,11 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/avatar"
 	"tenon/internal/core/lfs"
+	"tenon/internal/core/note"
 	"tenon/internal/core/notify"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/snippet"
 	"tenon/internal/core/upload"
 )
 
@@ -59,6 +61,10 @@ func (a *App) work() error {
 	job.Every(&r, 24*time.Hour, repo.Sweep{})
 	job.Register(&r, a.core.Repos.SweepAttached, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Register(&r, a.core.Snippets.Sync, job.Unique())
+	job.Register(&r, a.core.Notes.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, note.Fold{})
+	job.Register(&r, a.core.Snippets.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Every(&r, 24*time.Hour, snippet.Fold{})
 	job.Register(&r, a.core.Wikis.Sync, job.Unique())
 	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))

@@ -51,6 +51,7 @@ import (
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/resourceevent"
+	"tenon/internal/core/search"
 	"tenon/internal/core/session"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
@@ -141,6 +142,7 @@ type Services struct {
 	Subscriptions *subscription.Service
 	Todos         *todo.Service
 	Notifications *notify.Service
+	Search        *search.Service
 
 	SystemNotes *systemnote.Service
 	Events      *resourceevent.Service
@@ -168,6 +170,7 @@ func New(d Deps) (*Services, error) {
 	s.code(&c, d)
 	s.planning(&c, d)
 	s.reactions(&c, d)
+	s.finding(&c, d)
 	s.connect(&c)
 	return s, c.err()
 }
@@ -288,6 +291,15 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Notes: s.Notes,
 		Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
+	}))
+}
+
+// finding builds what only reads.
+func (s *Services) finding(c *check, d Deps) {
+	s.Search = search.New(need(c, search.Deps{
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests,
+		Milestones: s.Milestones, Notes: s.Notes, Snippets: s.Snippets, Wikis: s.Wikis, Repos: s.Repos,
+		Things: map[noteable.Kind]search.Readable{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets},
 	}))
 }
 

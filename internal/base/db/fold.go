@@ -11,17 +11,31 @@ import (
 // Fold makes the form of a text that is compared without regard to case or
 // compatibility variants: what stands in columns named *_fold.
 func Fold(s string) string {
-	ascii := true
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
+	if ascii(s) {
 		return strings.ToLower(s)
 	}
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// Folded is the SQL for a text as [Fold] makes it, of which the column fold keeps only what
+// lower() of the engines does not do alike: it is NULL for a text of ASCII alone. NULL is "".
+func Folded(column, fold string) string {
+	return "COALESCE(" + fold + ", lower(" + column + "), '')"
+}
+
+// UnfoldedSQL is the condition that a sparse column of folds lacks the fold of its text: the row
+// was not written by [Insert] or [Update], or is older than the column.
+func UnfoldedSQL(column, fold string) string {
+	return fold + " IS NULL AND octet_length(" + column + ") > length(" + column + ")"
 }
 
 // LikePattern escapes what LIKE takes for a wildcard. Compare with

@@ -169,7 +169,8 @@ func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 // Insert writes one row from a struct with `db:"column"` tags and gives its id. A
 // field tagged db:"id" that is zero is left out, so that the database numbers the
 // row; fields without a tag, or tagged db:"column,readonly", are left out as well. The text
-// of a field tagged fold:"other" goes into that column, too, as [Fold] makes it.
+// of a field tagged fold:"other" goes into that column, too, as [Fold] makes it, and with
+// fold:"other,sparse" only where [Folded] needs it there.
 func Insert(ctx context.Context, d *DB, table string, row any) (int64, error) {
 	query, args, err := d.insertion(table, row)
 	if err != nil {
@@ -216,7 +217,7 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 		}
 		names, args = append(names, c.name), append(args, field.Interface())
 		if c.fold != "" {
-			names, args = append(names, c.fold), append(args, folded(field))
+			names, args = append(names, c.fold), append(args, c.folded(field))
 		}
 	}
 	if len(names) == 0 {
@@ -227,20 +228,25 @@ func (d *DB) insertion(table string, row any) (string, []any, error) {
 }
 
 type column struct {
-	name  string
-	fold  string // column that holds the folded text of this one, "" for none
-	index []int
+	name   string
+	fold   string // column that holds the folded text of this one, "" for none
+	sparse bool   // which is NULL where the text is of ASCII alone, see Folded
+	index  []int
 }
 
-// folded gives the folded text of a field that is a string or points to one; nil is "".
-func folded(field reflect.Value) string {
-	if field.Kind() == reflect.Pointer {
-		if field.IsNil() {
-			return ""
-		}
-		field = field.Elem()
+// folded gives the folded text of a field that is a string or points to one; a nil pointer
+// is "". Of a sparse column it may be nil.
+func (c *column) folded(field reflect.Value) any {
+	text := ""
+	if field.Kind() != reflect.Pointer {
+		text = field.String()
+	} else if !field.IsNil() {
+		text = field.Elem().String()
 	}
-	return Fold(field.String())
+	if c.sparse && ascii(text) {
+		return nil
+	}
+	return Fold(text)
 }
 
 // columnsFor gives the columns of a row type, which are looked up once per type.
@@ -257,7 +263,8 @@ func columnsOf(t reflect.Type) []column {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("db"), ",")
 		if name != "" && name != "-" && f.IsExported() && options != "readonly" {
-			cols = append(cols, column{name, f.Tag.Get("fold"), f.Index})
+			fold, sparse, _ := strings.Cut(f.Tag.Get("fold"), ",")
+			cols = append(cols, column{name, fold, sparse == "sparse", f.Index})
 		}
 	}
 	return cols

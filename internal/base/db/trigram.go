@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +24,21 @@ type Trigrams struct {
 	// characters may have as many trigrams, which takes seconds to write. Long is its
 	// contrary, which an index of the schema serves. Both are "" where all rows are.
 	Short, Long string
+}
+
+// maxIndexed is the length in characters of the longest text that has trigrams where a table
+// bounds it. Searches look into longer ones. The migrations that make the indexes have the same number.
+const maxIndexed = 16384
+
+// Bounded leaves rows out of the index in which an expression is longer than 16,384 characters,
+// and those for which a condition does not hold; "" is no condition.
+func (t Trigrams) Bounded(text, cond string) Trigrams {
+	if cond != "" {
+		cond += " AND "
+	}
+	bound := strconv.Itoa(maxIndexed)
+	t.Short, t.Long = cond+"length("+text+") <= "+bound, cond+"length("+text+") > "+bound
+	return t
 }
 
 func (t Trigrams) name() string { return t.Table + "_trigrams" }

@@ -146,7 +146,7 @@ func (d *DB) write(ctx context.Context, r Row, before, after reflect.Value) ([]s
 		}
 		names, set, args = append(names, c.name), append(set, c.name+" = ?"), append(args, next)
 		if c.fold != "" {
-			set, args = append(set, c.fold+" = ?"), append(args, folded(field))
+			set, args = append(set, c.fold+" = ?"), append(args, c.folded(field))
 		}
 	}
 	if len(names) == 0 {

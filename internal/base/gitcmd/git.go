@@ -46,6 +46,9 @@ type Git struct {
 	tending [64]chan struct{} // see Repo.tend; repositories may share one
 }
 
+// maxSearches is how many searches of repositories run at a time.
+const maxSearches = 4
+
 // MinVersion is the oldest version of git that New takes.
 const MinVersion = "2.39"
 
@@ -83,6 +86,7 @@ func New(ctx context.Context, c Config) (*Git, error) {
 		g.permits[l] = make(chan struct{}, c.MaxServices)
 	}
 	g.permits[brief] = make(chan struct{}, c.MaxProcesses)
+	g.permits[searching] = make(chan struct{}, maxSearches)
 	for i := range g.tending {
 		g.tending[i] = make(chan struct{}, 1)
 	}

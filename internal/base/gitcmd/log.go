@@ -196,7 +196,11 @@ func (r *Repo) revList(ctx context.Context, o LogOptions, extra []string, limit 
 	for _, id := range o.Not {
 		in.WriteString("^" + id.String() + "\n")
 	}
-	out, err := r.git.output(ctx, call{repo: r, args: args, stdin: strings.NewReader(in.String())}, limit)
+	c := call{repo: r, args: args, stdin: strings.NewReader(in.String())}
+	if o.Message != "" {
+		c.load = searching
+	}
+	out, err := r.git.output(ctx, c, limit)
 	return out, missing(err)
 }
 

@@ -90,12 +90,13 @@ func (g *Git) wait(ctx context.Context, cmd *exec.Cmd, name string, said *tail) 
 type load int
 
 const (
-	brief    load = iota
-	long          // archives, copies between repositories, housekeeping
-	fetching      // upload-pack
-	pushing       // receive-pack
-	remote        // what waits for another server
-	reading       // large files and diffs, as fast as a client takes them
+	brief     load = iota
+	long           // archives, copies between repositories, housekeeping
+	fetching       // upload-pack
+	pushing        // receive-pack
+	remote         // what waits for another server
+	reading        // large files and diffs, as fast as a client takes them
+	searching      // texts in all files or commits of a repository
 	loads
 )
 

@@ -120,6 +120,9 @@ func selectAmong[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut)
 	if n <= MaxCounted {
 		return found[T](ctx, d, q, r, c, least)
 	}
+	if c, err = q.common(r, c); err != nil {
+		return Page[T]{}, err
+	}
 	count := func() (int, error) {
 		if least.Exact {
 			return n, nil

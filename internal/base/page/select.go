@@ -26,6 +26,10 @@ type Query struct {
 	// which rows it leaves. A list with candidates has a Key.
 	Candidates []Candidates
 	Places     *Places // nil where the rows stand in no places, or in many
+
+	// Common is the order of a list that has no small set of candidates, where Order would
+	// rank all its rows; nil keeps Order.
+	Common Order
 }
 
 // Select reads a page of a list. It takes one statement, one more to count where r asks
@@ -39,7 +43,19 @@ func Select[T any](ctx context.Context, d *db.DB, q Query, r Range) (Page[T], er
 	if len(q.Candidates) > 0 {
 		return selectAmong[T](ctx, d, q, r, c)
 	}
+	if c, err = q.common(r, c); err != nil {
+		return Page[T]{}, err
+	}
 	return inOrder[T](ctx, d, q, c, func() (int, error) { return q.Count(ctx, d) })
+}
+
+// common takes the order for large lists, where there is one.
+func (q *Query) common(r Range, c *Cut) (*Cut, error) {
+	if q.Common == nil {
+		return c, nil
+	}
+	q.Order = q.Common
+	return r.Cut(q.Order)
 }
 
 // inOrder reads a page in the order of the list.

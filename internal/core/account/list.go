@@ -31,6 +31,7 @@ type Filter struct {
 	TwoFactor                      string            // enabled or disabled
 	SAMLProvider                   int64             // of a group's single sign-on
 	WithoutProjects                bool
+	In                             authz.NamespaceID // members of this project or group, of groups above it and of what the actor sees below it; 0 for all
 	CreatedAfter, CreatedBefore    *time.Time
 	OrderBy                        string // id, name, username, created_at, updated_at; "" is id, or the best match, which has no cursors
 	Asc                            bool
@@ -65,7 +66,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		columns = userColumns()
 	}
 	list, err := page.Select[User](ctx, s.DB, page.Query{
-		Columns: columns, From: usersTables, Where: *f.where(as), Order: f.order(), Key: "u.id", Narrow: "users u",
+		Columns: columns, From: usersTables, Where: *s.where(as, &f), Order: f.order(), Key: "u.id", Narrow: "users u",
 		Candidates: s.candidates(f),
 	}, f.Range)
 	if err != nil {
@@ -88,6 +89,22 @@ func (s *Service) candidates(f Filter) []page.Candidates {
 		return nil
 	}
 	return []page.Candidates{{SQL: query, Args: args}}
+}
+
+// where is the condition of the filter, with the members of a place.
+func (s *Service) where(as authz.Actor, f *Filter) *db.Where {
+	w := f.where(as)
+	if f.In == 0 {
+		return w
+	}
+	visible, args := s.Policy.VisiblePlacesSQL(as, "n")
+	today := s.Now().UTC().Format(time.DateOnly)
+	w.And(`u.id IN (SELECT m.user_id FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+			WHERE a.namespace_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?)
+		UNION SELECT m.user_id FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id JOIN members m ON m.namespace_id = n.id
+			WHERE a.ancestor_id = ? AND m.access_level >= ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND `+visible+")",
+		append([]any{f.In, authz.Guest, today, f.In, authz.Guest, today}, args...)...)
+	return w
 }
 
 // where says which users u the filter selects for this actor.

@@ -34,6 +34,7 @@ const (
 	ReadActivities  Ability = "read_activities_of_users"
 	CountOfUser     Ability = "count_associations_of_user"
 	RenderMarkdown  Ability = "render_markdown"
+	Search          Ability = "search"
 
 	ReadEvents             Ability = "read_events"
 	ReadOwnTodos           Ability = "read_own_todos"
@@ -221,6 +222,7 @@ var Rules = map[Ability]Rule{
 	ReadAttributes:  {Min: adminsOnly},
 	AdminAttributes: {Min: adminsOnly, Write: true},
 	RenderMarkdown:  {SignedIn: true},
+	Search:          {SignedIn: true},
 	AdminSettings:   {Min: adminsOnly, Write: true},
 
 	FollowUser:      {SignedIn: true},

@@ -70,6 +70,27 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.Obj
 	return &list[0], nil
 }
 
+// newestOf finds the newest pipeline of each commit.
+func (s *Service) newestOf(ctx context.Context, in project.ID, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
+	names := make([]string, len(commits))
+	byName := make(map[string]gitstore.ObjectID, len(commits))
+	for i, id := range commits {
+		names[i] = id.String()
+		byName[names[i]] = id
+	}
+	marks, args := db.Marks(names)
+	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
+		" WHERE x.project_id = ? AND x.sha IN ("+marks+") GROUP BY x.sha)", append([]any{in}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("find pipelines: %w", err)
+	}
+	out := make(map[gitstore.ObjectID]*Pipeline, len(list))
+	for i := range list {
+		out[byName[list[i].SHA]] = &list[i]
+	}
+	return out, nil
+}
+
 // moving finds the status of a name that has not ended; db.ErrNotFound where there is none.
 func (s *Service) moving(ctx context.Context, in PipelineID, name string) (StatusID, error) {
 	var w db.Where

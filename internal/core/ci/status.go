@@ -148,6 +148,16 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 	return s.newest(ctx, p.ID, commit, "", 0)
 }
 
+// LastOf gives the newest pipeline of each of the commits that has one and that the actor may
+// see, in one statement.
+func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
+	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	if err != nil || !may || len(commits) == 0 {
+		return nil, err
+	}
+	return s.newestOf(ctx, p.ID, commits)
+}
+
 // Report records what another system says of a commit: a status that still moves is
 // changed in place, one that has ended is replaced by a new one.
 func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {

@@ -5,7 +5,6 @@ package filter
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -150,6 +149,27 @@ func (r Rows) Search(w *db.Where, terms, in []string) {
 	w.And("("+strings.Join(alternatives, " OR ")+")", args...)
 }
 
+// Relevance is the order of what a search finds: rows whose title is what was looked for,
+// titles that begin with it, titles that hold all its terms, then the rest; the latest first
+// among equals. The order that it falls back to where it would have to rank too many is common.
+func (r Rows) Relevance(search string) (order, common page.Order) {
+	title := r.Alias + ".title_fold"
+	whole := db.Fold(strings.TrimSpace(strings.ReplaceAll(search, `"`, "")))
+	rank := "(CASE WHEN " + title + " = ? THEN 3 WHEN " + title + ` LIKE ? ESCAPE '\' THEN 2`
+	args := []any{whole, db.LikePattern(whole) + "%"}
+	if terms := Terms(search); len(terms) > 0 {
+		rank += " WHEN " + strings.Join(slices.Repeat([]string{title + ` LIKE ? ESCAPE '\'`}, len(terms)), " AND ") + " THEN 1"
+		for _, term := range terms {
+			args = append(args, "%"+db.LikePattern(term)+"%")
+		}
+	}
+	common = page.Order{page.ID(r.Alias + ".id")}.Desc()
+	return append(page.Order{page.Computed(rank+" ELSE 0 END)", args...).Desc()}, common...), common
+}
+
+// ByRelevance names the order of [Rows.Relevance].
+const ByRelevance = "relevance"
+
 // Reaction adds that the actor reacted with an emoji, or with any or none at all. It is
 // ignored where the name is empty or the actor is not signed in.
 func (r Rows) Reaction(w *db.Where, as authz.Actor, name string) {
@@ -192,15 +212,7 @@ func (r Rows) reacted(as authz.Actor, name string) (string, []any) {
 	return cond + " AND e.name = ?)", []any{r.Kind, as.UserID, name}
 }
 
-// maxIndexed is the length in characters of the longest description that has trigrams.
-// Searches look into longer ones. The migration that makes the indexes has the same number.
-const maxIndexed = 16384
-
 // Trigrams are those of a table whose titles and descriptions are searched.
 func Trigrams(table string) db.Trigrams {
-	bound := strconv.Itoa(maxIndexed)
-	return db.Trigrams{
-		Table: table, Columns: []string{"title_fold", "description_fold"},
-		Short: "length(description_fold) <= " + bound, Long: "length(description_fold) > " + bound,
-	}
+	return db.Trigrams{Table: table, Columns: []string{"title_fold", "description_fold"}}.Bounded("description_fold", "")
 }

@@ -58,7 +58,7 @@ type Filter struct {
 
 	Not Exclusion
 
-	OrderBy string // a key of orders, created_at where empty
+	OrderBy string // a key of orders, filter.ByRelevance for the best match of Search, created_at where empty
 	Asc     bool
 
 	page.Range
@@ -92,6 +92,14 @@ func (f Filter) order() page.Order {
 		return orders.By(f.OrderBy)
 	}
 	return orders.By(f.OrderBy).Desc()
+}
+
+// sort gives a query its order.
+func (f Filter) sort(q *page.Query) {
+	q.Order = f.order()
+	if f.OrderBy == filter.ByRelevance {
+		q.Order, q.Common = rows.Relevance(f.Search)
+	}
 }
 
 // rows are the issues of a list (i).

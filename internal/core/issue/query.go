@@ -86,8 +86,9 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 	sc := s.within(as, in, f)
 	q := page.Query{
 		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
-		Where: sc.where, Order: f.order(), Key: "i.id", Narrow: sc.from,
+		Where: sc.where, Key: "i.id", Narrow: sc.from,
 	}
+	f.sort(&q)
 	s.candidates(&q, as, in, f, sc)
 	f.where(&q.Where, as, s.now())
 	list, err := page.Select[Issue](ctx, s.db, q, f.Range)

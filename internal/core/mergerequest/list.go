@@ -46,7 +46,7 @@ type Filter struct {
 	MergedBefore  *time.Time
 	Not           Exclusion
 	NonArchived   bool   // leave out archived projects
-	OrderBy       string // created_at where empty
+	OrderBy       string // filter.ByRelevance is the best match of Search; created_at where empty
 	Asc           bool
 	page.Range
 }
@@ -202,21 +202,25 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	if !f.where(&w, as, s.now()) {
 		return &Page{Page: page.None[*MergeRequest](f.Range)}, nil
 	}
-	rows, err := page.Select[listRow](ctx, s.db, page.Query{
+	q := page.Query{
 		Columns: s.columns + ", " + o.level + " AS actor_level", ColumnArgs: o.levelArgs, From: o.from, Where: w, Order: f.order(),
 		Key: "m.id", Narrow: o.narrow, Candidates: o.candidates, Places: o.places,
-	}, f.Range)
+	}
+	if f.OrderBy == filter.ByRelevance {
+		q.Order, q.Common = rows.Relevance(f.Search)
+	}
+	list, err := page.Select[listRow](ctx, s.db, q, f.Range)
 	if err != nil {
 		return nil, fmt.Errorf("list merge requests: %w", err)
 	}
-	list := &Page{Page: page.Map(rows, func(r *listRow) *MergeRequest {
+	out := &Page{Page: page.Map(list, func(r *listRow) *MergeRequest {
 		r.VisibleNotes = r.PublicNotesCount
 		if authz.SeesInternal(as, r.ActorLevel) {
 			r.VisibleNotes = r.NotesCount
 		}
 		return &r.MergeRequest
 	})}
-	return list, s.attach(ctx, list.Items)
+	return out, s.attach(ctx, out.Items)
 }
 
 // order gives the order of the list.

@@ -108,6 +108,10 @@ type Filter struct {
 
 	UpdatedAfter, UpdatedBefore *time.Time // inclusive
 
+	NonArchived bool   // leave out those of archived projects and groups; for Search
+	OrderBy     string // created_at, or "" for the best match; for Search
+	Asc         bool   // with OrderBy
+
 	page.Range
 }
 

@@ -32,10 +32,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	if f.Title != "" {
 		w.And("m.title = ?", f.Title)
 	}
-	if f.Search != "" {
-		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
-		w.And(`(m.title_fold LIKE ? ESCAPE '\' OR m.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)
-	}
+	f.search(&w)
 	if f.UpdatedAfter != nil {
 		w.And("m.updated_at >= ?", *f.UpdatedAfter)
 	}

@@ -39,7 +39,7 @@ type Note struct {
 	Type         *string       `db:"type"` // nil outside of threads, DiscussionNote, DiffNote
 	Position     *Position     `db:"position"`
 	LineCode     *string       `db:"line_code"`
-	Body         string        `db:"body"` // Markdown
+	Body         string        `db:"body" fold:"body_fold,sparse"` // Markdown
 	System       bool          `db:"system"`
 	Internal     bool          `db:"internal"`
 	ResolvedAt   *db.Time      `db:"resolved_at"`

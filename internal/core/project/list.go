@@ -51,7 +51,7 @@ type Filter struct {
 	ActiveBefore     *time.Time
 	UpdatedAfter     *time.Time
 	UpdatedBefore    *time.Time
-	OrderBy          string // a key of orders or sizeOrders, or similarity; "" is created_at
+	OrderBy          string // a key of orders or sizeOrders, similarity, or filter.ByRelevance, its form for any number of rows; "" is created_at
 	Asc              bool
 	page.Range
 }
@@ -85,10 +85,13 @@ var sizeOrders = page.Orders{
 		COALESCE((SELECT SUM(z.size) FROM uploads z WHERE z.namespace_id = p.namespace_id), 0)`), page.ID("p.id")},
 }
 
+// relevance is filter.ByRelevance.
+const relevance = "relevance"
+
 // order gives what a list is sorted by. What the actor may not sort by, and similarity
 // to nothing, is the order of the ids.
 func (f Filter) order(as authz.Actor) page.Order {
-	if f.OrderBy == "similarity" && f.Search != "" {
+	if (f.OrderBy == "similarity" || f.OrderBy == relevance) && f.Search != "" {
 		score, args := namespace.Similarity("p.name_fold", "p.path", f.Search)
 		return page.Order{page.Computed(score, args...).Desc(), page.ID("p.id").Desc()}
 	}
@@ -129,10 +132,14 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 		}
 	}
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	rows, err := page.Select[row](ctx, s.db, page.Query{
+	q := page.Query{
 		Columns: columns + ", " + level + " AS actor_level", ColumnArgs: args, From: tables,
 		Where: w, Order: f.order(as), Key: "p.id", Narrow: f.tables(hidden), Candidates: candidates,
-	}, f.Range)
+	}
+	if f.OrderBy == relevance {
+		q.Common = page.Order{page.ID("p.id")}.Desc()
+	}
+	rows, err := page.Select[row](ctx, s.db, q, f.Range)
 	if err != nil {
 		return none, fmt.Errorf("list projects: %w", err)
 	}

@@ -19,6 +19,7 @@ type CommitFilter struct {
 	Ref         string // a branch, tag or commit, or a range "a..b"
 	Path        string
 	Author      string
+	Message     string // holds this text, in any case; it takes searchPatience at most
 	Since       time.Time
 	Until       time.Time
 	All         bool // of every branch and tag
@@ -43,11 +44,11 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return none, err
 	}
-	if strings.ContainsAny(f.Author, "\n\x00") {
-		return none, nil // no user is called so
+	if strings.ContainsAny(f.Author+f.Message, "\n\x00") {
+		return none, nil // no user is called so, and messages are searched line by line
 	}
 	opts := gitcmd.LogOptions{
-		All: f.All, Path: f.Path, Author: f.Author, Since: f.Since, Until: f.Until, FirstParent: f.FirstParent,
+		All: f.All, Path: f.Path, Author: f.Author, Message: f.Message, Since: f.Since, Until: f.Until, FirstParent: f.FirstParent,
 		Skip: at.Offset,
 	}
 	if at.Limit > 0 {
@@ -66,6 +67,11 @@ func (s *Service) Commits(ctx context.Context, as authz.Actor, p *project.Projec
 		if err := s.commitRange(ctx, r, p, f.Ref, &opts); err != nil {
 			return none, err
 		}
+	}
+	if f.Message != "" {
+		patient, cancel := patience(ctx)
+		defer cancel()
+		ctx = patient
 	}
 	commits, err := r.LogCommits(ctx, opts)
 	if err != nil {

@@ -33,11 +33,11 @@ type Snippet struct {
 	ProjectID    *project.ID      `db:"project_id"` // nil for a personal snippet
 	AuthorID     authz.UserID     `db:"author_id"`
 	Title        string           `db:"title" fold:"title_fold"`
-	Description  *string          `db:"description"`
+	Description  *string          `db:"description" fold:"description_fold,sparse"`
 	Visibility   authz.Visibility `db:"visibility"`
-	Branch       string           `db:"branch"`    // of the repository, the only one
-	FilesJSON    string           `db:"files"`     // see Files
-	CommitID     string           `db:"commit_id"` // that the files were read from; "" for none
+	Branch       string           `db:"branch"`                         // of the repository, the only one
+	FilesJSON    string           `db:"files" fold:"files_fold,sparse"` // see Files
+	CommitID     string           `db:"commit_id"`                      // that the files were read from; "" for none
 	NotesCount   int64            `db:"notes_count"`
 	PublicNotes  int64            `db:"public_notes_count"`
 	Agent        string           `db:"agent"`   // User-Agent of the request that created it

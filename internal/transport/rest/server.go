@@ -102,5 +102,6 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
+		api.Tagged("search", s.searchRoutes()),
 	)
 }

@@ -96,7 +96,11 @@ type List[T any] struct {
 	more   bool              // a page follows
 	next   map[string]string // parameters that lead there, of keyset lists
 	cursor [2]string
+	header [2]string // one more than lists have; "" for none
 }
+
+// With has the answer carry a header.
+func (l List[T]) With(name, value string) List[T] { l.header = [2]string{name, value}; return l }
 
 // Listed is a page of a list of the core, with its items as the client sees them.
 func Listed[T, E any](p page.Page[T], items []E) List[E] {
@@ -125,6 +129,9 @@ func (l List[T]) LedBy(name, value string) List[T] {
 }
 
 func (l List[T]) render(x *exchange, params any) error {
+	if l.header[0] != "" {
+		x.w.Header().Set(l.header[0], l.header[1])
+	}
 	at := Page{Number: 1, PerPage: defaultPerPage}
 	if p, ok := params.(paged); ok {
 		at = p.page()

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tenon/internal/core/limit"
+)
+
+// TestSearch tells the story of searches over REST: what each scope finds, for whom, and what is refused.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, name := range []string{"ann", "ben", "cat"} {
+			s.user(name, nil)
+		}
+		group := number(s.do("ann", "POST", "/groups", obj{"name": "Bakery", "path": "bakery", "visibility": "public"}), "id")
+		p := number(s.do("ann", "POST", "/projects", obj{"name": "Sourdough", "namespace_id": group, "visibility": "public", "initialize_with_readme": true}), "id")
+		secret := number(s.do("ann", "POST", "/projects", obj{"name": "Sourdough secret", "namespace_id": group, "visibility": "private"}), "id")
+		at := "/projects/" + p
+		s.do("ann", "POST", at+"/members", obj{"user_id": int64(s.ids["ben"]), "access_level": 10})
+		s.do("ann", "POST", at+"/repository/commits", obj{"branch": "main", "commit_message": "Knead the Dough\n\nlong", "actions": []obj{
+			{"action": "create", "file_path": "docs/yeast.md", "content": "one\nFresh Yeast\nthree\n"},
+			{"action": "create", "file_path": "src/oven.go", "content": "package oven\n\nconst yeast = 1\n"},
+		}})
+		s.do("ann", "POST", at+"/repository/branches", obj{"branch": "other", "ref": "main"})
+		s.do("ann", "POST", at+"/repository/files/rye.md", obj{"branch": "other", "commit_message": "Rye", "content": "yeast of rye"})
+		issue := number(s.do("ann", "POST", at+"/issues", obj{"title": "Buy flour", "description": "and yeast"}), "iid")
+		s.do("ann", "POST", at+"/issues", obj{"title": "Yeast is gone", "confidential": true})
+		s.do("ann", "POST", at+"/issues", obj{"title": "Old yeast"})
+		s.do("ann", "PUT", at+"/issues/3", obj{"state_event": "close"})
+		s.do("ann", "POST", "/projects/"+secret+"/issues", obj{"title": "Hidden yeast"})
+		s.do("ann", "POST", at+"/issues/"+issue+"/notes", obj{"body": "No YEAST today"})
+		s.do("ann", "POST", at+"/issues/"+issue+"/notes", obj{"body": "internal yeast", "internal": true})
+		s.do("ann", "POST", at+"/merge_requests", obj{"title": "Draft: more yeast", "source_branch": "other", "target_branch": "main"})
+		s.do("ann", "POST", at+"/milestones", obj{"title": "Yeast day"})
+		s.do("ann", "POST", at+"/wikis", obj{"title": "recipes/Bread", "content": "flour\nyeast\nsalt"})
+		s.do("ann", "POST", "/snippets", obj{"title": "Timer", "file_name": "yeast.sh", "content": "sleep 1", "visibility": "internal"})
+		s.do("ann", "POST", "/snippets", obj{"title": "Yeast of mine", "file_name": "x", "content": "x", "visibility": "private"})
+
+		// find gives one field of each thing that is found.
+		find := func(as, path, field string) string {
+			t.Helper()
+			a := s.send(t.Context(), get(as, path))
+			var list []map[string]any
+			if a.Code != http.StatusOK || json.Unmarshal(a.Body.Bytes(), &list) != nil {
+				t.Errorf("GET %s as %s: got %d %s", path, as, a.Code, a.Body)
+			}
+			if got := a.Header().Get("X-Search-Type"); got != "basic" {
+				t.Errorf("GET %s: X-Search-Type is %q, want basic", path, got)
+			}
+			out := make([]string, len(list))
+			for i, e := range list {
+				out[i] = fmt.Sprint(e[field])
+			}
+			if total := a.Header().Get("X-Total"); total != "" && total != fmt.Sprint(len(list)) {
+				t.Errorf("GET %s as %s: X-Total is %s, and the list has %d", path, as, total, len(list))
+			}
+			return strings.Join(out, "|")
+		}
+		for _, tt := range []struct{ as, path, field, want string }{
+			{"ann", "/search?scope=projects&search=SOURDOUGH", "name", "Sourdough|Sourdough secret"},
+			{"cat", "/search?scope=projects&search=sourdough", "name", "Sourdough"},
+			{"cat", "/groups/bakery/-/search?scope=projects&search=sour", "path_with_namespace", "bakery/sourdough"},
+			{"ann", "/search?scope=issues&search=yeast", "title", "Yeast is gone|Hidden yeast|Old yeast|Buy flour"},
+			{"cat", "/search?scope=issues&search=yeast", "title", "Old yeast|Buy flour"},
+			{"cat", "/groups/bakery/search?scope=issues&search=yeast&state=closed", "title", "Old yeast"},
+			{"cat", at + "/search?scope=issues&search=yeast&order_by=created_at&sort=asc", "title", "Buy flour|Old yeast"},
+			{"ann", at + "/-/search?scope=issues&search=yeast&confidential=true", "title", "Yeast is gone"},
+			{"cat", at + "/search?scope=issues&search=yeast&confidential=true", "title", ""},
+			{"cat", "/search?scope=merge_requests&search=more+yeast", "title", "Draft: more yeast"},
+			{"cat", at + "/search?scope=merge_requests&search=yeast&state=merged", "title", ""},
+			{"cat", "/search?scope=milestones&search=yeast", "title", "Yeast day"},
+			{"cat", at + "/search?scope=milestones&search=day", "title", "Yeast day"},
+			{"cat", "/search?scope=users&search=ann", "username", "ann"},
+			{"cat", at + "/search?scope=users&search=cat", "username", ""},
+			{"cat", at + "/search?scope=users&search=ben", "username", "ben"},
+			{"cat", "/groups/bakery/search?scope=users&search=ben", "username", "ben"},
+			{"cat", "/search?scope=notes&search=yeast", "body", "No YEAST today"},
+			{"ann", at + "/search?scope=notes&search=yeast", "noteable_iid", "1|1"},
+			{"ben", at + "/search?scope=notes&search=yeast", "body", "No YEAST today"},
+			{"cat", "/search?scope=snippet_titles&search=yeast", "title", "Timer"},
+			{"ann", "/search?scope=snippet_titles&search=yeast", "title", "Yeast of mine|Timer"},
+			{"cat", at + "/search?scope=commits&search=knead+the", "title", "Knead the Dough"},
+			{"cat", at + "/search?scope=commits&search=rye", "title", ""},
+			{"cat", at + "/search?scope=commits&search=rye&ref=other", "title", "Rye"},
+			{"cat", at + "/search?scope=blobs&search=yeast", "path", "docs/yeast.md|docs/yeast.md|src/oven.go"},
+			{"cat", at + "/search?scope=blobs&search=yeast", "startline", "1|1|1"},
+			{"cat", at + "/search?scope=blobs&search=yeast+extension:go", "data", "package oven\n\nconst yeast = 1\n"},
+			{"cat", at + "/search?scope=blobs&search=yeast+-path:docs", "basename", "src/oven"},
+			{"cat", at + "/search?scope=blobs&search=filename:*.md", "filename", "README.md|docs/yeast.md"},
+			{"cat", at + "/search?scope=blobs&search=rye&ref=other", "ref", "other|other"},
+			{"cat", at + "/search?scope=blobs&search=rye&ref=none", "path", ""},
+			{"cat", at + "/search?scope=wiki_blobs&search=yeast", "path", "recipes/Bread.md"},
+			{"cat", at + "/search?scope=wiki_blobs&search=bread", "basename", "recipes/Bread"},
+			{"cat", at + "/search?scope=blobs&search=", "path", ""},
+		} {
+			if got := find(tt.as, tt.path, tt.field); got != tt.want {
+				t.Errorf("%s as %s\n got %q\nwant %q", tt.path, tt.as, got, tt.want)
+			}
+		}
+		sha := find("ann", at+"/search?scope=commits&search=knead", "id")
+		if got := find("ann", at+"/search?scope=commits&search="+sha[:12], "id"); got != sha {
+			t.Errorf("commit by the beginning of its id: got %q, want %s", got, sha)
+		}
+		s.do("ann", "PUT", at, obj{"issues_access_level": "private", "wiki_access_level": "disabled", "repository_access_level": "private", "merge_requests_access_level": "private"})
+		for _, scope := range []string{"issues", "merge_requests", "notes", "blobs", "commits", "wiki_blobs"} {
+			if got := find("cat", at+"/search?scope="+scope+"&search=yeast", "id"); got != "" {
+				t.Errorf("%s of a project that keeps them to members: got %q", scope, got)
+			}
+		}
+		for _, tt := range []struct {
+			as, path string
+			status   int
+			want     string
+		}{
+			{"", "/search?scope=issues&search=x", 401, `{"message":"401 Unauthorized"}`},
+			{"cat", "/search?scope=issues", 400, `{"error":"search is missing"}`},
+			{"cat", "/search?search=x", 400, `{"error":"scope is missing"}`},
+			{"cat", "/search?search=x&scope=files", 400, `{"error":"scope does not have a valid value"}`},
+			{"cat", "/groups/bakery/search?search=x&scope=snippet_titles", 400, `{"error":"scope does not have a valid value"}`},
+			{"cat", at + "/search?search=x&scope=projects", 400, `{"error":"scope does not have a valid value"}`},
+			{"cat", "/search?search=x&scope=blobs", 400, `{"message":"Scope not supported without Elasticsearch!"}`},
+			{"cat", "/groups/bakery/search?search=x&scope=commits", 400, `{"message":"Scope not supported without Elasticsearch!"}`},
+			{"cat", "/projects/" + secret + "/search?scope=issues&search=yeast", 404, `{"message":"404 Project Not Found"}`},
+			{"cat", "/groups/none/search?scope=issues&search=yeast", 404, `{"message":"404 Group Not Found"}`},
+		} {
+			if a := s.send(t.Context(), get(tt.as, tt.path)); a.Code != tt.status || a.Body.String() != tt.want {
+				t.Errorf("GET %s as %q\n got %d %s\nwant %d %s", tt.path, tt.as, a.Code, a.Body, tt.status, tt.want)
+			}
+		}
+		for _, r := range s.kit().Routes() {
+			if strings.HasSuffix(r.Path, "/search") && r.RateClass != limit.Search {
+				t.Errorf("%s is counted in %q, want %q", r.Path, r.RateClass, limit.Search)
+			}
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// Comment is a comment that was found.
+type Comment struct {
+	*note.Note
+
+	IID *int64 // of what it is on; nil where that has none
+}
+
+type commentRow struct {
+	ID  note.ID `db:"id"`
+	IID *int64  `db:"iid"`
+}
+
+// commentColumns are those of commentRow. The notes have the alias c in every statement, because
+// conditions of ReadableSQL use n.
+const commentColumns = `c.id, CASE c.noteable_type WHEN 'Issue' THEN (SELECT ci.iid FROM issues ci WHERE ci.id = c.noteable_id)
+	WHEN 'MergeRequest' THEN (SELECT cm.iid FROM merge_requests cm WHERE cm.id = c.noteable_id) END AS iid`
+
+// shortest is how many characters a term has that is looked for in the comments of more than
+// one project: shorter ones have no index.
+const shortest = 3
+
+// Notes finds comments by their text, the latest first unless the query asks for the oldest.
+// Outside of one project a term needs three characters; without one nothing is found.
+func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[Comment], error) {
+	none := page.None[Comment](q.Range)
+	blank, err := s.require(ctx, as, at, Notes, q)
+	if blank || err != nil {
+		return none, err
+	}
+	terms := q.terms()
+	long := func(term string) bool { return utf8.RuneCountInString(term) >= shortest }
+	if at.Project == nil && !slices.ContainsFunc(terms, long) {
+		return none, nil
+	}
+	var w db.Where
+	w.Raw("NOT c.system")
+	for _, term := range terms {
+		w.And(db.Folded("c.body", "c.body_fold")+` LIKE ? ESCAPE '\'`, "%"+db.LikePattern(term)+"%")
+	}
+	list := page.Query{Columns: commentColumns, From: "notes c", Key: "c.id", Narrow: "notes c", Order: page.Order{page.ID("c.id")}}
+	if !q.ByCreation || !q.Asc {
+		list.Order = list.Order.Desc()
+	}
+	if query, args, ok := s.DB.Holding(note.Texts, terms); ok {
+		list.Candidates = append(list.Candidates, page.Candidates{SQL: query, Args: args})
+	}
+	list.Candidates = append(list.Candidates, s.commentsOf(as, at, q, &w)...)
+	s.readComments(as, &w)
+	list.Where = w
+	found, err := page.Select[commentRow](ctx, s.DB, list, q.Range)
+	if err != nil {
+		return none, fmt.Errorf("search notes: %w", err)
+	}
+	ids := make([]note.ID, len(found.Items))
+	for i, row := range found.Items {
+		ids[i] = row.ID
+	}
+	notes, err := s.Deps.Notes.Load(ctx, ids)
+	if err != nil {
+		return none, err
+	}
+	found = page.Without(found, func(row *commentRow) bool { return notes[row.ID] == nil })
+	return page.Map(found, func(row *commentRow) Comment { return Comment{notes[row.ID], row.IID} }), nil
+}
+
+// commentsOf adds the place to the conditions, and gives what an index finds of it.
+func (s *Service) commentsOf(as authz.Actor, at Place, q Query, w *db.Where) []page.Candidates {
+	if at.Project != nil {
+		w.And("c.project_id = ?", at.Project.ID)
+		return []page.Candidates{{SQL: "SELECT id FROM notes WHERE project_id = ?", Args: []any{at.Project.ID}}}
+	}
+	if !q.Archived {
+		w.Raw("NOT EXISTS (SELECT 1 FROM projects cp WHERE cp.id = c.project_id AND (cp.archived OR " + namespace.InArchived("cp.namespace_id") + "))")
+	}
+	const below = "SELECT gp.id FROM namespace_ancestors ga JOIN projects gp ON gp.namespace_id = ga.namespace_id WHERE ga.ancestor_id = ?"
+	if at.Group != nil {
+		w.And("c.project_id IN ("+below+")", at.Group.ID)
+		return []page.Candidates{{SQL: "SELECT x.id FROM (" + below + ") place CROSS JOIN notes x WHERE x.project_id = place.id", Args: []any{at.Group.ID}, Costly: true}}
+	}
+	return nil
+}
+
+// readComments adds that the actor may read the comments.
+func (s *Service) readComments(as authz.Actor, w *db.Where) {
+	var kinds []string
+	var args []any
+	add := func(kind noteable.Kind, cond string, more []any) {
+		kinds = append(kinds, "c.noteable_type = ? AND "+cond)
+		args = append(append(args, kind), more...)
+	}
+	code, more := s.Policy.ReadableCodeSQL(as, "p", "n")
+	add(noteable.Commit, "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = c.project_id AND NOT p.pending_delete AND "+code+")", more)
+	for _, kind := range slices.Sorted(maps.Keys(s.Things)) {
+		cond, more := s.Things[kind].ReadableSQL(as, "c.noteable_id")
+		add(kind, cond, more)
+	}
+	w.And("("+strings.Join(kinds, " OR ")+")", args...)
+	if as.Admin || as.Auditor {
+		return
+	}
+	planners, more := s.Policy.ReachSQL(as, authz.Planner)
+	w.And("(NOT c.internal OR c.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = c.project_id AND ip.namespace_id IN ("+planners+")))",
+		append(slices.Clip(more), more...)...)
+}

@@ -1,0 +1,237 @@
+// Package search finds things by their texts: everywhere, in a group or in a project. What the
+// reader may not read is left out before pages are cut and counted.
+package search
+
+import (
+	"context"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/snippet"
+	"tenon/internal/core/wiki"
+)
+
+// Scope is a kind of things that are searched.
+type Scope string
+
+// The scopes.
+const (
+	Projects      Scope = "projects"
+	Issues        Scope = "issues"
+	MergeRequests Scope = "merge_requests"
+	Milestones    Scope = "milestones"
+	Users         Scope = "users"
+	Notes         Scope = "notes"
+	Snippets      Scope = "snippet_titles"
+	Blobs         Scope = "blobs"
+	Commits       Scope = "commits"
+	WikiBlobs     Scope = "wiki_blobs"
+)
+
+// Place is where things are looked for: a project, a group with all below it, or, where both
+// are nil, everywhere.
+type Place struct {
+	Project *project.Project
+	Group   *namespace.Group
+}
+
+// namespace is that of the place, 0 for everywhere.
+func (p Place) namespace() authz.NamespaceID {
+	switch {
+	case p.Project != nil:
+		return p.Project.NamespaceID
+	case p.Group != nil:
+		return p.Group.ID
+	}
+	return 0
+}
+
+// ErrOneProject refuses what only one project is searched for: an index of all repositories is
+// what larger places would need.
+var ErrOneProject = errs.Plain("Scope not supported without Elasticsearch!")
+
+// check refuses scopes that the place does not have.
+func (p Place) check(s Scope) error {
+	if p.Project == nil && slices.Contains([]Scope{Blobs, Commits, WikiBlobs}, s) {
+		return ErrOneProject
+	}
+	return nil
+}
+
+// Query says what is looked for.
+type Query struct {
+	Text         string // blank finds nothing
+	State        string // opened, closed, merged, or "" for all; of issues and merge requests
+	Confidential *bool  // of issues
+	Archived     bool   // in archived projects as well, of groups and of everything
+	ByCreation   bool   // sort by the time of creation instead of the best match
+	Asc          bool   // with ByCreation
+	Ref          string // of files and commits; "" is the default branch
+	page.Range
+}
+
+// terms are the folded terms of the text.
+func (q Query) terms() []string { return filter.Terms(q.Text) }
+
+// orderBy names the order of a list.
+func (q Query) orderBy() string {
+	if q.ByCreation {
+		return "created_at"
+	}
+	return filter.ByRelevance
+}
+
+// Readable says what of one kind the actor may read.
+type Readable interface {
+	// ReadableSQL is a condition on the id of a thing that stands in column.
+	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB         *db.DB
+	Policy     *authz.Policy
+	Accounts   *account.Service
+	Projects   *project.Service
+	Issues     *issue.Service
+	Requests   *mergerequest.Service
+	Milestones *milestone.Service
+	Notes      *note.Service
+	Snippets   *snippet.Service
+	Wikis      *wiki.Service
+	Repos      *repo.Service
+
+	Things map[noteable.Kind]Readable // whose comments are searched; those on commits are anyway
+}
+
+// Service finds things.
+type Service struct{ Deps }
+
+// New builds the service.
+func New(d Deps) *Service { return &Service{d} }
+
+// require asks whether the actor may search in a place, which it has found before, and whether
+// there is anything to look for.
+func (s *Service) require(ctx context.Context, as authz.Actor, at Place, scope Scope, q Query) (blank bool, err error) {
+	if err := s.Policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
+		return true, err
+	}
+	return len(q.terms()) == 0, at.check(scope)
+}
+
+// open gives the empty page in place of a refusal: a place has nothing of a kind that the actor
+// may not read there.
+func open[T any](q Query, list page.Page[T], err error) (page.Page[T], error) {
+	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
+		return page.None[T](q.Range), nil
+	}
+	return list, err
+}
+
+// Projects finds projects by name, path and description. It requires Search, as all methods do.
+func (s *Service) Projects(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*project.Project], error) {
+	blank, err := s.require(ctx, as, at, Projects, q)
+	if blank || err != nil {
+		return page.None[*project.Project](q.Range), err
+	}
+	f := project.Filter{Search: q.Text, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range}
+	if at.Group != nil {
+		f.Parent, f.Subgroups = &at.Group.ID, true
+	}
+	if !q.Archived {
+		f.Archived = new(false)
+	}
+	return s.Deps.Projects.List(ctx, as, f)
+}
+
+// Issues finds issues by title and description.
+func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[issue.Issue], error) {
+	blank, err := s.require(ctx, as, at, Issues, q)
+	if blank || err != nil {
+		return page.None[issue.Issue](q.Range), err
+	}
+	f := issue.Filter{
+		Search: q.Text, State: issue.State(q.State), Confidential: q.Confidential, NonArchived: !q.Archived && at.Project == nil,
+		OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
+	}
+	if q.State == "merged" { // an issue is closed where a merge request is merged
+		f.State = issue.StateClosed
+	}
+	in := issue.Place{Project: at.Project}
+	if at.Group != nil {
+		in.Group = at.Group.Subject()
+	}
+	list, err := s.Deps.Issues.List(ctx, as, in, f)
+	return open(q, list, err)
+}
+
+// MergeRequests finds merge requests by title and description.
+func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q Query) (*mergerequest.Page, error) {
+	none := &mergerequest.Page{Page: page.None[*mergerequest.MergeRequest](q.Range)}
+	blank, err := s.require(ctx, as, at, MergeRequests, q)
+	if blank || err != nil {
+		return none, err
+	}
+	f := mergerequest.Filter{
+		Search: q.Text, State: mergerequest.State(q.State), NonArchived: !q.Archived, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
+	}
+	var list *mergerequest.Page
+	switch {
+	case at.Project != nil:
+		list, err = s.Requests.List(ctx, as, at.Project, f)
+	case at.Group != nil:
+		list, err = s.Requests.ListInGroup(ctx, as, at.Group.Subject(), f)
+	default:
+		list, err = s.Requests.ListAll(ctx, as, f)
+	}
+	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
+		return none, nil
+	}
+	return list, err
+}
+
+// Milestones finds milestones by title and description.
+func (s *Service) Milestones(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[milestone.Milestone], error) {
+	blank, err := s.require(ctx, as, at, Milestones, q)
+	if blank || err != nil {
+		return page.None[milestone.Milestone](q.Range), err
+	}
+	f := milestone.Filter{Search: q.Text, NonArchived: !q.Archived && at.Project == nil, Asc: q.Asc, Range: q.Range}
+	if q.ByCreation {
+		f.OrderBy = "created_at"
+	}
+	return s.Deps.Milestones.Search(ctx, as, at.namespace(), f)
+}
+
+// Users finds users by name and username: in a project or group, its members.
+func (s *Service) Users(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*account.User], error) {
+	blank, err := s.require(ctx, as, at, Users, q)
+	if blank || err != nil {
+		return page.None[*account.User](q.Range), err
+	}
+	list, err := s.Accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
+	return open(q, list, err)
+}
+
+// Snippets finds snippets by title, description and the paths of their files. Places do not
+// matter: snippets are looked for everywhere.
+func (s *Service) Snippets(ctx context.Context, as authz.Actor, q Query) (page.Page[snippet.Snippet], error) {
+	blank, err := s.require(ctx, as, Place{}, Snippets, q)
+	if blank || err != nil {
+		return page.None[snippet.Snippet](q.Range), err
+	}
+	return s.Deps.Snippets.Search(ctx, as, q.terms(), q.ByCreation && q.Asc, q.Range)
+}

@@ -1,0 +1,101 @@
+package snippet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+)
+
+// The folded texts of a snippet that are searched.
+var (
+	description = db.Folded("description", "description_fold")
+	files       = db.Folded("files", "files_fold")
+)
+
+// Texts are searched: titles, descriptions and the paths of files.
+var Texts = db.Trigrams{Table: "snippets", Columns: []string{"title_fold", description, files}}.Bounded("COALESCE(description, '')", "")
+
+// Search gives the snippets of users and projects that the actor may read and that hold all
+// terms, which are folded, in their title, description and paths; the latest first, or the
+// oldest. It requires ListSnippets.
+func (s *Service) Search(ctx context.Context, as authz.Actor, terms []string, asc bool, r page.Range) (page.Page[Snippet], error) {
+	if err := s.policy.Require(ctx, as, authz.ListSnippets, authz.Subject{}); err != nil {
+		return page.Page[Snippet]{}, err
+	}
+	var w db.Where
+	for _, term := range terms {
+		pattern := "%" + db.LikePattern(term) + "%"
+		w.And(`(s.title_fold LIKE ? ESCAPE '\' OR `+db.Folded("s.description", "s.description_fold")+` LIKE ? ESCAPE '\' OR `+
+			db.Folded("s.files", "s.files_fold")+` LIKE ? ESCAPE '\')`, pattern, pattern, pattern)
+	}
+	cond, args := s.readable(as)
+	w.And(cond, args...)
+	tables := strings.TrimPrefix(from, " FROM ")
+	q := page.Query{Columns: columns, From: tables, Where: w, Key: "s.id", Narrow: tables, Order: order}
+	if asc {
+		q.Order = order.Desc()
+	}
+	if query, args, ok := s.db.Holding(Texts, terms); ok {
+		q.Candidates = []page.Candidates{{SQL: query, Args: args}}
+	}
+	out, err := page.Select[Snippet](ctx, s.db, q, r)
+	if err != nil {
+		return out, fmt.Errorf("search snippets: %w", err)
+	}
+	return out, nil
+}
+
+// ReadableSQL is a condition that holds where the actor may read the snippet whose id stands
+// in column. The names of tables in it must not hide the one in column: s, p, n, r.
+func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
+	readable, args := s.readable(as)
+	return "EXISTS (SELECT 1" + from + " WHERE s.id = " + column + " AND " + readable + ")", args
+}
+
+// Fold is the job that folds the texts of snippets which are older than the columns of folds.
+type Fold struct{}
+
+// Kind names the job.
+func (Fold) Kind() string { return "snippet_fold" }
+
+// foldedAtOnce is how many snippets one transaction folds.
+const foldedAtOnce = 200
+
+// Fold folds what lacks its fold, a part at a time.
+func (s *Service) Fold(ctx context.Context, _ Fold) error {
+	type row struct {
+		ID          ID      `db:"id"`
+		Description *string `db:"description"`
+		Files       string  `db:"files"`
+	}
+	for {
+		rows, err := db.Select[row](ctx, s.db, "SELECT id, description, files FROM snippets WHERE "+db.UnfoldedSQL("description", "description_fold")+
+			" OR "+db.UnfoldedSQL("files", "files_fold")+" ORDER BY id LIMIT ?", foldedAtOnce)
+		if err != nil {
+			return fmt.Errorf("find snippets without folds: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		err = s.db.InTx(ctx, func(ctx context.Context) error {
+			for _, r := range rows {
+				text := ""
+				if r.Description != nil {
+					text = *r.Description
+				}
+				if _, err := s.db.Exec(ctx, "UPDATE snippets SET description_fold = ?, files_fold = ? WHERE id = ? AND files = ? AND COALESCE(description, '') = ?",
+					db.Fold(text), db.Fold(r.Files), r.ID, r.Files, text); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("fold snippets: %w", err)
+		}
+	}
+}
