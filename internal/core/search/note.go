@@ -116,7 +116,7 @@ func (s *Service) readComments(as authz.Actor, w *db.Where) {
 	if as.Admin || as.Auditor {
 		return
 	}
-	planners, more := s.Policy.ReachSQL(as, authz.Planner)
+	planners, more := s.Policy.ReachSQL(as, authz.Rules[authz.InternalNote].Min)
 	w.And("(NOT c.internal OR c.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = c.project_id AND ip.namespace_id IN ("+planners+")))",
 		append(slices.Clip(more), more...)...)
 }

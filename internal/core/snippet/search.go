@@ -49,13 +49,6 @@ func (s *Service) Search(ctx context.Context, as authz.Actor, terms []string, as
 	return out, nil
 }
 
-// ReadableSQL is a condition that holds where the actor may read the snippet whose id stands
-// in column. The names of tables in it must not hide the one in column: s, p, n, r.
-func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args []any) {
-	readable, args := s.readable(as)
-	return "EXISTS (SELECT 1" + from + " WHERE s.id = " + column + " AND " + readable + ")", args
-}
-
 // Fold is the job that folds the texts of snippets which are older than the columns of folds.
 type Fold struct{}
 
