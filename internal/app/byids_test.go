@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -153,14 +154,22 @@ func batches() map[string]batch {
 			},
 		},
 		"notes": {
-			`SELECT n.id, COALESCE(i.iid, m.iid, n.noteable_id) AS iid, n.project_id, 0 AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
+			`SELECT n.id, COALESCE(i.iid, m.iid, n.noteable_id) AS iid, COALESCE(n.project_id, 0) AS project_id,
+				COALESCE(n.group_id, 0) AS place, n.noteable_type AS kind, COALESCE(n.commit_id, '') AS text
 				FROM notes n LEFT JOIN issues i ON n.noteable_type = 'Issue' AND i.id = n.noteable_id
 				LEFT JOIN merge_requests m ON n.noteable_type = 'MergeRequest' AND m.id = n.noteable_id
-				ORDER BY n.source_type IS NOT NULL, n.id DESC`, 10,
+				ORDER BY n.source_type IS NOT NULL, n.id DESC`, 11,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
 				return found(s.Notes.ByIDs(ctx, as, ids[note.ID](rows)))
 			},
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				if row.Place != 0 {
+					g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+					if err == nil {
+						_, _, err = s.Notes.Find(ctx, as, note.On{Group: g, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID}}, note.ID(row.ID))
+					}
+					return err
+				}
 				return within(ctx, s, as, row, func(p *project.Project) error {
 					on := note.On{Project: p, Kind: noteable.Kind(row.Kind), Key: noteable.Key{Number: row.IID, Commit: row.Text}}
 					_, _, err := s.Notes.Find(ctx, as, on, note.ID(row.ID))
@@ -207,6 +216,27 @@ func batches() map[string]batch {
 					return err
 				}
 				_, err = s.Milestones.Find(ctx, as, milestone.Of(g), milestone.ID(row.ID))
+				return err
+			},
+		},
+		"epics": {
+			"SELECT id, iid, 0 AS project_id, group_id AS place, '' AS kind, '' AS text FROM epics ORDER BY id", 4,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Epics.ByIDs(ctx, as, ids[epic.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				g, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				alone, err := s.Epics.Find(ctx, as, g, epic.IID(row.IID))
+				if err != nil {
+					return err
+				}
+				many, err := s.Epics.ByIDs(ctx, as, []epic.ID{alone.ID})
+				if got := many[alone.ID]; err == nil && !reflect.DeepEqual(got, alone) {
+					return fmt.Errorf("epic %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
+				}
 				return err
 			},
 		},

@@ -31,6 +31,7 @@ const (
 func fates() map[string]string {
 	return map[string]string{
 		"issues.author_id":             handed,
+		"epics.author_id":              handed,
 		"notes.author_id":              handed,
 		"snippets.author_id":           handed, // those of projects; personal ones go
 		"award_emoji.user_id":          handed,

@@ -53,6 +53,9 @@ func TestForeign_places(t *testing.T) {
 		two.values[":name"] = "foreign"
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/wikis", obj{"title": "foreign", "content": "Of another"})
 		two.values["wikis/:slug"] = "foreign"
+		for range 6 {
+			two.values[":epic_iid"] = number(w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/epics", obj{"title": "Another"}), "iid")
+		}
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/labels", obj{"name": "foreign", "color": "#ff0000"})
 		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
 			t.Errorf("only %d requests were made about groups", asked)

@@ -28,6 +28,7 @@ var provedElsewhere = map[string]string{
 	"audit":                                  "internal/core/audit TestRecorder",
 	"sessions":                               "internal/core/session TestService_Subscribe",
 	"open issues of the project":             "internal/app TestOpenIssuesCount",
+	"epics of moved issues":                  "internal/transport/rest TestEpics_issues",
 	"to-do items":                            "internal/core/todo TestService",
 	"subscriptions":                          "internal/core/todo TestSubscriptions",
 	"mail":                                   "internal/app TestMail",
@@ -168,6 +169,10 @@ func TestReactions_effects(t *testing.T) {
 		s.issues(at)
 		s.mergeRequests(at)
 		s.milestones(at)
+		s.do("ann", "POST", "/groups/"+group+"/epics", map[string]any{"title": "Sail"})
+		s.do("ann", "POST", "/groups/"+group+"/epics/1/notes", map[string]any{"body": "Far"})
+		s.step(func() { s.do("ann", "DELETE", "/groups/"+group+"/epics/1", nil) },
+			effects{"epic.Deleted: notes": "SELECT COUNT(*) FROM notes WHERE noteable_type = 'Epic'"})
 		s.ends(group, at)
 	})
 }

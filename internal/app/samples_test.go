@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,7 +34,7 @@ func samples() map[string][]sample {
 	said := []sample{{body: obj{"body": "New"}}}
 	label := []sample{{body: obj{"new_name": "fault"}}}
 	named := []sample{{body: obj{"name": "=:name", "new_name": "fault"}}}
-	return map[string][]sample{
+	all := map[string][]sample{
 		"POST /users":                              {{body: obj{"email": "new@example.com", "name": "New", "username": "new", "force_random_password": true}}},
 		"PUT /application/settings":                {{body: obj{"search_rate_limit": 31}}},
 		"PUT /users/:id/custom_attributes/:key":    {{body: obj{"value": "two"}}},
@@ -382,6 +383,8 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/merge_requests/:merge_request_iid/rebase":                               {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},
 	}
+	maps.Copy(all, epicSamples())
+	return all
 }
 
 // Public keys that nobody has the other half of.

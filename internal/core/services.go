@@ -31,6 +31,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -131,6 +132,7 @@ type Services struct {
 	Boards     *board.Service
 	Times      *timelog.Service
 	Issues     *issue.Service
+	Epics      *epic.Service
 	Requests   *mergerequest.Service
 	Changelogs *changelog.Service
 	Commands   *quickaction.Service
@@ -268,6 +270,10 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Namespaces: s.Namespaces,
 		Repos: s.Repos, Now: d.Now,
 	}))
+	s.Epics = epic.New(need(c, epic.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Issues: s.Issues, Projects: s.Projects, Namespaces: s.Namespaces,
+		Now: d.Now, URLs: s.URLs,
+	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
 		Policy: s.Policy, Accounts: s.Accounts, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones, References: s.References,
@@ -277,7 +283,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Now: d.Now, Commands: s.Commands,
 		Texts: reference.NewReader(s.URLs),
 		Things: map[noteable.Kind]note.Noteables{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets,
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
@@ -321,15 +327,17 @@ func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Issues.Connect(s.Requests)
+	s.Issues.ConnectEpics(s.Epics)
 	s.Protections.Connect(s.Requests)
 	s.References.Connect(reference.Issue, s.Issues)
 	s.References.Connect(reference.MergeRequest, s.Requests)
+	s.References.Connect(reference.Epic, s.Epics)
 	s.References.Connect(reference.Label, s.Labels)
 	s.References.Connect(reference.Milestone, s.Milestones)
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(
-		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
+		s.Tokens.Depart, s.Projects.Depart, s.Namespaces.Depart, s.Issues.Depart, s.Epics.Depart, s.Requests.Depart, s.Snippets.Depart, s.Notes.Depart, s.Awards.Depart, s.Times.Depart, s.Activity.Depart, s.Todos.Depart,
 	)
 }
 

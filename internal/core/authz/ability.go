@@ -131,6 +131,13 @@ const (
 	ReadBoard      Ability = "read_issue_board"
 	AdminBoard     Ability = "admin_issue_board"
 
+	ReadEpic     Ability = "read_epic"
+	CreateEpic   Ability = "create_epic"
+	UpdateEpic   Ability = "update_epic"
+	SetEpicTimes Ability = "set_epic_times"
+	DeleteEpic   Ability = "delete_epic"
+	LinkEpic     Ability = "link_epic"
+
 	ListOwnIssues    Ability = "list_own_issues"
 	ReadAnyIssue     Ability = "read_any_issue"
 	ReadIssue        Ability = "read_issue"
@@ -318,6 +325,13 @@ var Rules = map[Ability]Rule{
 	AdminIteration: {Min: Planner, Write: true},
 	ReadBoard:      {Anyone: true, Feature: Issues},
 	AdminBoard:     {Min: Planner, Feature: Issues, Write: true},
+
+	ReadEpic:     {Anyone: true},
+	CreateEpic:   {Min: Planner, Write: true},
+	UpdateEpic:   {Min: Planner, Write: true},
+	SetEpicTimes: {Min: Owner, Write: true},
+	DeleteEpic:   {Min: Owner, Also: Planner, Write: true},
+	LinkEpic:     {Min: Guest, Write: true}, // with issues, and with epics as parent, child or related one
 
 	ListOwnIssues:    {SignedIn: true},
 	ReadAnyIssue:     {Min: adminsOnly},

@@ -205,11 +205,11 @@ func (r Rows) NotReaction(w *db.Where, as authz.Actor, name string) {
 
 // reacted is the condition that the actor reacted with an emoji, with any where name is "".
 func (r Rows) reacted(as authz.Actor, name string) (string, []any) {
-	cond := "EXISTS (SELECT 1 FROM award_emoji e WHERE e.awardable_type = ? AND e.awardable_id = " + r.Alias + ".id AND e.user_id = ?"
+	cond := "EXISTS (SELECT 1 FROM award_emoji ae WHERE ae.awardable_type = ? AND ae.awardable_id = " + r.Alias + ".id AND ae.user_id = ?"
 	if name == "" {
 		return cond + ")", []any{r.Kind, as.UserID}
 	}
-	return cond + " AND e.name = ?)", []any{r.Kind, as.UserID, name}
+	return cond + " AND ae.name = ?)", []any{r.Kind, as.UserID, name}
 }
 
 // Trigrams are those of a table whose titles and descriptions are searched.

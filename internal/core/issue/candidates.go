@@ -20,6 +20,9 @@ func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, 
 	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
+	if f.Epic.ID != 0 {
+		q.Candidates = append(q.Candidates, page.Candidates{SQL: "SELECT issue_id AS id FROM epic_issues WHERE epic_id = ?", Args: []any{f.Epic.ID}})
+	}
 	if in.Project != nil {
 		return
 	}

@@ -20,7 +20,7 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 	byID := make(map[ID]*Issue, len(issues))
 	for i := range issues {
 		ids[i], byID[issues[i].ID] = int64(issues[i].ID), &issues[i]
-		issues[i].Assignees, issues[i].Related = nil, Related{}
+		issues[i].Assignees, issues[i].Related, issues[i].Epic = nil, Related{}, nil
 	}
 	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 		issues[i].Labels = labels[ids[i]]
 	}
 	var others []other
-	for chunk := range slices.Chunk(ids, db.MaxArgs/7) {
-		rows, err := s.others(ctx, chunk)
+	for chunk := range slices.Chunk(ids, db.MaxArgs/10) {
+		rows, err := s.others(ctx, as, chunk)
 		if err != nil {
 			return err
 		}
@@ -44,6 +44,8 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 				i.Related.Upvotes = r.Value
 			case disliked:
 				i.Related.Downvotes = r.Value
+			case planned:
+				i.Epic = r.epic()
 			default:
 				others = append(others, r)
 			}
@@ -61,35 +63,48 @@ const (
 	requested  = "requested" // by a merge request that closes it
 	liked      = "liked"
 	disliked   = "disliked"
+	planned    = "planned" // in an epic
 )
 
-// other is a user or an issue that an issue has to do with, or a number of votes.
+// other is a user, an issue or an epic that an issue has to do with, or a number of votes.
 type other struct {
 	Kind      string     `db:"kind"`
 	IssueID   ID         `db:"issue_id"`
-	Value     int64      `db:"value"` // the id of the user or issue, or the number
+	Value     int64      `db:"value"` // the id of the user, issue or epic, or the number
 	ProjectID project.ID `db:"project_id"`
 	IID       IID        `db:"iid"`
+
+	// Of epics.
+	GroupID  authz.NamespaceID `db:"group_id"`
+	Title    string            `db:"title"`
+	Path     string            `db:"path"`
+	LinkID   int64             `db:"link_id"`
+	Position int64             `db:"position"`
 }
 
-// others reads what issues have to do with.
-func (s *Service) others(ctx context.Context, ids []int64) ([]other, error) {
+// others reads what issues have to do with; of epics those that the actor may read.
+func (s *Service) others(ctx context.Context, as authz.Actor, ids []int64) ([]other, error) {
+	const none = ", 0 AS group_id, '' AS title, '' AS path, 0 AS link_id, 0 AS position"
 	marks, args := db.Marks(ids)
-	return db.Select[other](ctx, s.db, `SELECT '`+assigned+`' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid
+	epics, epicArgs := s.policy.ReadableEpicsSQL(as, "re", "rn")
+	return db.Select[other](ctx, s.db, `SELECT '`+assigned+`' AS kind, a.issue_id, a.user_id AS value, 0 AS project_id, 0 AS iid`+none+`
 			FROM issue_assignees a WHERE a.issue_id IN (`+marks+`)
-		UNION ALL SELECT '`+blocked+`', l.source_id, b.id, b.project_id, b.iid FROM issue_links l JOIN issues b ON b.id = l.target_id
+		UNION ALL SELECT '`+blocked+`', l.source_id, b.id, b.project_id, b.iid`+none+` FROM issue_links l JOIN issues b ON b.id = l.target_id
 			WHERE l.source_id IN (`+marks+`) AND l.link_type = 'blocks' AND b.state = 'opened'
-		UNION ALL SELECT '`+moved+`', o.id, t.id, t.project_id, t.iid FROM issues o JOIN issues t ON t.id = o.moved_to_id
+		UNION ALL SELECT '`+moved+`', o.id, t.id, t.project_id, t.iid`+none+` FROM issues o JOIN issues t ON t.id = o.moved_to_id
 			WHERE o.id IN (`+marks+`)
-		UNION ALL SELECT '`+duplicated+`', o.id, t.id, t.project_id, t.iid FROM issues o JOIN issues t ON t.id = o.duplicated_to_id
+		UNION ALL SELECT '`+duplicated+`', o.id, t.id, t.project_id, t.iid`+none+` FROM issues o JOIN issues t ON t.id = o.duplicated_to_id
 			WHERE o.id IN (`+marks+`)
-		UNION ALL SELECT '`+requested+`', r.issue_id, r.merge_request_id, 0, 0 FROM merge_request_issues r
+		UNION ALL SELECT '`+requested+`', r.issue_id, r.merge_request_id, 0, 0`+none+` FROM merge_request_issues r
 			WHERE r.issue_id IN (`+marks+`) AND r.closes
-		UNION ALL SELECT '`+liked+`', e.awardable_id, COUNT(*), 0, 0 FROM award_emoji e
+		UNION ALL SELECT '`+liked+`', e.awardable_id, COUNT(*), 0, 0`+none+` FROM award_emoji e
 			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsup' GROUP BY e.awardable_id
-		UNION ALL SELECT '`+disliked+`', e.awardable_id, COUNT(*), 0, 0 FROM award_emoji e
+		UNION ALL SELECT '`+disliked+`', e.awardable_id, COUNT(*), 0, 0`+none+` FROM award_emoji e
 			WHERE e.awardable_type = 'Issue' AND e.awardable_id IN (`+marks+`) AND e.name = 'thumbsdown' GROUP BY e.awardable_id
-		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args, args, args)...)
+		UNION ALL SELECT '`+planned+`', ei.issue_id, re.id, 0, re.iid, re.group_id, re.title, rr.path, ei.id, ei.relative_position
+			FROM epic_issues ei JOIN epics re ON re.id = ei.epic_id JOIN namespaces rn ON rn.id = re.group_id JOIN routes rr ON rr.namespace_id = rn.id
+			WHERE ei.issue_id IN (`+marks+`) AND `+epics+`
+		ORDER BY kind, issue_id, value`, slices.Concat(args, args, args, args, args, args, args, args, epicArgs)...)
 }
 
 // relate notes in issues which of the others the actor may read.

@@ -36,6 +36,7 @@ type Filter struct {
 	LabelWildcard Wildcard
 	Milestone     filter.Milestone
 	Iteration     filter.Iteration
+	Epic          EpicFilter
 
 	CreatedByMe, AssignedToMe bool
 	Author, Assignee          filter.Person
@@ -73,6 +74,7 @@ type Exclusion struct {
 	Author, Assignee  filter.Person
 	AssigneeUsernames []string
 	Weight            *int64
+	Epic              int64 // id; 0 leaves out none
 }
 
 // orders are the orders of a list. What has no value comes last in both directions.
@@ -82,6 +84,7 @@ var orders = rows.Orders(page.ID("i.id"), page.Orders{
 	"weight":            {page.Int("weight", "i.weight").Null(), page.ID("i.id")},
 	"relative_position": {page.Int("relative_position", "i.relative_position"), page.ID("i.id")},
 	"popularity":        {page.Computed(upvotes), page.ID("i.id")},
+	inEpic:              {page.Int(inEpic, "(SELECT po.relative_position FROM epic_issues po WHERE po.issue_id = i.id)"), page.ID("i.id")},
 })
 
 const upvotes = "(SELECT COUNT(*) FROM award_emoji ae WHERE ae.awardable_type = 'Issue' AND ae.awardable_id = i.id AND ae.name = 'thumbsup')"

@@ -107,6 +107,7 @@ type Issue struct {
 	Labels    []label.Label  `db:"-"`                         // by title
 	Assignees []authz.UserID `db:"-"`                         // in the order of their ids
 	Related   Related        `db:"-"`
+	Epic      *Epic          `db:"-"` // nil where it is in none that the actor may read
 }
 
 // Related is what an issue has to do with others that the actor may read, and its votes.
@@ -136,7 +137,8 @@ type Input struct {
 	DueDate          *string // YYYY-MM-DD
 	Weight           *int64
 	MilestoneID      *milestone.ID // 0 is none; one that the project cannot use is left out
-	Severity         Severity      // SeverityUnknown where empty
+	Epic             EpicChoice
+	Severity         Severity // SeverityUnknown where empty
 	Health           *Health
 	Labels           []string       // titles; unknown ones are made where the actor may manage labels
 	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
@@ -159,6 +161,7 @@ type Changes struct {
 	ClearWeight      bool
 	MilestoneID      *milestone.ID // 0 clears; one that the project cannot use is left out
 	IterationID      *iteration.ID // as MilestoneID
+	Epic             *EpicChoice   // the zero value clears
 	Severity         *Severity
 	Health           *Health // "" clears
 	Time             timelog.Change

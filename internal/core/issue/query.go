@@ -39,6 +39,7 @@ type scope struct {
 // within makes the scope of a place.
 func (s *Service) within(as authz.Actor, in Place, f Filter) scope {
 	var out scope
+	s.ofEpic(&out.where, as, f)
 	if in.Project != nil {
 		subject := in.Project.Subject()
 		out.from, out.notes = "issues i", "i.public_notes_count"

@@ -49,6 +49,7 @@ type Service struct {
 	now        func() time.Time
 	urls       *weburl.Site
 	requests   Requests
+	epics      Epics
 }
 
 // Requests are the merge requests that close issues.
@@ -59,6 +60,9 @@ type Requests interface {
 
 // Connect gives the service what stands above it. Without it no merge requests are counted.
 func (s *Service) Connect(r Requests) { s.requests = r }
+
+// ConnectEpics gives the service the epics that issues are put into.
+func (s *Service) ConnectEpics(e Epics) { s.epics = e }
 
 // New builds the service.
 func New(d Deps) *Service {
@@ -189,6 +193,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		i.MilestoneID = nil
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		i.Epic = nil
 		if owner && in.IID > 0 {
 			i.IID = in.IID
 			if err := namespace.RaiseIID(ctx, s.db, p.NamespaceID, namespace.KindIssue, int64(in.IID)); err != nil {
@@ -213,7 +218,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}})
+		if err := s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}}); err != nil || in.Epic == (EpicChoice{}) {
+			return err
+		}
+		return s.epics.Assign(ctx, as, p, i, in.Epic)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")

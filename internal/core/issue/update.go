@@ -114,7 +114,11 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
-	return &out.After, s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff, c.cause)
+	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff, c.cause)
+	if err == nil && c.Epic != nil {
+		err = s.epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
+	}
+	return &out.After, err
 }
 
 // row names the row of an issue for db.Update and db.ForUpdate, as the actor sees it.

@@ -205,3 +205,10 @@ var cssColors = map[string]string{
 	"yellow":               "#FFFF00",
 	"yellowgreen":          "#9ACD32",
 }
+
+// Color gives the stored form of a colour, which may be its CSS name, and of text on it; ok
+// is false for what is no colour.
+func Color(given string) (stored, text string, ok bool) {
+	stored = hexColor(given)
+	return stored, textColor(stored), validColor(stored)
+}

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -51,6 +52,9 @@ type Place struct {
 func In(p *project.Project) Place {
 	return Place{Namespace: p.NamespaceID, Subject: p.Subject(), ProjectID: p.ID}
 }
+
+// Of is the place of a group's labels.
+func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Subject()} }
 
 // Input is what a new label is made of.
 type Input struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/event"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
@@ -21,6 +22,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
+		return s.Clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})

@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
@@ -38,6 +39,13 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.epicChanged(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e epic.Updated) error { return s.epicChanged(ctx, e.Fact) })
+	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.stateOfEpic(ctx, e.Fact, "closed") })
+	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.stateOfEpic(ctx, e.Fact, "reopened") })
+	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Created) error { return s.requestChanged(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Updated) error { return s.requestChanged(ctx, e.Fact) })
@@ -83,6 +91,26 @@ func ofRequest(f mergerequest.Fact) Event {
 	e := stamped(f.Stamp)
 	e.Type, e.TargetID, e.ProjectID = noteable.MergeRequest, int64(f.MergeRequest.ID), &f.MergeRequest.ProjectID
 	return e
+}
+
+func ofEpic(f epic.Fact) Event {
+	e := stamped(f.Stamp)
+	e.Type, e.TargetID, e.GroupID = noteable.Epic, int64(f.Epic.ID), &f.Epic.GroupID
+	return e
+}
+
+func (s *Service) epicChanged(ctx context.Context, f epic.Fact) error {
+	before := f.Before
+	if before == nil {
+		before = &epic.Epic{}
+	}
+	return s.record(ctx, labels(ofEpic(f), before.Labels, f.Epic.Labels)...)
+}
+
+func (s *Service) stateOfEpic(ctx context.Context, f epic.Fact, state string) error {
+	e := ofEpic(f)
+	e.Kind, e.State = State, &state
+	return s.record(ctx, e)
 }
 
 // issueChanged records what differs between an issue and what it was; all of a new one.

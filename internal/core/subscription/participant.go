@@ -21,6 +21,7 @@ type taking struct {
 
 var parts = map[noteable.Kind]taking{
 	noteable.Issue: {"issues", []string{"issue_assignees"}, "issue_id"},
+	noteable.Epic:  {"epics", nil, ""},
 	noteable.MergeRequest: {
 		"merge_requests", []string{"merge_request_assignees", "merge_request_reviewers"}, "merge_request_id",
 	},

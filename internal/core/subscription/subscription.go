@@ -1,5 +1,5 @@
-// Package subscription says who hears of what happens on issues, merge requests and
-// labels: those who subscribed, and those who take part.
+// Package subscription says who hears of what happens on issues, merge requests, epics
+// and labels: those who subscribed, and those who take part.
 package subscription
 
 import (
@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -60,6 +61,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.copied)
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})

@@ -189,6 +189,21 @@ func (s *Site) Iteration(path string, iid int64) string {
 	return s.numbered("groups/"+path, "iterations", iid)
 }
 
+// Epic is the page of a group's epic.
+func (s *Site) Epic(path string, iid int64) string { return s.numbered("groups/"+path, "epics", iid) }
+
+// EditEpic is the form of a group's epic.
+func (s *Site) EditEpic(path string, iid int64) string { return s.Epic(path, iid) + "/edit" }
+
+// EpicPath is the path of Epic, without scheme and host.
+func (s *Site) EpicPath(path string, iid int64) string {
+	address := s.Epic(path, iid)
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		return rest[strings.IndexByte(rest, '/'):]
+	}
+	return address
+}
+
 // MergeRequest is the page of a merge request.
 func (s *Site) MergeRequest(path string, iid int64) string {
 	return s.numbered(path, "merge_requests", iid)

@@ -53,8 +53,8 @@ func (h discussionHandlers) routes() []*api.Route {
 }
 
 type discussionsPath struct {
-	ID       string `param:"id" doc:"ID or URL-encoded path of the project"`
-	Noteable string `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet; SHA, branch or tag of a commit"`
+	ID       string `param:"id" doc:"ID or URL-encoded path of the project or group"`
+	Noteable string `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet or epic; SHA, branch or tag of a commit"`
 }
 
 type discussionPath struct {

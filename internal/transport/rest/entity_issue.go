@@ -59,8 +59,8 @@ type issueEntity struct {
 	Imported             bool             `json:"imported" later:"import"`
 	ImportedFrom         string           `json:"imported_from" later:"import"`
 	ServiceDeskReplyTo   *string          `json:"service_desk_reply_to" later:"service desk"`
-	EpicIID              *int64           `json:"epic_iid" later:"epics"`
-	Epic                 *struct{}        `json:"epic" later:"epics"`
+	EpicIID              *int64           `json:"epic_iid"`
+	Epic                 *issueEpic       `json:"epic"`
 	Iteration            *iterationEntity `json:"iteration"`
 	HealthStatus         *issue.Health    `json:"health_status"`
 }
@@ -159,6 +159,9 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
 		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),
 		MergeRequestsCount: i.Related.Requests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
+	}
+	if e.Epic = s.epicOf(i); e.Epic != nil {
+		e.EpicIID = &e.Epic.IID
 	}
 	if i.ClosedAt != nil {
 		e.ClosedAt = api.TimePtr(&i.ClosedAt.Time)

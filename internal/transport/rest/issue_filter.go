@@ -36,6 +36,7 @@ type issueFilterParams struct {
 	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
 	IterationID      api.IDOrWord `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
 	IterationTitle   string       `param:"iteration_title" doc:"Return issues in iterations of this title"`
+	EpicID           api.IDOrWord `param:"epic_id" doc:"Return issues of the epic with this ID, None or Any"`
 	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
 	HealthStatus     string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
 	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
@@ -75,6 +76,7 @@ type issueNot struct {
 	AuthorUsername   string      `param:"author_username" doc:"Author"`
 	AssigneeID       *int64      `param:"assignee_id" doc:"Assignee"`
 	AssigneeUsername api.Strings `param:"assignee_username" doc:"Assignee"`
+	EpicID           *int64      `param:"epic_id" doc:"ID of the epic"`
 	Weight           *int64      `param:"weight" doc:"Weight"`
 	_                struct{}    `exclusive:"milestone_id,milestone"`
 	_                struct{}    `exclusive:"author_id,author_username"`
@@ -129,6 +131,17 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 		f.WeightWildcard = issue.Any
 	case !p.Weight.IsZero():
 		f.Weight = &p.Weight.ID
+	}
+	switch {
+	case p.EpicID.None:
+		f.Epic.Which = issue.None
+	case p.EpicID.Any:
+		f.Epic.Which = issue.Any
+	default:
+		f.Epic.ID = p.EpicID.ID
+	}
+	if p.Not.EpicID != nil {
+		f.Not.Epic = *p.Not.EpicID
 	}
 	switch scope {
 	case "created_by_me", "created-by-me":

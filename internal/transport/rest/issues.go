@@ -258,6 +258,8 @@ type issueFields struct {
 	Confidential     *bool             `param:"confidential" doc:"Confidential: visible to Planner and above, the author and assignees"`
 	DiscussionLocked *bool             `param:"discussion_locked" doc:"Lock the discussion: only members may add or edit comments"`
 	IssueType        *string           `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
+	EpicID           api.Opt[int64]    `param:"epic_id" doc:"ID of the epic; 0 or empty removes it"`
+	EpicIID          api.Opt[int64]    `param:"epic_iid" doc:"Deprecated: use epic_id. Internal ID of an epic of the project's group"`
 	Weight           api.Opt[int64]    `param:"weight" min:"0" doc:"Weight"`
 	Severity         *string           `param:"severity" values:"unknown,low,medium,high,critical" doc:"Severity of an incident"`
 	HealthStatus     api.Opt[string]   `param:"health_status" values:"on_track,needs_attention,at_risk," doc:"Health status; empty clears"`
@@ -266,6 +268,17 @@ type issueFields struct {
 
 // milestoneID gives a milestone that was sent, 0 for none, and nil where nothing was sent.
 func milestoneID(id api.Opt[int64]) *milestone.ID { return (*milestone.ID)(id.OrZero()) }
+
+// epic joins the two parameters; nil where neither was sent.
+func (f *issueFields) epic() *issue.EpicChoice {
+	switch {
+	case f.EpicID.Set:
+		return &issue.EpicChoice{ID: f.EpicID.Value}
+	case f.EpicIID.Set:
+		return &issue.EpicChoice{IID: f.EpicIID.Value}
+	}
+	return nil
+}
 
 // assignees joins the two parameters; nil where neither was sent.
 func (f *issueFields) assignees() *[]authz.UserID {
@@ -306,6 +319,9 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 	if ids := in.assignees(); ids != nil {
 		input.AssigneeIDs = *ids
 	}
+	if choice := in.epic(); choice != nil {
+		input.Epic = *choice
+	}
 	i, err := s.Commands.CreateIssue(ctx, as, p, input)
 	return s.oneIssue(ctx, as, p, i, err)
 }
@@ -319,7 +335,7 @@ type updateIssueParams struct {
 	RemoveLabels api.Strings `param:"remove_labels" doc:"Label names to remove, separated by commas"`
 	UpdatedAt    *time.Time  `param:"updated_at" doc:"Update time (administrators and Owners only)"`
 	issueFields
-	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight,severity,health_status"`
+	_ struct{} `atleastone:"assignee_id,assignee_ids,confidential,created_at,description,discussion_locked,due_date,labels,add_labels,remove_labels,milestone_id,state_event,title,issue_type,weight,severity,health_status,epic_id,epic_iid"`
 }
 
 func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssueParams) (issueEntity, error) {
@@ -330,7 +346,7 @@ func (s *Server) updateIssue(ctx context.Context, as authz.Actor, in updateIssue
 	c := issue.Changes{
 		Title: in.Title, Description: in.Description, StateEvent: in.StateEvent, Confidential: in.Confidential,
 		DiscussionLocked: in.DiscussionLocked, Weight: in.Weight.Ptr(), ClearWeight: in.Weight.Null, MilestoneID: milestoneID(in.MilestoneID),
-		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels}, AssigneeIDs: in.assignees(), UpdatedAt: in.UpdatedAt,
+		Labels: label.Assignment{Add: in.AddLabels, Remove: in.RemoveLabels}, AssigneeIDs: in.assignees(), Epic: in.epic(), UpdatedAt: in.UpdatedAt,
 	}
 	if in.Labels != nil {
 		titles := []string(in.Labels)

@@ -114,7 +114,7 @@ func TestIssues_refusals(t *testing.T) {
 			{"", "PUT", one, `{"title":"x"}`, 401, unauthorized},
 			{"owner", "PUT", one, `{"title":""}`, 400, blank},
 			{"owner", "PUT", one, `{"state_event":"merge"}`, 400, `{"error":"state_event does not have a valid value"}`},
-			{"owner", "PUT", one, `{}`, 400, `{"error":"assignee_id, assignee_ids, confidential, created_at, description, discussion_locked, due_date, labels, add_labels, remove_labels, milestone_id, state_event, title, issue_type, weight, severity, health_status are missing, at least one parameter must be provided"}`},
+			{"owner", "PUT", one, `{}`, 400, `{"error":"assignee_id, assignee_ids, confidential, created_at, description, discussion_locked, due_date, labels, add_labels, remove_labels, milestone_id, state_event, title, issue_type, weight, severity, health_status, epic_id, epic_iid are missing, at least one parameter must be provided"}`},
 			{"guest", "DELETE", one, "", 403, forbidden},
 			{"", "GET", "/issues", "", 401, unauthorized},
 			{"owner", "GET", "/issues/1", "", 403, forbidden},

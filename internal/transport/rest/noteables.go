@@ -25,6 +25,7 @@ func (s *Server) noteables() []noteableHandlers {
 		{s, noteable.Issue, "/projects/:id/issues", "an issue", authz.ReadIssue, s.inProject},
 		{s, noteable.MergeRequest, "/projects/:id/merge_requests", "a merge request", authz.ReadMergeRequest, s.inProject},
 		{s, noteable.Snippet, "/projects/:id/snippets", "a snippet", authz.ReadSnippet, s.inProject},
+		{s, noteable.Epic, "/groups/:id/epics", "an epic", authz.ReadEpic, s.inGroup},
 	}
 }
 
@@ -33,9 +34,14 @@ func (s *Server) inProject(ctx context.Context, as authz.Actor, ref string) (not
 	return noteable.Place{Project: p}, err
 }
 
+func (s *Server) inGroup(ctx context.Context, as authz.Actor, ref string) (noteable.Place, error) {
+	g, err := s.Namespaces.Find(ctx, as, ref)
+	return noteable.Place{Group: g}, err
+}
+
 type noteablePath struct {
-	ID     string `param:"id" doc:"ID or URL-encoded path of the project"`
-	Number int64  `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet"`
+	ID     string `param:"id" doc:"ID or URL-encoded path of the project or group"`
+	Number int64  `param:"noteable_id,required" doc:"Internal ID of the issue or merge request; ID of the snippet or epic, but the internal ID for award emoji on an epic"`
 }
 
 // on finds the place and says what in it is meant.

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/award"
 	"tenon/internal/core/board"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
@@ -62,6 +63,10 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now, URLs: urls})
 	iterations := iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Now: w.Now, URLs: urls})
+	epics := epic.New(epic.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Issues: issues, Projects: w.Projects, Namespaces: places, Now: w.Now, URLs: urls,
+	})
+	issues.ConnectEpics(epics)
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
@@ -73,17 +78,18 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: projects, URLs: urls})
 	references.Connect(reference.Issue, issues)
+	references.Connect(reference.Epic, epics)
 	references.Connect(reference.Label, labels)
 	references.Connect(reference.Milestone, milestones)
 	commands := quickaction.New(quickaction.Deps{
 		Policy: w.Policy, Accounts: accounts, Issues: issues, Milestones: milestones, References: references, Awards: awards, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now}), Issues: issues, Times: times, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now}), Issues: issues, Epics: epics, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues},
+			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues, noteable.Epic: epics},
 		}),
 		Subscriptions: subscription.New(subscription.Deps{
 			DB: d, Policy: w.Policy, Labels: labels, Things: map[noteable.Kind]subscription.Things{noteable.Issue: issues}, Now: w.Now,
@@ -99,7 +105,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.epicRoutes(), p.epicIssueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

@@ -50,8 +50,8 @@ func (h eventHandlers[E]) routes() []*api.Route {
 }
 
 type eventablePath struct {
-	ID     string `param:"id" doc:"ID or URL-encoded path of the project"`
-	Number int64  `param:"eventable_id,required" doc:"Internal ID of the issue or merge request"`
+	ID     string `param:"id" doc:"ID or URL-encoded path of the project or group"`
+	Number int64  `param:"eventable_id,required" doc:"Internal ID of the issue or merge request; ID of the epic"`
 }
 
 type listEventsParams struct {

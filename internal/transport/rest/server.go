@@ -86,6 +86,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("milestones", s.milestoneRoutes()),
 		api.Tagged("iterations", s.iterationRoutes()),
 		api.Tagged("boards", s.boardRoutes()),
+		api.Tagged("epics", s.epicRoutes()),
+		api.Tagged("epics", s.epicIssueRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("issue links", s.issueLinkRoutes()),
 		api.Tagged("issues", s.issueRequestRoutes()),

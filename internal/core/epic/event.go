@@ -1,0 +1,63 @@
+package epic
+
+import (
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+)
+
+// Fact is what every event of this package says. Handlers do not change what it points to.
+type Fact struct {
+	authz.Stamp
+
+	Epic   Epic  // as it is now, or was at its deletion, with labels
+	Before *Epic // the same before the change; nil where the epic was made or deleted
+	Group  *namespace.Group
+}
+
+// Created is published when an epic was made.
+type Created struct{ Fact }
+
+// Updated is published when something but the state of an epic changed. Where the state
+// changed as well, Closed or Reopened with the same Fact comes next.
+type Updated struct {
+	Fact
+	LabelsAdded, LabelsRemoved []label.Label
+}
+
+// Closed is published when an epic was closed.
+type Closed struct{ Fact }
+
+// Reopened is published when a closed epic was opened again.
+type Reopened struct{ Fact }
+
+// Deleted is published when an epic is about to be deleted, with what hangs on it.
+type Deleted struct{ Fact }
+
+// ChildAdded is published when an epic got a parent, also in the place of another.
+type ChildAdded struct {
+	authz.Stamp
+	Parent, Child           Epic
+	ParentGroup, ChildGroup *namespace.Group
+}
+
+// ChildRemoved is published when an epic no longer has its parent.
+type ChildRemoved struct {
+	authz.Stamp
+	Parent, Child           Epic
+	ParentGroup, ChildGroup *namespace.Group
+}
+
+// IssueAdded is published when an issue was put into an epic.
+type IssueAdded struct {
+	authz.Stamp
+	Epic    Epic
+	Issue   issue.Issue
+	Project *project.Project
+}
+
+// IssueRemoved is published when an issue was taken out of an epic, also because it was put into
+// another one.
+type IssueRemoved IssueAdded

@@ -1,0 +1,86 @@
+package epic
+
+import (
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/noteable"
+)
+
+// Filter selects epics; the zero value selects those of the group itself that the actor may read.
+type Filter struct {
+	State         State // "" for both
+	IIDs          []IID
+	Author        filter.Person
+	Labels        []string // all of them
+	LabelWildcard filter.Wildcard
+	Search        string // words that all stand in the title or in the description
+	Confidential  *bool
+	Reaction      string // the actor's own; None or Any in any case. Ignored without an actor
+	Ancestors     bool   // those of the groups above as well
+	Descendants   bool   // those of the subgroups as well
+
+	CreatedAfter, CreatedBefore *time.Time // inclusive
+	UpdatedAfter, UpdatedBefore *time.Time
+
+	Not Exclusion
+
+	OrderBy string // a key of orders, created_at where empty
+	Asc     bool
+
+	page.Range
+}
+
+// Exclusion leaves out what has one of its properties.
+type Exclusion struct {
+	Author   filter.Person
+	Labels   []string
+	Reaction string
+}
+
+// rows are the epics of a list (e).
+var rows = filter.Rows{Alias: "e", Kind: noteable.Epic}
+
+var authors = rows.Column("author_id")
+
+// orders are the orders of a list.
+var orders = page.Orders{
+	"":           {page.Time("created_at", "e.created_at"), page.ID("e.id")},
+	"updated_at": {page.Time("updated_at", "e.updated_at"), page.ID("e.id")},
+	"title":      {page.Text("title", "e.title_fold"), page.ID("e.id")},
+}
+
+// order gives the order of the list.
+func (f Filter) order() page.Order {
+	if f.Asc {
+		return orders.By(f.OrderBy)
+	}
+	return orders.By(f.OrderBy).Desc()
+}
+
+// where collects the conditions of the filter on a row of epics (e); the place and the actor's
+// rights are added by the caller.
+func (f Filter) where(w *db.Where, as authz.Actor) {
+	if f.State != "" {
+		w.And("e.state = ?", f.State)
+	}
+	if len(f.IIDs) > 0 {
+		w.In("e.iid", f.IIDs)
+	}
+	authors.Is(w, f.Author)
+	rows.Labels(w, f.Labels, f.LabelWildcard)
+	rows.Search(w, filter.Terms(f.Search), nil)
+	if f.Confidential != nil {
+		w.And("e.confidential = ?", *f.Confidential)
+	}
+	rows.Reaction(w, as, f.Reaction)
+	rows.Times(w, filter.Times{
+		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
+	})
+	authors.IsNot(w, f.Not.Author)
+	rows.NotLabels(w, f.Not.Labels)
+	rows.NotReaction(w, as, f.Not.Reaction)
+}

@@ -1,0 +1,189 @@
+package epic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
+)
+
+// Deps is what a Service is made of.
+type Deps struct {
+	DB         *db.DB
+	Policy     *authz.Policy
+	Bus        *event.Bus
+	Labels     *label.Service
+	Issues     *issue.Service
+	Projects   *project.Service
+	Namespaces *namespace.Service
+	Now        func() time.Time
+	URLs       *weburl.Site
+}
+
+// Service reads and changes epics.
+type Service struct {
+	db         *db.DB
+	policy     *authz.Policy
+	bus        *event.Bus
+	labels     *label.Service
+	issues     *issue.Service
+	projects   *project.Service
+	namespaces *namespace.Service
+	now        func() time.Time
+	urls       *weburl.Site
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, issues: d.Issues, projects: d.Projects, namespaces: d.Namespaces,
+		now: d.Now, urls: d.URLs,
+	}
+}
+
+// List returns a page of the epics of a group that the actor may read.
+func (s *Service) List(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Epic], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+		return page.Page[Epic]{}, err
+	}
+	list, err := s.list(ctx, as, g, f)
+	if err != nil {
+		return list, fmt.Errorf("list epics: %w", err)
+	}
+	return list, nil
+}
+
+// Find returns the epic with a number in a group itself.
+func (s *Service) Find(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID) (*Epic, error) {
+	e, err := s.bare(ctx, as, g, iid)
+	if err != nil {
+		return nil, err
+	}
+	one := []Epic{*e}
+	if err := s.fill(ctx, as, one); err != nil {
+		return nil, fmt.Errorf("find epic: %w", err)
+	}
+	return &one[0], nil
+}
+
+// bare is Find without what stands in other tables.
+func (s *Service) bare(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID) (*Epic, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadEpic, g.Subject()); err != nil {
+		return nil, err
+	}
+	e, err := db.Get[Epic](ctx, s.db, "SELECT "+columns+" FROM "+tables+" WHERE e.group_id = ? AND e.iid = ?", g.ID, iid)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find epic: %w", err)
+	}
+	if err := s.policy.Require(ctx, as, authz.ReadEpic, e.subject(as, g)); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// Create makes an epic and gives it the group's next number.
+func (s *Service) Create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input) (*Epic, error) {
+	if err := s.policy.Require(ctx, as, authz.CreateEpic, g.Subject()); err != nil {
+		return nil, err
+	}
+	owner, err := s.policy.Can(ctx, as, authz.SetEpicTimes, g.Subject())
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	e := Epic{
+		GroupID: g.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened, Confidential: in.Confidential,
+		Color: in.Color, StartIsFixed: in.StartIsFixed, StartFixed: day(in.StartFixed), DueIsFixed: in.DueIsFixed, DueFixed: day(in.DueFixed),
+		CreatedAt: db.At(now), UpdatedAt: db.At(now), Path: g.FullPath,
+	}
+	if e.Color == "" {
+		e.Color = defaultColor
+	}
+	if owner && in.CreatedAt != nil {
+		e.CreatedAt = db.At(*in.CreatedAt)
+	}
+	if err := e.validate(); err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		iid, err := namespace.NextIID(ctx, s.db, g.ID, namespace.KindEpic)
+		if err != nil {
+			return err
+		}
+		e.ID, e.IID = 0, IID(iid)
+		id, err := db.Insert(ctx, s.db, "epics", &e)
+		if err != nil {
+			return err
+		}
+		e.ID = ID(id)
+		labels, err := s.labels.EnsureByNames(ctx, as, label.Of(g), in.Labels, true)
+		if err != nil {
+			return err
+		}
+		if err := s.labels.Attach(ctx, e.noteable(), labels); err != nil {
+			return err
+		}
+		e.Labels = sorted(labels)
+		if err := s.bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}}); err != nil {
+			return err
+		}
+		return s.adopt(ctx, as, in.ParentID, &e, g)
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "create epic")
+	}
+	return s.Find(ctx, as, g, e.IID)
+}
+
+// Delete removes an epic with everything that hangs on it. Its issues are in no epic then, and
+// its children have no parent.
+func (s *Service) Delete(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID) error {
+	e, err := s.Find(ctx, as, g, iid)
+	if err != nil {
+		return err
+	}
+	if err := s.policy.Require(ctx, as, authz.DeleteEpic, e.subject(as, g)); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, e, g)
+}
+
+// remove deletes an epic.
+func (s *Service) remove(ctx context.Context, as authz.Actor, e *Epic, g *namespace.Group) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		now, err := db.ForUpdate[Epic](ctx, s.db, s.row(e.ID))
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		if err := as.UnmodifiedAt(now.UpdatedAt.Time); err != nil {
+			return err
+		}
+		now.Labels = e.Labels
+		if err := s.bus.Publish(ctx, Deleted{Fact{Epic: now, Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+			return err
+		}
+		if err := s.labels.Detach(ctx, e.noteable()); err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "DELETE FROM epics WHERE id = ?", e.ID)
+		return err
+	})
+	return errs.Wrap(err, "delete epic")
+}
