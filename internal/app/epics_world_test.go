@@ -25,8 +25,8 @@ func (w *world) epics(path string) map[string]string {
 	}
 }
 
-// plan puts issues of the first project of a group into an epic.
-func (w *world) plan(group *place, issues ...map[string]any) {
+// include puts issues of the first project of a group into an epic.
+func (w *world) include(group *place, issues ...map[string]any) {
 	if group == nil || group.values[":epic_issue_id"] != "" {
 		return
 	}

@@ -262,7 +262,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	link := w.do("owner", "POST", path+"/issues/"+number(issue, "iid")+"/links", map[string]any{
 		"target_project_id": id, "target_issue_iid": number(related, "iid"),
 	})
-	w.plan(group, issue, related, loose)
+	w.include(group, issue, related, loose)
 	onIssue := path + "/issues/" + number(issue, "iid") + "/notes"
 	onRequest := path + "/merge_requests/" + number(request, "iid")
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
