@@ -68,6 +68,23 @@ func TestClosing(t *testing.T) {
 			}
 			return fmt.Sprint(list[0][field])
 		}
+		said := func(as, at, want string) {
+			t.Helper()
+			w := s.send(t.Context(), get(as, at+"/notes?activity_filter=only_activity&sort=asc"))
+			var list []obj
+			err := json.Unmarshal(w.Body.Bytes(), &list)
+			got := []any{}
+			for _, n := range list {
+				got = append(got, n["body"])
+			}
+			if err != nil || fmt.Sprint(got) != want || w.Header().Get("X-Total") != fmt.Sprint(len(list)) {
+				t.Errorf("%s reads %v on %s, want %s (%v)", as, got, at, want, err)
+			}
+		}
+		short := fmt.Sprint(s.do("mona", "GET", app+"/repository/branches/main", nil)["commit"].(obj)["id"])[:8]
+		said("stan", app+"/issues/3", "[mentioned in commit "+short+"]")
+		said("stan", app+"/issues/4", "[]")
+		said("mona", other+"/issues/1", "[mentioned in commit team/app@"+short+"]")
 		head := s.do("mona", "GET", app+"/repository/branches/main", nil)["commit"].(obj)["id"]
 		if got := source("mona", app+"/issues/1", "source_commit"); got != head {
 			t.Errorf("closed by commit %s, want %s", got, head)
@@ -82,6 +99,13 @@ func TestClosing(t *testing.T) {
 			t.Fatal(err)
 		}
 		state(app, 4, "opened") // that is not the default branch
+		side := fmt.Sprint(s.do("mona", "GET", app+"/repository/branches/side", nil)["commit"].(obj)["id"])[:8]
+		said("stan", app+"/issues/4", "[mentioned in commit "+side+"]")
+		said("stan", app+"/issues/3", "[mentioned in commit "+short+"]")
+		s.do("mona", "PUT", app, obj{"merge_requests_access_level": "private", "repository_access_level": "private", "builds_access_level": "private"})
+		said("stan", app+"/issues/4", "[]")
+		said("mona", app+"/issues/4", "[mentioned in commit "+side+"]")
+		s.do("mona", "PUT", app, obj{"merge_requests_access_level": "enabled", "repository_access_level": "enabled", "builds_access_level": "enabled"})
 
 		request := s.do("mona", "POST", app+"/merge_requests", obj{
 			"title": "Mend", "description": "Fixes #3 and team/other#2, see #1", "source_branch": "side", "target_branch": "main",
@@ -92,6 +116,8 @@ func TestClosing(t *testing.T) {
 		iids("mona", app+"/issues/1/related_merge_requests", "[1]")
 		iids("mona", app+"/merge_requests/1/closes_issues", "[3 4 2]") // by id: one of a commit, one of another project
 		iids("stan", app+"/merge_requests/1/closes_issues", "[3 4]")
+		iids("mona", app+"/merge_requests/1/related_issues", "[1 3 4 2]")
+		iids("stan", app+"/merge_requests/1/related_issues", "[1 3 4]")
 		for as, want := range map[string]float64{"mona": 1, "stan": 1, "": 0} { // merge requests are for those who signed in
 			if got := s.do(as, "GET", app+"/issues/3", nil)["merge_requests_count"]; got != want {
 				t.Errorf("merge_requests_count for %q = %v, want %v", as, got, want)

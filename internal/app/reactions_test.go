@@ -45,6 +45,7 @@ var provedElsewhere = map[string]string{
 	"issue.Duplicated: system notes":         "internal/app TestIssueHistory",
 	"issue.Linked: system notes":             "internal/app TestIssueHistory",
 	"issue.Unlinked: system notes":           "internal/app TestIssueHistory",
+	"repo.Pushed: cross-references":          "internal/app TestClosing",
 	"repo.Pushed: issues that commits close": "internal/app TestClosing",
 	"boards":                                 "internal/transport/rest TestBoards",
 }

@@ -311,7 +311,10 @@ func (s *Services) finding(c *check, d Deps) {
 
 // reactions builds what only reacts to events.
 func (s *Services) reactions(c *check, d Deps) {
-	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{Notes: s.Notes, Users: s.Accounts, References: s.References}))
+	s.SystemNotes = systemnote.New(need(c, systemnote.Deps{
+		Notes: s.Notes, Users: s.Accounts, References: s.References, Now: d.Now,
+		Code: systemnote.Code{Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Jobs: d.Jobs},
+	}))
 	s.Events = resourceevent.New(need(c, resourceevent.Deps{DB: d.DB, Policy: s.Policy, Notes: s.Notes, Requests: s.Requests}))
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Now: d.Now,

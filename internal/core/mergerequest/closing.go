@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -124,6 +125,24 @@ func (s *Service) Closes(ctx context.Context, as authz.Actor, p *project.Project
 		}
 	}
 	return s.closes(ctx, as, p, m, commits)
+}
+
+// Related lists the issues that merging a request closes for the actor, and those that its title and
+// description name, by id; the actor may not read all of the latter. It requires ReadMergeRequest.
+func (s *Service) Related(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]int64, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := s.Closes(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	named, err := db.Select[int64](ctx, s.db, "SELECT issue_id FROM merge_request_issues WHERE merge_request_id = ? ORDER BY issue_id LIMIT ?", m.ID, reference.MaxReferences)
+	if err != nil {
+		return nil, fmt.Errorf("issues of merge request: %w", err)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(idsOf(closed), named...)))), nil
 }
 
 // noteIssues records which issues the title and description of a request name, as far as the

@@ -26,7 +26,7 @@ type CrossReference struct {
 
 // Source is what mentions things.
 type Source struct {
-	Ref       noteable.Ref // an issue or a merge request
+	Ref       noteable.Ref // an issue, a merge request or a commit
 	ProjectID project.ID
 	AuthorID  authz.UserID
 	At        time.Time
@@ -41,11 +41,11 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 	at := db.At(from.At)
 	var args []any
 	for _, r := range to {
-		args = append(args, discussionID(), r.On.Kind, r.On.ID, r.ProjectID, from.AuthorID, r.Body, at, at, from.Ref.Kind, from.Ref.ID, from.ProjectID)
+		args = append(args, discussionID(), r.On.Kind, r.On.ID, r.ProjectID, from.AuthorID, r.Body, at, at, from.Ref.Kind, from.Ref.ID, from.ProjectID, from.Ref.Commit)
 	}
-	const row = "(?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?)"
+	const row = "(?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
 	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, author_id, body,
-		system, internal, created_at, updated_at, source_type, source_id, source_project_id) VALUES `+
+		system, internal, created_at, updated_at, source_type, source_id, source_project_id, source_key) VALUES `+
 		strings.Repeat(row+", ", len(to)-1)+row+" ON CONFLICT DO NOTHING", args...)
 	if err != nil {
 		return fmt.Errorf("write cross-references: %w", err)

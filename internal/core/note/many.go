@@ -27,7 +27,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		return nil, err
 	}
 	w.And(sources, sourceArgs...)
-	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL(), w.Args()...)
+	notes, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+" FROM notes n"+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("notes by id: %w", err)
 	}
@@ -39,11 +39,15 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	if err != nil {
 		return nil, err
 	}
+	notes = slices.DeleteFunc(notes, func(n shortened) bool {
+		all, ok := internal[n.on()]
+		return !ok || n.Internal && !all
+	})
+	if err := s.lengthen(ctx, notes); err != nil {
+		return nil, err
+	}
 	for i := range notes {
-		n := &notes[i]
-		if all, ok := internal[n.on()]; ok && (all || !n.Internal) {
-			out[n.ID] = n
-		}
+		out[notes[i].ID] = &notes[i].Note
 	}
 	return out, nil
 }

@@ -482,6 +482,41 @@ func TestService_statements(t *testing.T) {
 	})
 }
 
+// The texts of one page are bounded together, whatever the notes are on.
+func TestService_List_long(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		for n := range 9 {
+			f.add(f.guest, note.Input{Body: fmt.Sprint(n) + strings.Repeat("x", 70_000)})
+		}
+		f.add(f.guest, note.Input{Body: "short"})
+		bodies, _, err := list(f, f.owner, note.Filter{Asc: true, Range: page.Range{Limit: 10}})
+		if err != nil || len(bodies) != 10 || bodies[3] != "3"+strings.Repeat("x", 70_000) || bodies[9] != "short" {
+			t.Fatalf("%d notes, %v", len(bodies), err)
+		}
+		if _, err := d.Exec(ctx, "UPDATE notes SET body = ? WHERE body <> 'short'", strings.Repeat("\U0001F389", 1_000_000)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := list(f, f.owner, note.Filter{Asc: true, Range: page.Range{Limit: 10}}); !errs.Is(err, errs.Unprocessable) {
+			t.Errorf("36 MB of notes: %v, want a refusal", err)
+		}
+		if bodies, _, err := list(f, f.owner, note.Filter{Range: page.Range{Limit: 9}}); err != nil || len(bodies) != 9 || len(bodies[1]) != 4_000_000 {
+			t.Errorf("32 MB of notes: %d, %v", len(bodies), err)
+		}
+		all, err := db.Select[note.ID](ctx, d, "SELECT id FROM notes ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.notes.ByIDs(ctx, f.owner, all); !errs.Is(err, errs.Unprocessable) {
+			t.Errorf("36 MB of notes by id: %v, want a refusal", err)
+		}
+		if found, err := f.notes.ByIDs(ctx, f.owner, all[:1]); err != nil || len(found[all[0]].Body) != 4_000_000 {
+			t.Errorf("one long note by id: %v, %v", len(found), err)
+		}
+	})
+}
+
 // since is the actor with a condition.
 func since(as authz.Actor, at time.Time) authz.Actor {
 	as.UnmodifiedSince = at

@@ -69,7 +69,11 @@ func (s *Service) list(ctx context.Context, seen sight, f Filter) (page.Page[Not
 	case History:
 		w.Raw("n.system")
 	}
-	return page.Select[Note](ctx, s.db, page.Query{Columns: columns, From: "notes n", Where: w, Order: f.order()}, f.Range)
+	found, err := page.Select[shortened](ctx, s.db, page.Query{Columns: shortColumns, From: "notes n", Where: w, Order: f.order()}, f.Range)
+	if err == nil {
+		err = s.lengthen(ctx, found.Items)
+	}
+	return page.Map(found, func(n *shortened) Note { return n.Note }), err
 }
 
 // one reads a note on a thing, of a discussion where that is not "".

@@ -3,6 +3,7 @@ package systemnote
 import (
 	"context"
 	"slices"
+	"time"
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/account"
@@ -22,6 +23,8 @@ type Deps struct {
 	Notes      *note.Service
 	Users      Names
 	References References
+	Code       Code
+	Now        func() time.Time
 }
 
 // Service reacts to events.
@@ -29,11 +32,13 @@ type Service struct {
 	notes      *note.Service
 	users      Names
 	references References
+	code       Code
+	now        func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{notes: d.Notes, users: d.Users, references: d.References}
+	return &Service{notes: d.Notes, users: d.Users, references: d.References, code: d.Code, now: d.Now}
 }
 
 // Subscribe registers all that is told.
@@ -60,6 +65,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, references, s.RequestMentionsMore)
 	event.On(b, references, s.NoteMentions)
 	event.On(b, references, s.NoteMentionsMore)
+	event.On(b, references, s.Pushed)
 }
 
 // IssueCreated tells what a new issue was made with.

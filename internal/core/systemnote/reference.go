@@ -24,7 +24,8 @@ type References interface {
 	Resolve(ctx context.Context, as authz.Actor, in parsed.Place, refs []parsed.Reference) ([]*parsed.Target, error)
 }
 
-// origin is an issue or a merge request whose text, or a note on which, mentions others.
+// origin is an issue or a merge request whose text, or a note on which, mentions others, or a commit
+// whose message does.
 type origin struct {
 	authz.Stamp
 
@@ -35,6 +36,13 @@ type origin struct {
 
 // said gives the line for something in the project with this id.
 func (o origin) said(in project.ID) string {
+	if o.ref.Kind == noteable.Commit {
+		hash := o.ref.Commit[:shownHash]
+		if in != o.project.ID {
+			hash = o.project.FullPath + "@" + hash
+		}
+		return "mentioned in commit " + hash
+	}
 	name, mark := "issue ", "#"
 	if o.ref.Kind == noteable.MergeRequest {
 		name, mark = "merge request ", "!"

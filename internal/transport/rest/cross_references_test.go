@@ -1,12 +1,14 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -30,7 +32,10 @@ func TestCrossReferences(t *testing.T) {
 		})
 		refs.Connect(reference.Issue, p.Issues)
 		refs.Connect(reference.MergeRequest, p.Requests)
-		systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: refs}).Subscribe(p.Bus)
+		systemnote.New(systemnote.Deps{
+			Notes: p.Notes, Users: p.Accounts, References: refs,
+			Code: systemnote.Code{Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })},
+		}).Subscribe(p.Bus)
 		secret := p.Project("far/secret", authz.Private, p.Group("far", authz.Private, 0))
 		p.Join(secret, p.users["owner"], authz.Owner)
 		const issue, history, elsewhere = appIssues + "/1", appIssues + "/1/notes?activity_filter=only_activity&sort=asc", "/projects/far%2Fsecret/issues"

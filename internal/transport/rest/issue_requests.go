@@ -6,6 +6,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -19,6 +20,8 @@ func (s *Server) issueRequestRoutes() []*api.Route {
 			Needs(authz.ReadIssue, authz.ListOwnMergeRequests),
 		api.Get("/projects/:id/merge_requests/:merge_request_iid/closes_issues", s.closesIssues).
 			Doc("List the issues that a merge request closes on merge").Needs(authz.ReadMergeRequest),
+		api.Get("/projects/:id/merge_requests/:merge_request_iid/related_issues", s.relatedIssues).
+			Doc("List the issues that are related to a merge request").Needs(authz.ReadMergeRequest),
 	)
 }
 
@@ -62,6 +65,29 @@ func (s *Server) closesIssues(ctx context.Context, as authz.Actor, in requestLis
 	for n, c := range closed {
 		ids[n] = issue.ID(c.ID)
 	}
+	return s.issuesAmong(ctx, as, p, ids, in)
+}
+
+func (s *Server) relatedIssues(ctx context.Context, as authz.Actor, in requestListParams) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
+	p, err := s.Projects.Find(ctx, as, in.requestPath.ID)
+	if err != nil {
+		return none, err
+	}
+	related, err := s.Requests.Related(ctx, as, p, in.IID)
+	if err != nil {
+		return none, err
+	}
+	ids := make([]issue.ID, len(related))
+	for n, id := range related {
+		ids[n] = issue.ID(id)
+	}
+	return s.issuesAmong(ctx, as, p, ids, in)
+}
+
+// issuesAmong gives a page of those of the issues that the caller may read.
+func (s *Server) issuesAmong(ctx context.Context, as authz.Actor, p *project.Project, ids []issue.ID, in requestListParams) (api.List[issueEntity], error) {
+	var none api.List[issueEntity]
 	list, err := s.Issues.Among(ctx, as, ids, in.Range())
 	if err != nil {
 		return none, err
