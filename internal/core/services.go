@@ -275,9 +275,11 @@ func (s *Services) planning(c *check, d Deps) {
 		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
+	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
-		Policy: s.Policy, Accounts: s.Accounts, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones, References: s.References,
-		Awards: s.Awards, Repos: s.Repos, Now: d.Now,
+		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones,
+		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Awards: s.Awards, Jobs: d.Jobs, Projects: s.Projects, Now: d.Now, Commands: s.Commands,
@@ -287,12 +289,11 @@ func (s *Services) planning(c *check, d Deps) {
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
-	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
 	s.Todos = todo.New(need(c, todo.Deps{
 		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Texts: reference.NewReader(s.URLs),
 		Things: things, Now: d.Now,
 	}))
+	s.Commands.Register(s.Todos.Commands()...)
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Notes: s.Notes,
 		Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,

@@ -22,17 +22,69 @@ func (s *Service) CreateWithCommands(ctx context.Context, as authz.Actor, on On,
 		}
 		return out, t, err
 	}
+	done, t, err := s.alone(ctx, as, on, in.HeadSHA, text)
+	return Result{Commands: done}, t, err
+}
+
+// alone runs the quick actions of a text that has nothing else, for those who may comment.
+func (s *Service) alone(ctx context.Context, as authz.Actor, on On, head string, text quickaction.Text) (*quickaction.Result, noteable.Target, error) {
 	t, err := s.locate(ctx, as, on, authz.CreateNote)
 	if err != nil {
-		return Result{}, t, err
+		return nil, t, err
 	}
 	if t.Locked {
 		if err := s.policy.Require(ctx, as, authz.CreateNoteLocked, t.Subject); err != nil {
-			return Result{}, t, err
+			return nil, t, err
 		}
 	}
-	done, err := s.commands.Alone(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
-	return Result{Commands: done}, t, refused(err)
+	done, err := s.commands.Alone(ctx, as, commanded(on, t, head), text.Commands)
+	return done, t, refused(err)
+}
+
+// Begun is a discussion that was created, and what the quick actions of its text did. One of
+// them is nil where the text had none, or nothing else.
+type Begun struct {
+	Discussion *Discussion
+	Commands   *quickaction.Result
+}
+
+// CreateDiscussionWithCommands is CreateDiscussion for a text that may have quick actions.
+// Where it has nothing else no discussion begins.
+func (s *Service) CreateDiscussionWithCommands(ctx context.Context, as authz.Actor, on On, in Input) (Begun, noteable.Target, error) {
+	text := s.commands.Parse(on.Kind, in.Body)
+	in.Body = text.Rest
+	if text.Only() {
+		done, t, err := s.alone(ctx, as, on, in.HeadSHA, text)
+		return Begun{Commands: done}, t, err
+	}
+	var out Begun
+	d, t, err := s.CreateDiscussion(ctx, as, on, in)
+	out.Discussion = d
+	if err == nil && len(text.Commands) > 0 {
+		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+	}
+	return out, t, err
+}
+
+// ReplyWithCommands is Reply for a text that may have quick actions. Where it has nothing else
+// there is no reply.
+func (s *Service) ReplyWithCommands(ctx context.Context, as authz.Actor, on On, id string, in Input) (Result, noteable.Target, error) {
+	text := s.commands.Parse(on.Kind, in.Body)
+	in.Body = text.Rest
+	if text.Only() {
+		if _, t, err := s.FindDiscussion(ctx, as, on, id); err != nil {
+			return Result{}, t, err
+		}
+		done, t, err := s.alone(ctx, as, on, in.HeadSHA, text)
+		return Result{Commands: done}, t, err
+	}
+	var out Result
+	n, t, err := s.Reply(ctx, as, on, id, in)
+	out.Note = n
+	if err == nil && len(text.Commands) > 0 {
+		out.Commands, err = s.commands.Done(ctx, as, commanded(on, t, in.HeadSHA), text.Commands)
+	}
+	return out, t, err
 }
 
 // UpdateWithCommands is Update for a text that may have quick actions. Where it has nothing

@@ -96,28 +96,26 @@ func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*r
 	return out, nil
 }
 
-// named gives the labels that a command names: their ids, as numbers and as text, and how the
+// named gives the labels that a command names: their ids, titles, ids as text, and how the
 // summary lists them.
-func (s *Service) named(ctx context.Context, c *Call) (ids []int64, texts []string, list string, err error) {
+func (s *Service) named(ctx context.Context, c *Call) (ids []int64, titles, texts []string, list string, err error) {
 	labels, err := s.found(ctx, c, reference.Label)
 	for _, l := range labels {
-		ids, texts = append(ids, l.ID), append(texts, strconv.FormatInt(l.ID, 10))
+		ids, titles, texts = append(ids, l.ID), append(titles, l.Title), append(texts, strconv.FormatInt(l.ID, 10))
 	}
 	list = "~" + strings.Join(texts, " ~") + " label"
 	if len(ids) > 1 {
 		list += "s"
 	}
-	return ids, texts, list, err
+	return ids, titles, texts, list, err
 }
 
 func (s *Service) labels(ctx context.Context, c *Call) error {
-	ids, texts, list, err := s.named(ctx, c)
+	ids, titles, _, list, err := s.named(ctx, c)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	c.Issue.Labels.Add = append(c.Issue.Labels.Add, texts...)
-	c.Request.Labels.Add = c.Issue.Labels.Add
-	c.collect("add_label_ids", ids)
+	c.addLabels(titles, ids)
 	c.Say("Added %s.", list)
 	return nil
 }
@@ -136,7 +134,7 @@ func (s *Service) unlabel(ctx context.Context, c *Call) error {
 		c.Say("Removed all labels.")
 		return nil
 	}
-	ids, texts, list, err := s.named(ctx, c)
+	ids, _, texts, list, err := s.named(ctx, c)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -148,11 +146,11 @@ func (s *Service) unlabel(ctx context.Context, c *Call) error {
 }
 
 func (s *Service) relabel(ctx context.Context, c *Call) error {
-	ids, texts, list, err := s.named(ctx, c)
+	ids, titles, _, list, err := s.named(ctx, c)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	c.Issue.Labels.Set, c.Issue.Labels.Add = &[]string{}, texts
+	c.Issue.Labels.Set, c.Issue.Labels.Add = &[]string{}, titles
 	c.Request.Labels = c.Issue.Labels
 	c.Set("label_ids", ids)
 	c.Say("Replaced all labels with %s.", list)

@@ -12,13 +12,16 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/board"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/subscription"
 )
 
 // Action is what commands of some names do.
@@ -87,15 +90,19 @@ func (t Text) Only() bool { return len(t.Commands) > 0 && strings.TrimSpace(t.Re
 
 // Deps is what a Service is made of.
 type Deps struct {
-	Policy     *authz.Policy
-	Accounts   *account.Service
-	Issues     *issue.Service
-	Requests   *mergerequest.Service
-	Milestones *milestone.Service
-	References *reference.Service
-	Awards     *award.Service
-	Repos      *repo.Service
-	Now        func() time.Time
+	Policy        *authz.Policy
+	Accounts      *account.Service
+	Projects      *project.Service
+	Issues        *issue.Service
+	Requests      *mergerequest.Service
+	Milestones    *milestone.Service
+	Iterations    *iteration.Service
+	Boards        *board.Service
+	References    *reference.Service
+	Awards        *award.Service
+	Subscriptions *subscription.Service
+	Repos         *repo.Service
+	Now           func() time.Time
 }
 
 // Service runs commands.
@@ -111,6 +118,9 @@ func New(d Deps) *Service {
 	s.Register(s.planning()...)
 	s.Register(s.people()...)
 	s.Register(s.merging()...)
+	s.Register(s.times()...)
+	s.Register(s.relations()...)
+	s.Register(s.tracking()...)
 	return s
 }
 
@@ -249,7 +259,8 @@ func (s *Service) store(ctx context.Context, c *Call, iid int64) error {
 // changed reports whether commands ask for changes of an issue.
 func changed(c *issue.Changes) bool {
 	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || c.DiscussionLocked != nil || c.DueDate != nil || c.Weight != nil ||
-		c.ClearWeight || !c.Labels.Empty() || c.AssigneeIDs != nil || c.MilestoneID != nil
+		c.ClearWeight || !c.Labels.Empty() || c.AssigneeIDs != nil || c.MilestoneID != nil || c.IterationID != nil ||
+		c.Severity != nil || c.Health != nil || c.Type != nil
 }
 
 // requested reports whether commands ask for changes of a merge request.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 
 	"tenon/internal/core/account"
@@ -93,6 +94,23 @@ type discussionEntity struct {
 	IndividualNote bool         `json:"individual_note"`
 	Notes          []noteEntity `json:"notes"`
 }
+
+// begunForm is a discussion that began, or what the quick actions of its text did.
+type begunForm interface {
+	OneOf(begun discussionEntity, done begunCommands)
+}
+
+// begunCommands is what the quick actions of a text did that had nothing else.
+type begunCommands struct {
+	CommandsChanges map[string]any `json:"commands_changes"`
+	Summary         []string       `json:"summary"`
+}
+
+// OneOf names the answers to a discussion.
+func (discussionEntity) OneOf(discussionEntity, begunCommands) {}
+
+// OneOf names the answers to a discussion.
+func (begunCommands) OneOf(discussionEntity, begunCommands) {}
 
 // discussionEntities renders discussions on one thing with one look at the users.
 func (s *Server) discussionEntities(ctx context.Context, t noteable.Target, list ...note.Discussion) ([]discussionEntity, error) {
@@ -196,16 +214,26 @@ type createDiscussionParams struct {
 	discussionText
 }
 
-func (h discussionHandlers) create(ctx context.Context, as authz.Actor, in createDiscussionParams) (discussionEntity, error) {
+func (h discussionHandlers) create(ctx context.Context, as authz.Actor, in createDiscussionParams) (api.Reply[begunForm], error) {
+	var out api.Reply[begunForm]
 	on, err := h.of(ctx, as, in.discussionsPath)
 	if err != nil {
-		return discussionEntity{}, err
+		return out, err
 	}
-	d, target, err := h.Notes.CreateDiscussion(ctx, as, on, in.input())
+	made, target, err := h.Notes.CreateDiscussionWithCommands(ctx, as, on, in.input())
 	if err != nil {
-		return discussionEntity{}, err
+		return out, err
 	}
-	return h.rendered(ctx, d, target)
+	if made.Discussion == nil {
+		out.Status, out.Body = http.StatusAccepted, begunCommands(newCommandsEntity(made.Commands))
+		return out, nil
+	}
+	e, err := h.rendered(ctx, made.Discussion, target)
+	if err == nil && made.Commands != nil {
+		e.Notes[0].CommandsChanges = made.Commands.Changes
+	}
+	out.Body = e
+	return out, err
 }
 
 type replyParams struct {
@@ -213,16 +241,16 @@ type replyParams struct {
 	discussionText
 }
 
-func (h discussionHandlers) reply(ctx context.Context, as authz.Actor, in replyParams) (noteEntity, error) {
+func (h discussionHandlers) reply(ctx context.Context, as authz.Actor, in replyParams) (api.Reply[createdForm], error) {
 	on, err := h.of(ctx, as, in.discussionsPath)
 	if err != nil {
-		return noteEntity{}, err
+		return api.Reply[createdForm]{}, err
 	}
-	n, target, err := h.Notes.Reply(ctx, as, on, in.Discussion, in.input())
+	made, target, err := h.Notes.ReplyWithCommands(ctx, as, on, in.Discussion, in.input())
 	if err != nil {
-		return noteEntity{}, err
+		return api.Reply[createdForm]{}, err
 	}
-	return h.renderedNote(ctx, n, target)
+	return h.answered(ctx, made, target)
 }
 
 func (h discussionHandlers) note(ctx context.Context, as authz.Actor, in discussionNotePath) (noteEntity, error) {

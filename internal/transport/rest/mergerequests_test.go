@@ -27,6 +27,7 @@ import (
 	"tenon/internal/core/quickaction"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/subscription"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
@@ -64,9 +65,13 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.References.Connect(reference.MergeRequest, p.Requests)
+	p.Subscriptions = subscription.New(subscription.Deps{
+		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
+		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
+	})
 	p.Commands = quickaction.New(quickaction.Deps{
-		Policy: p.World.Policy, Accounts: p.Accounts, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones, References: p.References,
-		Awards: p.Awards, Repos: p.Repos, Now: p.World.Now,
+		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones,
+		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
 	})
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{

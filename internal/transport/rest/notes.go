@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/quickaction"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -121,15 +122,19 @@ type commandsEntity struct {
 // OneOf names the answers to a note.
 func (commandsEntity) OneOf(noteEntity, awardEntity, commandsEntity) {}
 
+func newCommandsEntity(done *quickaction.Result) commandsEntity {
+	e := commandsEntity{CommandsChanges: done.Changes, Summary: []string{}}
+	if len(done.Summary) > 0 {
+		e.Summary = []string{strings.Join(done.Summary, " ")}
+	}
+	return e
+}
+
 // answered is the answer to a note that was written, or to quick actions alone.
-func (h noteHandlers) answered(ctx context.Context, made note.Result, t noteable.Target) (api.Reply[createdForm], error) {
+func (h noteableHandlers) answered(ctx context.Context, made note.Result, t noteable.Target) (api.Reply[createdForm], error) {
 	var out api.Reply[createdForm]
 	if made.Note == nil {
-		done := commandsEntity{CommandsChanges: made.Commands.Changes, Summary: []string{}}
-		if len(made.Commands.Summary) > 0 {
-			done.Summary = []string{strings.Join(made.Commands.Summary, " ")}
-		}
-		out.Status, out.Body = http.StatusAccepted, done
+		out.Status, out.Body = http.StatusAccepted, newCommandsEntity(made.Commands)
 		return out, nil
 	}
 	e, err := h.renderedNote(ctx, made.Note, t)

@@ -81,20 +81,22 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	references.Connect(reference.Epic, epics)
 	references.Connect(reference.Label, labels)
 	references.Connect(reference.Milestone, milestones)
+	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues}
+	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
 	commands := quickaction.New(quickaction.Deps{
-		Policy: w.Policy, Accounts: accounts, Issues: issues, Milestones: milestones, References: references, Awards: awards, Now: w.Now,
+		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Milestones: milestones, Iterations: iterations, Boards: boards,
+		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
-		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now}), Issues: issues, Epics: epics, Times: times, Awards: awards,
+		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: boards, Issues: issues, Epics: epics, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
 			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues, noteable.Epic: epics},
 		}),
-		Subscriptions: subscription.New(subscription.Deps{
-			DB: d, Policy: w.Policy, Labels: labels, Things: map[noteable.Kind]subscription.Things{noteable.Issue: issues}, Now: w.Now,
-		}),
-		Policy: w.Policy, Settings: settings, URLs: urls,
+		Subscriptions: subscriptions,
+		Policy:        w.Policy, Settings: settings, URLs: urls,
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,

@@ -7,6 +7,12 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/iteration"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/reference"
+	"tenon/internal/core/subscription"
+	"tenon/internal/core/todo"
 )
 
 // Quick actions in notes and descriptions: the documented answers, and nothing done for those
@@ -94,6 +100,99 @@ func TestQuickActions(t *testing.T) {
 	})
 }
 
+// Quick actions of time, relations, health, iterations, boards and subscriptions.
+func TestQuickActions_planning(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newPlanning(t, d)
+		const issues = "/projects/team%2Fapp/issues"
+		const notes = issues + "/1/notes"
+		p.do("planner", "POST", "/projects/team%2Fapp/labels", `{"name":"bug","color":"#fff"}`)
+		p.do("planner", "POST", "/projects/team%2Fapp/labels", `{"name":"two words","color":"#000"}`)
+		p.do("planner", "POST", "/projects/team%2Fapp/milestones", `{"title":"v1"}`)
+		p.do("planner", "POST", issues, `{"title":"first"}`)
+		p.do("planner", "POST", issues, `{"title":"original","labels":"bug","milestone_id":1}`)
+		p.do("planner", "POST", issues, `{"title":"incident","issue_type":"incident"}`)
+		other := p.Project("team/other", authz.Public, p.Find(p.users["root"], p.id).ParentID)
+		p.do("planner", "POST", "/projects/team%2Fapp/boards", `{"name":"Work"}`)
+		for _, label := range []string{"1", "2"} {
+			p.do("planner", "POST", "/projects/team%2Fapp/boards/1/lists", `{"label_id":`+label+`}`)
+		}
+		g, err := p.Namespaces.Find(t.Context(), p.users["root"], "team")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := p.day(-3)
+		if _, err := p.Iterations.CreateCadence(t.Context(), p.users["root"], iteration.Of(g), iteration.CadenceInput{
+			Title: "Sprints", Automatic: true, StartDate: &start, Weeks: 1, Advance: 2,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint(p.users["planner"].UserID)
+		for _, tt := range []struct{ as, body, want string }{
+			{"planner", "/estimate 1d 3h", `{"commands_changes":{"time_estimate":39600},"summary":["Set time estimate to 1d 3h."]}`},
+			{"planner", "/spend 1h 2023-05-20", `{"commands_changes":{"spend_time":{"duration":3600,"spent_at":"2023-05-20T00:00:00.000Z","user_id":` + id + `}},"summary":["Added 1h spent time."]}`},
+			{"planner", "/spend -30m 2023-05-21", `{"commands_changes":{"spend_time":{"duration":-1800,"spent_at":"2023-05-21T00:00:00.000Z","user_id":` + id + `}},"summary":["Subtracted 30m spent time."]}`},
+			{"planner", "/remove_time_spent\\n/remove_estimate", `{"commands_changes":{"spend_time":{"duration":"reset","user_id":` + id + `},"time_estimate":0},"summary":["Removed spent time. Removed time estimate."]}`},
+			{"planner", "/health_status at_risk", `{"commands_changes":{"health_status":"at_risk"},"summary":["Set health status to at_risk."]}`},
+			{"planner", "/clear_health_status", `{"commands_changes":{"health_status":null},"summary":["Cleared health status."]}`},
+			{"planner", "/relate #2 #3", `{"commands_changes":{},"summary":["Added #2 and #3 as linked items related to this issue."]}`},
+			{"planner", "/unlink #2", `{"commands_changes":{},"summary":["Removed linked item #2."]}`},
+			{"planner", "/unlink #2", `{"commands_changes":{},"summary":["No linked issue matches the provided parameter."]}`},
+			{"planner", "/unlink #3\\n/blocks #3", `{"commands_changes":{},"summary":["Removed linked item #3. Added #3 as a linked item blocked by this issue."]}`},
+			{"planner", "/blocked_by #2", `{"commands_changes":{},"summary":["Added #2 as a linked item blocking this issue."]}`},
+			{"planner", "/copy_metadata #2", `{"commands_changes":{"add_label_ids":[1],"milestone_id":1},"summary":["Copied labels and milestone from #2."]}`},
+			{"planner", `/board_move ~"two words"`, `{"commands_changes":{"add_label_ids":[2],"remove_label_ids":[1]},"summary":["Moved issue to ~2 column in the board."]}`},
+			{"planner", "/iteration [cadence:1] --next", `{"commands_changes":{"iteration_id":2},"summary":["Set the iteration to *iteration:2."]}`},
+			{"planner", "/iteration --current", `{"commands_changes":{"iteration_id":1},"summary":["Set the iteration to *iteration:1."]}`},
+			{"planner", "/remove_iteration", `{"commands_changes":{"iteration_id":null},"summary":["Removed *iteration:1 iteration."]}`},
+			{"guest", "/subscribe", `{"commands_changes":{"subscription_event":"subscribe"},"summary":["Subscribed to notifications."]}`},
+			{"guest", "/unsubscribe", `{"commands_changes":{"subscription_event":"unsubscribe"},"summary":["Unsubscribed from notifications."]}`},
+			{"planner", "/move team/none", `{"commands_changes":{},"summary":["Failed to move this issue because target project doesn't exist."]}`},
+			{"root", "/clone team/other --with_notes", `{"commands_changes":{"clone_with_notes":true},"summary":["Cloned this issue to team/other."]}`},
+		} {
+			p.want(tt.as, "POST", notes, `{"body":"`+strings.ReplaceAll(tt.body, `"`, `\"`)+`"}`, 202, tt.want)
+		}
+		if got := p.pick("", fmt.Sprintf("/projects/%d/issues", other), "title"); got != "first" {
+			t.Errorf("clones: got %q", got)
+		}
+		if got := strings.Join(p.labelsOf(issues+"/1"), " "); got != "two words" {
+			t.Errorf("labels after /board_move: got %q", got)
+		}
+		if got := p.pick("planner", issues+"/1/links", "link_type"); got != "blocks is_blocked_by" {
+			t.Errorf("links: got %q", got)
+		}
+		for _, refused := range []string{"/estimate soon", "/spend 1h 2999-01-01", "/health_status good", "/iteration *iteration:99", "/relate #99", "/severity 1"} {
+			p.want("planner", "POST", notes, `{"body":"`+refused+`"}`, 400, "")
+		}
+		p.want("guest", "POST", notes, `{"body":"/estimate 1h"}`, 400, "")
+		p.want("planner", "POST", issues+"/3/notes", `{"body":"/severity s2"}`, 202, `{"commands_changes":{},"summary":["Severity updated to High."]}`)
+		if got := p.do("planner", "GET", issues+"/3", "")["severity"]; got != "HIGH" {
+			t.Errorf("severity: got %v", got)
+		}
+		p.want("planner", "POST", issues+"/3/notes", `{"body":"/duplicate #2"}`, 202,
+			`{"commands_changes":{"canonical_issue_id":`+fmt.Sprint(p.do("", "GET", issues+"/2", "")["id"])+`},"summary":["Closed this issue. Marked as related to, and a duplicate of, #2."]}`)
+		if got := p.do("planner", "GET", issues+"/3", "")["state"]; got != "closed" {
+			t.Errorf("duplicate: got %v", got)
+		}
+		p.want("root", "POST", issues+"/2/notes", `{"body":"/promote_to_incident\n/move team/other"}`, 202,
+			`{"commands_changes":{},"summary":["Issue has been promoted to incident. Moved this issue to team/other."]}`)
+		if got := p.pick("", fmt.Sprintf("/projects/%d/issues?order_by=title&sort=asc", other), "issue_type"); got != "issue incident" {
+			t.Errorf("issues of the other project: got %q", got)
+		}
+	})
+}
+
+// labelsOf gives the titles of the labels of an issue.
+func (p *planning) labelsOf(path string) []string {
+	p.t.Helper()
+	var out []string
+	for _, l := range p.do("planner", "GET", path, "")["labels"].([]any) {
+		out = append(out, fmt.Sprint(l))
+	}
+	return out
+}
+
 // Quick actions of merge requests.
 func TestQuickActions_ofMergeRequests(t *testing.T) {
 	t.Parallel()
@@ -105,13 +204,22 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 			t.Errorf("made %v, %v, %v", made["title"], made["description"], made["assignees"])
 		}
 		notes := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/notes"
-		user := fmt.Sprint(p.users["planner"].UserID)
+		user, dev := fmt.Sprint(p.users["planner"].UserID), fmt.Sprint(p.users["dev"].UserID)
+		todos := todo.New(todo.Deps{
+			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, Requests: p.Requests, Texts: reference.NewReader(p.URLs), Now: p.World.Now,
+			Things: map[noteable.Kind]subscription.Things{noteable.MergeRequest: p.Requests},
+		})
+		p.Commands.Register(todos.Commands()...)
 		for _, tt := range []struct{ body, want string }{
 			{"/ready", `{"commands_changes":{"wip_event":"ready"},"summary":["Marked this merge request as ready."]}`},
 			{"/draft", `{"commands_changes":{"wip_event":"draft"},"summary":["Marked this merge request as a draft."]}`},
 			{"/draft", `{"commands_changes":{"wip_event":"ready"},"summary":["Marked this merge request as ready."]}`},
 			{"/reviewer @planner", `{"commands_changes":{"reviewer_ids":[` + user + `]},"summary":["Assigned @planner as reviewer."]}`},
 			{"/remove_reviewer", `{"commands_changes":{"reviewer_ids":[]},"summary":["Removed reviewer @planner."]}`},
+			{"/spend 2h 2023-05-20", `{"commands_changes":{"spend_time":{"duration":7200,"spent_at":"2023-05-20T00:00:00.000Z","user_id":` + dev + `}},"summary":["Added 2h spent time."]}`},
+			{"/todo", `{"commands_changes":{"todo_event":"add"},"summary":["Added a to-do item."]}`},
+			{"/done", `{"commands_changes":{"todo_event":"done"},"summary":["Marked to-do item as done."]}`},
+			{"/unsubscribe", `{"commands_changes":{"subscription_event":"unsubscribe"},"summary":["Unsubscribed from notifications."]}`},
 			{"/close", `{"commands_changes":{},"summary":["Closed this merge request."]}`},
 			{"/reopen", `{"commands_changes":{},"summary":["Reopened this merge request."]}`},
 			{"/merge", "{\"commands_changes\":{},\"summary\":[\"The `/merge` quick action requires the SHA of the head of the branch.\"]}"},
@@ -119,6 +227,22 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 			p.want("dev", "POST", notes, fmt.Sprintf(`{"body":%q}`, tt.body), 202, tt.want)
 		}
 		p.want("dev", "POST", notes, `{"body":"/due tomorrow"}`, 201, "")
+
+		// In threads: alone they begin none, beside a text they run after it.
+		threads := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/discussions"
+		p.want("dev", "POST", threads, `{"body":"/lock"}`, 202, `{"commands_changes":{"discussion_locked":true},"summary":["Locked the discussion."]}`)
+		begun := p.do("dev", "POST", threads, `{"body":"Words\n/unlock"}`)
+		first := begun["notes"].([]any)[0].(map[string]any)
+		if first["body"] != "Words" || first["commands_changes"].(map[string]any)["discussion_locked"] != false {
+			t.Errorf("a thread with a command: %v", begun)
+		}
+		replies := threads + "/" + fmt.Sprint(begun["id"]) + "/notes"
+		p.want("dev", "POST", replies, `{"body":"/estimate 1h"}`, 202, `{"commands_changes":{"time_estimate":3600},"summary":["Set time estimate to 1h."]}`)
+		reply := p.do("dev", "POST", replies, `{"body":"More\n/remove_estimate"}`)
+		if reply["body"] != "More" || reply["commands_changes"].(map[string]any)["time_estimate"] != 0.0 {
+			t.Errorf("a reply with a command: %v", reply)
+		}
+		p.want("dev", "POST", threads+"/"+strings.Repeat("0", 40)+"/notes", `{"body":"/lock"}`, 404, "")
 		p.want("dev", "POST", notes, `{"body":"/target_branch nowhere"}`, 400, "")
 		p.want("dev", "POST", notes, `{"body":"/merge","merge_request_diff_sha":"`+strings.Repeat("0", 40)+`"}`, 202,
 			`{"commands_changes":{},"summary":["Branch has been updated since the merge was requested."]}`)
