@@ -58,6 +58,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.AutoMergeCanceled)
 	event.On(b, name, s.AutoMergeAborted)
 	event.On(b, name, s.ThreadsResolved)
+	event.On(b, name, s.EpicUpdated)
+	event.On(b, name, s.EpicIssueAdded)
+	event.On(b, name, s.EpicIssueRemoved)
+	event.On(b, name, s.EpicChildAdded)
+	event.On(b, name, s.EpicChildRemoved)
 	const references = "cross-references"
 	event.On(b, references, s.IssueMentions)
 	event.On(b, references, s.IssueMentionsMore)

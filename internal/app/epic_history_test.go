@@ -1,0 +1,70 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEpicHistory changes an epic and reads what its history tells to whom: what names something is
+// for users who may read that.
+func TestEpicHistory(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, name := range []string{"ann", "bob"} {
+			s.user(name, nil)
+		}
+		group := "/groups/" + number(s.do("admin", "POST", "/groups", obj{"name": "team", "path": "team", "visibility": "public"}), "id")
+		s.do("admin", "POST", group+"/members", obj{"user_id": s.ids["ann"], "access_level": 50})
+		project := s.do("ann", "POST", "/projects", obj{"name": "app", "path": "app", "namespace_id": strings.TrimPrefix(group, "/groups/"), "visibility": "public"})
+		at := "/projects/" + number(project, "id") + "/issues"
+		epics := group + "/epics"
+		sail := number(s.do("ann", "POST", epics, obj{"title": "Sail", "labels": "sea"}), "id")
+		s.do("ann", "POST", epics, obj{"title": "Secret", "confidential": true})
+		open, quiet := s.do("ann", "POST", at, obj{"title": "open"}), s.do("ann", "POST", at, obj{"title": "quiet", "confidential": true})
+
+		s.do("ann", "PUT", epics+"/1", obj{"title": "Sail on", "start_date_fixed": "2023-06-01", "start_date_is_fixed": true, "remove_labels": "sea"})
+		s.do("ann", "PUT", epics+"/1", obj{"state_event": "close"})
+		s.do("ann", "PUT", epics+"/1", obj{"state_event": "reopen", "start_date_is_fixed": false})
+		link := s.do("ann", "POST", epics+"/1/issues/"+number(open, "id"), nil)
+		s.do("ann", "POST", epics+"/1/issues/"+number(quiet, "id"), nil)
+		s.do("ann", "DELETE", epics+"/1/issues/"+number(link, "id"), nil)
+		s.do("ann", "PUT", epics+"/1", obj{"parent_id": s.do("ann", "GET", epics+"/2", nil)["id"]})
+		s.do("ann", "PUT", epics+"/1", obj{"parent_id": 0})
+
+		texts := func(as, path, key string) string {
+			a := s.send(t.Context(), get(as, path))
+			var list []map[string]any
+			if err := json.Unmarshal(a.Body.Bytes(), &list); err != nil {
+				t.Fatalf("%s: %d %s", path, a.Code, a.Body)
+			}
+			var out []string
+			for _, e := range list {
+				out = append(out, fmt.Sprint(e[key]))
+			}
+			return strings.Join(out, "; ")
+		}
+		const told = "changed title from **Sail** to **Sail{+ on+}**; changed start date to June 1, 2023; removed start date June 1, 2023; added issue team/app#1"
+		for as, want := range map[string]string{
+			"ann": told + "; added issue team/app#2; removed issue team/app#1; added parent epic team&2; removed parent epic team&2", "bob": told + "; removed issue team/app#1",
+		} {
+			if got := texts(as, epics+"/"+sail+"/notes?sort=asc", "body"); got != want {
+				t.Errorf("history for %s: got %q\nwant %q", as, got, want)
+			}
+		}
+		if got, want := texts("bob", at+"/1/notes?sort=asc", "body"), "added to epic team&1; removed from epic team&1"; got != want {
+			t.Errorf("history of the issue: got %q, want %q", got, want)
+		}
+		if got, want := texts("bob", epics+"/"+sail+"/resource_label_events", "action"), "add; remove"; got != want {
+			t.Errorf("label events: got %q, want %q", got, want)
+		}
+		if got, want := texts("bob", epics+"/"+sail+"/resource_state_events", "state"), "closed; reopened"; got != want {
+			t.Errorf("state events: got %q, want %q", got, want)
+		}
+		html := s.do("bob", "POST", "/markdown", obj{"text": "see &1 and &2, team&1", "gfm": true, "project": "team/app"})["html"]
+		if text := fmt.Sprint(html); strings.Count(text, "/groups/team/-/epics/1") < 2 || strings.Contains(text, "epics/2") {
+			t.Errorf("references to epics: got %s", text)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package systemnote
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+)
+
+// EpicUpdated tells what changed on an epic.
+func (s *Service) EpicUpdated(ctx context.Context, e epic.Updated) error {
+	was, is := e.Before, &e.Epic
+	var lines []string
+	if was.Title != is.Title {
+		lines = append(lines, Title(was.Title, is.Title))
+	}
+	if from, to := text(was.Description), text(is.Description); from != to {
+		lines = append(lines, Description(from, to)...)
+	}
+	if was.Confidential != is.Confidential {
+		line := "made the epic visible to everyone"
+		if is.Confidential {
+			line = "made the epic confidential"
+		}
+		lines = append(lines, line)
+	}
+	if from, to := was.Dates(), is.Dates(); text(from.Start) != text(to.Start) {
+		lines = append(lines, Day("start date", from.Start, to.Start))
+	}
+	if from, to := was.Dates(), is.Dates(); text(from.Due) != text(to.Due) {
+		lines = append(lines, Day("due date", from.Due, to.Due))
+	}
+	return s.onEpic(ctx, e.Stamp, &e.Epic, note.Named{}, lines...)
+}
+
+// Day tells the new value of a date with a name, or which one is gone; days are YYYY-MM-DD.
+func Day(name string, from, to *string) string {
+	switch {
+	case to != nil:
+		return "changed " + name + " to " + longDay(*to)
+	case from != nil:
+		return "removed " + name + " " + longDay(*from)
+	}
+	return "removed " + name
+}
+
+// onEpic writes lines on an epic. Where they name something, only users who may read that see them.
+func (s *Service) onEpic(ctx context.Context, by authz.Stamp, e *epic.Epic, names note.Named, lines ...string) error {
+	return s.notes.Record(ctx, note.System{
+		On: noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}, GroupID: e.GroupID, AuthorID: by.By.UserID, At: by.At, Names: names,
+	}, lines...)
+}
+
+// called is an epic as something that a line names.
+func called(e *epic.Epic) (note.Named, string) {
+	return note.Named{Ref: noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}}, e.Path + e.IID.Reference()
+}
+
+// inEpic tells on an epic and on an issue that they belong together, or no longer do.
+func (s *Service) inEpic(ctx context.Context, e epic.IssueAdded, onEpic, onIssue string) error {
+	ref := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}
+	err := s.onEpic(ctx, e.Stamp, &e.Epic, note.Named{Ref: ref, ProjectID: e.Issue.ProjectID}, onEpic+e.Project.FullPath+e.Issue.IID.Reference())
+	if err != nil {
+		return err
+	}
+	names, name := called(&e.Epic)
+	return s.notes.Record(ctx, note.System{On: ref, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names}, onIssue+name)
+}
+
+// EpicIssueAdded tells which issue was put into an epic, and on the issue which epic.
+func (s *Service) EpicIssueAdded(ctx context.Context, e epic.IssueAdded) error {
+	return s.inEpic(ctx, e, "added issue ", "added to epic ")
+}
+
+// EpicIssueRemoved tells the opposite.
+func (s *Service) EpicIssueRemoved(ctx context.Context, e epic.IssueRemoved) error {
+	return s.inEpic(ctx, epic.IssueAdded(e), "removed issue ", "removed from epic ")
+}
+
+// related tells on a parent and on a child that they belong together, or no longer do.
+func (s *Service) related(ctx context.Context, e epic.ChildAdded, onParent, onChild, tail string) error {
+	names, name := called(&e.Child)
+	if err := s.onEpic(ctx, e.Stamp, &e.Parent, names, onParent+name+tail); err != nil {
+		return err
+	}
+	names, name = called(&e.Parent)
+	return s.onEpic(ctx, e.Stamp, &e.Child, names, onChild+name)
+}
+
+// EpicChildAdded tells which epic is the child of another, and whose child it is.
+func (s *Service) EpicChildAdded(ctx context.Context, e epic.ChildAdded) error {
+	return s.related(ctx, e, "added epic ", "added parent epic ", " as child epic")
+}
+
+// EpicChildRemoved tells the opposite.
+func (s *Service) EpicChildRemoved(ctx context.Context, e epic.ChildRemoved) error {
+	return s.related(ctx, epic.ChildAdded(e), "removed child epic ", "removed parent epic ", "")
+}
