@@ -21,6 +21,7 @@ type Fact struct {
 type Created struct {
 	Fact
 	CopyOf    ID               // the issue that it was moved or cloned from; 0 for none
+	Resolves  Threads          // what the issue follows up
 	WithNotes bool             // of a copy: it gets copies of the notes and of the resource events
 	From      *project.Project // of a copy: where the other one is
 }

@@ -127,6 +127,12 @@ type Address struct {
 	IID       IID
 }
 
+// Threads are open threads of a merge request of the project: all of them, or one.
+type Threads struct {
+	Request    int64  // its iid; 0 for none
+	Discussion string // "" for all
+}
+
 // Input is what a new issue is made of.
 type Input struct {
 	Title            string
@@ -142,6 +148,10 @@ type Input struct {
 	Health           *Health
 	Labels           []string       // titles; unknown ones are made where the actor may manage labels
 	AssigneeIDs      []authz.UserID // those who may not read the project's issues are left out
+
+	// Resolves names threads that the issue follows up: those that the actor may resolve are
+	// resolved.
+	Resolves Threads
 
 	// IID and CreatedAt are taken from owners only and ignored from others.
 	IID       IID

@@ -218,7 +218,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.labels.Attach(ctx, i.noteable(), labels); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}}); err != nil || in.Epic == (EpicChoice{}) {
+		if err := s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
 			return err
 		}
 		return s.epics.Assign(ctx, as, p, i, in.Epic)

@@ -27,10 +27,10 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 		return err
 	}
 	// The names of discussions are new: they begin with the id of the issue.
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, author_id, type, position, line_code, body,
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, author_id, type, position, line_code, body, body_fold,
 			system, internal, resolved_at, resolved_by_id, created_at, updated_at, source_type, source_id, source_project_id, source_key)
 		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), n.noteable_type, CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), n.author_id, n.type, n.position,
-			n.line_code, n.body, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
+			n.line_code, n.body, n.body_fold, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
 			n.source_project_id, n.source_key
 		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? ORDER BY n.id`,
 		fmt.Sprintf("%08x", uint32(to.ID)), to.ID, e.Issue.ProjectID, from.Kind, from.ID)
@@ -89,7 +89,7 @@ func (s *Service) adaptBatch(ctx context.Context, ids []ID, path string) error {
 	}
 	type text struct {
 		ID   ID     `db:"id"`
-		Body string `db:"body"`
+		Body string `db:"body" fold:"body_fold,sparse"`
 	}
 	marks, args := db.Marks(ids)
 	texts, err := db.Select[text](ctx, s.db, "SELECT id, body FROM notes WHERE id IN ("+marks+") ORDER BY id", args...)
@@ -101,7 +101,11 @@ func (s *Service) adaptBatch(ctx context.Context, ids []ID, path string) error {
 		if body == t.Body {
 			continue
 		}
-		if _, err := s.db.Exec(ctx, "UPDATE notes SET body = ? WHERE id = ?", body, t.ID); err != nil {
+		_, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: t.ID}, func(_ context.Context, t *text) error {
+			t.Body = body
+			return nil
+		})
+		if err != nil {
 			return fmt.Errorf("change copied note: %w", err)
 		}
 	}

@@ -98,6 +98,8 @@ type System struct {
 	AuthorID  authz.UserID      // whose deed it tells
 	At        time.Time
 	Names     Named // what the lines name; the zero value for none
+
+	Discussion string // that the lines are part of; "" where each begins one
 }
 
 // Named is a thing that lines of history name. Only users who may read it see them, and they
@@ -116,7 +118,10 @@ func (s *Service) Record(ctx context.Context, h System, bodies ...string) error 
 	at := db.At(h.At)
 	var args []any
 	for _, body := range bodies {
-		discussion := discussionID()
+		discussion := h.Discussion
+		if discussion == "" {
+			discussion = discussionID()
+		}
 		args = append(args, discussion, h.On.Kind, h.On.ID, orNull(h.ProjectID), orNull(h.GroupID), h.AuthorID, body, at, at)
 		if named := h.Names; named.Ref.Kind != "" {
 			args = append(args, named.Ref.Kind, named.Ref.ID, orNull(named.ProjectID), discussion)

@@ -20,12 +20,15 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Note, error) {
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	list, err := db.Select[Note](ctx, s.db, "SELECT "+columns+" FROM notes n WHERE n.id IN ("+marks+")", args...)
+	list, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+" FROM notes n WHERE n.id IN ("+marks+")", args...)
+	if err == nil {
+		err = s.lengthen(ctx, list)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load notes: %w", err)
 	}
 	for i := range list {
-		out[list[i].ID] = &list[i]
+		out[list[i].ID] = &list[i].Note
 	}
 	return out, nil
 }

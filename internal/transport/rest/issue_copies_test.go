@@ -77,6 +77,8 @@ func TestIssueCopies(t *testing.T) {
 		p.do("owner", "POST", appIssues+"/2/notes", `{"body":"Between us","internal":true}`)
 		thread := p.do("guest", "POST", appIssues+"/2/discussions", `{"body":"A thread"}`)
 		p.do("owner", "POST", appIssues+"/2/discussions/"+thread["id"].(string)+"/notes", `{"body":"A reply"}`)
+		const folded = "SELECT COUNT(*) FROM notes WHERE body_fold IS NOT NULL AND body_fold LIKE '%team/app#1%'"
+		p.do("guest", "POST", appIssues+"/2/discussions/"+thread["id"].(string)+"/notes", `{"body":"\u00c4hnlich #1"}`)
 		p.do("guest", "POST", appIssues+"/2/award_emoji", `{"name":"tada"}`)
 		p.do("guest", "POST", fmt.Sprintf("%s/2/notes/%.0f/award_emoji", appIssues, first["id"]), `{"name":"heart"}`)
 		target, err := p.Issues.Locate(t.Context(), owner, noteable.Place{Project: p.Find(owner, p.id)}, noteable.Key{Number: 2})
@@ -99,9 +101,9 @@ func TestIssueCopies(t *testing.T) {
 			comments  int
 			text      string
 		}{
-			{"clone", clone, appIssues + "/3", release["team/app v1"], `See #1, %#1%|Between us|A thread|A reply|changed title from **{-x-}** to **{+y+}**|cloned from #2`, 4, "As in #1"},
+			{"clone", clone, appIssues + "/3", release["team/app v1"], "See #1, %#1%|Between us|A thread|A reply|\u00c4hnlich #1|changed title from **{-x-}** to **{+y+}**|cloned from #2", 5, "As in #1"},
 			{"clone without notes", plain, there + "/1", release["far/other v1"], `cloned from team/app#2`, 0, "As in team/app#1"},
-			{"moved", moved, there + "/2", release["far/other v1"], `See team/app#1, %#1%|Between us|A thread|A reply|changed title from **{-x-}** to **{+y+}**|cloned to team/app#3|cloned to far/other#1|moved from team/app#2`, 4, "As in team/app#1"},
+			{"moved", moved, there + "/2", release["far/other v1"], "See team/app#1, %#1%|Between us|A thread|A reply|\u00c4hnlich team/app#1|changed title from **{-x-}** to **{+y+}**|cloned to team/app#3|cloned to far/other#1|moved from team/app#2", 5, "As in team/app#1"},
 		} {
 			if got, _ := tt.issue["milestone"].(map[string]any); got == nil || int64(got["id"].(float64)) != tt.milestone {
 				t.Errorf("%s: milestone %v, want %d", tt.name, got, tt.milestone)
@@ -147,15 +149,18 @@ func TestIssueCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := slices.IndexFunc(discussions, func(d saidThread) bool { return d.Notes[0].Body == "A thread" })
-			if n < 0 || len(discussions[n].Notes) != 2 || discussions[n].ID == thread["id"] || len(discussions[n].ID) != 40 {
+			if n < 0 || len(discussions[n].Notes) != 3 || discussions[n].ID == thread["id"] || len(discussions[n].ID) != 40 {
 				t.Errorf("%s: discussions %+v, want the thread with a reply", tt.name, discussions)
 			}
 			if slices.ContainsFunc(discussions, func(d saidThread) bool { return d.Notes[0].Internal }) {
 				t.Errorf("%s: a stranger reads an internal note", tt.name)
 			}
 		}
-		if got := p.do("owner", "GET", appIssues+"/2", ""); got["state"] != "closed" || got["user_notes_count"] != 4.0 {
+		if got := p.do("owner", "GET", appIssues+"/2", ""); got["state"] != "closed" || got["user_notes_count"] != 5.0 {
 			t.Errorf("left behind: %v", got)
+		}
+		if n, err := db.Get[int](t.Context(), d, folded); err != nil || n != 1 {
+			t.Errorf("%d folds of the moved note, %v, want 1", n, err)
 		}
 		if lines, err := p.Notes.Check(t.Context()); err != nil || len(lines) > 0 {
 			t.Errorf("counters: %q, %v", lines, err)

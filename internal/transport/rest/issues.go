@@ -298,6 +298,8 @@ type createIssueParams struct {
 	IID    int64       `param:"iid" doc:"Internal ID in the project (administrators and Owners only)"`
 	Labels api.Strings `param:"labels" doc:"Label names, separated by commas; missing labels are created"`
 	issueFields
+	ResolveOf  int64  `param:"merge_request_to_resolve_discussions_of" doc:"Internal ID of a merge request whose open threads the issue follows up; they are resolved"`
+	Discussion string `param:"discussion_to_resolve" doc:"ID of the one thread to resolve; needs merge_request_to_resolve_discussions_of"`
 }
 
 func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssueParams) (issueEntity, error) {
@@ -309,6 +311,7 @@ func (s *Server) createIssue(ctx context.Context, as authz.Actor, in createIssue
 		Title: in.Title, Description: in.Description, Confidential: isTrue(in.Confidential), DiscussionLocked: in.DiscussionLocked,
 		Weight: in.Weight.Ptr(), MilestoneID: milestoneID(in.MilestoneID), Labels: in.Labels, IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Type: issue.Type(textOf(in.IssueType)),
 	}
+	input.Resolves = issue.Threads{Request: in.ResolveOf, Discussion: in.Discussion}
 	if due := in.DueDate.Ptr(); due != nil {
 		input.DueDate = dayOf(*due)
 	}
