@@ -115,13 +115,7 @@ func batches() map[string]batch {
 		"merge requests": {
 			"SELECT id, iid, target_project_id AS project_id, 0 AS place, '' AS kind, '' AS text FROM merge_requests ORDER BY id", 5,
 			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
-				list, projects, err := s.Requests.ByIDs(ctx, as, ids[mergerequest.ID](rows))
-				for _, m := range list {
-					if p := projects[m.ProjectID]; p == nil || !p.LevelKnown {
-						return nil, fmt.Errorf("the level in the project of merge request %d is not known", m.ID)
-					}
-				}
-				return found(list, err)
+				return found(s.Requests.ByIDs(ctx, as, ids[mergerequest.ID](rows)))
 			},
 			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
 				return within(ctx, s, as, row, func(p *project.Project) error {
@@ -129,7 +123,7 @@ func batches() map[string]batch {
 					if err != nil {
 						return err
 					}
-					many, _, err := s.Requests.ByIDs(ctx, as, []mergerequest.ID{alone.ID})
+					many, err := s.Requests.ByIDs(ctx, as, []mergerequest.ID{alone.ID})
 					if got := many[alone.ID]; err == nil && (got.VisibleNotes != alone.VisibleNotes || len(got.Labels) != len(alone.Labels) ||
 						len(got.Assignees) != len(alone.Assignees) || got.Status != alone.Status) {
 						return fmt.Errorf("merge request %d: got %+v, alone it is %+v", alone.ID, *got, *alone)

@@ -10,23 +10,22 @@ import (
 	"tenon/internal/core/project"
 )
 
-// ByIDs returns those of the merge requests with these ids that the actor may read, and the
-// projects that they are in with the actor's level there, so that further permissions take
-// no statement. It takes as many statements for one as for many.
-func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*MergeRequest, map[project.ID]*project.Project, error) {
+// ByIDs returns those of the merge requests with these ids that the actor may read. It takes
+// as many statements for one as for many.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*MergeRequest, error) {
 	out := make(map[ID]*MergeRequest, len(ids))
 	if len(ids) == 0 {
-		return out, nil, nil
+		return out, nil
 	}
 	var w db.Where
 	w.In("m.id", ids)
 	rows, err := s.rows(ctx, w.SQL(), w.Args()...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("merge requests by id: %w", err)
+		return nil, fmt.Errorf("merge requests by id: %w", err)
 	}
 	projects, err := s.projects.ByIDsWith(ctx, as, projectsOf(rows), authz.ReadMergeRequest)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var found []*MergeRequest
 	for _, m := range rows {
@@ -35,14 +34,14 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 			continue
 		}
 		if err := s.countNotes(ctx, as, p, []*MergeRequest{m}); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		out[m.ID], found = m, append(found, m)
 	}
 	if err := s.attach(ctx, found); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return out, projects, s.readStatus(ctx, found, projects)
+	return out, s.readStatus(ctx, found, projects)
 }
 
 // Subjects gives the permission subjects of those of the merge requests that the actor may

@@ -74,11 +74,15 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 		return s.findIssue(ctx, ref)
 	}
 	id := mergerequest.ID(ref.ID)
-	found, projects, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
+	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
 	if err != nil || found[id] == nil {
 		return nil, err
 	}
 	r := found[id]
+	projects, err := s.projects.Load(ctx, []project.ID{r.ProjectID})
+	if err != nil || projects[r.ProjectID] == nil {
+		return nil, err
+	}
 	p := projects[r.ProjectID]
 	t := &thing{
 		ref: ref, project: p, iid: int64(r.IID), noun: "merge request", sign: "!", root: "merge_request_", header: "MergeRequest",

@@ -205,7 +205,7 @@ func (s *Server) todoIssues(ctx context.Context, as authz.Actor, at todoTargets,
 }
 
 func (s *Server) todoRequests(ctx context.Context, as authz.Actor, at todoTargets, ids []mergerequest.ID) error {
-	found, projects, err := s.Requests.ByIDs(ctx, as, ids)
+	found, err := s.Requests.ByIDs(ctx, as, ids)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *Server) todoRequests(ctx context.Context, as authz.Actor, at todoTarget
 	for _, m := range found {
 		list = append(list, m)
 	}
-	entities, err := s.requestEntities(ctx, as, requestView{projects: projects}, list)
+	entities, err := s.requestEntities(ctx, as, requestView{projects: at.projects}, list)
 	for i := range entities {
 		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(entities[i].ID)}
 		at.things[ref], at.urls[ref] = todoRequest{entities[i]}, entities[i].WebURL
