@@ -75,6 +75,10 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down**"})
 	s.do("mona", "POST", group+"/wikis", obj{"title": "Rules", "content": "Be *kind*"})
 	w.iteration()
+	s.do("mona", "POST", group+"/epics", obj{"title": "Large <b>", "description": "Is *long*", "labels": "vast", "due_date_is_fixed": true, "due_date_fixed": "2031-02-03"})
+	s.do("mona", "POST", group+"/epics/1/epics", obj{"title": "Child", "confidential": true})
+	issue := s.do("mona", "GET", at+"/issues/1", nil)
+	s.do("mona", "POST", group+"/epics/1/issues/"+number(issue, "id"), nil)
 	files := []obj{{"file_path": "a.txt", "content": "one\n<b>two</b>\n"}, {"file_path": "read me.md", "content": "# Title\n\n![p](p.png) [a](a.txt)\n"}, {"file_path": "p.png", "content": "x"}}
 	w.spring, w.summer = first["id"], of["id"]
 	handy := s.do("mona", "POST", at+"/snippets", obj{"title": "Handy <i>", "description": "For *all*", "visibility": "private", "files": files})
@@ -149,6 +153,9 @@ func (w *webWorld) samples() map[string]string {
 		"/groups/{group...}/-/issues":           "/groups/" + w.group + "/-/issues?label_name=bug",
 		"/groups/{group...}/-/milestones":       "/groups/" + w.group + "/-/milestones",
 		"/groups/{group...}/-/milestones/{iid}": "/groups/" + w.group + "/-/milestones/1",
+		"/groups/{group...}/-/epics":            "/groups/" + w.group + "/-/epics",
+		"/groups/{group...}/-/epics/{iid}":      "/groups/" + w.group + "/-/epics/1",
+		"/groups/{group...}/-/epics/{iid}/edit": "/groups/" + w.group + "/-/epics/1/edit",
 		"/groups/{group...}/-/iterations":       "/groups/" + w.group + "/-/iterations",
 		"/groups/{group...}/-/iterations/{iid}": "/groups/" + w.group + "/-/iterations/1",
 		"/groups/{group...}/-/wikis":            "/groups/" + w.group + "/-/wikis",
@@ -281,6 +288,10 @@ func TestWeb_content(t *testing.T) {
 			in + "milestones/1?show=merge_requests":                 {"Mend it", "!1 by", `href="/work/inner/tools/-/merge_requests/1"`},
 			"/groups/work/inner/-/milestones/1":                     {"For <strong>all</strong>", "2030-06-01", "work/inner/tools#2 by", `href="/work/inner/tools/-/issues/2"`},
 			"/groups/work/inner/-/milestones/1?show=merge_requests": {"There are no such merge requests."},
+			"/groups/work/-/epics":                                  {"Large &lt;b&gt;", "work/inner&amp;1 by", "vast", "confidential"},
+			"/groups/work/inner/-/epics/1":                          {"Is <em>long</em>", "2031-02-03", "vast", "Activity"},
+			"/groups/work/inner/-/epics/1?show=issues":              {"work/inner/tools#1 by", "Broken &lt;hammer&gt;"},
+			"/groups/work/inner/-/epics/1?show=epics":               {`href="/groups/work/inner/-/epics/2"`, "Child"},
 			"/groups/work/inner/-/iterations":                       {"2030-01-07 to 2030-01-20"},
 			"/groups/work/inner/-/iterations/1":                     {"Ship <em>it</em>", "2030-01-20", "work/inner/tools#1 by"},
 			"/groups/work/-/issues?label_name=bug":                  {"Broken &lt;hammer&gt;", "work/inner/tools#1 by", "With the label", "label_name=bug&amp;state=closed"},
@@ -328,7 +339,7 @@ func TestWeb_content(t *testing.T) {
 		for _, path := range []string{
 			in + "blob/main/..%2f..%2fx", in + "tree/main/../../x", in + "blob/main/none", in + "tree/none", in + "issues/99", in + "issues/x", in + "issues/-1",
 			in + "pipelines/999999", in + "nothing", "/help/none", "/%00", in + "blob/main/%00", "/work/%ff", in + "commit/--help", in + "compare/a", in + "tree/--output=x",
-			in + "milestones/9", "/groups/work/inner/-/iterations/2", "/groups/work/-/iterations/1", "/groups/work/-/milestones/1", in + "wikis/none", in + "wikis/none/history", in + "wikis/../../x", in + "wikis/home?version_id=--all",
+			in + "milestones/9", "/groups/work/inner/-/iterations/2", "/groups/work/inner/-/epics/9", "/groups/work/-/epics/1/edit", "/groups/work/-/iterations/1", "/groups/work/-/milestones/1", in + "wikis/none", in + "wikis/none/history", in + "wikis/../../x", in + "wikis/home?version_id=--all",
 			in + "snippets/9999", in + "snippets/x", fmt.Sprintf("%ssnippets/%d", in, w.own), fmt.Sprintf("%ssnippets/%d/raw/main/none", in, w.snippet),
 			fmt.Sprintf("%ssnippets/%d/raw/--all/a.txt", in, w.snippet), fmt.Sprintf("%ssnippets/%d/raw/main/..%%2fa.txt", in, w.snippet),
 		} {
@@ -386,7 +397,7 @@ func TestWeb_addresses(t *testing.T) {
 		"MergeRequestDiff": project(int64(1), int64(1), version["start_sha"]), "Commit": project(w.sha), "Compare": project("main", "...", "feature/side"),
 		"Tree": project("feature/side"), "Blob": project("main", "src/a b#?%.go"), "Raw": project("main", "README.md"), "Commits": project("main", ""),
 		"Folder": project("main", "docs"), "IssuesLabelled": project("bug"), "GroupIssuesLabelled": {w.group, "bug"}, "ProjectMilestone": project(int64(1)), "GroupMilestone": {w.group, int64(1)},
-		"Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
+		"Epics": {w.group}, "Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
 		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"},
@@ -399,7 +410,7 @@ func TestWeb_addresses(t *testing.T) {
 		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
-		"Epic": http.StatusNotFound, "EditEpic": http.StatusNotFound, "EpicPath": http.StatusNotFound, // no pages yet
+		"EditEpic": seeOther,
 	}
 	var pipe int64
 	fmt.Sscan(w.pipe, &pipe)

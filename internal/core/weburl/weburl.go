@@ -189,6 +189,9 @@ func (s *Site) Iteration(path string, iid int64) string {
 	return s.numbered("groups/"+path, "iterations", iid)
 }
 
+// Epics lists the epics of a group.
+func (s *Site) Epics(path string) string { return s.Group(path) + "/-/epics" }
+
 // Epic is the page of a group's epic.
 func (s *Site) Epic(path string, iid int64) string { return s.numbered("groups/"+path, "epics", iid) }
 
