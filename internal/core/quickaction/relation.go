@@ -31,6 +31,8 @@ func (s *Service) relations() []Action {
 		link(issue.RelatesTo, "related to", "relate"),
 		link(issue.Blocks, "blocked by", "blocks"),
 		link(issue.BlockedBy, "blocking", "blocked_by"),
+		metadata(issues, s.epic, "epic"),
+		metadata(issues, s.removeEpic, "remove_epic"),
 		{Names: []string{"unlink"}, Kinds: issues, Issue: authz.LinkIssue, Run: s.unlink},
 		metadata(both, s.copyMetadata, "copy_metadata"),
 	}
@@ -185,6 +187,41 @@ func (s *Service) unlink(ctx context.Context, c *Call) error {
 	}
 	c.Say("No linked issue matches the provided parameter.")
 	return nil
+}
+
+func (s *Service) epic(ctx context.Context, c *Call) error {
+	found, err := s.found(ctx, c, reference.Epic)
+	if err != nil || len(found) == 0 || c.Was.Epic != nil && c.Was.Epic.ID == found[0].ID {
+		return err
+	}
+	done, err := s.inEpic(ctx, c, issue.EpicChoice{ID: found[0].ID})
+	if done {
+		c.Set("epic_id", found[0].ID)
+		c.Say("Added an issue to an epic.")
+	}
+	return err
+}
+
+func (s *Service) removeEpic(ctx context.Context, c *Call) error {
+	if c.Was.Epic == nil {
+		return nil
+	}
+	done, err := s.inEpic(ctx, c, issue.EpicChoice{})
+	if done {
+		c.Set("epic_id", nil)
+		c.Say("Removed an issue from an epic.")
+	}
+	return err
+}
+
+// inEpic puts the issue into an epic at once: what the actor may do there is known then. It
+// reports whether that was done.
+func (s *Service) inEpic(ctx context.Context, c *Call, to issue.EpicChoice) (bool, error) {
+	_, err := s.d.Issues.Update(ctx, c.As, c.Project, c.Was.IID, issue.Changes{Epic: &to})
+	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // copyMetadata gives the thing the labels and the milestone of another one in the project.

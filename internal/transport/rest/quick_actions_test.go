@@ -111,6 +111,7 @@ func TestQuickActions_planning(t *testing.T) {
 		p.do("planner", "POST", "/projects/team%2Fapp/labels", `{"name":"two words","color":"#000"}`)
 		p.do("planner", "POST", "/projects/team%2Fapp/milestones", `{"title":"v1"}`)
 		p.do("planner", "POST", issues, `{"title":"first"}`)
+		p.do("root", "POST", "/groups/team/epics", `{"title":"Epic"}`)
 		p.do("planner", "POST", issues, `{"title":"original","labels":"bug","milestone_id":1}`)
 		p.do("planner", "POST", issues, `{"title":"incident","issue_type":"incident"}`)
 		other := p.Project("team/other", authz.Public, p.Find(p.users["root"], p.id).ParentID)
@@ -146,6 +147,8 @@ func TestQuickActions_planning(t *testing.T) {
 			{"planner", "/iteration [cadence:1] --next", `{"commands_changes":{"iteration_id":2},"summary":["Set the iteration to *iteration:2."]}`},
 			{"planner", "/iteration --current", `{"commands_changes":{"iteration_id":1},"summary":["Set the iteration to *iteration:1."]}`},
 			{"planner", "/remove_iteration", `{"commands_changes":{"iteration_id":null},"summary":["Removed *iteration:1 iteration."]}`},
+			{"root", "/epic &1", `{"commands_changes":{"epic_id":1},"summary":["Added an issue to an epic."]}`},
+			{"root", "/remove_epic", `{"commands_changes":{"epic_id":null},"summary":["Removed an issue from an epic."]}`},
 			{"guest", "/subscribe", `{"commands_changes":{"subscription_event":"subscribe"},"summary":["Subscribed to notifications."]}`},
 			{"guest", "/unsubscribe", `{"commands_changes":{"subscription_event":"unsubscribe"},"summary":["Unsubscribed from notifications."]}`},
 			{"planner", "/move team/none", `{"commands_changes":{},"summary":["Failed to move this issue because target project doesn't exist."]}`},
@@ -162,7 +165,7 @@ func TestQuickActions_planning(t *testing.T) {
 		if got := p.pick("planner", issues+"/1/links", "link_type"); got != "blocks is_blocked_by" {
 			t.Errorf("links: got %q", got)
 		}
-		for _, refused := range []string{"/estimate soon", "/spend 1h 2999-01-01", "/health_status good", "/iteration *iteration:99", "/relate #99", "/severity 1"} {
+		for _, refused := range []string{"/estimate soon", "/spend 1h 2999-01-01", "/health_status good", "/iteration *iteration:99", "/relate #99", "/severity 1", "/epic &1"} {
 			p.want("planner", "POST", notes, `{"body":"`+refused+`"}`, 400, "")
 		}
 		p.want("guest", "POST", notes, `{"body":"/estimate 1h"}`, 400, "")
