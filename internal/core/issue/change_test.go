@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
+	"tenon/internal/core/noteable"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -196,7 +197,7 @@ func TestService_CloseAll_deleted(t *testing.T) {
 			return nil
 		})
 		err := d.InTx(ctx, func(ctx context.Context) error {
-			return f.issues.CloseAll(ctx, f.planner, []int64{int64(gone.ID), int64(other.ID), 99_999})
+			return f.issues.CloseAll(ctx, f.planner, []int64{int64(gone.ID), int64(other.ID), 99_999}, noteable.Cause{})
 		})
 		if err != nil {
 			t.Fatalf("close all: %v", err)
