@@ -268,7 +268,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Wikis = wiki.New(need(c, wiki.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Namespaces: s.Namespaces,
-		Repos: s.Repos, Now: d.Now,
+		Repos: s.Repos, References: s.References, Now: d.Now,
 	}))
 	s.Epics = epic.New(need(c, epic.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Issues: s.Issues, Projects: s.Projects, Namespaces: s.Namespaces,

@@ -29,6 +29,7 @@ type rendered struct {
 type key struct {
 	sum     [sha256.Size]byte
 	project project.ID
+	folder  string // of a page of a wiki
 	line    bool
 }
 
@@ -37,6 +38,9 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 	k := key{sum: sha256.Sum256([]byte(text)), line: line}
 	if in.Project != nil {
 		k.project = in.Project.ID
+	}
+	if in.Base != nil {
+		k.folder = in.Base.Folder
 	}
 	if r, ok := lru.Get[*rendered](s.cache, k); ok {
 		return r
@@ -50,7 +54,7 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 		r.refs = inOrder(s.Of(parsed))
 		r.html = parsed.HTML(spans(r.refs), func(address string, _ bool) string { return s.link(in, address) })
 	}
-	cost := r.html.Size()
+	cost := r.html.Size() + len(k.folder)
 	for _, ref := range r.refs {
 		r.text = append(r.text, strings.Clone(text[ref.Start:ref.End]))
 		cost += 256 + 2*(ref.End-ref.Start)
@@ -61,6 +65,9 @@ func (s *Service) rendered(in Place, text string, line bool) *rendered {
 
 // link gives the address that a relative link of a text leads to.
 func (s *Service) link(in Place, address string) string {
+	if in.Base != nil {
+		return in.Base.Link(address)
+	}
 	if in.Project != nil && strings.HasPrefix(address, "/uploads/") {
 		return s.urls.UploadOfProject(int64(in.Project.ID), address)
 	}

@@ -20,6 +20,14 @@ type Place struct {
 	// Of a text that belongs to a group.
 	Group     authz.NamespaceID
 	GroupPath string // full path
+
+	Base *Base // of a page of a wiki; nil for all others
+}
+
+// Base says where the relative links of a text lead.
+type Base struct {
+	Folder string // that they start from; what Link gives depends on it alone
+	Link   func(address string) string
 }
 
 // Of is the place of texts in a project.

@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/quota"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/weburl"
 )
@@ -294,8 +295,14 @@ func (s *Service) HTML(urls *weburl.Site, at Place, p *Page) string {
 	if p.Format != Markdown {
 		return markdown.Plain(p.Content)
 	}
+	links := p.links(urls, at)
+	return markdown.Document(p.Content, func(address string, _ bool) string { return links(address) })
+}
+
+// links gives where the relative links of a page lead on a site.
+func (p *Page) links(urls *weburl.Site, at Place) func(address string) string {
 	root := at.URL(urls)
-	return markdown.Document(p.Content, func(address string, _ bool) string {
+	return func(address string) string {
 		if strings.HasPrefix(address, "/") {
 			return urls.Root() + address
 		}
@@ -304,5 +311,26 @@ func (s *Service) HTML(urls *weburl.Site, at Place, p *Page) string {
 			folder = ""
 		}
 		return root + path.Clean("/"+folder+"/"+address)
-	})
+	}
+}
+
+// Rendered formats a page for a reader as other texts are: what it refers to and the reader may
+// not read stays text. Pages in another format than Markdown stay text as a whole. It requires
+// ReadWiki, or ReadGroupWiki.
+func (s *Service) Rendered(ctx context.Context, as authz.Actor, urls *weburl.Site, at Place, p *Page) (string, error) {
+	if err := s.require(ctx, as, at, at.read()); err != nil {
+		return "", err
+	}
+	if p.Format != Markdown {
+		return markdown.Plain(p.Content), nil
+	}
+	in := reference.Place{Project: at.project, Base: &reference.Base{Folder: at.URL(urls) + "/" + p.inFolder, Link: p.links(urls, at)}}
+	if at.group != nil {
+		in.Group, in.GroupPath = at.group.ID, at.group.FullPath
+	}
+	out, err := s.references.HTML(ctx, as, in, p.Content)
+	if err != nil {
+		return "", fmt.Errorf("format page: %w", err)
+	}
+	return out[0], nil
 }

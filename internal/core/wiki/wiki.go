@@ -15,6 +15,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
 )
@@ -100,6 +101,7 @@ type Deps struct {
 	Projects   *project.Service
 	Namespaces *namespace.Service
 	Repos      *repo.Service
+	References *reference.Service
 	Now        func() time.Time
 }
 
@@ -113,6 +115,7 @@ type Service struct {
 	projects   *project.Service
 	namespaces *namespace.Service
 	repos      *repo.Service
+	references *reference.Service
 	now        func() time.Time
 }
 
@@ -120,7 +123,7 @@ type Service struct {
 func New(d Deps) *Service {
 	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, namespaces: d.Namespaces,
-		repos: d.Repos, now: d.Now,
+		repos: d.Repos, references: d.References, now: d.Now,
 	}
 }
 

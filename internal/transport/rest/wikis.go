@@ -121,7 +121,9 @@ func (h wikiHandlers) get(ctx context.Context, as authz.Actor, in getWikiPagePar
 		return wikiPageEntity{}, err
 	}
 	if in.RenderHTML {
-		p.Content = h.s.Wikis.HTML(h.s.URLs, at, p)
+		if p.Content, err = h.s.Wikis.Rendered(ctx, as, h.s.URLs, at, p); err != nil {
+			return wikiPageEntity{}, err
+		}
 	}
 	return wikiPage(p), nil
 }
