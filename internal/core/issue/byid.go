@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -17,6 +18,11 @@ import (
 // statement each for the issues, their projects with the actor's levels, labels and
 // assignees.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Issue, error) {
+	return s.ByIDsWith(ctx, as, ids, label.Known{})
+}
+
+// ByIDsWith is ByIDs where labels and the projects, with the actor's level, were read before.
+func (s *Service) ByIDsWith(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*Issue, error) {
 	out := make(map[ID]*Issue, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -25,7 +31,11 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	w.In("i.id", ids)
 	rows, err := db.Select[Issue](ctx, s.db, "SELECT "+columns+", i.public_notes_count AS user_notes_count FROM issues i"+w.SQL(), w.Args()...)
 	if err == nil {
-		err = s.fill(ctx, as, rows)
+		if known.Labels == nil {
+			err = s.fill(ctx, as, rows)
+		} else {
+			err = s.fillWith(ctx, as, rows, known.Labels[noteable.Issue])
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("issues by id: %w", err)
@@ -35,6 +45,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		Needs: func(i *Issue, p *project.Project) (authz.Ability, authz.Subject) {
 			return authz.ReadIssue, i.subject(as, p)
 		},
+		Known: known.Projects,
 	})
 	for _, found := range readable {
 		i := found.Row

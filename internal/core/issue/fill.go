@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -13,6 +14,19 @@ import (
 // fill reads the labels of issues, and in another statement their assignees and what they have
 // to do with other issues; where there are such, what of them the actor may read.
 func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) error {
+	ids := make([]int64, len(issues))
+	for i := range issues {
+		ids[i] = int64(issues[i].ID)
+	}
+	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
+	if err != nil {
+		return err
+	}
+	return s.fillWith(ctx, as, issues, labels)
+}
+
+// fillWith is fill with labels that were read before, by issue.
+func (s *Service) fillWith(ctx context.Context, as authz.Actor, issues []Issue, labels map[int64][]label.Label) error {
 	if len(issues) == 0 {
 		return nil
 	}
@@ -20,14 +34,7 @@ func (s *Service) fill(ctx context.Context, as authz.Actor, issues []Issue) erro
 	byID := make(map[ID]*Issue, len(issues))
 	for i := range issues {
 		ids[i], byID[issues[i].ID] = int64(issues[i].ID), &issues[i]
-		issues[i].Assignees, issues[i].Related, issues[i].Epic = nil, Related{}, nil
-	}
-	labels, err := s.labels.ForTargets(ctx, noteable.Issue, ids)
-	if err != nil {
-		return err
-	}
-	for i := range issues {
-		issues[i].Labels = labels[ids[i]]
+		issues[i].Assignees, issues[i].Related, issues[i].Epic, issues[i].Labels = nil, Related{}, nil, labels[ids[i]]
 	}
 	var others []other
 	for chunk := range slices.Chunk(ids, db.MaxArgs/10) {

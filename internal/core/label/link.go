@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // maxTitles bounds how many labels one call names: each may have to be made, while no user
@@ -106,6 +108,48 @@ func (s *Service) ForTargets(ctx context.Context, kind noteable.Kind, ids []int6
 		for i := range rows {
 			out[rows[i].TargetID] = append(out[rows[i].TargetID], rows[i].Label)
 		}
+	}
+	return out, nil
+}
+
+// Known is what was read for an actor before, for things of several kinds at once; what is nil
+// was not.
+type Known struct {
+	Projects map[project.ID]*project.Project     // with the actor's level
+	Labels   map[noteable.Kind]map[int64][]Label // by the id of the thing
+}
+
+// ForThings is ForTargets for things of several kinds, at most as many as a page has.
+func (s *Service) ForThings(ctx context.Context, refs []noteable.Ref) (map[noteable.Kind]map[int64][]Label, error) {
+	out := map[noteable.Kind]map[int64][]Label{}
+	ids := map[noteable.Kind][]int64{}
+	for _, ref := range refs {
+		ids[ref.Kind] = append(ids[ref.Kind], ref.ID)
+	}
+	var conds []string
+	var args []any
+	for _, kind := range slices.Sorted(maps.Keys(ids)) {
+		marks, more := db.Marks(ids[kind])
+		conds = append(conds, "ll.target_type = ? AND ll.target_id IN ("+marks+")")
+		args = append(append(args, kind), more...)
+		out[kind] = map[int64][]Label{}
+	}
+	if len(conds) == 0 {
+		return out, nil
+	}
+	type row struct {
+		Kind     noteable.Kind `db:"target_type"`
+		TargetID int64         `db:"target_id"`
+		Label
+	}
+	rows, err := db.Select[row](ctx, s.db, "SELECT ll.target_type, "+linked+" FROM label_links ll JOIN labels l ON l.id = ll.label_id WHERE "+
+		strings.Join(conds, " OR ")+" ORDER BY l.title, l.id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("labels of things: %w", err)
+	}
+	for i := range rows {
+		of := out[rows[i].Kind]
+		of[rows[i].TargetID] = append(of[rows[i].TargetID], rows[i].Label)
 	}
 	return out, nil
 }

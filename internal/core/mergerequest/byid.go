@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -13,6 +14,11 @@ import (
 // ByIDs returns those of the merge requests with these ids that the actor may read. It takes
 // as many statements for one as for many.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*MergeRequest, error) {
+	return s.ByIDsWith(ctx, as, ids, label.Known{})
+}
+
+// ByIDsWith is ByIDs where labels and the projects, with the actor's level, were read before.
+func (s *Service) ByIDsWith(ctx context.Context, as authz.Actor, ids []ID, known label.Known) (map[ID]*MergeRequest, error) {
 	out := make(map[ID]*MergeRequest, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -23,7 +29,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 	if err != nil {
 		return nil, fmt.Errorf("merge requests by id: %w", err)
 	}
-	projects, err := s.projects.ByIDsWith(ctx, as, projectsOf(rows), authz.ReadMergeRequest)
+	projects, err := s.projects.Among(ctx, as, known.Projects, projectsOf(rows), authz.ReadMergeRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +44,12 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 		}
 		out[m.ID], found = m, append(found, m)
 	}
-	if err := s.attach(ctx, found); err != nil {
+	if known.Labels == nil {
+		err = s.attach(ctx, found)
+	} else {
+		err = s.attachWith(ctx, found, known.Labels[noteable.MergeRequest])
+	}
+	if err != nil {
 		return nil, err
 	}
 	return out, s.readStatus(ctx, found, projects)

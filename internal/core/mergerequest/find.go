@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -133,57 +135,69 @@ func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Pro
 	return nil
 }
 
-// attach reads assignees, reviewers and labels of all rows in two statements.
+// attach reads assignees, reviewers, votes and labels of all rows in two statements.
 func (s *Service) attach(ctx context.Context, page []*MergeRequest) error {
+	ids := make([]int64, len(page))
+	for i, m := range page {
+		ids[i] = int64(m.ID)
+	}
+	labels, err := s.labels.ForTargets(ctx, noteable.MergeRequest, ids)
+	if err != nil {
+		return err
+	}
+	return s.attachWith(ctx, page, labels)
+}
+
+// attachWith is attach with labels that were read before, by request.
+func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels map[int64][]label.Label) error {
 	if len(page) == 0 {
 		return nil
 	}
 	ids, byID := make([]ID, len(page)), make(map[ID]*MergeRequest, len(page))
 	for i, m := range page {
 		ids[i], byID[m.ID] = m.ID, m
-		m.Assignees, m.Reviewers, m.Labels = nil, nil, nil
+		m.Assignees, m.Reviewers, m.Labels, m.Upvotes, m.Downvotes = nil, nil, labels[int64(m.ID)], 0, 0
 	}
 	marks, args := db.Marks(ids)
 	type row struct {
-		RequestID ID           `db:"merge_request_id"`
-		UserID    authz.UserID `db:"user_id"`
-		State     string       `db:"state"` // "" for an assignee
-		CreatedAt *db.Time     `db:"created_at"`
+		RequestID ID       `db:"merge_request_id"`
+		Value     int64    `db:"value"`      // the id of the user, or the number of votes
+		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes
+		CreatedAt *db.Time `db:"created_at"` // of reviewers
 	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id, '' AS state, NULL AS created_at
+	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id AS value, '' AS state, NULL AS created_at
 			FROM merge_request_assignees WHERE merge_request_id IN (`+marks+`)
 		UNION ALL
 		SELECT merge_request_id, user_id, state, created_at
 			FROM merge_request_reviewers WHERE merge_request_id IN (`+marks+`)
-		ORDER BY merge_request_id, user_id`, append(args, args...)...)
+		UNION ALL
+		SELECT awardable_id, COUNT(*), name, NULL FROM award_emoji WHERE awardable_type = 'MergeRequest' AND awardable_id IN (`+marks+`)
+			AND name IN ('`+liked+`', '`+disliked+`') GROUP BY awardable_id, name
+		ORDER BY merge_request_id, value`, slices.Concat(args, args, args)...)
 	if err != nil {
-		return fmt.Errorf("read assignees and reviewers: %w", err)
+		return fmt.Errorf("read assignees, reviewers and votes: %w", err)
 	}
 	for _, r := range rows {
 		m := byID[r.RequestID]
-		if r.CreatedAt == nil {
-			m.Assignees = append(m.Assignees, r.UserID)
-			continue
+		switch user := authz.UserID(r.Value); {
+		case r.State == liked:
+			m.Upvotes = r.Value
+		case r.State == disliked:
+			m.Downvotes = r.Value
+		case r.CreatedAt == nil:
+			m.Assignees = append(m.Assignees, user)
+		default:
+			m.Reviewers = append(m.Reviewers, Reviewer{UserID: user, State: r.State, CreatedAt: *r.CreatedAt})
 		}
-		m.Reviewers = append(m.Reviewers, Reviewer{UserID: r.UserID, State: r.State, CreatedAt: *r.CreatedAt})
-	}
-	return s.attachLabels(ctx, byID, ids)
-}
-
-func (s *Service) attachLabels(ctx context.Context, byID map[ID]*MergeRequest, ids []ID) error {
-	targets := make([]int64, len(ids))
-	for i, id := range ids {
-		targets[i] = int64(id)
-	}
-	labels, err := s.labels.ForTargets(ctx, noteable.MergeRequest, targets)
-	if err != nil {
-		return err
-	}
-	for id, list := range labels {
-		byID[ID(id)].Labels = list
 	}
 	return nil
 }
+
+// The emoji that are votes.
+const (
+	liked    = "thumbsup"
+	disliked = "thumbsdown"
+)
 
 // readStatus fills Status from the stored trial and the present tips of the target
 // branches, which costs no statement and no process: one look at a reference for each

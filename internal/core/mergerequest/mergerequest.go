@@ -97,6 +97,8 @@ type MergeRequest struct {
 	Assignees []authz.UserID `db:"-"`
 	Reviewers []Reviewer     `db:"-"`
 	Labels    []label.Label  `db:"-"` // sorted by title
+	Upvotes   int64          `db:"-"`
+	Downvotes int64          `db:"-"`
 
 	// Status is how the merge would go as far as it is known; see MergeStatus.
 	Status MergeStatus `db:"-"`

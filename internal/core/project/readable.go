@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"tenon/internal/core/authz"
 )
@@ -18,6 +19,7 @@ type Found[T any] struct {
 type Rule[T any] struct {
 	Project func(row *T) ID
 	Needs   func(row *T, p *Project) (authz.Ability, authz.Subject)
+	Known   map[ID]*Project // those that were read for the actor before; nil reads them
 }
 
 // Readable returns those of the rows that the actor may read. It takes one statement, for the
@@ -27,7 +29,10 @@ func Readable[T any](ctx context.Context, s *Service, as authz.Actor, rows []T, 
 	for i := range rows {
 		ids[i] = rule.Project(&rows[i])
 	}
-	projects, err := s.ByIDs(ctx, as, ids)
+	projects, err := rule.Known, error(nil)
+	if projects == nil {
+		projects, err = s.ByIDs(ctx, as, ids)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +57,15 @@ func Readable[T any](ctx context.Context, s *Service, as authz.Actor, rows []T, 
 // ByIDsWith returns those of the projects with these ids on which the actor has an ability,
 // with its level there, in one statement.
 func (s *Service) ByIDsWith(ctx context.Context, as authz.Actor, ids []ID, ability authz.Ability) (map[ID]*Project, error) {
-	projects, err := s.ByIDs(ctx, as, ids)
+	return s.Among(ctx, as, nil, ids, ability)
+}
+
+// Among is ByIDsWith where the projects were read for the actor before; nil reads them.
+func (s *Service) Among(ctx context.Context, as authz.Actor, known map[ID]*Project, ids []ID, ability authz.Ability) (map[ID]*Project, error) {
+	projects, err := maps.Clone(known), error(nil)
+	if projects == nil {
+		projects, err = s.ByIDs(ctx, as, ids)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,8 @@ type issueView struct {
 	from     string // full path of the project or group that asks, "" for none
 	details  bool   // labels with all they have
 	single   bool   // the answer is about one issue
+
+	milestones map[milestone.ID]*milestoneEntity // nil reads them
 }
 
 // issueEntities renders issues with one look at each related subject.
@@ -107,9 +109,11 @@ func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView,
 	if err != nil {
 		return nil, err
 	}
-	milestones, err := s.milestonesOf(ctx, as, due...)
-	if err != nil {
-		return nil, err
+	milestones := v.milestones
+	if milestones == nil {
+		if milestones, err = s.milestonesOf(ctx, as, due...); err != nil {
+			return nil, err
+		}
 	}
 	within := make([]*iteration.ID, len(issues))
 	for i := range issues {

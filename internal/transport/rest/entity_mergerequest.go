@@ -7,7 +7,6 @@ import (
 	"tenon/internal/base/markdown"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/award"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
@@ -142,11 +141,13 @@ type requestView struct {
 	projects map[project.ID]*project.Project
 	from     string // full path of the project or group that asks, "" for the whole instance
 	details  bool   // labels with all they have
+
+	milestones map[milestone.ID]*milestoneEntity // nil reads them
 }
 
 // requestEntities renders merge requests with one look at each related subject.
 func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestView, list []*mergerequest.MergeRequest) ([]mergeRequestEntity, error) {
-	users, ids := make([]authz.UserID, 0, 3*len(list)), make([]int64, len(list))
+	users := make([]authz.UserID, 0, 3*len(list))
 	due := make([]*milestone.ID, len(list))
 	seen := map[authz.UserID]bool{}
 	need := func(id authz.UserID) {
@@ -156,7 +157,7 @@ func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestV
 		}
 	}
 	for i, m := range list {
-		ids[i], due[i] = int64(m.ID), m.MilestoneID
+		due[i] = m.MilestoneID
 		need(m.AuthorID)
 		for _, id := range m.Assignees {
 			need(id)
@@ -174,18 +175,16 @@ func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestV
 	if err != nil {
 		return nil, err
 	}
-	votes, err := s.Awards.ForTargets(ctx, noteable.MergeRequest, ids)
-	if err != nil {
-		return nil, err
-	}
-	milestones, err := s.milestonesOf(ctx, as, due...)
-	if err != nil {
-		return nil, err
+	milestones := v.milestones
+	if milestones == nil {
+		if milestones, err = s.milestonesOf(ctx, as, due...); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]mergeRequestEntity, 0, len(list))
-	for i, m := range list {
+	for _, m := range list {
 		if p := v.projects[m.ProjectID]; p != nil {
-			e := s.requestEntity(m, p, v, people, votes[ids[i]])
+			e := s.requestEntity(m, p, v, people)
 			if m.MilestoneID != nil {
 				e.Milestone = milestones[*m.MilestoneID]
 			}
@@ -195,7 +194,7 @@ func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestV
 	return out, nil
 }
 
-func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project, v requestView, people map[authz.UserID]*account.Summary, votes award.Votes) mergeRequestEntity {
+func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project, v requestView, people map[authz.UserID]*account.Summary) mergeRequestEntity {
 	from := v.from
 	if from == "" {
 		from = p.FullPath
@@ -204,7 +203,7 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 		ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
 		CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time),
 		MergedAt: api.TimePtr(m.MergedAt.Ptr()), ClosedAt: api.TimePtr(m.ClosedAt.Ptr()), TargetBranch: m.TargetBranch, SourceBranch: m.SourceBranch,
-		UserNotesCount: m.VisibleNotes, Upvotes: votes.Up, Downvotes: votes.Down, Author: s.user(people[m.AuthorID]),
+		UserNotesCount: m.VisibleNotes, Upvotes: m.Upvotes, Downvotes: m.Downvotes, Author: s.user(people[m.AuthorID]),
 		Assignees: make([]userBasic, 0, len(m.Assignees)), Reviewers: make([]userBasic, 0, len(m.Reviewers)),
 		SourceProjectID: m.SourceProjectID, TargetProjectID: m.ProjectID, Labels: labelList(m.Labels, v.details),
 		Draft: m.Draft, WorkInProgress: m.Draft, ImportedFrom: "none", WhenPipelineSucceeds: m.MergeWhenPipelineSucceeds,

@@ -32,7 +32,7 @@ func TestNamed(t *testing.T) {
 		p.do("owner", "POST", appIssues, `{"title":"Hidden","confidential":true}`)
 		p.do("owner", "POST", appIssues, `{"title":"Open"}`)
 		p.do("owner", "POST", far, `{"title":"Far"}`)
-		link := func(number string, target string) string {
+		link := func(number, target string) string {
 			w := p.send("owner", "POST", appIssues+"/1/links", `{"target_project_id":"`+target+`","target_issue_iid":`+number+`}`)
 			if w.Code != 201 {
 				t.Fatalf("link with %s of %s: %d %s", number, target, w.Code, w.Body)

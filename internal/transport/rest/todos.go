@@ -8,7 +8,9 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/todo"
@@ -147,8 +149,12 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	var issues []issue.ID
 	var requests []mergerequest.ID
 	var places []project.ID
+	var labeled []noteable.Ref
 	for i := range todos {
 		t := &todos[i]
+		if t.Kind == noteable.Issue || t.Kind == noteable.MergeRequest {
+			labeled = append(labeled, t.Target())
+		}
 		switch t.Kind {
 		case noteable.Issue:
 			issues = append(issues, issue.ID(t.TargetID))
@@ -163,10 +169,11 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	if at.projects, err = s.Projects.ByIDs(ctx, as, places); err != nil {
 		return at, err
 	}
-	if err := s.todoIssues(ctx, as, at, issues); err != nil {
+	known := label.Known{Projects: at.projects}
+	if known.Labels, err = s.Labels.ForThings(ctx, labeled); err != nil {
 		return at, err
 	}
-	if err := s.todoRequests(ctx, as, at, requests); err != nil {
+	if err := s.todoThings(ctx, as, at, known, issues, requests); err != nil {
 		return at, err
 	}
 	for i := range todos {
@@ -187,36 +194,41 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	return at, nil
 }
 
-func (s *Server) todoIssues(ctx context.Context, as authz.Actor, at todoTargets, ids []issue.ID) error {
-	found, err := s.Issues.ByIDs(ctx, as, ids)
-	if err != nil || len(found) == 0 {
+// todoThings renders issues and merge requests, whose milestones are read together.
+func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets, known label.Known, issueIDs []issue.ID, requestIDs []mergerequest.ID) error {
+	foundIssues, err := s.Issues.ByIDsWith(ctx, as, issueIDs, known)
+	if err != nil {
 		return err
 	}
-	list := make([]issue.Issue, 0, len(found))
-	for _, i := range found {
-		list = append(list, *i)
-	}
-	entities, err := s.issueEntities(ctx, as, issueView{projects: at.projects}, list...)
-	for i := range entities {
-		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(entities[i].ID)}
-		at.things[ref], at.urls[ref] = todoIssue{entities[i]}, entities[i].WebURL
-	}
-	return err
-}
-
-func (s *Server) todoRequests(ctx context.Context, as authz.Actor, at todoTargets, ids []mergerequest.ID) error {
-	found, err := s.Requests.ByIDs(ctx, as, ids)
-	if err != nil || len(found) == 0 {
+	foundRequests, err := s.Requests.ByIDsWith(ctx, as, requestIDs, known)
+	if err != nil {
 		return err
 	}
-	list := make([]*mergerequest.MergeRequest, 0, len(found))
-	for _, m := range found {
-		list = append(list, m)
+	var issues []issue.Issue
+	var requests []*mergerequest.MergeRequest
+	var due []*milestone.ID
+	for _, i := range foundIssues {
+		issues, due = append(issues, *i), append(due, i.MilestoneID)
 	}
-	entities, err := s.requestEntities(ctx, as, requestView{projects: at.projects}, list)
-	for i := range entities {
-		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(entities[i].ID)}
-		at.things[ref], at.urls[ref] = todoRequest{entities[i]}, entities[i].WebURL
+	for _, m := range foundRequests {
+		requests, due = append(requests, m), append(due, m.MilestoneID)
+	}
+	milestones, err := s.milestonesOf(ctx, as, due...)
+	if err != nil {
+		return err
+	}
+	ofIssues, err := s.issueEntities(ctx, as, issueView{projects: at.projects, milestones: milestones}, issues...)
+	if err != nil {
+		return err
+	}
+	for i := range ofIssues {
+		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(ofIssues[i].ID)}
+		at.things[ref], at.urls[ref] = todoIssue{ofIssues[i]}, ofIssues[i].WebURL
+	}
+	ofRequests, err := s.requestEntities(ctx, as, requestView{projects: at.projects, milestones: milestones}, requests)
+	for i := range ofRequests {
+		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(ofRequests[i].ID)}
+		at.things[ref], at.urls[ref] = todoRequest{ofRequests[i]}, ofRequests[i].WebURL
 	}
 	return err
 }
