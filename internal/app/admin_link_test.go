@@ -12,7 +12,7 @@ import (
 	"tenon/internal/base/errs"
 )
 
-// Who has no password, and who is invited, waits for an operator, whom the log tells what to
+// Who has no password, and who is invited, waits for an operator; the log says what to
 // do: a link, which sets a password. Neither address nor link is in the log.
 func TestAdminUserLink(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func TestDeparture(t *testing.T) {
 	})
 }
 
-// mayDepart tries whom nobody deletes.
+// mayDepart tries users who may not be deleted.
 func (w *world) mayDepart(t *testing.T) {
 	t.Helper()
 	for _, c := range []struct {

@@ -118,7 +118,7 @@ func permissionsText(kit *api.Kit) string {
 	return b.String()
 }
 
-// who says in words whom a rule lets in.
+// who says in words which callers a rule lets in.
 func who(r authz.Rule) string {
 	var out []string
 	switch {

@@ -61,7 +61,7 @@ func TestForeign_places(t *testing.T) {
 			t.Errorf("only %d requests were made about groups", asked)
 		}
 
-		// The administrator, for whom no permission stands in the way, mixes up the mate's
+		// The administrator, who has every permission, mixes up the mate's
 		// things and those of others.
 		mate := w.instance[0]
 		mates := maps.Clone(mate.values)

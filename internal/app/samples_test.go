@@ -10,7 +10,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// sample is a request that a route accepts from whoever may do it.
+// sample is a request that a route accepts from callers who may do it.
 type sample struct {
 	note   string            // tells it from the route's other samples
 	in     string            // group or project where the path does not say; the instance otherwise
@@ -387,7 +387,7 @@ func samples() map[string][]sample {
 	return all
 }
 
-// Public keys that nobody has the other half of.
+// Public keys without their private halves.
 const (
 	newKey         = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOpWpGgWYrjJ1RmbwQ4eHvwrLSqOB6vKOWc6K3v/Ucj8"
 	ownFingerprint = "cmFUXO0NTK28xcpIfSj441aNcnvuu5jYr7cwqJnlgWs"

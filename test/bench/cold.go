@@ -63,7 +63,7 @@ func (l *loader) measureFirsts(ctx context.Context, w *world, out *report) error
 	return nil
 }
 
-// firstsOfReal are questions about a real repository of which nothing is remembered.
+// firstsOfReal are questions about a real repository with empty caches.
 func (w *world) firstsOfReal(ctx context.Context) ([]firsts, error) {
 	list, err := git(ctx, w.source, "ls-tree", "-r", "--name-only", "HEAD")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"tenon/internal/core/authz"
 )
 
-// crowd is an organisation: many users, one of whom belongs to many groups, and one
+// crowd is an organisation: many users, one with many groups, and one
 // group with many projects.
 type crowd struct {
 	*filler
@@ -239,7 +239,7 @@ func (c *crowd) makeLarge(ctx context.Context) (int, error) {
 	return each(ctx, c.large, func(ctx context.Context, i int) error { return c.project(ctx, g.ID, fmt.Sprintf("part%04d", i)) })
 }
 
-// measureSSH fetches by many clients at once, none of which may be turned away.
+// measureSSH fetches by many clients at once; the server may turn none away.
 func measureSSH(ctx context.Context, folder string, s *server, w *world, out *report) error {
 	const clients = 50
 	public, private, err := ed25519.GenerateKey(rand.Reader)

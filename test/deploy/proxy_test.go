@@ -39,7 +39,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// site gives a file of the folder deploy with some texts replaced, each of which it must have.
+// site gives a file of the folder deploy with some texts replaced, that must all occur.
 func site(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../deploy", name))

@@ -224,7 +224,7 @@ type zeros struct{}
 // Read gives zeros without end.
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// deltaBomb pushes a pack of some kilobytes, one object of which unfolds to four gigabytes.
+// deltaBomb pushes a pack of some kilobytes, with one object that unfolds to four gigabytes.
 func (w *world) deltaBomb(dir string) {
 	const block, times = 0xffffff, 256
 	base := sha1.New()

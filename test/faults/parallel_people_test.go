@@ -199,7 +199,7 @@ func (w *world) contest(c contest) {
 	}
 }
 
-// wholes looks for users, groups and projects of which a part is missing.
+// wholes looks for users, groups and projects that have a part missing.
 func (w *world) wholes(t *testing.T) {
 	d := w.open()
 	for what, query := range map[string]string{

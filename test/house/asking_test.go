@@ -58,7 +58,7 @@ var unasked = map[string]string{
 	"limit.Service.GitBanned": "counts by address", "limit.Service.GitFailed": "counts by address", "limit.Service.RefuseGit": "counts by address",
 }
 
-// TestTransports_ask looks that every method of the core that a transport calls decides for whom
+// TestTransports_ask looks that every method of the core that a transport calls decides for which caller
 // it acts, or stands in unasked.
 func TestTransports_ask(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func (d Dialect) ForUpdate() string {
 	return ""
 }
 
-// Greatest is the largest of some expressions, none of which may be NULL.
+// Greatest is the largest of some expressions; none may be NULL.
 func (d Dialect) Greatest(exprs ...string) string {
 	if d == Postgres {
 		return "GREATEST(" + strings.Join(exprs, ", ") + ")"
@@ -34,7 +34,7 @@ func (d Dialect) Greatest(exprs ...string) string {
 	return "MAX(" + strings.Join(exprs, ", ") + ")"
 }
 
-// Least is the smallest of some expressions, none of which may be NULL.
+// Least is the smallest of some expressions; none may be NULL.
 func (d Dialect) Least(exprs ...string) string {
 	if d == Postgres {
 		return "LEAST(" + strings.Join(exprs, ", ") + ")"

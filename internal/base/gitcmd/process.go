@@ -83,7 +83,7 @@ func (g *Git) wait(ctx context.Context, cmd *exec.Cmd, name string, said *tail) 
 	return e
 }
 
-// load is a kind of work, of which only so much is done at a time. One kind does not wait
+// load is a kind of work with a limit of its own. One kind does not wait
 // for another where clients hold it up: a client that sends a pack slowly, or reads a large file
 // slowly, keeps no other client from a clone. What a push makes necessary while it waits is long
 // or brief, never a push.

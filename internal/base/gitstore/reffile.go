@@ -67,7 +67,7 @@ func (r *Repo) moveFiles(ctx context.Context, updates []RefUpdate, objects Objec
 		if err != nil {
 			return fmt.Errorf("move reference %q: %w", u.Ref, err)
 		}
-		files[i] = "" // a lock of that name is somebody else's from now on
+		files[i] = "" // a lock of that name belongs to another process from now on
 	}
 	return r.syncRefs(updates, made)
 }

@@ -180,7 +180,7 @@ func (q *Queue) Start(ctx context.Context) error {
 	}
 	var err error
 	switch {
-	case q.d.Dialect() == db.SQLite: // nobody else has this file, so nobody else runs them
+	case q.d.Dialect() == db.SQLite: // no other process has this file, so none runs them
 		_, err = q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
 	case q.config.Owner != "":
 		_, err = q.d.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running' AND ? = ANY(attempted_by)`, q.config.Owner)

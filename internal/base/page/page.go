@@ -88,7 +88,7 @@ func Map[T, U any](p Page[T], form func(item *T) U) Page[U] {
 	return out
 }
 
-// With gives the page with other items, of which there are as many.
+// With gives the page with as many other items.
 func With[T, U any](p Page[T], items []U) Page[U] {
 	return Page[U]{
 		Items: items, Total: p.Total, Keyset: p.Keyset, HasNext: p.HasNext, HasPrev: p.HasPrev,

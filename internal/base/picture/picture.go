@@ -1,5 +1,5 @@
 // Package picture checks pictures that strangers sent and cuts out what the file says besides
-// the picture: where and when it was taken, with what, and by whom. Nothing is drawn again, so
+// the picture: where and when it was taken, with what, and who took it. Nothing is drawn again, so
 // that the picture stays as it was sent, bit by bit.
 package picture
 
@@ -31,7 +31,7 @@ const (
 	maxSide  = 8192     // in pixels
 	maxArea  = 16 << 20 // pixels in all
 	maxBytes = 64 << 20 // of the decoded picture
-	maxScans = 100      // parts of a JPEG, each of which is a walk over the whole picture
+	maxScans = 100      // parts of a JPEG: each is a walk over the whole picture
 )
 
 // Picture is a clean picture.

@@ -42,7 +42,7 @@ func encoded(t testing.TB, format string, w, h int) []byte {
 		err = jpeg.Encode(&b, m, nil)
 	case "gif":
 		err = gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{m, m}, Delay: []int{1, 1}})
-	case "webp": // a pixel, as nobody here writes the format
+	case "webp": // a pixel, as Go does not write the format
 		b.Write(webp(t))
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ type Limit struct {
 	Every time.Duration // length of the window, whole seconds
 }
 
-// Key says for whom and what is counted. What does not matter stays zero.
+// Key says which caller and what is counted. What does not matter stays zero.
 type Key struct {
 	Who  int64   // a number of the caller
 	From Network // where the caller is

@@ -97,7 +97,7 @@ func (d *Dir) claim() error {
 }
 
 // Remove removes the folder with all it holds, then lets go of the lock. The mark goes last,
-// so that a folder of which something is left is known to the next Sweep.
+// so that a folder with something left is known to the next Sweep.
 func (d *Dir) Remove() error {
 	err := d.empty()
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tagSum is how many bytes of the sum a tag has: nobody guesses 96 bits over the network.
+// tagSum is how many bytes of the sum a tag has: 96 bits are not guessed over the network.
 const tagSum = 12
 
 // tags are letters and digits of one case: mail servers may change the case of an address.

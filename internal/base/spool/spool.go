@@ -20,7 +20,7 @@ import (
 // Config bounds a cache.
 type Config struct {
 	Dir     string // made when needed; everything in it belongs to the cache
-	Bytes   int64  // size of all finished files together, of which the ones least lately used go first, and of the others
+	Bytes   int64  // size of all finished files together, the least recently used ones go first, and of the others
 	Files   int    // number of finished files, likewise
 	Makers  int    // files made at a time; more wait
 	Fresh   bool   // begin empty, which saves waiting for the disk

@@ -17,7 +17,7 @@ type Address struct {
 	ID          int64        `db:"id"`
 	UserID      authz.UserID `db:"user_id"`
 	Email       string       `db:"email"`
-	ConfirmedAt *db.Time     `db:"confirmed_at"` // nil as long as nobody has proved to read it
+	ConfirmedAt *db.Time     `db:"confirmed_at"` // nil until the user has confirmed it
 }
 
 const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary AND NOT e.pending`

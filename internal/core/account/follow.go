@@ -75,7 +75,7 @@ func (s *Service) Followers(ctx context.Context, as authz.Actor, id authz.UserID
 	return s.follows(ctx, as, id, "SELECT follower_id FROM follows WHERE followee_id = ?", r)
 }
 
-// Following gives the active users whom a user follows, by their ids. Closed profiles are
+// Following gives the active users that a user follows, by their ids. Closed profiles are
 // NotFound.
 func (s *Service) Following(ctx context.Context, as authz.Actor, id authz.UserID, r page.Range) (page.Page[*User], error) {
 	return s.follows(ctx, as, id, "SELECT followee_id FROM follows WHERE follower_id = ?", r)

@@ -93,7 +93,7 @@ func (s *Service) prove(ctx context.Context, login, password string) (attempt, e
 	return who, nil
 }
 
-// namedBy finds the person whom a username or primary address means, 0 where it is no user.
+// namedBy finds the person that a username or primary address means, 0 where it is no user.
 func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, error) {
 	column := "u.username_fold"
 	if strings.Contains(login, "@") {
@@ -203,7 +203,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 	return s.load(ctx, "u.id = ?", id)
 }
 
-// WithoutPassword gives those of some people whom no password signs on: a link has to be
+// WithoutPassword gives those of some people who have no password: a link has to be
 // handed over to them, or another password made. It is for administrators.
 func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]bool, error) {
 	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {

@@ -21,7 +21,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// Events tell nobody of what it may not read, and all filters select what they say.
+// Events tell no user of what it may not read, and all filters select what they say.
 func TestRecorder_List(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

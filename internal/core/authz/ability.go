@@ -190,11 +190,11 @@ const (
 type Rule struct {
 	Min      Level   // least level of membership; above Owner means administrators only
 	Also     Level   // one level below Min that may too, zero for none
-	Anyone   bool    // whoever sees the subject, signed in or not
-	SignedIn bool    // whoever sees the subject and is signed in
+	Anyone   bool    // every caller who sees the subject, signed in or not
+	SignedIn bool    // every caller who sees the subject and is signed in
 	Own      bool    // the author or an assignee of the item
 	Person   bool    // refused to bots
-	Feature  Feature // refused to those whom the feature is closed to
+	Feature  Feature // refused to those who may not use the feature
 	Code     bool    // guests of a private project do not see code
 	Write    bool    // refused in what is archived or marked for deletion, and to auditors for being auditors
 	Deploy   bool    // deploy keys and tokens may too, in the projects that they reach

@@ -145,7 +145,7 @@ func (r Rule) allows(as Actor, s Subject, level Level) bool {
 }
 
 // open says whether the actor sees the subject without being an auditor. It overlooks
-// private groups that are seen for what is inside them, where nobody writes anyway.
+// private groups that are seen for what is inside them; they are not written to anyway.
 func open(as Actor, s Subject, level Level) bool {
 	switch {
 	case s.Confidential && level < Planner && !s.Own:
@@ -177,7 +177,7 @@ func (p *Policy) visible(ctx context.Context, as Actor, s Subject, level Level) 
 	case s.IsProject || s.Personal || !as.SignedIn():
 		return false, nil
 	}
-	// A private group shows itself to whoever is a member of something inside it.
+	// A private group shows itself to members of something inside it.
 	reached, args := p.reachSQL(as)
 	inside, err := db.Get[bool](ctx, p.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors d
 		WHERE d.ancestor_id = ? AND d.namespace_id IN (`+reached+`))`, append([]any{s.Namespace}, args...)...)

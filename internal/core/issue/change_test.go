@@ -182,7 +182,7 @@ func TestService_Delete(t *testing.T) {
 	})
 }
 
-// TestService_CloseAll_deleted closes issues in a transaction, the first of which is deleted at
+// TestService_CloseAll_deleted closes issues in a transaction; the first is deleted at
 // the same time. The transaction goes on with the others.
 func TestService_CloseAll_deleted(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ type Imported struct {
 // Import makes an issue of each row of a CSV file. Its first line names the columns: title,
 // and perhaps description, due_date and weight, in any case; others are ignored. Commas,
 // semicolons or tabs separate the cells. It requires CreateIssue, and returns Invalid for a
-// file that is no such file or has more than 1,000 rows, of which it makes nothing.
+// file that is no such file or has more than 1,000 rows; then it makes no issue.
 func (s *Service) Import(ctx context.Context, as authz.Actor, p *project.Project, from io.Reader) (*Imported, error) {
 	if err := s.policy.Require(ctx, as, authz.ImportIssues, p.Subject()); err != nil {
 		return nil, err

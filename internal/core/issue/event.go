@@ -26,7 +26,7 @@ type Created struct {
 	From      *project.Project // of a copy: where the other one is
 }
 
-// Moved is published when an issue was made anew in another project. The Fact is about the
+// Moved is published when an issue was created again in another project. The Fact is about the
 // one that stays behind, closed.
 type Moved struct {
 	Fact

@@ -72,7 +72,7 @@ const (
 	maxAssignees   = 200
 )
 
-// Issue is one issue as the actor sees it for whom it was read.
+// Issue is one issue as the actor who read it sees it.
 type Issue struct {
 	ID               ID            `db:"id"`
 	IID              IID           `db:"iid"`

@@ -245,7 +245,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	return s.remove(ctx, as, i, p)
 }
 
-// remove deletes an issue of a project, of which number and path count.
+// remove deletes an issue of a project; only its number and path count.
 func (s *Service) remove(ctx context.Context, as authz.Actor, i *Issue, p *project.Project) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM issues WHERE id = ?", i.ID); err != nil {

@@ -16,7 +16,7 @@ import (
 // TokenLife is how long a grant may be used.
 const TokenLife = 30 * time.Minute
 
-// Grant is what a token permits, and to whom: one operation with the objects of one
+// Grant is what a token permits, and which user: one operation with the objects of one
 // project, or with one of them.
 type Grant struct {
 	Actor     authz.Actor

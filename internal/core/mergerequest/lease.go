@@ -28,7 +28,7 @@ type lease struct {
 	RemoveSource    bool         `db:"remove_source"`
 	CreatedAt       db.Time      `db:"created_at"`
 
-	closes []ClosedIssue // issues that the merge closes; found out anew after a crash
+	closes []ClosedIssue // issues that the merge closes; found out again after a crash
 }
 
 func (s *Service) stamp() db.Time { return db.At(s.now()) }
@@ -114,7 +114,7 @@ func (s *Service) finish(ctx context.Context, a *attempt) error {
 }
 
 // record writes that the lease's merge has happened, ends the lease and publishes Merged.
-// A lease that is gone was settled by somebody else.
+// A lease that is gone was settled by another process.
 func (s *Service) record(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, l *lease) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		gone, err := s.db.Exec(ctx, "DELETE FROM merge_leases WHERE merge_request_id = ?", l.RequestID)

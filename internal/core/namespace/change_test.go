@@ -17,7 +17,7 @@ import (
 	"tenon/internal/core/namespace"
 )
 
-// pair is where a grant of the changing model is and whom it is for: a user, or the
+// pair is where a grant of the changing model is and who it is for: a user, or the
 // place of an invited group.
 type pair struct{ at, to int }
 

@@ -41,7 +41,7 @@ type Member struct {
 // MemberFilter selects from a list of members.
 type MemberFilter struct {
 	Inherited bool // with those of ancestors and of invited groups, each user's highest
-	Awaiting  bool // those whose membership does not count yet, of whom there are none
+	Awaiting  bool // those whose membership does not count yet: none
 	Query     string
 	UserIDs   []authz.UserID // nil is everybody
 	Skip      []authz.UserID

@@ -25,7 +25,7 @@ type Line struct {
 	Old    bool // it was taken away
 }
 
-// Position says which line of which diff a note is about. An added line
+// Position says which line of a diff a note is about. An added line
 // has no old number, and a removed line has no new number.
 type Position struct {
 	BaseSHA  string `json:"base_sha"`

@@ -70,7 +70,7 @@ func (s *Service) locate(ctx context.Context, as authz.Actor, on On, ability aut
 		return noteable.Target{}, err
 	}
 	if ability == authz.ReadNote && on.Kind.Public() {
-		return t, nil // whoever sees it reads its notes
+		return t, nil // callers who see it read its notes
 	}
 	return t, s.policy.Require(ctx, as, ability, t.Subject)
 }
@@ -249,7 +249,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, t noteable.Target, 
 }
 
 // administer finds a note that the actor may change: its own, or anybody's for
-// maintainers; those of the server nobody's.
+// maintainers; those of the server no user's.
 func (s *Service) administer(ctx context.Context, as authz.Actor, on On, id ID) (*Note, noteable.Target, error) {
 	n, t, err := s.Find(ctx, as, on, id)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 	labeled                 // subscribed to a label of the thing
 )
 
-// recipient is a user whom an event may concern.
+// recipient is a user that an event may concern.
 type recipient struct {
 	user   authz.UserID
 	way    way

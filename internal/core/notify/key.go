@@ -69,13 +69,13 @@ func (s *Service) open(purpose, key string) (Thread, error) {
 func (s *Service) ReplyTo(key string) (Thread, error) { return s.open(replyKey, key) }
 
 // Unsubscription gives what the key of a link in a mail ends the mails of, NotFound where the
-// server made no such key. It says nothing else of the thing: whoever has the mail has the key.
+// server made no such key. It says nothing else of the thing: a reader of the mail has the key.
 func (s *Service) Unsubscription(key string) (noteable.Kind, error) {
 	t, err := s.open(unsubscribeKey, key)
 	return t.On.Kind, err
 }
 
-// Unsubscribe ends the mails of a thread for the user whom the key of a link was made for. The
+// Unsubscribe ends the mails of a thread for the user of the key in a link. The
 // key is the permission.
 func (s *Service) Unsubscribe(ctx context.Context, key string) error {
 	t, err := s.open(unsubscribeKey, key)

@@ -327,7 +327,7 @@ func (s *Service) storeLevels(ctx context.Context, rule *Rule, old []RuleLevel) 
 	return changed, nil
 }
 
-// changeableRule finds a rule that the actor may change or take away: a maintainer whom
+// changeableRule finds a rule that the actor may change or take away: a maintainer that
 // the rule's own levels for that admit.
 func (s *Service) changeableRule(ctx context.Context, as authz.Actor, p *project.Project, ability authz.Ability, name string) (*Rule, error) {
 	if err := s.Policy.Require(ctx, as, ability, p.Subject()); err != nil {

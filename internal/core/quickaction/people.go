@@ -21,7 +21,7 @@ func (s *Service) people() []Action {
 	}
 }
 
-// users gives the users whom the argument of a command names, "me" for the actor.
+// users gives the users that the argument of a command names, "me" for the actor.
 func (s *Service) users(ctx context.Context, c *Call) (ids []authz.UserID, names []string, err error) {
 	found, err := s.found(ctx, c, reference.Mention)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) unassign(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// leaving gives those of the present users whom a command names, all where it names none.
+// leaving gives those of the present users that a command names, all where it names none.
 func (s *Service) leaving(ctx context.Context, c *Call, present []authz.UserID) (ids []authz.UserID, names []string, err error) {
 	if c.Argument != "" {
 		named, _, err := s.users(ctx, c)

@@ -288,7 +288,7 @@ func (s *Service) stuck(ctx context.Context, id project.ID) ([]Problem, error) {
 }
 
 // strays lists repositories on disk that belong to no project. Those of projects that
-// are being deleted are still somebody's.
+// are being deleted still belong to a project.
 func (s *Service) strays(ctx context.Context) ([]Problem, error) {
 	ids, err := db.Select[project.ID](ctx, s.db, "SELECT id FROM projects")
 	if err != nil {

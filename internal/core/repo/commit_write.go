@@ -76,7 +76,7 @@ func (s *Service) Commit(ctx context.Context, as authz.Actor, p *project.Project
 }
 
 // DeleteFile is Commit for the deletion of one file. Unlike the other writes it refuses
-// callers without the right to push with 403 and no reason, and those whom only the branch
+// callers without the right to push with 403 and no reason, and those that only the branch
 // keeps out with 400.
 func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, in CommitInput) (*gitstore.Commit, error) {
 	if err := s.policy.Require(ctx, as, authz.PushCode, p.Subject()); err != nil {
@@ -94,7 +94,7 @@ func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Pro
 // comes between makes one try in vain.
 func (s *Service) oneByOne(p *project.Project, branch string, commit func() (*gitstore.Commit, error)) (*gitstore.Commit, error) {
 	if p.DefaultBranch == nil {
-		branch = "" // whoever comes first makes the default branch
+		branch = "" // the first commit makes the default branch
 	}
 	defer s.locks.lock(lockKey{p.ID, branch})()
 	for try := 0; ; try++ {

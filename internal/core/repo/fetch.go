@@ -25,7 +25,7 @@ type Fetch struct {
 // MaxFetch is how long a request may be to be answered from the cache, in bytes.
 const MaxFetch = 1 << 20
 
-// unseenRefs are seen by nobody who fetches.
+// unseenRefs are hidden from fetches.
 var unseenRefs = []string{"refs/keep-around/", "refs/tenon/"}
 
 // Fetch answers a request of a git client. Requests that are the same while every
@@ -78,7 +78,7 @@ func (s *Service) answer(ctx context.Context, as authz.Actor, r *gitcmd.Repo, re
 			return s.still(ctx, r, state)
 		})
 		if errors.Is(err, errBusy) && !refused {
-			continue // somebody else was refused, whom we had joined
+			continue // another caller was refused, and this one had joined it
 		}
 		return reader, err
 	}

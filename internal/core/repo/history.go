@@ -15,7 +15,7 @@ import (
 	"tenon/internal/core/project"
 )
 
-// CodeNoRevision is a revision that does not exist, of which the contributors were asked for.
+// CodeNoRevision is a revision that does not exist, in a request for contributors.
 const CodeNoRevision errs.Code = "revision_not_found"
 
 // Contributor is one address that commits were written under.

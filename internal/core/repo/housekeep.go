@@ -60,11 +60,11 @@ const (
 	bitmapFrom   = 1 << 20 // bytes of packs that are worth a bitmap
 )
 
-// RequestEvery is how long nobody may ask for housekeeping again after somebody did.
+// RequestEvery is the least time between two requests for housekeeping.
 const RequestEvery = time.Hour
 
 // RequestHousekeeping has the repository of a project tidied in the background; Conflict
-// where somebody asked for that within the hour.
+// where that was asked for within the hour.
 func (s *Service) RequestHousekeeping(ctx context.Context, as authz.Actor, p *project.Project) error {
 	if err := s.policy.Require(ctx, as, authz.AdminProject, p.Subject()); err != nil {
 		return err

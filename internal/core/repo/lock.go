@@ -24,7 +24,7 @@ type heldLock struct {
 	users int // who hold it or wait for it; the last one takes it off the map
 }
 
-// try takes the key where nobody holds it, and gives the function that lets go of it.
+// try takes the key if it is free, and gives the function that lets go of it.
 func (l *locks[K]) try(key K) (unlock func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	var l locks[lockKey]
-	other := l.lock(lockKey{1, "other"}) // held all the time: nobody below waits for it
+	other := l.lock(lockKey{1, "other"}) // held all the time: nothing below waits for it
 	var wg sync.WaitGroup
 	inside, most := 0, 0
 	for range 50 {

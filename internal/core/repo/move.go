@@ -38,7 +38,7 @@ type PushKind struct {
 	Action  string // created, removed, pushed
 }
 
-// Kind says what the change does to a reference of which type.
+// Kind says what the change does to what type of reference.
 func (c RefChange) Kind() PushKind {
 	k := PushKind{Action: "pushed"}
 	switch {

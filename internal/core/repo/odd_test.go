@@ -105,7 +105,7 @@ func (i *importer) submodule(path string, digit byte) {
 	fmt.Fprintf(i, "M 160000 %s %s\n", strings.Repeat(string(digit), 40), quoted(path))
 }
 
-// numbered is a text of so many lines, some of which say something else.
+// numbered is a text of so many lines; some say something else.
 func numbered(n int, instead map[int]string) string {
 	var out strings.Builder
 	for i := range n {

@@ -55,7 +55,7 @@ func firstParent(c *gitstore.Commit) gitstore.ObjectID {
 	return c.Parents[0]
 }
 
-// picking says which change is made, by whom, with which words.
+// picking says which change is made, by which user, with which words.
 type picking struct {
 	verb string // in messages
 	how  func(c *gitstore.Commit, by gitstore.Signature) (base, theirs gitstore.ObjectID, author gitstore.Signature, message string)

@@ -55,7 +55,7 @@ func (s *Service) BeginPush(ctx context.Context, as authz.Actor, p *project.Proj
 }
 
 // requirePush asks for the right to push anything and refuses with what people read.
-// While the repository is being filled nobody pushes.
+// While the repository is being filled no push is accepted.
 func (s *Service) requirePush(ctx context.Context, as authz.Actor, p *project.Project) error {
 	err := s.policy.Require(ctx, as, authz.PushCode, p.Subject())
 	switch {
@@ -109,7 +109,7 @@ func (p *Push) Check(ctx context.Context, inside *gitcmd.Repo, changes []RefChan
 		}
 		named[c.Ref] = true
 	}
-	if err = p.anew(ctx); err == nil {
+	if err = p.renewed(ctx); err == nil {
 		err = p.judge(ctx, inside, changes)
 	}
 	if refused, ok := errors.AsType[*Refusal](err); ok {
@@ -148,9 +148,9 @@ func (p *Push) move(ctx context.Context, changes []RefChange) error {
 	return p.service.moveAttached(ctx, p.as, p.attached, p.repo, changes)
 }
 
-// anew looks again at who pushes and where to. A push lasts as long as its client likes:
+// renewed looks again at who pushes and where to. A push lasts as long as its client likes:
 // meanwhile its user may have been blocked, its token revoked, the project archived.
-func (p *Push) anew(ctx context.Context) error {
+func (p *Push) renewed(ctx context.Context) error {
 	s, gone := p.service, refuse("", textNoPush)
 	if p.as.TokenID != 0 {
 		if good, err := s.tokens.Good(ctx, token.ID(p.as.TokenID)); err != nil {

@@ -51,7 +51,7 @@ type Deps struct {
 	Projects    *project.Service
 	Accounts    *account.Service
 	Tokens      *token.Service
-	Keys        *deploykey.Service // whose pushes are those of somebody else
+	Keys        *deploykey.Service // whose pushes are those of a user
 	LFS         *lfs.Service
 	Quota       *quota.Service
 	Protections *protection.Service
@@ -191,7 +191,7 @@ func (s *Service) Open(ctx context.Context, p *project.Project) (*gitcmd.Repo, e
 		return r, nil
 	}
 	if !r.Exists() {
-		// An import, a fork and whoever looks at the new project may all come here at once.
+		// An import, a fork and a reader of the new project may all come here at once.
 		if err := r.Init(ctx, s.firstBranch(p)); err != nil && !errors.Is(err, gitstore.ErrExists) {
 			return nil, fmt.Errorf("make repository: %w", err)
 		}

@@ -17,7 +17,7 @@ type Sweep struct{}
 func (Sweep) Kind() string { return "repository_sweep" }
 
 // SweepAll looks into every repository for locks and for objects that never came in and
-// are nobody's any more. It costs a look at a few folders for each.
+// belong to no project any more. It costs a look at a few folders for each.
 func (s *Service) SweepAll(ctx context.Context, _ Sweep) error {
 	var freed int64
 	for _, folder := range []string{"@hashed", poolFolder, attachedFolder} {

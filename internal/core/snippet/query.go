@@ -134,7 +134,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 // find finds a snippet and requires an ability. It gives the project of the snippet, too.
 func (s *Service) find(ctx context.Context, as authz.Actor, p *project.Project, id ID, ability authz.Ability) (*Snippet, *project.Project, error) {
 	if p != nil {
-		// Who may not use the snippets of a project learns nothing of which there are.
+		// Who may not use the snippets of a project does not learn which there are.
 		if err := s.policy.Require(ctx, as, authz.ReadSnippet, p.Subject()); err != nil {
 			return nil, nil, err
 		}

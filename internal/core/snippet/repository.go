@@ -103,7 +103,7 @@ func judgeFiles(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) error {
 
 var errEnough = errors.New("enough was looked at")
 
-// Sync is the job that reads the files of a snippet anew, where the process was killed between
+// Sync is the job that reads the files of a snippet again, where the process was killed between
 // a commit and the row of the snippet.
 type Sync struct {
 	By        authz.UserID `json:"by"`

@@ -41,7 +41,7 @@ func (p taking) concerns(kind noteable.Kind, user authz.UserID) (cond string, ar
 }
 
 // users selects the ids of those who take part in one thing, some more than once. Those of
-// whom only internal notes tell are among them where internal says so.
+// named in internal notes only are among them where internal says so.
 func (p taking) users(of noteable.Ref, internal bool) (query string, args []any) {
 	hidden := " AND NOT m.internal"
 	hiddenNote := " AND NOT n.internal"
@@ -59,7 +59,7 @@ func (p taking) users(of noteable.Ref, internal bool) (query string, args []any)
 }
 
 // Participants lists who takes part in a thing that the actor located, by user id. Those of
-// whom only internal notes tell are there for those who read these.
+// named in internal notes only are there for those who read these.
 func (s *Service) Participants(ctx context.Context, as authz.Actor, t noteable.Target, r page.Range) (page.Page[authz.UserID], error) {
 	none := page.Page[authz.UserID]{}
 	internal, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)

@@ -14,7 +14,7 @@ import (
 	"tenon/internal/core/weburl"
 )
 
-// RequestCreated tells whom a new merge request was made for.
+// RequestCreated says who a new merge request was made for.
 func (s *Service) RequestCreated(ctx context.Context, e mergerequest.Created) error {
 	lines, err := s.people(ctx, mergerequest.Diff{Assigned: e.MergeRequest.Assignees, Asked: e.MergeRequest.ReviewerIDs()})
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Service) resolve(ctx context.Context, user authz.UserID, on noteable.Re
 	case noteable.Commit:
 		query += " AND commit_id = ? AND project_id = ?"
 		args = append(args, on.Commit, on.Project)
-	case noteable.Note: // of which on
+	case noteable.Note: // of what on
 		query = `UPDATE todos SET state = 'done', updated_at = ? WHERE user_id = ? AND state = 'pending' AND target_type <> 'Commit'
 			AND (target_type, target_id) IN (SELECT n.noteable_type, n.noteable_id FROM notes n WHERE n.id = ?)`
 		args = []any{db.At(at), user, on.ID}
@@ -157,7 +157,7 @@ func (s *Service) Mentioned(ctx context.Context, as authz.Actor, t noteable.Targ
 	return slices.Compact(out), nil
 }
 
-// mention makes to-do items for those whom texts mention and older texts did not. They take
+// mention makes to-do items for users that texts mention and older texts did not. They take
 // part in the thing from now on.
 func (s *Service) mention(ctx context.Context, as authz.Actor, m making, texts, older []string) error {
 	names, direct := s.names(texts, older)

@@ -208,7 +208,7 @@ func TestService(t *testing.T) {
 		}
 		f.check("a deleted note", "")
 
-		// What a user may not read waits for nobody, and hides when it becomes so.
+		// What a user may not read waits for no user, and hides when it becomes so.
 		f.write(f.owner, i, note.Input{Body: "@planner @guest, between us", Internal: true})
 		f.check("an internal note", "planner directly_addressed")
 		secret := f.open(f.owner, issue.Input{Title: "Secret", Confidential: true, Description: words("@guest @planner"), AssigneeIDs: []authz.UserID{f.other.UserID}})

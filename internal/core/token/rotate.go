@@ -61,7 +61,7 @@ func (s *Service) rotate(ctx context.Context, as authz.Actor, old *Token, day *s
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("rotate token: %w", err)
-	case lost: // somebody else rotated it just now
+	case lost: // another request rotated it just now
 		return nil, "", s.reused(ctx, as, old)
 	}
 	return &next, key, nil

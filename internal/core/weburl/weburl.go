@@ -80,7 +80,7 @@ func (s *Site) ExpiredPassword() string { return s.base + "/users/password/expir
 // Explore lists projects.
 func (s *Site) Explore() string { return s.base + "/explore/projects" }
 
-// Profile is the page of the settings of whoever is signed on.
+// Profile is the page of the settings of the signed-in user.
 func (s *Site) Profile() string { return s.base + "/-/profile" }
 
 // ProfileTokens lists the own access tokens.

@@ -86,7 +86,7 @@ func (o *owner) Judge(_ context.Context, _ authz.Actor, _ *gitcmd.Repo, changes 
 	return nil
 }
 
-// Sync is the job that reads the pages of a wiki anew, where the process was killed between a
+// Sync is the job that reads the pages of a wiki again, where the process was killed between a
 // commit and the rows of the pages.
 type Sync struct {
 	By     authz.UserID `json:"by"`

@@ -237,7 +237,7 @@ func (h *Handler) challenge(w http.ResponseWriter) {
 		h.URLs.Help("topics/git/troubleshooting_git.md#error-on-git-fetch-http-basic-access-denied"))
 }
 
-// refuseProject answers for a project that the caller does not find: nobody signed in is
+// refuseProject answers for a project that the caller does not find: an anonymous caller is
 // asked for credentials, also where there is nothing, so that absent and hidden look alike.
 func (h *Handler) refuseProject(w http.ResponseWriter, r *http.Request, t target, as authz.Actor, err error) {
 	moved, was := errors.AsType[*project.Moved](err)

@@ -44,7 +44,7 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, t target, as aut
 	}
 }
 
-// patienceForWhole is how long somebody who comes along waits for the whole answer, which
+// patienceForWhole is how long another reader waits for the whole answer, which
 // the kernel then sends alone.
 const patienceForWhole = 5 * time.Second
 

@@ -361,7 +361,7 @@ func TestServer_Shutdown(t *testing.T) {
 		w.Shutdown(context.Background())
 		close(stopped)
 	}()
-	_ = idle.Wait() // those for whom nothing runs are sent away
+	_ = idle.Wait() // those that run nothing are sent away
 	if client, err := w.dial(ssh.PublicKeys(ann)); err == nil {
 		_ = client.Close()
 		t.Error("a connection was let in after the end began")

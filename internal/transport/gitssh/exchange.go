@@ -56,7 +56,7 @@ type exchange struct {
 }
 
 // run does what a client asks for, as the user or the deploy key that proved itself. It
-// is read anew for every command: it may have been blocked since the connection began.
+// is read again for every command: it may have been blocked since the connection began.
 func (x *exchange) run(ctx context.Context, text string) int {
 	as, err := x.Keys.SignOn(ctx, x.key)
 	if errs.Is(err, errs.Unauthorized) {
@@ -74,7 +74,7 @@ func (x *exchange) run(ctx context.Context, text string) int {
 	}
 	switch {
 	case err == nil && (len(args) == 0 || len(args) == 1 && args[0] == "discover"):
-		name := "Anonymous" // a deploy key is nobody
+		name := "Anonymous" // a deploy key is no user
 		if as.SignedIn() {
 			name = "@" + as.Username
 		}
@@ -190,7 +190,7 @@ func (x *exchange) find(ctx context.Context, as authz.Actor, path string) (*proj
 // maxRequest bounds one request of a fetch, in bytes.
 const maxRequest = 16 << 20
 
-// create makes the project that somebody pushes to, where they may.
+// create makes the project that a user pushes to, where they may.
 func (x *exchange) create(ctx context.Context, as authz.Actor, path string) (*repo.Remote, error) {
 	if x.Settings.Current().EnabledGitAccessProtocol == "http" {
 		return nil, errs.Denied(textClosed)
@@ -312,7 +312,7 @@ func (x *exchange) refuse(text string) int {
 	return failed
 }
 
-// tell shows lines to whoever sits at the client.
+// tell shows lines to the user of the client.
 func (x *exchange) tell(lines ...string) {
 	var b strings.Builder
 	for _, line := range lines {

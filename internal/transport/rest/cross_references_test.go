@@ -65,7 +65,7 @@ func TestCrossReferences(t *testing.T) {
 		}
 		before := p.send("stranger", "GET", issue, "").Body.String() + p.send("stranger", "GET", issue+"/discussions", "").Body.String()
 
-		// A confidential issue, and one of a private project, of which the owner alone knows.
+		// A confidential issue, and one of a private project that the owner alone may read.
 		p.do("planner", "POST", appIssues, `{"title":"Hidden","description":"#1","confidential":true}`)
 		p.do("owner", "POST", elsewhere, `{"title":"Far","description":"team/app#1"}`)
 		want("owner", append(open, "mentioned in issue #4", "mentioned in issue far/secret#1")...)

@@ -207,7 +207,7 @@ func TestDiscussions_mergeRequest(t *testing.T) {
 	})
 }
 
-// TestDiscussions_internal has internal threads on an issue, of which guests learn nothing,
+// TestDiscussions_internal has internal threads on an issue; guests learn nothing of them,
 // and threads on a commit.
 func TestDiscussions_internal(t *testing.T) {
 	t.Parallel()

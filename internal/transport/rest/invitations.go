@@ -48,7 +48,7 @@ type invitationEntity struct {
 	CreatedAt     api.Time    `json:"created_at"`
 	ExpiresAt     *string     `json:"expires_at"`
 	Email         string      `json:"invite_email"`
-	UserName      *string     `json:"user_name"` // always null: whoever has an account is a member
+	UserName      *string     `json:"user_name"` // always null: a user with an account is a member
 	CreatedByName *string     `json:"created_by_name"`
 }
 

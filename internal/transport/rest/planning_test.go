@@ -123,7 +123,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	return p
 }
 
-// send makes a request as somebody with a JSON body, "" for none.
+// send makes a request as a user with a JSON body, "" for none.
 func (p *planning) send(as, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(p.t.Context(), method, api.Prefix+path, strings.NewReader(body))
 	if body != "" {

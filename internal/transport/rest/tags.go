@@ -29,7 +29,7 @@ type tagEntity struct {
 	CreatedAt *api.Time      `json:"created_at"`
 }
 
-// releaseEntity is what a tag says of its release, of which there is none yet.
+// releaseEntity is what a tag says of its release; there are no releases yet.
 type releaseEntity struct {
 	TagName     string `json:"tag_name"`
 	Description string `json:"description"`

@@ -50,7 +50,7 @@ func TestUserEmails(t *testing.T) {
 		ann, key := p.signUp("ann")
 		_, other := p.signUp("ben")
 		p.want(key, "GET", "/user/emails", "", 200, "[]")
-		const more = `{"id":4,"email":"more@example.com","confirmed_at":null}` // nobody proves an address by naming it
+		const more = `{"id":4,"email":"more@example.com","confirmed_at":null}` // naming an address does not prove it
 		p.want(key, "POST", "/user/emails", "email=More@example.com", 201, more)
 		p.want(key, "GET", "/user/emails", "", 200, "["+more+"]")
 		p.want(key, "GET", "/user/emails/4", "", 200, more)
