@@ -4,9 +4,9 @@ import "maps"
 
 // epics makes epics in a group, with what hangs on one of them.
 func (w *world) epics(path string) map[string]string {
-	make := func(body obj) map[string]any { return w.do("planner", "POST", path+"/epics", body) }
-	epic := make(obj{"title": "Epic", "labels": "bug"})
-	secret, loose := make(obj{"title": "Secret", "confidential": true}), make(obj{"title": "Loose"})
+	epicOf := func(body obj) map[string]any { return w.do("planner", "POST", path+"/epics", body) }
+	epic := epicOf(obj{"title": "Epic", "labels": "bug"})
+	secret, loose := epicOf(obj{"title": "Secret", "confidential": true}), epicOf(obj{"title": "Loose"})
 	at, byID := path+"/epics/"+number(epic, "iid"), path+"/epics/"+number(epic, "id")
 	first := w.do("planner", "POST", at+"/epics", obj{"title": "First child"})
 	second := w.do("planner", "POST", at+"/epics", obj{"title": "Second child"})

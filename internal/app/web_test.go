@@ -302,8 +302,10 @@ func TestWeb_content(t *testing.T) {
 			"/groups/work/inner/-/wikis":                            {"Rules", "work/inner.wiki.git"},
 			"/groups/work/inner/-/wikis/Rules":                      {"Be <em>kind</em>"},
 			in + "snippets":                                         {"Handy &lt;i&gt;", "private"},
-			in + "snippets/" + fmt.Sprint(w.snippet): {"For <em>all</em>", "&lt;b&gt;two&lt;/b&gt;", `id="file1-L2"`, `<h1 id="user-content-title">Title</h1>`,
-				fmt.Sprintf(`src="/work/inner/tools/-/snippets/%d/raw/main/p.png"`, w.snippet), "No comments yet.", fmt.Sprintf("%s/snippets/%d.git", w.path, w.snippet)},
+			in + "snippets/" + fmt.Sprint(w.snippet): {
+				"For <em>all</em>", "&lt;b&gt;two&lt;/b&gt;", `id="file1-L2"`, `<h1 id="user-content-title">Title</h1>`,
+				fmt.Sprintf(`src="/work/inner/tools/-/snippets/%d/raw/main/p.png"`, w.snippet), "No comments yet.", fmt.Sprintf("%s/snippets/%d.git", w.path, w.snippet),
+			},
 			"/-/snippets/" + fmt.Sprint(w.own): {"Own", fmt.Sprintf(`href="/-/snippets/%d/raw/main/a.txt"`, w.own), "/snippets/" + fmt.Sprint(w.own) + ".git"},
 			"/work":                            {"Subgroups", "Workshop / Inner"},
 			"/mona":                            {"@mona", "Personal projects"},

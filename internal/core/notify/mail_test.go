@@ -564,7 +564,7 @@ func TestService_Send_many(t *testing.T) {
 			if got := who(f.server.Take()); got != c.want {
 				t.Errorf("%s: mail to %q, want %s", c.name, got, c.want)
 			}
-			if limit := uint64(30 + 2*most); uint64(statements) > limit {
+			if limit := uint64(30 + 2*most); statements > limit {
 				t.Errorf("%s: %d statements, want %d at most", c.name, statements, limit)
 			}
 		}
