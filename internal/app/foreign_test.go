@@ -140,9 +140,6 @@ func TestHidden(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, ""))
 	all := samples()
-	private := w.projects[0]
-	absent := &place{name: "absent", project: true, values: maps.Clone(private.values)}
-	maps.Copy(absent.values, map[string]string{"projects/:id": "999999", "groups/:id": "999999", "namespaces/:id": "999999"})
 	for _, route := range w.kit().Routes() {
 		for _, r := range w.rows(route, all) {
 			if r.place.name != "private" {
@@ -154,7 +151,8 @@ func TestHidden(t *testing.T) {
 			for _, as := range []string{"", "stranger", "external"} {
 				q, _ := r.request()
 				other := r
-				other.place = absent
+				other.place = &place{name: "absent", project: r.place.project, values: maps.Clone(r.place.values)}
+				maps.Copy(other.place.values, map[string]string{"projects/:id": "999999", "groups/:id": "999999", "namespaces/:id": "999999"})
 				p, _ := other.request()
 				q.as, p.as = as, as
 				got, want := w.undone(q, nil), w.undone(p, nil)

@@ -107,8 +107,8 @@ func TestLists_stable(t *testing.T) {
 			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
 				q.path = withQuery(q.path, "order_by=id")
 			}
-			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
-				continue // it has no order with cursors: keyset.txt
+			if code := w.send(t.Context(), q).Code; code == http.StatusMethodNotAllowed || code == http.StatusBadRequest {
+				continue // it has no order with cursors, or none by id: keyset.txt
 			}
 			before := w.walk(t, q)
 			if len(before) < 3 {

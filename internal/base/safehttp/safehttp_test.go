@@ -303,7 +303,11 @@ func TestTunnel_early_answer(t *testing.T) {
 	defer client.CloseIdleConnections()
 	body, rest := io.Pipe()
 	defer func() { _ = rest.Close() }()
-	go func() { _, _ = io.WriteString(rest, "one ") }()
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		_, _ = io.WriteString(rest, "one ")
+	}()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, body)
 	if err != nil {
 		t.Fatal(err)
@@ -317,6 +321,7 @@ func TestTunnel_early_answer(t *testing.T) {
 	if _, err := io.ReadFull(answer.Body, begun); err != nil {
 		t.Fatal(err)
 	}
+	<-first
 	_, _ = io.WriteString(rest, "two")
 	_ = rest.Close()
 	more, err := io.ReadAll(answer.Body)

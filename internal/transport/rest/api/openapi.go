@@ -157,11 +157,12 @@ func objectOf(properties dict, required []string) dict {
 	return schema
 }
 
-// operationID names an operation by its method and path, such as getApiV4ProjectsIdIssues.
+// operationID names an operation by its method and path, such as getApiV4ProjectsIdIssues. The
+// part "-" of a path is Dash.
 func operationID(method, template string) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(method))
-	for word := range strings.FieldsFuncSeq(Prefix+template, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ReplaceAll(Prefix+template, "/-/", "/dash/"), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return b.String()
