@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"tenon/internal/base/gitstore"
 )
@@ -159,17 +160,18 @@ func (r *Repo) receive(ctx context.Context, pack io.Reader) (int64, error) {
 	counted := &countingReader{in: in}
 	// It runs beside the process that makes the pack, so it does not wait for the same permits.
 	err = r.git.run(ctx, call{repo: r, config: modest(), args: args, stdin: counted, stdout: io.Discard})
-	return counted.n, err
+	return counted.n.Load(), err
 }
 
+// countingReader counts what is read. git may end before the last read returns.
 type countingReader struct {
 	in io.Reader
-	n  int64
+	n  atomic.Int64
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
-	c.n += int64(n)
+	c.n.Add(int64(n))
 	return n, err
 }
 
