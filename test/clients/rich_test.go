@@ -49,6 +49,7 @@ func newRich(t *testing.T, database string) *rich {
 	r.places(t)
 	r.code(t)
 	r.plans(t)
+	r.planning(t)
 	r.copies(t)
 	return r
 }
