@@ -47,7 +47,7 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0'
 
 # Tests that walk all routes with one request after the other show the race detector nothing, and
 # it makes them take more than twice as long. Where all tests run, these run apart, without it.
-WALKERS := Test(Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Unseen)
+WALKERS := Test(Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen)
 
 # Tests write thousands of small files: in shared memory they take three quarters of the time. It
 # has to have 4 GB of room and to let programs run.

@@ -73,7 +73,7 @@ func encodings() map[string]func(values map[string]repeated) (kind, body string)
 // TestTexts sends every text as long as its parameter allows, and one character more, to every
 // route that takes one.
 func TestTexts(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		all, routes, limits := samples(), 0, map[int]bool{}
