@@ -33,6 +33,7 @@ type options struct {
 	scale    bool
 	keep     bool
 	backup   bool
+	planning bool
 }
 
 func main() {
@@ -51,11 +52,12 @@ func flags() (options, error) {
 	only := flag.String("only", "", "run the operations whose name matches this pattern")
 	seconds := flag.Float64("seconds", 5, "length of each measurement")
 	flag.StringVar(&o.database, "database", "", "postgres:// address of an empty database; SQLite if absent")
-	flag.StringVar(&o.data, "data", "", "with -scale, measure the folder that a run with -keep left behind (and its -database)")
+	flag.StringVar(&o.data, "data", "", "with -scale or -planning, measure the folder that a run with -keep left behind (and its -database)")
 	flag.StringVar(&o.repo, "repo", "", "folder of a real repository to measure as well, such as a mirror of git's own")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the data and a second per measurement, to see that it works")
 	flag.BoolVar(&o.scale, "scale", false, "measure lists alone, on 100,000 projects and 1,000,000 issues")
 	flag.BoolVar(&o.backup, "backup", false, "measure alone how much reads slow down during a backup")
+	flag.BoolVar(&o.planning, "planning", false, "measure issues and notes alone, on 100,000 issues and 500,000 notes in one project")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -92,6 +94,9 @@ func run() (err error) {
 	out.machine(o)
 	if o.scale {
 		return measureScale(ctx, o, cmp.Or(o.data, folder), out)
+	}
+	if o.planning {
+		return measurePlanning(ctx, o, cmp.Or(o.data, folder), out)
 	}
 	s, err := measureStart(ctx, o, folder, out)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 type goal struct {
 	rate       float64       // requests a second at 8 clients
 	p99        time.Duration // at one client
+	busy       time.Duration // p99 at 8 clients
 	statements float64       // SQL statements at most
 	noGit      bool          // no process started
 }

@@ -75,6 +75,9 @@ func goals(g goal, m result) string {
 	if g.p99 > 0 {
 		out = append(out, met(m.one.p99 <= g.p99, fmt.Sprintf("p99 %d ms", g.p99.Milliseconds())))
 	}
+	if g.busy > 0 {
+		out = append(out, met(m.eight.p99 <= g.busy, fmt.Sprintf("p99 of 8 %d ms", g.busy.Milliseconds())))
+	}
 	if g.statements > 0 {
 		out = append(out, met(m.sql <= g.statements+0.5, fmt.Sprintf("%.0f SQL", g.statements)))
 	}

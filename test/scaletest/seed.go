@@ -19,6 +19,7 @@ type Size struct {
 	Requests, RequestsInLarge  int
 	Noted, NotesEach, LongNote int // issues with notes, notes of each, and of the first one
 	Labels, Joined             int // labels of the large project, and groups that the member belongs to
+	Milestones                 int // of the large project, which all its issues take turns to have; zero is none
 }
 
 // The sizes of measurements.
@@ -35,14 +36,15 @@ var (
 
 // Rows that are copied begin at these ids, beyond those of the templates.
 const (
-	FirstUser    = 1_000
-	FirstGroup   = 1_000_000 // as a namespace
-	FirstPlace   = 2_000_000 // the namespaces of projects
-	FirstProject = 1_000
-	FirstIssue   = 1_000
-	FirstRequest = 1_000
-	FirstLabel   = 1_000
-	FirstNote    = 1_000
+	FirstUser      = 1_000
+	FirstGroup     = 1_000_000 // as a namespace
+	FirstPlace     = 2_000_000 // the namespaces of projects
+	FirstProject   = 1_000
+	FirstIssue     = 1_000
+	FirstRequest   = 1_000
+	FirstLabel     = 1_000
+	FirstMilestone = 1_000
+	FirstNote      = 1_000
 )
 
 // Seeder writes the rows. Templates comes first, then Fill.
@@ -53,8 +55,8 @@ type Seeder struct {
 	// Member is the user who belongs to some groups; the templates are what the server made.
 	Member int64
 
-	db                                                 *db.DB
-	group, place, project, issue, request, note, label int64 // templates; place is the project's namespace
+	db                                                            *db.DB
+	group, place, project, issue, request, note, label, milestone int64 // templates; place is the project's namespace
 }
 
 // Made is what Templates reads of the answer of a request.
@@ -147,6 +149,7 @@ func (s *Seeder) Fill(ctx context.Context, d *db.DB) (err error) {
 		{"groups", s.fillGroups},
 		{"projects", s.fillProjects},
 		{"labels", s.fillLabels},
+		{"milestones", s.fillMilestones},
 		{"issues", s.fillIssues},
 		{"merge requests", s.fillRequests},
 		{"notes", s.fillNotes},
@@ -156,7 +159,12 @@ func (s *Seeder) Fill(ctx context.Context, d *db.DB) (err error) {
 			return err
 		}
 	}
-	for _, table := range []string{"users", "emails", "namespaces", "members", "projects", "labels", "issues", "merge_requests", "notes"} {
+	for kind, last := range map[string]int{"issue": s.InLarge, "merge_request": s.RequestsInLarge, "milestone": s.Milestones} {
+		if _, err := d.Exec(ctx, "INSERT INTO internal_ids (namespace_id, kind, last) VALUES (?, ?, ?)", FirstPlace, kind, last); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"users", "emails", "namespaces", "members", "projects", "labels", "milestones", "issues", "merge_requests", "notes"} {
 		if err := s.db.SyncIDs(ctx, table); err != nil {
 			return err
 		}
@@ -250,6 +258,13 @@ func (s *Seeder) fillLabels(ctx context.Context) (int, error) {
 	})
 }
 
+func (s *Seeder) fillMilestones(ctx context.Context) (int, error) {
+	return s.copies(ctx, "milestones", "id", s.milestone, 0, s.Milestones, expressions{
+		"id": places(FirstMilestone, "n.i"), "iid": "n.i + 1", "namespace_id": fmt.Sprint(FirstPlace),
+		"title": "'milestone-' || n.i", "title_fold": "'milestone-' || n.i",
+	})
+}
+
 // spread gives the project of a thing: the first n are of the large one, which is the
 // first, the others take turns.
 func (s *Seeder) spread(n int) string {
@@ -262,12 +277,21 @@ func (s *Seeder) iid(n int) string {
 
 func (s *Seeder) person() string { return fmt.Sprintf("%d + (n.i * 31) %% %d", FirstUser, s.Users) }
 
+// inMilestone gives the milestone of an issue.
+func (s *Seeder) inMilestone() string {
+	if s.Milestones == 0 {
+		return "NULL"
+	}
+	return fmt.Sprintf("CASE WHEN n.i < %d THEN %d + (n.i + %d) %% %d END", s.InLarge, FirstMilestone, FirstIssue, s.Milestones)
+}
+
 func (s *Seeder) fillIssues(ctx context.Context) (int, error) {
 	n, err := s.copies(ctx, "issues", "id", s.issue, 0, s.Issues, expressions{
 		"id": places(FirstIssue, "n.i"), "iid": s.iid(s.InLarge), "project_id": s.spread(s.InLarge), "author_id": s.person(),
 		"title": words, "title_fold": foldedWords,
 		"state": "CASE WHEN n.i % 5 < 3 THEN 'closed' ELSE 'opened' END", "confidential": "n.i % 50 = 0",
 		"created_at": s.moment("n.i * 60"), "updated_at": s.moment(fmt.Sprintf("((n.i * 7919) %% %d) * 60", s.Issues)),
+		"relative_position": "n.i * 1073741824", "milestone_id": s.inMilestone(),
 	})
 	if err != nil {
 		return 0, err
@@ -342,6 +366,10 @@ func (s *Seeder) Templates(ctx context.Context, post Post) error {
 	if err != nil {
 		return err
 	}
+	milestone, err := post(ctx, at+"/milestones", map[string]any{"title": "template"})
+	if err != nil {
+		return err
+	}
 	issue, err := post(ctx, at+"/issues", map[string]any{"title": "Template", "description": strings.Repeat("What was seen and what was expected. ", 8)})
 	if err != nil {
 		return err
@@ -356,6 +384,7 @@ func (s *Seeder) Templates(ctx context.Context, post Post) error {
 		return err
 	}
 	s.Member, s.group, s.project, s.label = user.ID, group.ID, project.ID, label.ID
+	s.milestone = milestone.ID
 	s.issue, s.note, s.request = issue.ID, note.ID, request.ID
 	return nil
 }
