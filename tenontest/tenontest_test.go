@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenon/tenontest"
+	"tenon/test/program"
 	"tenon/test/servertest"
 )
 
@@ -106,9 +107,5 @@ func TestStart_fails(t *testing.T) {
 // sleeper is a program that never answers.
 func sleeper(t *testing.T) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "tenon")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return program.Write(t, "tenon", []byte("#!/bin/sh\nexec sleep 600\n"))
 }

@@ -13,6 +13,7 @@ import (
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 
+	"tenon/test/program"
 	"tenon/test/servertest"
 )
 
@@ -72,18 +73,9 @@ func glab(t *testing.T) string {
 	if _, err := os.Stat(packed); contract == "" || err != nil {
 		t.Skip("glab: skipped (neither in the path nor beside the contract)")
 	}
-	to := filepath.Join(t.TempDir(), "glab")
-	file, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o700)
+	content, err := exec.CommandContext(t.Context(), "xz", "--decompress", "--keep", "--stdout", packed).Output()
 	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "xz", "--decompress", "--keep", "--stdout", packed)
-	cmd.Stdout = file
-	if err := cmd.Run(); err != nil {
 		t.Skipf("glab: skipped (%v)", err)
 	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return to
+	return program.Write(t, "glab", content)
 }

@@ -14,6 +14,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gittest"
+	"tenon/test/program"
 )
 
 // helperRoot names the folder of repositories to a test that is run as a server to be killed.
@@ -26,11 +27,8 @@ func TestGit_endsWithServer(t *testing.T) {
 		doomed(t, root)
 		return
 	}
-	root := t.TempDir()
-	script := "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho $$ >> " + root + "/pids\nexec sleep 600\n"
-	if err := os.WriteFile(filepath.Join(root, "git"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script := "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho $$ >> \"${0%/*}/pids\"\nexec sleep 600\n"
+	root := filepath.Dir(program.Write(t, "git", []byte(script)))
 	server := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGit_endsWithServer$")
 	server.Env = append(os.Environ(), helperRoot+"="+root)
 	out, err := server.StdoutPipe()

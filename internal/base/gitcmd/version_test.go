@@ -1,12 +1,12 @@
 package gitcmd_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/test/program"
 )
 
 // A git that is missing or too old is refused with the version that is needed.
@@ -16,10 +16,7 @@ func TestNew_version(t *testing.T) {
 		"2.38.4": "is git 2.38.4, which is too old: install git 2.39 or newer", "1.99.0": "too old", "soon": "too old",
 		"2.39.0": "", "2.100": "", "3.0.1": "", "2.50.1 (Apple Git-155)": "",
 	} {
-		binary := filepath.Join(t.TempDir(), "git")
-		if err := os.WriteFile(binary, []byte("#!/bin/sh\necho git version '"+version+"'\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		binary := program.Write(t, "git", []byte("#!/bin/sh\necho git version '"+version+"'\n"))
 		g, err := gitcmd.New(t.Context(), gitcmd.Config{Root: t.TempDir(), Binary: binary})
 		switch {
 		case want == "" && err != nil:
