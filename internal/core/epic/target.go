@@ -86,13 +86,5 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 // CountNotes changes an epic's counters of comments and the time of its last change in the caller's
 // transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	n, err := db.Get[noteable.Counts](ctx, s.db, `UPDATE epics SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
-		updated_at = ? WHERE id = ? RETURNING notes_count, public_notes_count`, by.Notes, by.PublicNotes, at, on.ID)
-	if errors.Is(err, db.ErrNotFound) {
-		return n, errs.Missing("")
-	}
-	if err != nil {
-		return n, fmt.Errorf("count notes of epic: %w", err)
-	}
-	return n, nil
+	return noteable.CountComments(ctx, s.db, "UPDATE epics", on, by, at)
 }

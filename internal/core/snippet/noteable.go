@@ -2,7 +2,6 @@ package snippet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,13 +82,5 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 // CountNotes changes a snippet's counters of comments and the time of its last change in the
 // caller's transaction, and gives the counters as they are then.
 func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.Counts, at time.Time) (noteable.Counts, error) {
-	n, err := db.Get[noteable.Counts](ctx, s.db, `UPDATE snippets SET notes_count = notes_count + ?, public_notes_count = public_notes_count + ?,
-		updated_at = ? WHERE id = ? RETURNING notes_count, public_notes_count`, by.Notes, by.PublicNotes, at, on.ID)
-	if errors.Is(err, db.ErrNotFound) {
-		return n, errs.Missing("")
-	}
-	if err != nil {
-		return n, fmt.Errorf("count notes of snippet: %w", err)
-	}
-	return n, nil
+	return noteable.CountComments(ctx, s.db, "UPDATE snippets", on, by, at)
 }
