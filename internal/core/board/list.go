@@ -153,14 +153,7 @@ func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at Place, id I
 		return nil, err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.locked(ctx, at, id); err != nil {
-			return err
-		}
-		b, err := s.find(ctx, at, id)
-		if err != nil {
-			return err
-		}
-		l, err := b.list(list)
+		b, l, err := s.lockedList(ctx, at, id, list)
 		if err != nil {
 			return err
 		}
@@ -182,6 +175,19 @@ func (s *Service) UpdateList(ctx context.Context, as authz.Actor, at Place, id I
 		return nil, missing(err, "update list of board")
 	}
 	return s.FindList(ctx, as, at, id, list)
+}
+
+// lockedList locks a board until the transaction ends, and reads it with one of its lists.
+func (s *Service) lockedList(ctx context.Context, at Place, id ID, list ListID) (*Board, *List, error) {
+	if _, err := s.locked(ctx, at, id); err != nil {
+		return nil, nil, err
+	}
+	b, err := s.find(ctx, at, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := b.list(list)
+	return b, l, err
 }
 
 // limit changes the limits of a list.
@@ -222,14 +228,7 @@ func (s *Service) DeleteList(ctx context.Context, as authz.Actor, at Place, id I
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		if _, err := s.locked(ctx, at, id); err != nil {
-			return err
-		}
-		b, err := s.find(ctx, at, id)
-		if err != nil {
-			return err
-		}
-		l, err := b.list(list)
+		b, l, err := s.lockedList(ctx, at, id, list)
 		if err != nil {
 			return err
 		}
