@@ -169,35 +169,40 @@ const maxShown = 50 << 20
 // Find gives a page by its slug, at a commit where version names one. It requires ReadWiki, or
 // ReadGroupWiki.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, slug, version string) (*Page, error) {
+	p, _, err := s.FindAmong(ctx, as, at, slug, version)
+	return p, err
+}
+
+// FindAmong is Find, and gives the pages that List gives without contents as well.
+func (s *Service) FindAmong(ctx context.Context, as authz.Actor, at Place, slug, version string) (*Page, []Page, error) {
 	if err := s.require(ctx, as, at, at.read()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	w, err := s.find(ctx, at)
+	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
-		return nil, err
-	}
-	if w == nil {
-		return nil, errs.Missing("Wiki Page")
+		return nil, nil, err
 	}
 	return s.page(ctx, w, slug, version)
 }
 
-func (s *Service) page(ctx context.Context, w *Wiki, slug, version string) (*Page, error) {
-	r, list, err := s.pages(ctx, w)
+// page reads a page, at a commit where version names one, and lists the pages of today.
+func (s *Service) page(ctx context.Context, w *Wiki, slug, version string) (*Page, []Page, error) {
+	r, now, err := s.pages(ctx, w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	list := now
 	if version != "" {
-		if list, err = s.pagesAt(ctx, r, list, version); err != nil {
-			return nil, err
+		if list, err = s.pagesAt(ctx, r, now, version); err != nil {
+			return nil, nil, err
 		}
 	}
 	for i := range list {
 		if sameSlug(list[i].Path, slug) {
-			return &list[i], load(ctx, r, &list[i])
+			return &list[i], now, load(ctx, r, &list[i])
 		}
 	}
-	return nil, errs.Missing("Wiki Page")
+	return nil, nil, errs.Missing("Wiki Page")
 }
 
 // pagesAt lists the pages of a commit, with the ids of those that are still there.
@@ -230,12 +235,9 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at Place, ref, file 
 	if err := s.require(ctx, as, at, at.read()); err != nil {
 		return nil, err
 	}
-	w, err := s.find(ctx, at)
+	w, err := s.known(ctx, at, "File")
 	if err != nil {
 		return nil, err
-	}
-	if w == nil {
-		return nil, errs.Missing("File")
 	}
 	return s.repos.AttachedFile(ctx, as, s.attached(w), ref, file)
 }

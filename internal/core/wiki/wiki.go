@@ -169,6 +169,15 @@ func (s *Service) find(ctx context.Context, at Place) (*Wiki, error) {
 	return &found, nil
 }
 
+// known is find where a wiki without a repository lacks what is asked for.
+func (s *Service) known(ctx context.Context, at Place, what string) (*Wiki, error) {
+	w, err := s.find(ctx, at)
+	if err == nil && w == nil {
+		err = errs.Missing(what)
+	}
+	return w, err
+}
+
 // ensure gives the wiki of a place with a repository.
 func (s *Service) ensure(ctx context.Context, at Place) (*Wiki, error) {
 	for try := 0; ; try++ {

@@ -92,35 +92,22 @@ func (s *Service) commit(ctx context.Context, as authz.Actor, w *Wiki, message s
 
 // written gives a page that was just written.
 func (s *Service) written(ctx context.Context, at Place, file string) (*Page, error) {
-	w, err := s.find(ctx, at)
+	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
 		return nil, err
 	}
-	if w == nil {
-		return nil, errs.Missing("Wiki Page")
-	}
-	return s.page(ctx, w, stem(file), "")
+	p, _, err := s.page(ctx, w, stem(file), "")
+	return p, err
 }
 
 // existing finds the wiki and a page of it for a change.
 func (s *Service) existing(ctx context.Context, at Place, slug string) (*Wiki, *Page, []string, error) {
-	w, err := s.find(ctx, at)
+	w, err := s.known(ctx, at, "Wiki Page")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if w == nil {
-		return nil, nil, nil, errs.Missing("Wiki Page")
-	}
-	r, list, err := s.pages(ctx, w)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for i := range list {
-		if sameSlug(list[i].Path, slug) {
-			return w, &list[i], paths(list), load(ctx, r, &list[i])
-		}
-	}
-	return nil, nil, nil, errs.Missing("Wiki Page")
+	p, list, err := s.page(ctx, w, slug, "")
+	return w, p, paths(list), err
 }
 
 // Update changes a page. A front matter stays where the new content has none and no other is

@@ -52,14 +52,14 @@ func (x *visit) getWiki() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := x.Wikis.Find(x.r.Context(), x.as, w.place, homePage, "")
+	p, all, err := x.Wikis.FindAmong(x.r.Context(), x.as, w.place, homePage, "")
 	if errs.Is(err, errs.NotFound) {
 		return x.wikiPages(w)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return x.wikiPage(w, p, "")
+	return x.wikiPage(w, p, all, ""), nil
 }
 
 // getWikiPage is a page by its slug; what is no page is the history of one, the list of all, or
@@ -70,9 +70,9 @@ func (x *visit) getWikiPage() (templ.Component, error) {
 		return nil, err
 	}
 	slug, version, ctx := x.args["rest"], x.query("version_id"), x.r.Context()
-	p, err := x.Wikis.Find(ctx, x.as, w.place, slug, version)
+	p, all, err := x.Wikis.FindAmong(ctx, x.as, w.place, slug, version)
 	if err == nil {
-		return x.wikiPage(w, p, version)
+		return x.wikiPage(w, p, all, version), nil
 	}
 	if !errs.Is(err, errs.NotFound) {
 		return nil, err
@@ -97,12 +97,8 @@ func (x *visit) getWikiPage() (templ.Component, error) {
 	return x.sendRaw(0, w.URL+"/"+file, got.Blob)
 }
 
-// wikiPage is one page beside the names of others. version is that of the address.
-func (x *visit) wikiPage(w *wikiView, p *wiki.Page, version string) (templ.Component, error) {
-	list, err := x.Wikis.List(x.r.Context(), x.as, w.place, wiki.WithoutContents)
-	if err != nil {
-		return nil, err
-	}
+// wikiPage is one page beside the names of all. version is that of the address.
+func (x *visit) wikiPage(w *wikiView, p *wiki.Page, all []wiki.Page, version string) templ.Component {
 	x.title(p.Title)
 	if title, ok := p.Front["title"].(string); ok && title != "" {
 		x.title(shownTitle(title))
@@ -114,7 +110,7 @@ func (x *visit) wikiPage(w *wikiView, p *wiki.Page, version string) (templ.Compo
 	} else {
 		html = x.Wikis.HTML(&at, w.place, p)
 	}
-	return wikiPage(w, p, html, version, list[:min(len(list), sidebar)], len(list)), nil
+	return wikiPage(w, p, html, version, all[:min(len(all), sidebar)], len(all))
 }
 
 // wikiPages lists all pages.
