@@ -33,7 +33,8 @@ NFPM         := .tools/nfpm-$(NFPM_VERSION)/nfpm
 LINT_VERSION := v2.15.0
 LINT         := .tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 
-# Starts one private PostgreSQL for all packages, or says "PostgreSQL: skipped".
+# Starts one private PostgreSQL for all packages, or says "PostgreSQL: skipped", and has temporary
+# files in shared memory where it has room.
 WITH := $(GO) run ./internal/base/db/dbtest/withpostgres
 
 # The race detector needs a C compiler; without one the tests run without it and say so.
@@ -49,18 +50,12 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0'
 # it makes them take more than twice as long. Where all tests run, these run apart, without it.
 WALKERS := Test(Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen)
 
-# Tests write thousands of small files: in shared memory they take three quarters of the time. It
-# has to have 4 GB of room and to let programs run.
-SHM := $(shell ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && \
-	test "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -1)" -gt 4194304 2>/dev/null && echo /dev/shm)
-INSHM := $(if $(SHM),TMPDIR=$(SHM))
-
 # Where all tests run, the server that many of them start is built once.
 ALL    := $(if $(RUN)$(filter-out ./...,$(PKG)),,yes)
 ALLENV := $(if $(ALL),TENON_BIN="$(CURDIR)/bin/tenon")
 
 # "make lint" runs vet. Without the tables for debuggers, linking takes half as long.
-GOTEST = env $(INSHM) $(GO) test -vet=off -ldflags=-w -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS)
+GOTEST = $(GO) test -vet=off -ldflags=-w -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS)
 
 .PHONY: build run test lint fmt gen fixture bench e2e setup clean package release
 

@@ -5,6 +5,7 @@ package pgserver
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(root(), "tenon-pg-")
+	dir, err := os.MkdirTemp(cmp.Or(Scratch(), "/tmp"), "tenon-pg-") // short: it becomes a socket's path
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +93,14 @@ func Start() (*Server, error) {
 	return &Server{URL: address.String(), hold: hold, guard: guard}, nil
 }
 
-// root is the folder for clusters: shared memory where it has room, since most of the time of a
-// test with a database goes into making and removing its thousand files; /tmp otherwise. It is
-// short, because it becomes a socket's path.
-func root() string {
-	const shm, room = "/dev/shm", 2 << 30
+// Scratch is the folder for the many small files of tests: shared memory, where it has 4 GB of
+// room and programs may run, else "". Most of the time of a test with a database goes into making
+// and removing its thousand files, which takes a fifth there.
+func Scratch() string {
+	const shm, room, noExec = "/dev/shm", 4 << 30, 8
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(shm, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < room {
-		return "/tmp"
+	if err := syscall.Statfs(shm, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < room || fs.Flags&noExec != 0 {
+		return ""
 	}
 	return shm
 }

@@ -4,7 +4,8 @@
 //	go run ./internal/base/db/dbtest/withpostgres go test ./...
 //
 // Where the variable is set already, or PostgreSQL is not installed, the command
-// runs as it is, in the latter case after the line "PostgreSQL: skipped (...)".
+// runs without one of its own, in the latter case after the line "PostgreSQL: skipped (...)".
+// Where TMPDIR is not set, temporary files are in shared memory if it has room.
 package main
 
 import (
@@ -28,13 +29,17 @@ func main() {
 func run(command []string) int {
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = os.Environ()
+	if dir := pgserver.Scratch(); dir != "" && os.Getenv("TMPDIR") == "" {
+		cmd.Env = append(cmd.Env, "TMPDIR="+dir)
+	}
 	if os.Getenv("TENON_TEST_DATABASE_URL") == "" {
 		server, err := pgserver.Start()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "PostgreSQL: skipped (%v)\n", err)
 		} else {
 			defer func() { _ = server.Stop() }()
-			cmd.Env = append(os.Environ(), "TENON_TEST_DATABASE_URL="+server.URL)
+			cmd.Env = append(cmd.Env, "TENON_TEST_DATABASE_URL="+server.URL)
 		}
 	}
 	err := cmd.Run()
