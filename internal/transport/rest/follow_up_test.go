@@ -1,15 +1,11 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
-	"tenon/internal/base/job"
-	"tenon/internal/core/note"
-	"tenon/internal/core/noteable"
 )
 
 // TestFollowUp makes issues that follow up the threads of a merge request: those that their
@@ -18,11 +14,6 @@ func TestFollowUp(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
-			Jobs:   job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
-		})
 		p.Notes.Subscribe(p.Bus)
 		p.open("topic")
 		const at = requestsPath + "/1/discussions"

@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/systemnote"
 )
@@ -20,10 +19,6 @@ func TestNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
-		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now,
-			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
-		})
 		systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References}).Subscribe(p.Bus)
 		secret := p.Project("far/secret", authz.Private, p.Group("far", authz.Private, 0))
 		p.Join(secret, p.users["owner"], authz.Owner)
