@@ -106,6 +106,17 @@ func (w *world) lists() []row {
 	return out
 }
 
+// wide asks the lists that begin with the caller's own rows for all of them.
+func wide(path string) string {
+	bare, _, _ := strings.Cut(path, "?")
+	for _, list := range []string{"/issues", "/merge_requests", "/issues_statistics"} {
+		if strings.HasSuffix(bare, list) && !strings.Contains(path, "scope=") {
+			return withQuery(path, "scope=all")
+		}
+	}
+	return path
+}
+
 // only picks the rows of one title.
 func only(lists []row, title string) []row {
 	return slices.DeleteFunc(slices.Clone(lists), func(r row) bool { return r.title() != title })
@@ -119,15 +130,7 @@ func (w *world) count(t *testing.T, lists []row, perPage int) map[string]cost {
 		if missing != "" {
 			t.Fatalf("%s: no value for :%s", r.title(), missing)
 		}
-		mark := "?"
-		if strings.Contains(q.path, "?") {
-			mark = "&"
-		}
-		whole := ""
-		if strings.HasSuffix(q.path, "/issues") || strings.HasSuffix(q.path, "/merge_requests") {
-			whole = "&scope=all"
-		}
-		q.path += fmt.Sprintf("%sper_page=%d%s", mark, perPage, whole)
+		q.path = withQuery(wide(q.path), fmt.Sprintf("per_page=%d", perPage))
 		q.as = "owner"
 		if w.send(t.Context(), q).Code == http.StatusForbidden { // this fills caches, too
 			q.as = "admin"

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEpicHistory changes an epic and reads what its history tells to whom: what names something is
-// for users who may read that.
+// TestEpicHistory changes an epic and reads its history as several users: a line that names
+// something is for users who may read that.
 func TestEpicHistory(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -39,10 +39,7 @@ func TestLists(t *testing.T) {
 			}
 			for _, order := range r.orders() {
 				base := q
-				base.path = withQuery(q.path, order)
-				if strings.HasSuffix(q.path, "/issues") || strings.HasSuffix(q.path, "/merge_requests") {
-					base.path = withQuery(base.path, "scope=all")
-				}
+				base.path = wide(withQuery(q.path, order))
 				byOffset := w.walk(t, base)
 				base.path = withQuery(base.path, "pagination=keyset")
 				if a := w.send(t.Context(), base); a.Code == http.StatusMethodNotAllowed {
@@ -100,10 +97,7 @@ func TestLists_stable(t *testing.T) {
 			if w.send(t.Context(), q).Code == http.StatusForbidden {
 				q.as = "admin"
 			}
-			if strings.HasSuffix(q.path, "/issues") || strings.HasSuffix(q.path, "/merge_requests") {
-				q.path = withQuery(q.path, "scope=all")
-			}
-			q.path = withQuery(q.path, "pagination=keyset")
+			q.path = withQuery(wide(q.path), "pagination=keyset")
 			if w.send(t.Context(), q).Code == http.StatusMethodNotAllowed {
 				q.path = withQuery(q.path, "order_by=id")
 			}

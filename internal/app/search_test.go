@@ -10,7 +10,7 @@ import (
 	"tenon/internal/core/limit"
 )
 
-// TestSearch tells the story of searches over REST: what each scope finds, for whom, and what is refused.
+// TestSearch tells the story of searches over REST: what each scope finds for which users, and what is refused.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *server) {

@@ -26,8 +26,8 @@ func ascii(s string) bool {
 	return true
 }
 
-// Folded is the SQL for a text as [Fold] makes it, of which the column fold keeps only what
-// lower() of the engines does not do alike: it is NULL for a text of ASCII alone. NULL is "".
+// Folded is the SQL for a text as [Fold] makes it. The column fold keeps only texts for which
+// lower() of the engines differs: it is NULL for a text of ASCII alone. NULL is "".
 func Folded(column, fold string) string {
 	return "COALESCE(" + fold + ", lower(" + column + "), '')"
 }

@@ -36,7 +36,7 @@ const (
 	defaultColor   = "#1068bf"
 )
 
-// Epic is one epic as the actor sees it for whom it was read.
+// Epic is one epic as the actor who read it sees it.
 type Epic struct {
 	ID               ID                `db:"id"`
 	IID              IID               `db:"iid"`
