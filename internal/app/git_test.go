@@ -60,3 +60,13 @@ func TestGit_garbage(t *testing.T) {
 		}
 	})
 }
+
+// TestProject_readme makes a project with a README: the answer already names it.
+func TestProject_readme(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	made := s.do("admin", "POST", "/projects", obj{"name": "Shop", "initialize_with_readme": true})
+	if got, _ := made["readme_url"].(string); !strings.HasSuffix(got, "/root/shop/-/blob/main/README.md") {
+		t.Errorf("readme_url of the new project is %q, want the address of its README.md", got)
+	}
+}

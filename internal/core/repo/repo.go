@@ -229,7 +229,10 @@ func (s *Service) Create(ctx context.Context, p *project.Project, opts project.C
 	if !opts.Readme || p.DefaultBranch != nil {
 		return nil
 	}
-	return s.writeReadme(ctx, opts.By, p, opts.DefaultBranch)
+	if err := s.writeReadme(ctx, opts.By, p, opts.DefaultBranch); err != nil {
+		return err
+	}
+	return s.Measure(ctx, Measuring{p.ID}) // so that the answer names the README
 }
 
 // Remove deletes the repository.
