@@ -324,7 +324,7 @@ func TestSignIn_throttled(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
 	s.person("ann", annPassword)
-	s.core.Limits = limit.New(s.core.Settings, time.Now, nil)
+	s.core.Limits = limit.New(limit.Deps{Settings: s.core.Settings, Now: time.Now})
 	if err := s.transports(); err != nil {
 		t.Fatal(err)
 	}

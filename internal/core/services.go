@@ -166,7 +166,7 @@ func New(d Deps) (*Services, error) {
 	}
 	s := &Services{URLs: weburl.New(base, d.SSH), Policy: authz.New(d.DB, d.Now), Settings: setting.New(d.DB, d.Now)}
 	if d.RateLimits {
-		s.Limits = limit.New(s.Settings, d.Now, d.Refused)
+		s.Limits = limit.New(need(&c, limit.Deps{Settings: s.Settings, Now: d.Now, Refused: d.Refused}))
 	}
 	s.people(&c, d)
 	s.code(&c, d)
@@ -212,7 +212,7 @@ func (s *Services) code(c *check, d Deps) {
 		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,
 	}))
 	s.DeployKeys = deploykey.New(need(c, deploykey.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Keys: s.Keys, Projects: s.Projects, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Keys: s.Keys, Projects: s.Projects, Now: d.Now,
 	}))
 	s.PushRules = pushrule.New(need(c, pushrule.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Protections = protection.New(need(c, protection.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Settings: s.Settings, Now: d.Now}))

@@ -262,3 +262,81 @@ func TestUpdated(t *testing.T) {
 		})
 	}
 }
+
+// TestServices_oneForm keeps the services of core in one form: New takes the Deps, whose fields
+// are exported, and the Service holds them unexported, so that a caller of one service does not
+// reach through it to another.
+func TestServices_oneForm(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if f.test || layer(f.dir()) != "core" {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			if why := otherForm(decl); why != "" {
+				t.Errorf("%s: %s; see internal/core/label/service.go for the form", f.fset.Position(decl.Pos()), why)
+			}
+		}
+	}
+}
+
+// otherForm says what is wrong with a declaration of a Service or its constructor, "" for nothing.
+func otherForm(decl ast.Decl) string {
+	switch decl := decl.(type) {
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			spec, ok := spec.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != "Service" {
+				continue
+			}
+			fields, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return "a Service is a struct"
+			}
+			for _, field := range fields.Fields.List {
+				if called(field.Type, "Deps") {
+					return "a Service has a field for each dependency, not the Deps"
+				}
+				for _, name := range field.Names {
+					if name.IsExported() {
+						return "a Service exports no fields: " + name.Name
+					}
+				}
+			}
+		}
+	case *ast.FuncDecl:
+		if decl.Recv != nil || decl.Type.Results == nil || len(decl.Type.Results.List) != 1 {
+			return ""
+		}
+		made, ok := decl.Type.Results.List[0].Type.(*ast.StarExpr)
+		if !ok || !called(made.X, "Service") || !decl.Name.IsExported() {
+			return ""
+		}
+		if params := decl.Type.Params.List; len(params) != 1 || !called(params[0].Type, "Deps") {
+			return decl.Name.Name + " takes more or other than the Deps"
+		}
+	}
+	return ""
+}
+
+func TestOtherForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"type Service struct{ db *db.DB }":                                  false,
+		"type Service struct{ Deps }":                                       true,
+		"type Service struct{ d Deps }":                                     true,
+		"type Service struct{ DB *db.DB }":                                  true,
+		"type Recorder struct{ DB *db.DB }":                                 false,
+		"func New(d Deps) *Service { return nil }":                          false,
+		"func New(db *db.DB, now func() time.Time) *Service { return nil }": true,
+		"func (x Other) New(a, b int) *Service { return nil }":              false,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package x\n"+text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := otherForm(file.Decls[0]) != ""; got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}

@@ -47,14 +47,14 @@ type DeployCreated struct{ DeployChange }
 type DeployDestroyed struct{ DeployChange }
 
 func (s *Service) deployChange(as authz.Actor, p namespace.Place, t *token.DeployToken) DeployChange {
-	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.Now())}
+	return DeployChange{Place: p, TokenID: t.ID, Name: t.Name, Scopes: t.Scopes(), Stamp: as.Stamp(s.now())}
 }
 
 func (s *Service) requireDeploy(ctx context.Context, as authz.Actor, p namespace.Place, project, group authz.Ability) error {
 	if p.Group {
 		project = group
 	}
-	return s.Policy.Require(ctx, as, project, p.Subject)
+	return s.policy.Require(ctx, as, project, p.Subject)
 }
 
 func (f DeployFilter) where(now time.Time) db.Where {
@@ -74,17 +74,17 @@ func (s *Service) ListDeploy(ctx context.Context, as authz.Actor, p namespace.Pl
 	if err := s.requireDeploy(ctx, as, p, authz.ReadProjectDeployTokens, authz.ReadGroupDeployTokens); err != nil {
 		return page.Page[token.DeployToken]{}, err
 	}
-	w := f.where(s.Now())
+	w := f.where(s.now())
 	w.And("t.namespace_id = ?", p.Namespace)
-	return s.Tokens.DeployTokens(ctx, w, f.Range)
+	return s.tokens.DeployTokens(ctx, w, f.Range)
 }
 
 // ListAllDeploy gives the deploy tokens of all places. Only administrators may.
 func (s *Service) ListAllDeploy(ctx context.Context, as authz.Actor, f DeployFilter) (page.Page[token.DeployToken], error) {
-	if err := s.Policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ListDeployTokens, authz.Subject{}); err != nil {
 		return page.Page[token.DeployToken]{}, err
 	}
-	return s.Tokens.DeployTokens(ctx, f.where(s.Now()), f.Range)
+	return s.tokens.DeployTokens(ctx, f.where(s.now()), f.Range)
 }
 
 // FindDeploy gives one deploy token of a place.
@@ -99,7 +99,7 @@ func (s *Service) findDeploy(ctx context.Context, p namespace.Place, id token.ID
 	var w db.Where
 	w.And("t.namespace_id = ?", p.Namespace)
 	w.And("t.id = ?", id)
-	list, err := s.Tokens.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
+	list, err := s.tokens.DeployTokens(ctx, w, page.Range{Limit: 1, Uncounted: true})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 		return nil, "", errs.Plain(wrong)
 	}
 	t, key := token.DeployToken{}, ""
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		t = token.DeployToken{
 			NamespaceID: p.Namespace, Name: in.Name, Username: in.Username, ScopeText: in.Scopes.String(),
 		}
@@ -129,10 +129,10 @@ func (s *Service) CreateDeploy(ctx context.Context, as authz.Actor, p namespace.
 			t.ExpiresAt = &at
 		}
 		var err error
-		if key, err = s.Tokens.KeepDeployToken(ctx, &t); err != nil {
+		if key, err = s.tokens.KeepDeployToken(ctx, &t); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, DeployCreated{s.deployChange(as, p, &t)})
+		return s.bus.Publish(ctx, DeployCreated{s.deployChange(as, p, &t)})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("create deploy token: %w", err)
@@ -175,14 +175,14 @@ func (s *Service) DeleteDeploy(ctx context.Context, as authz.Actor, p namespace.
 	if err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM access_tokens WHERE id = ?", id); err != nil {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM access_tokens WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := s.Tokens.DropDeployToken(ctx, id); err != nil {
+		if err := s.tokens.DropDeployToken(ctx, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})
+		return s.bus.Publish(ctx, DeployDestroyed{s.deployChange(as, p, t)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)

@@ -21,14 +21,14 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 	}
 	none, no := int64(0), false
 	user := Input{Username: prefix + hex.EncodeToString(random), Name: name, ProjectsLimit: &none, CanCreateGroup: &no, External: &as.External}
-	user.Email = user.Username + "@noreply." + s.URLs.Host()
+	user.Email = user.Username + "@noreply." + s.urls.Host()
 	row := s.row(as, &user)
 	row.Type = Bot
-	id, err := db.Insert(ctx, s.DB, "users", row)
+	id, err := db.Insert(ctx, s.db, "users", row)
 	if err != nil {
 		return 0, fmt.Errorf("create bot: %w", err)
 	}
-	if _, err := db.Insert(ctx, s.DB, "emails", emailRow{
+	if _, err := db.Insert(ctx, s.db, "emails", emailRow{
 		UserID: authz.UserID(id), Email: user.Email, EmailFold: db.Fold(user.Email), Primary: true, ConfirmedAt: &row.CreatedAt,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.CreatedAt,
 	}); err != nil {
@@ -40,7 +40,7 @@ func (s *Service) CreateBot(ctx context.Context, as authz.Actor, prefix, name st
 // Bots gives the bots whose usernames begin with a prefix.
 func (s *Service) Bots(ctx context.Context, prefix string) ([]authz.UserID, error) {
 	after := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
-	ids, err := db.Select[authz.UserID](ctx, s.DB, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
+	ids, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users WHERE user_type = ? AND username_fold >= ? AND username_fold < ? ORDER BY id",
 		Bot, prefix, after)
 	if err != nil {
 		return nil, fmt.Errorf("find bots: %w", err)
@@ -60,5 +60,5 @@ func (s *Service) RetireBot(ctx context.Context, as authz.Actor, id authz.UserID
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return fmt.Errorf("bar bot: %w", err)
 	}
-	return s.Jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
+	return s.jobs.Enqueue(ctx, Departure{UserID: id, By: as.UserID})
 }

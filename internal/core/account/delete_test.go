@@ -17,7 +17,7 @@ import (
 // departing keeps what a house enqueues.
 func departing(h *house) func() {
 	var waiting []account.Departure
-	h.Jobs = job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
+	h.jobs = job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 		waiting = append(waiting, args.(account.Departure))
 		return nil
 	})

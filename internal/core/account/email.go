@@ -31,7 +31,7 @@ func (s *Service) Emails(ctx context.Context, as authz.Actor, user authz.UserID,
 	}
 	q := page.Query{Columns: db.Columns[Address]("e"), From: "emails e", Order: page.Order{page.ID("e.id")}}
 	q.Where.And("e.user_id = ? AND NOT e.is_primary AND NOT e.pending", user)
-	list, err := page.Select[Address](ctx, s.DB, q, r)
+	list, err := page.Select[Address](ctx, s.db, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list addresses: %w", err)
 	}
@@ -44,7 +44,7 @@ func (s *Service) Email(ctx context.Context, as authz.Actor, user authz.UserID, 
 	if err != nil {
 		return Address{}, err
 	}
-	a, err := db.Get[Address](ctx, s.DB, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
+	a, err := db.Get[Address](ctx, s.db, "SELECT "+db.Columns[Address]("e")+fromAddresses+" AND e.id = ?", user, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return Address{}, errs.Missing("Email")
 	}
@@ -69,13 +69,13 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 	if err := f.Err(); err != nil {
 		return Address{}, err
 	}
-	now := db.At(s.Now())
+	now := db.At(s.now())
 	row := emailRow{UserID: user, Email: email, EmailFold: db.Fold(email), CreatedAt: now, UpdatedAt: now}
-	if as.Admin && (confirmed || s.Settings.Current().EmailConfirmationSetting == "off") {
+	if as.Admin && (confirmed || s.settings.Current().EmailConfirmationSetting == "off") {
 		row.ConfirmedAt = &now
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		taken, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM emails WHERE email_fold = ?
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		taken, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM emails WHERE email_fold = ?
 			AND (user_id = ? OR is_primary OR confirmed_at IS NOT NULL))`, row.EmailFold, user)
 		if err != nil {
 			return err
@@ -83,13 +83,13 @@ func (s *Service) AddEmail(ctx context.Context, as authz.Actor, user authz.UserI
 		if taken {
 			return errAddressTaken()
 		}
-		row.ID, err = db.Insert(ctx, s.DB, "emails", emailRow{
+		row.ID, err = db.Insert(ctx, s.db, "emails", emailRow{
 			UserID: user, Email: row.Email, EmailFold: row.EmailFold, ConfirmedAt: row.ConfirmedAt, CreatedAt: now, UpdatedAt: now,
 		})
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.Now())})
+		return s.bus.Publish(ctx, AddressAdded{UserID: user, Email: row.Email, Confirmed: row.ConfirmedAt != nil, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // another request was first
 		return Address{}, errAddressTaken()
@@ -112,14 +112,14 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 	if err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.lock(ctx, a.UserID); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM emails WHERE id = ?", id); err != nil {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM emails WHERE id = ?", id); err != nil {
 			return err
 		}
-		n, err := s.DB.Exec(ctx, "DELETE FROM emails WHERE id = ? AND NOT is_primary", id)
+		n, err := s.db.Exec(ctx, "DELETE FROM emails WHERE id = ? AND NOT is_primary", id)
 		if err != nil {
 			return err
 		}
@@ -127,9 +127,9 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 			return errs.Missing("Email")
 		}
 		s.forget(ctx, a.UserID)
-		_, err = s.DB.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
+		_, err = s.db.Exec(ctx, `UPDATE users SET public_email = CASE WHEN public_email = ? THEN '' ELSE public_email END,
 			commit_email = CASE WHEN commit_email = ? THEN '' ELSE commit_email END, updated_at = ? WHERE id = ?`,
-			a.Email, a.Email, s.Now(), a.UserID)
+			a.Email, a.Email, s.now(), a.UserID)
 		return err
 	})
 	if err != nil {
@@ -142,9 +142,9 @@ func (s *Service) DeleteEmail(ctx context.Context, as authz.Actor, user authz.Us
 // whose they are.
 func (s *Service) mayAddress(ctx context.Context, as authz.Actor, user authz.UserID) (authz.UserID, error) {
 	if user == 0 {
-		return as.UserID, s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
+		return as.UserID, s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{})
 	}
-	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return 0, err
 	}
 	_, err := s.load(ctx, "u.id = ?", user)

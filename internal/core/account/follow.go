@@ -16,7 +16,7 @@ const maxFollowed = 300
 // Follow lets the actor follow a user. NotModified is the answer to a user who does already,
 // and where the user is the actor.
 func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
-	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
@@ -26,16 +26,16 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 	case u.ID == as.UserID:
 		return nil, errs.New(errs.NotModified, "")
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.DB.Exec(ctx, "INSERT INTO follows (follower_id, followee_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			as.UserID, u.ID, s.Now())
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.db.Exec(ctx, "INSERT INTO follows (follower_id, followee_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			as.UserID, u.ID, s.now())
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return errs.New(errs.NotModified, "")
 		}
-		followed, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM follows WHERE follower_id = ?", as.UserID)
+		followed, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM follows WHERE follower_id = ?", as.UserID)
 		if err != nil {
 			return err
 		}
@@ -52,14 +52,14 @@ func (s *Service) Follow(ctx context.Context, as authz.Actor, id authz.UserID) (
 
 // Unfollow ends what Follow began; NotModified where it did not begin.
 func (s *Service) Unfollow(ctx context.Context, as authz.Actor, id authz.UserID) (*User, error) {
-	if err := s.Policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.FollowUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	u, err := s.load(ctx, "u.id = ?", id)
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.DB.Exec(ctx, "DELETE FROM follows WHERE follower_id = ? AND followee_id = ?", as.UserID, u.ID)
+	n, err := s.db.Exec(ctx, "DELETE FROM follows WHERE follower_id = ? AND followee_id = ?", as.UserID, u.ID)
 	if err != nil {
 		return nil, fmt.Errorf("unfollow user: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) follows(ctx context.Context, as authz.Actor, id authz.UserID, 
 	}
 	q := page.Query{Columns: summaryColumns, From: usersTables, Order: page.Order{page.ID("u.id")}}
 	q.Where.And("u.state = 'active' AND u.id IN ("+others+")", id)
-	list, err := page.Select[User](ctx, s.DB, q, r)
+	list, err := page.Select[User](ctx, s.db, q, r)
 	if err != nil {
 		return none, fmt.Errorf("list follows: %w", err)
 	}
@@ -118,7 +118,7 @@ func (s *Service) CountFollows(ctx context.Context, as authz.Actor, ids []authz.
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	rows, err := db.Select[Follows](ctx, s.DB, `SELECT u.id,
+	rows, err := db.Select[Follows](ctx, s.db, `SELECT u.id,
 		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.follower_id WHERE f.followee_id = u.id AND o.state = 'active') AS followers,
 		(SELECT COUNT(*) FROM follows f JOIN users o ON o.id = f.followee_id WHERE f.follower_id = u.id AND o.state = 'active') AS following,
 		EXISTS (SELECT 1 FROM follows f WHERE f.followee_id = u.id AND f.follower_id = ?) AS followed

@@ -37,9 +37,9 @@ func (s *Service) PasswordLink(ctx context.Context, as authz.Actor, id authz.Use
 	case !u.Person():
 		return "", time.Time{}, errs.Plain("Only people have passwords")
 	}
-	now := s.Now()
+	now := s.now()
 	key, expires = secret.NewToken(linkPrefix), now.Add(LinkLife)
-	_, err = db.InsertRow(ctx, s.DB, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
+	_, err = db.InsertRow(ctx, s.db, "password_links", linkRow{id, secret.Digest(key), db.At(expires), db.At(now)},
 		"ON CONFLICT (user_id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at, created_at = excluded.created_at")
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make password link: %w", err)
@@ -65,7 +65,7 @@ func (s *Service) linked(ctx context.Context, key string) (authz.UserID, error) 
 	if key == "" || len(key) > secret.MaxToken {
 		return 0, errNoLink
 	}
-	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT user_id FROM password_links WHERE digest = ? AND expires_at > ?", secret.Digest(key), s.Now())
+	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT user_id FROM password_links WHERE digest = ? AND expires_at > ?", secret.Digest(key), s.now())
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, errNoLink
 	}
@@ -83,16 +83,16 @@ func (s *Service) UseLink(ctx context.Context, key, password string) error {
 		return err
 	}
 	var f errs.Fields
-	checkPassword(&f, s.Settings.Current(), password, u.Username, u.Name, u.Email)
+	checkPassword(&f, s.settings.Current(), password, u.Username, u.Name, u.Email)
 	if err := f.Err(); err != nil {
 		return err
 	}
-	hash, err := s.Hasher.Hash(ctx, password)
+	hash, err := s.hasher.Hash(ctx, password)
 	if err != nil {
 		return fmt.Errorf("hash password: %w", err)
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.DB.Exec(ctx, "DELETE FROM password_links WHERE user_id = ? AND digest = ?", u.ID, secret.Digest(key))
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := s.db.Exec(ctx, "DELETE FROM password_links WHERE user_id = ? AND digest = ?", u.ID, secret.Digest(key))
 		if err != nil {
 			return err
 		}
@@ -106,6 +106,6 @@ func (s *Service) UseLink(ctx context.Context, key, password string) error {
 
 // dropLink ends the link of a user whose password changes.
 func (s *Service) dropLink(ctx context.Context, id authz.UserID) error {
-	_, err := s.DB.Exec(ctx, "DELETE FROM password_links WHERE user_id = ?", id)
+	_, err := s.db.Exec(ctx, "DELETE FROM password_links WHERE user_id = ?", id)
 	return err
 }

@@ -74,7 +74,7 @@ func (s *Service) prove(ctx context.Context, login, password string) (attempt, e
 	if s.locked(who.LockedAt) {
 		who.PasswordHash = ""
 	}
-	fits, err := s.Hasher.Verify(ctx, who.PasswordHash, password)
+	fits, err := s.hasher.Verify(ctx, who.PasswordHash, password)
 	if err != nil {
 		return attempt{}, undecided(err)
 	}
@@ -99,7 +99,7 @@ func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, erro
 	if strings.Contains(login, "@") {
 		column = "e.email_fold"
 	}
-	id, err := db.Get[authz.UserID](ctx, s.DB, "SELECT u.id"+fromUsers+" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
+	id, err := db.Get[authz.UserID](ctx, s.db, "SELECT u.id"+fromUsers+" WHERE "+column+" = ? AND u.user_type = 'human'", db.Fold(login))
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return 0, fmt.Errorf("read user: %w", err)
 	}
@@ -107,7 +107,7 @@ func (s *Service) namedBy(ctx context.Context, login string) (authz.UserID, erro
 }
 
 func (s *Service) attempt(ctx context.Context, id authz.UserID) (attempt, error) {
-	who, err := db.Get[attempt](ctx, s.DB, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+StandingColumns+fromUsers+
+	who, err := db.Get[attempt](ctx, s.db, "SELECT u.id, u.password_hash, u.failed_attempts, u.locked_at, "+StandingColumns+fromUsers+
 		" WHERE u.id = ?", id)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return attempt{}, fmt.Errorf("read user: %w", err)
@@ -126,15 +126,15 @@ func (s *Service) locked(at *db.Time) bool {
 // unlocked is the moment up to which locks are over.
 func (s *Service) unlocked() time.Time {
 	period := defaultUnlock
-	if minutes := s.Settings.Current().FailedLoginAttemptsUnlockPeriodInMinutes; minutes != nil {
+	if minutes := s.settings.Current().FailedLoginAttemptsUnlockPeriodInMinutes; minutes != nil {
 		period = time.Duration(*minutes) * time.Minute
 	}
-	return s.Now().Add(-period)
+	return s.now().Add(-period)
 }
 
 // maxAttempts is how many wrong passwords in a row lock an account.
 func (s *Service) maxAttempts() int {
-	if n := s.Settings.Current().MaxLoginAttempts; n != nil {
+	if n := s.settings.Current().MaxLoginAttempts; n != nil {
 		return *n
 	}
 	return defaultAttempts
@@ -143,15 +143,15 @@ func (s *Service) maxAttempts() int {
 // countFailure writes a wrong password down, with as much work for an unknown user and for one who is
 // locked as for everybody else. A lock that is over begins the count again.
 func (s *Service) countFailure(ctx context.Context, who attempt) error {
-	now, over := db.At(s.Now()), db.At(s.unlocked())
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	now, over := db.At(s.now()), db.At(s.unlocked())
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		if who.ID == 0 {
-			_, err := s.DB.Exec(ctx, `INSERT INTO unknown_sign_ons (day, attempts) VALUES (?, 1)
+			_, err := s.db.Exec(ctx, `INSERT INTO unknown_sign_ons (day, attempts) VALUES (?, 1)
 				ON CONFLICT (day) DO UPDATE SET attempts = unknown_sign_ons.attempts + 1`, now.UTC().Format(time.DateOnly))
 			return err
 		}
 		const count = "CASE WHEN locked_at IS NULL THEN failed_attempts + 1 ELSE 1 END"
-		at, err := db.Get[*db.Time](ctx, s.DB, `UPDATE users SET
+		at, err := db.Get[*db.Time](ctx, s.db, `UPDATE users SET
 				failed_attempts = CASE WHEN locked_at > ? THEN failed_attempts ELSE `+count+` END,
 				locked_at = CASE WHEN locked_at > ? THEN locked_at WHEN `+count+` >= ? THEN ? ELSE NULL END
 			WHERE id = ? RETURNING locked_at`, over, over, s.maxAttempts(), now, who.ID)
@@ -161,7 +161,7 @@ func (s *Service) countFailure(ctx context.Context, who attempt) error {
 		if err != nil || at == nil || s.locked(who.LockedAt) {
 			return err
 		}
-		return s.Bus.Publish(ctx, AccessLocked{Stamp: authz.System().Stamp(s.Now()), UserID: who.ID, Username: who.Username})
+		return s.bus.Publish(ctx, AccessLocked{Stamp: authz.System().Stamp(s.now()), UserID: who.ID, Username: who.Username})
 	})
 	if err != nil {
 		return fmt.Errorf("count failed sign-on: %w", err)
@@ -172,7 +172,7 @@ func (s *Service) countFailure(ctx context.Context, who attempt) error {
 func (s *Service) clearFailures(ctx context.Context, id authz.UserID) error {
 	row := s.userAt(id)
 	row.Now = nil
-	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
+	_, err := db.Update(ctx, s.db, row, func(_ context.Context, u *userRow) error {
 		u.FailedAttempts, u.LockedAt = 0, nil
 		return nil
 	})
@@ -191,11 +191,11 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 	if u.FailedAttempts == 0 && u.LockedAt == nil {
 		return u, nil
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.clearFailures(ctx, id); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, Stamp: as.Stamp(s.Now())})
+		return s.bus.Publish(ctx, AccessUnlocked{UserID: id, Username: u.Username, Stamp: as.Stamp(s.now())})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("unlock user: %w", err)
@@ -206,7 +206,7 @@ func (s *Service) Unlock(ctx context.Context, as authz.Actor, id authz.UserID) (
 // WithoutPassword gives those of some people who have no password: a link has to be
 // handed over to them, or another password made. It is for administrators.
 func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []authz.UserID) (map[authz.UserID]bool, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminUsers, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	out := map[authz.UserID]bool{}
@@ -214,7 +214,7 @@ func (s *Service) WithoutPassword(ctx context.Context, as authz.Actor, ids []aut
 		return out, nil
 	}
 	marks, args := db.Marks(ids)
-	found, err := db.Select[authz.UserID](ctx, s.DB,
+	found, err := db.Select[authz.UserID](ctx, s.db,
 		"SELECT id FROM users WHERE password_hash = '' AND user_type = 'human' AND id IN ("+marks+") ORDER BY id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read users without password: %w", err)

@@ -17,12 +17,12 @@ type Preferences struct {
 
 // Prefer changes the actor's own preferences and gives the account.
 func (s *Service) Prefer(ctx context.Context, as authz.Actor, p Preferences) (*User, error) {
-	if err := s.Policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.UpdateOwnUser, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	row := s.userAt(as.UserID)
 	row.Now = nil
-	_, err := db.Update(ctx, s.DB, row, func(_ context.Context, u *userRow) error {
+	_, err := db.Update(ctx, s.db, row, func(_ context.Context, u *userRow) error {
 		db.Assign(u, &p)
 		return as.UnmodifiedAt(u.UpdatedAt.Time)
 	})

@@ -50,17 +50,25 @@ type Deps struct {
 }
 
 // Service reads and changes attributes.
-type Service struct{ Deps }
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	now    func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, now: d.Now,
+	}
+}
 
 func (k Kind) table() string { return string(k) + "_attributes" }
 
 // List gives the attributes of an owner by key. Whether the owner exists is the
 // caller's to look up.
 func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribute, error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	all, err := s.ByOwners(ctx, o.Kind, []int64{o.ID})
@@ -69,10 +77,10 @@ func (s *Service) List(ctx context.Context, as authz.Actor, o Owner) ([]Attribut
 
 // Find gives one attribute of an owner.
 func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string) (Attribute, error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ReadAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
 	}
-	a, err := db.Get[Attribute](ctx, s.DB, "SELECT owner_id, attribute_key, value FROM "+o.Kind.table()+
+	a, err := db.Get[Attribute](ctx, s.db, "SELECT owner_id, attribute_key, value FROM "+o.Kind.table()+
 		" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 	if errors.Is(err, db.ErrNotFound) {
 		return Attribute{}, errs.Missing("CustomAttribute")
@@ -85,7 +93,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, o Owner, key string)
 
 // Set gives an owner an attribute, in place of one with the same key.
 func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value string) (Attribute, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return Attribute{}, err
 	}
 	var f errs.Fields
@@ -95,12 +103,12 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 	if err := f.Err(); err != nil {
 		return Attribute{}, err
 	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.unmodified(ctx, as, o, key); err != nil {
 			return err
 		}
-		now := db.At(s.Now())
-		_, err := s.DB.Exec(ctx, "INSERT INTO "+o.Kind.table()+` (owner_id, attribute_key, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+		now := db.At(s.now())
+		_, err := s.db.Exec(ctx, "INSERT INTO "+o.Kind.table()+` (owner_id, attribute_key, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (owner_id, attribute_key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, o.ID, key, value, now, now)
 		return err
 	})
@@ -112,14 +120,14 @@ func (s *Service) Set(ctx context.Context, as authz.Actor, o Owner, key, value s
 
 // Delete takes an attribute from an owner.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key string) error {
-	if err := s.Policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminAttributes, authz.Subject{}); err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.unmodified(ctx, as, o, key); err != nil {
 			return err
 		}
-		gone, err := s.DB.Exec(ctx, "DELETE FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
+		gone, err := s.db.Exec(ctx, "DELETE FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 		if err != nil {
 			return fmt.Errorf("delete attribute: %w", err)
 		}
@@ -131,7 +139,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, o Owner, key strin
 }
 
 func (s *Service) unmodified(ctx context.Context, as authz.Actor, o Owner, key string) error {
-	return as.Unmodified(ctx, s.DB, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
+	return as.Unmodified(ctx, s.db, "SELECT updated_at FROM "+o.Kind.table()+" WHERE owner_id = ? AND attribute_key = ?", o.ID, key)
 }
 
 // ByOwners gives the attributes of several owners by key. It asks for no permission:
@@ -146,7 +154,7 @@ func (s *Service) ByOwners(ctx context.Context, kind Kind, ids []int64) (map[int
 	}
 	var w db.Where
 	w.In("owner_id", ids)
-	rows, err := db.Select[Attribute](ctx, s.DB, "SELECT owner_id, attribute_key, value FROM "+kind.table()+w.SQL()+
+	rows, err := db.Select[Attribute](ctx, s.db, "SELECT owner_id, attribute_key, value FROM "+kind.table()+w.SQL()+
 		" ORDER BY owner_id, attribute_key", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("attributes by owner: %w", err)

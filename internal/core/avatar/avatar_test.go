@@ -32,12 +32,14 @@ type world struct {
 	*coretest.World
 	*avatar.Service
 	objects *blob.Store
+	clock   func() time.Time // of the service
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &world{World: coretest.New(t, d)}
+		w.clock = w.World.Now
 		var err error
 		if w.objects, err = blob.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
@@ -45,6 +47,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		settings := setting.New(d, w.Now)
 		w.Service = avatar.New(avatar.Deps{
 			DB: d, Policy: w.Policy, Projects: w.World.Projects, Objects: w.objects, Log: slog.New(slog.DiscardHandler),
+			Now:        func() time.Time { return w.clock() },
 			Accounts:   account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 			Namespaces: namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now}),
 		})
@@ -204,11 +207,11 @@ func TestService_Sweep(t *testing.T) {
 		if _, err := w.World.DB.Exec(ctx, "UPDATE users SET avatar = '' WHERE id = ?", ben.UserID); err != nil {
 			t.Fatal(err)
 		}
-		w.Service.Now = w.World.Now // long before the files were written
+		w.clock = w.World.Now // long before the files were written
 		if err := w.Service.Sweep(ctx, avatar.Sweep{}); err != nil || len(w.left()) != 2 {
 			t.Errorf("young files: %v, %v", w.left(), err)
 		}
-		w.Service.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
+		w.clock = func() time.Time { return time.Now().Add(48 * time.Hour) }
 		if err := w.Service.Sweep(ctx, avatar.Sweep{}); err != nil || len(w.left()) != 1 {
 			t.Errorf("left %v, %v", w.left(), err)
 		}

@@ -87,10 +87,20 @@ type Deps struct {
 }
 
 // Service reads and changes badges.
-type Service struct{ Deps }
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	now    func() time.Time
+	host   string
+	tip    func(ctx context.Context, p *project.Project) (string, error)
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, now: d.Now, host: d.Host, tip: d.Tip,
+	}
+}
 
 var columns = db.Columns[Badge]("b") + ", n.kind"
 
@@ -108,7 +118,7 @@ func within(w *db.Where, at Place) {
 
 // List gives a page of the badges that a place shows by id.
 func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Badge], error) {
-	if err := s.Policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.read(), at.Subject); err != nil {
 		return page.Page[Badge]{}, err
 	}
 	var w db.Where
@@ -116,7 +126,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	if f.Name != "" {
 		w.And("b.name = ?", f.Name)
 	}
-	list, err := page.Select[Badge](ctx, s.DB, page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("b.id")}}, f.Range)
+	list, err := page.Select[Badge](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("b.id")}}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list badges: %w", err)
 	}
@@ -125,7 +135,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, at Place, f Filter) 
 
 // Find gives a badge that a place shows.
 func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, id ID) (*Badge, error) {
-	if err := s.Policy.Require(ctx, as, at.read(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.read(), at.Subject); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, at, id)
@@ -135,7 +145,7 @@ func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
 	var w db.Where
 	within(&w, at)
 	w.And("b.id = ?", id)
-	b, err := db.Get[Badge](ctx, s.DB, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
+	b, err := db.Get[Badge](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Badge")
 	}
@@ -147,16 +157,16 @@ func (s *Service) find(ctx context.Context, at Place, id ID) (*Badge, error) {
 
 // Create adds a badge to a place.
 func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
-	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	now := db.At(s.Now())
+	now := db.At(s.now())
 	b := Badge{NamespaceID: at.Namespace, CreatedAt: now, UpdatedAt: now}
 	c.apply(&b)
 	if err := check(&b); err != nil {
 		return nil, err
 	}
-	id, err := db.Insert(ctx, s.DB, "badges", b)
+	id, err := db.Insert(ctx, s.db, "badges", b)
 	if err != nil {
 		return nil, fmt.Errorf("create badge: %w", err)
 	}
@@ -165,11 +175,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 
 // Update changes a badge of the place itself.
 func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c Changes) (*Badge, error) {
-	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
-	row := db.Row{Table: "badges", ID: id, Now: s.Now, Columns: columns, From: tables, Alias: "b"}
-	out, err := db.Update(ctx, s.DB, row, func(_ context.Context, b *Badge) error {
+	row := db.Row{Table: "badges", ID: id, Now: s.now, Columns: columns, From: tables, Alias: "b"}
+	out, err := db.Update(ctx, s.db, row, func(_ context.Context, b *Badge) error {
 		if b.NamespaceID != at.Namespace {
 			return errs.Missing("Badge")
 		}
@@ -190,7 +200,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, id ID, c
 
 // Delete removes a badge of the place itself; a group's is removed at the group.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) error {
-	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return err
 	}
 	b, err := s.find(ctx, at, id)
@@ -200,11 +210,11 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 	if b.NamespaceID != at.Namespace {
 		return errs.Bad("To delete a Group badge please use the Group endpoint")
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM badges WHERE id = ?", id); err != nil {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM badges WHERE id = ?", id); err != nil {
 			return err
 		}
-		if _, err := s.DB.Exec(ctx, "DELETE FROM badges WHERE id = ?", id); err != nil {
+		if _, err := s.db.Exec(ctx, "DELETE FROM badges WHERE id = ?", id); err != nil {
 			return fmt.Errorf("delete badge: %w", err)
 		}
 		return nil
@@ -213,7 +223,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 
 // Preview checks and renders a badge that is not stored.
 func (s *Service) Preview(ctx context.Context, as authz.Actor, at Place, c Changes) (*Badge, error) {
-	if err := s.Policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, at.admin(), at.Subject); err != nil {
 		return nil, err
 	}
 	var b Badge
@@ -266,10 +276,10 @@ func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project
 		return out, nil
 	}
 	tip := ""
-	if s.Tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
-		reads, err := s.Policy.Can(ctx, as, authz.ReadCode, p.Subject())
+	if s.tip != nil && strings.Contains(strings.Join(addresses, " "), "%{commit_sha}") {
+		reads, err := s.policy.Can(ctx, as, authz.ReadCode, p.Subject())
 		if err == nil && reads {
-			tip, err = s.Tip(ctx, p)
+			tip, err = s.tip(ctx, p)
 		}
 		if err != nil {
 			return nil, err
@@ -282,7 +292,7 @@ func (s *Service) Render(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	values := map[string]string{
 		"project_path": p.FullPath, "project_title": p.Name, "project_name": p.Path, "project_id": strconv.FormatInt(int64(p.ID), 10),
-		"project_namespace": strings.TrimSuffix(p.FullPath, "/"+p.Path), "group_name": group, "gitlab_server": s.Host,
+		"project_namespace": strings.TrimSuffix(p.FullPath, "/"+p.Path), "group_name": group, "gitlab_server": s.host,
 		"default_branch": branch, "commit_sha": tip,
 	}
 	for i, address := range addresses {

@@ -40,7 +40,7 @@ func (s *Service) list(ctx context.Context, in project.ID, commit gitstore.Objec
 	if f.Desc {
 		order = order.Desc()
 	}
-	list, err := page.Select[Status](ctx, s.DB, page.Query{
+	list, err := page.Select[Status](ctx, s.db, page.Query{
 		Columns: statusColumns, From: "commit_statuses s JOIN pipelines p ON p.id = s.pipeline_id", Where: w, Order: order,
 	}, f.Range)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) newest(ctx context.Context, in project.ID, commit gitstore.Obj
 	if id != 0 {
 		w.And("p.id = ?", id)
 	}
-	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
+	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("find pipeline: %w", err)
 	}
@@ -79,7 +79,7 @@ func (s *Service) newestOf(ctx context.Context, in project.ID, commits []gitstor
 		byName[names[i]] = id
 	}
 	marks, args := db.Marks(names)
-	list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
+	list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p WHERE p.id IN (SELECT MAX(x.id) FROM pipelines x"+
 		" WHERE x.project_id = ? AND x.sha IN ("+marks+") GROUP BY x.sha)", append([]any{in}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("find pipelines: %w", err)
@@ -96,7 +96,7 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 	var w db.Where
 	w.And("s.pipeline_id = ? AND s.name = ? AND NOT s.retried", in, name)
 	w.In("s.status", Moving())
-	id, err := db.Get[StatusID](ctx, s.DB, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
+	id, err := db.Get[StatusID](ctx, s.db, "SELECT s.id FROM commit_statuses s"+w.SQL()+" ORDER BY s.id DESC LIMIT 1", w.Args()...)
 	if err != nil {
 		return 0, fmt.Errorf("find status: %w", err)
 	}
@@ -105,14 +105,14 @@ func (s *Service) moving(ctx context.Context, in PipelineID, name string) (Statu
 
 // replace makes room for a new status of a name.
 func (s *Service) replace(ctx context.Context, in PipelineID, name string) error {
-	n, err := db.Get[int](ctx, s.DB, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
+	n, err := db.Get[int](ctx, s.db, "SELECT count(*) FROM commit_statuses WHERE pipeline_id = ?", in)
 	if err != nil {
 		return fmt.Errorf("count statuses: %w", err)
 	}
 	if n >= maxStatuses {
 		return errs.New(errs.Unprocessable, "The number of jobs has exceeded the limit")
 	}
-	if _, err := s.DB.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND name = ?", in, name); err != nil {
+	if _, err := s.db.Exec(ctx, "UPDATE commit_statuses SET retried = true WHERE pipeline_id = ? AND name = ?", in, name); err != nil {
 		return fmt.Errorf("replace status: %w", err)
 	}
 	return nil
@@ -120,12 +120,12 @@ func (s *Service) replace(ctx context.Context, in PipelineID, name string) error
 
 // summarise brings the state of a pipeline up to date.
 func (s *Service) summarise(ctx context.Context, p *Pipeline, now time.Time) error {
-	states, err := db.Select[State](ctx, s.DB, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
+	states, err := db.Select[State](ctx, s.db, "SELECT DISTINCT status FROM commit_statuses WHERE pipeline_id = ? AND NOT retried ORDER BY status", p.ID)
 	if err != nil {
 		return fmt.Errorf("read states: %w", err)
 	}
 	p.State, p.UpdatedAt = sum(states), db.At(now)
-	_, err = s.DB.Exec(ctx, "UPDATE pipelines SET status = ?, updated_at = ? WHERE id = ?", p.State, p.UpdatedAt, p.ID)
+	_, err = s.db.Exec(ctx, "UPDATE pipelines SET status = ?, updated_at = ? WHERE id = ?", p.State, p.UpdatedAt, p.ID)
 	if err != nil {
 		return fmt.Errorf("sum pipeline up: %w", err)
 	}

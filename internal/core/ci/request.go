@@ -15,7 +15,7 @@ import (
 // OfBranch lists the pipelines that ran on a branch for some of its commits, the newest
 // first. An actor who may not read pipelines of the project sees none.
 func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Project, branch string, commits []string, r page.Range) (page.Page[Pipeline], error) {
-	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
 	if err != nil || !may {
 		return page.None[Pipeline](r), err
 	}
@@ -25,7 +25,7 @@ func (s *Service) OfBranch(ctx context.Context, as authz.Actor, p *project.Proje
 		w.And("p.project_id = ?", p.ID)
 		w.And("p.ref = ?", branch)
 		w.In("p.sha", chunk)
-		list, err := db.Select[Pipeline](ctx, s.DB, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
+		list, err := db.Select[Pipeline](ctx, s.db, "SELECT "+pipelineColumns+" FROM pipelines p"+w.SQL()+" ORDER BY p.id DESC", w.Args()...)
 		if err != nil {
 			return page.Page[Pipeline]{}, fmt.Errorf("list pipelines of branch: %w", err)
 		}
@@ -44,7 +44,7 @@ type Course struct {
 
 // Course looks at the statuses of a pipeline. It asks for no permission.
 func (s *Service) Course(ctx context.Context, of *Pipeline) (Course, error) {
-	list, err := db.Select[Status](ctx, s.DB, "SELECT "+statusColumns+" FROM commit_statuses s WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.id", of.ID)
+	list, err := db.Select[Status](ctx, s.db, "SELECT "+statusColumns+" FROM commit_statuses s WHERE s.pipeline_id = ? AND NOT s.retried ORDER BY s.id", of.ID)
 	if err != nil {
 		return Course{}, fmt.Errorf("list statuses of pipeline: %w", err)
 	}

@@ -111,10 +111,21 @@ type Deps struct {
 }
 
 // Service reads and writes statuses.
-type Service struct{ Deps }
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	projects *project.Service
+	repos    *repo.Service
+	now      func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, projects: d.Projects, repos: d.Repos, now: d.Now,
+	}
+}
 
 // readable requires the right to read the project's pipelines, which takes more where
 // the project does not publish its jobs.
@@ -127,10 +138,10 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 
 // Statuses lists those of a commit, whose full id is the second result.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
 		return page.Page[Status]{}, "", err
 	}
-	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
+	commit, err := s.repos.FindCommit(ctx, as, p, sha)
 	if err != nil {
 		return page.Page[Status]{}, "", err
 	}
@@ -141,7 +152,7 @@ func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Proje
 // Last gives the newest pipeline of a commit, nil where there is none or the actor may
 // not see it.
 func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID) (*Pipeline, error) {
-	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
@@ -151,7 +162,7 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 // LastOf gives the newest pipeline of each of the commits that has one and that the actor may
 // see, in one statement.
 func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
-	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	may, err := s.policy.Can(ctx, as, s.readable(p), p.Subject())
 	if err != nil || !may || len(commits) == 0 {
 		return nil, err
 	}
@@ -161,7 +172,7 @@ func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project
 // Report records what another system says of a commit: a status that still moves is
 // changed in place, one that has ended is replaced by a new one.
 func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project, sha string, in Input) (*Status, string, error) {
-	if err := s.Policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.SetCommitStatus, p.Subject()); err != nil {
 		return nil, "", err
 	}
 	if in.State == "" {
@@ -173,7 +184,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	if err := in.validate(); err != nil {
 		return nil, "", err
 	}
-	commit, err := s.Repos.FindCommit(ctx, as, p, sha)
+	commit, err := s.repos.FindCommit(ctx, as, p, sha)
 	if err != nil {
 		return nil, "", err
 	}
@@ -181,11 +192,11 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.Repos.KeepAround(ctx, p, commit.ID); err != nil {
+	if err := s.repos.KeepAround(ctx, p, commit.ID); err != nil {
 		return nil, "", err
 	}
 	var out *Status
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		pipeline, err := s.pipelineFor(ctx, as, p, commit.ID, ref, in.PipelineID)
 		if err != nil {
 			return err
@@ -194,7 +205,7 @@ func (s *Service) Report(ctx context.Context, as authz.Actor, p *project.Project
 		if err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.Now()), Status: *out, Pipeline: *pipeline, Project: p})
+		return s.bus.Publish(ctx, StatusReported{Stamp: as.Stamp(s.now()), Status: *out, Pipeline: *pipeline, Project: p})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("report status: %w", err)
@@ -240,7 +251,7 @@ func (s *Service) refOf(ctx context.Context, as authz.Actor, p *project.Project,
 	if last != nil {
 		return last.Ref, nil
 	}
-	refs, err := s.Repos.Holding(ctx, as, p, commit, "branch", page.Range{})
+	refs, err := s.repos.Holding(ctx, as, p, commit, "branch", page.Range{})
 	if err != nil {
 		return "", err
 	}
@@ -260,10 +271,10 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 	if found == nil && id != 0 {
 		return nil, errs.Missing("Pipeline for pipeline_id, sha and ref")
 	}
-	lock := s.DB.Dialect().ForUpdate()
+	lock := s.db.Dialect().ForUpdate()
 	if found == nil {
 		// Two first reports at once must not make two pipelines.
-		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM projects WHERE id = ?"+lock, p.ID); err != nil {
+		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM projects WHERE id = ?"+lock, p.ID); err != nil {
 			return nil, fmt.Errorf("lock project: %w", err)
 		}
 		if found, err = s.newest(ctx, p.ID, commit, ref, 0); err != nil {
@@ -271,21 +282,21 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 		}
 	}
 	if found != nil {
-		if _, err := db.Select[int64](ctx, s.DB, "SELECT id FROM pipelines WHERE id = ?"+lock, found.ID); err != nil {
+		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM pipelines WHERE id = ?"+lock, found.ID); err != nil {
 			return nil, fmt.Errorf("lock pipeline: %w", err)
 		}
 		return found, nil
 	}
-	iid, err := namespace.NextIID(ctx, s.DB, p.NamespaceID, namespace.KindPipeline)
+	iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindPipeline)
 	if err != nil {
 		return nil, err
 	}
-	now := db.At(s.Now())
+	now := db.At(s.now())
 	user := as.UserID
 	made := &Pipeline{
 		IID: iid, ProjectID: p.ID, SHA: commit.String(), Ref: ref, Source: external, State: Created, UserID: &user, CreatedAt: now, UpdatedAt: now,
 	}
-	row, err := db.Insert(ctx, s.DB, "pipelines", made)
+	row, err := db.Insert(ctx, s.db, "pipelines", made)
 	if err != nil {
 		return nil, fmt.Errorf("make pipeline: %w", err)
 	}
@@ -295,10 +306,10 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 
 // write changes the status that still moves, or makes a new one, and sums the pipeline up.
 func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
-	now := s.Now()
+	now := s.now()
 	id, err := s.moving(ctx, p.ID, in.Name)
 	if err == nil {
-		out, err := db.Update(ctx, s.DB, db.Row{Table: "commit_statuses", ID: id}, func(_ context.Context, st *Status) error {
+		out, err := db.Update(ctx, s.db, db.Row{Table: "commit_statuses", ID: id}, func(_ context.Context, st *Status) error {
 			return st.apply(in, now)
 		})
 		if err != nil {
@@ -319,7 +330,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Inp
 	if err := st.apply(in, now); err != nil {
 		return nil, err
 	}
-	row, err := db.Insert(ctx, s.DB, "commit_statuses", st)
+	row, err := db.Insert(ctx, s.db, "commit_statuses", st)
 	if err != nil {
 		return nil, fmt.Errorf("write status: %w", err)
 	}

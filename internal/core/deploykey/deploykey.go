@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 	"tenon/internal/core/sshkey"
@@ -80,16 +81,29 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
+	Accounts *account.Service
 	Keys     *sshkey.Service
 	Projects *project.Service
 	Now      func() time.Time
 }
 
 // Service enables deploy keys. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	accounts *account.Service
+	keys     *sshkey.Service
+	projects *project.Service
+	now      func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, keys: d.Keys, projects: d.Projects, now: d.Now,
+	}
+}
 
 // prefix stands before the attributes of a key of a project in refusals.
 const prefix = "deploy_key."
@@ -97,17 +111,17 @@ const prefix = "deploy_key."
 func (s *Service) change(as authz.Actor, p *project.Project, k *Key) Change {
 	return Change{
 		KeyID: k.ID, Title: k.Title, Fingerprint: k.SHA256, CanPush: k.CanPush,
-		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.Now()),
+		ProjectID: p.ID, ProjectName: p.Name, FullPath: p.FullPath, Stamp: as.Stamp(s.now()),
 	}
 }
 
 // Create enables a key in a project. One that is enabled there is given as it is; one
 // that the actor could enable is enabled; any other is made.
 func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
-	known, err := s.Keys.DeployWith(ctx, in.Key)
+	known, err := s.keys.DeployWith(ctx, in.Key)
 	switch {
 	case err == nil:
 		return s.join(ctx, as, p, known, in.CanPush)
@@ -116,8 +130,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	out, err := s.make(ctx, as, p, in)
 	if errors.Is(err, db.ErrDuplicate) || errs.Is(err, errs.Invalid) { // perhaps another request was first
-		again := s.DB.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
-			known, err = s.Keys.DeployWith(ctx, in.Key)
+		again := s.db.InTx(ctx, func(ctx context.Context) (err error) { // so that theirs is committed
+			known, err = s.keys.DeployWith(ctx, in.Key)
 			return err
 		})
 		if again == nil {
@@ -130,8 +144,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 // make stores a key that is new and enables it.
 func (s *Service) make(ctx context.Context, as authz.Actor, p *project.Project, in Input) (*Key, error) {
 	var out *Key
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		k, err := s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		k, err := s.keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in.Input})
 		if err != nil {
 			return err
 		}
@@ -155,9 +169,9 @@ func (s *Service) join(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, sshkey.Prefixed(sshkey.ErrTaken(), prefix)
 	}
 	k = &Key{known, push}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
+	err = s.db.InTx(ctx, func(ctx context.Context) error { return s.enable(ctx, as, p, k) })
 	if errors.Is(err, db.ErrDuplicate) { // another user enabled it just now
-		err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		err = s.db.InTx(ctx, func(ctx context.Context) error {
 			k, err = s.find(ctx, p, known.ID)
 			return err
 		})
@@ -179,21 +193,21 @@ func refused(err error, doing string) error {
 
 // enable lets a key into a project, in the caller's transaction.
 func (s *Service) enable(ctx context.Context, as authz.Actor, p *project.Project, k *Key) error {
-	now := db.At(s.Now())
-	_, err := db.Insert(ctx, s.DB, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now})
+	now := db.At(s.now())
+	_, err := db.Insert(ctx, s.db, "deploy_key_projects", Grant{KeyID: k.ID, ProjectID: p.ID, CanPush: k.CanPush, CreatedAt: now, UpdatedAt: now})
 	if err != nil {
 		return err
 	}
-	return s.Bus.Publish(ctx, Added{s.change(as, p, k)})
+	return s.bus.Publish(ctx, Added{s.change(as, p, k)})
 }
 
 // Enable lets a key of another project in, to read: a public one, one of a project that
 // the actor maintains, or any for administrators.
 func (s *Service) Enable(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
-	known, err := s.Keys.FindDeploy(ctx, id)
+	known, err := s.keys.FindDeploy(ctx, id)
 	if errs.Is(err, errs.NotFound) {
 		return nil, errMissing
 	}
@@ -217,8 +231,8 @@ func (s *Service) reachable(ctx context.Context, as authz.Actor, k *sshkey.Key) 
 	if as.Admin || k.Public {
 		return true, nil
 	}
-	reached, args := s.Policy.ReachSQL(as, authz.Maintainer)
-	may, err := db.Get[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id
+	reached, args := s.policy.ReachSQL(as, authz.Maintainer)
+	may, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM deploy_key_projects d JOIN projects p ON p.id = d.project_id
 		WHERE d.key_id = ? AND NOT p.pending_delete AND p.namespace_id IN (`+reached+`))`, append([]any{k.ID}, args...)...)
 	if err != nil {
 		return false, fmt.Errorf("look for deploy key: %w", err)
@@ -229,7 +243,7 @@ func (s *Service) reachable(ctx context.Context, as authz.Actor, k *sshkey.Key) 
 // Update changes what a key may do in a project. Its title is everybody's: only its
 // maker and administrators change that of a key which is public or enabled elsewhere.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID, c Changes) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return nil, err
 	}
 	k, err := s.find(ctx, p, id)
@@ -238,18 +252,18 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	rename := c.Title != nil && *c.Title != k.Title
 	var out *Key
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
 			return err
 		}
 		if rename {
 			if err := s.mayRename(ctx, as, k); err != nil {
 				return err
 			}
-			if err := s.Keys.RenameDeploy(ctx, id, *c.Title); err != nil {
+			if err := s.keys.RenameDeploy(ctx, id, *c.Title); err != nil {
 				return err
 			}
 		}
@@ -260,7 +274,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if out, err = s.find(ctx, p, id); err != nil || !rename && !pushes {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{s.change(as, p, out)})
+		return s.bus.Publish(ctx, Updated{s.change(as, p, out)})
 	})
 	if err != nil {
 		return nil, refused(err, "update deploy key")
@@ -274,14 +288,14 @@ func (s *Service) allow(ctx context.Context, p *project.Project, id sshkey.ID, p
 	if push == nil {
 		return false, nil
 	}
-	grant, err := db.Get[int64](ctx, s.DB, "SELECT id FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+	grant, err := db.Get[int64](ctx, s.db, "SELECT id FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, errs.Missing("")
 	}
 	if err != nil {
 		return false, err
 	}
-	out, err := db.Update(ctx, s.DB, db.Row{Table: "deploy_key_projects", ID: grant, Now: s.Now}, func(_ context.Context, g *Grant) error {
+	out, err := db.Update(ctx, s.db, db.Row{Table: "deploy_key_projects", ID: grant, Now: s.now}, func(_ context.Context, g *Grant) error {
 		g.CanPush = *push
 		return nil
 	})
@@ -292,7 +306,7 @@ func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
 	if as.Admin || !k.Public && k.MakerID != nil && *k.MakerID == as.UserID {
 		return nil
 	}
-	uses, err := db.Get[int](ctx, s.DB, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)
+	uses, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM deploy_key_projects WHERE key_id = ?", k.ID)
 	if err != nil {
 		return fmt.Errorf("count projects of deploy key: %w", err)
 	}
@@ -305,7 +319,7 @@ func (s *Service) mayRename(ctx context.Context, as authz.Actor, k *Key) error {
 // Delete keeps a key out of a project. A key that is enabled nowhere any more is gone,
 // unless it is public.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id sshkey.ID) error {
-	if err := s.Policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminDeployKeys, p.Subject()); err != nil {
 		return err
 	}
 	k, err := s.find(ctx, p, id)
@@ -315,24 +329,24 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM ssh_keys WHERE id = ?", id); err != nil {
 			return err
 		}
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID); err != nil {
 			return err
 		}
-		n, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
+		n, err := s.db.Exec(ctx, "DELETE FROM deploy_key_projects WHERE key_id = ? AND project_id = ?", id, p.ID)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return errMissing
 		}
-		if err := s.Bus.Publish(ctx, Removed{s.change(as, p, k)}); err != nil {
+		if err := s.bus.Publish(ctx, Removed{s.change(as, p, k)}); err != nil {
 			return err
 		}
-		return s.Keys.DropOrphans(ctx, id)
+		return s.keys.DropOrphans(ctx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("delete deploy key: %w", err)
@@ -342,31 +356,31 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project
 
 // Clear keeps all keys out of a project that is deleted, in the caller's transaction.
 func (s *Service) Clear(ctx context.Context, id project.ID) error {
-	keys, err := db.Select[sshkey.ID](ctx, s.DB, "SELECT key_id FROM deploy_key_projects WHERE project_id = ? ORDER BY key_id", id)
+	keys, err := db.Select[sshkey.ID](ctx, s.db, "SELECT key_id FROM deploy_key_projects WHERE project_id = ? ORDER BY key_id", id)
 	if err != nil {
 		return fmt.Errorf("deploy keys of project: %w", err)
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, err := s.DB.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
+	if _, err := s.db.Exec(ctx, "DELETE FROM deploy_key_projects WHERE project_id = ?", id); err != nil {
 		return fmt.Errorf("remove deploy keys of project: %w", err)
 	}
-	return s.Keys.DropOrphans(ctx, keys...)
+	return s.keys.DropOrphans(ctx, keys...)
 }
 
 // CreatePublic makes a key that every project may enable. Only administrators may.
 func (s *Service) CreatePublic(ctx context.Context, as authz.Actor, in sshkey.Input) (*sshkey.Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.CreateDeployKey, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.CreateDeployKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	var out *sshkey.Key
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		if out, err = s.Keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
+		if out, err = s.keys.CreateDeploy(ctx, as, sshkey.DeployInput{Input: in, Public: true}); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, Stamp: as.Stamp(s.Now())})
+		return s.bus.Publish(ctx, PublicAdded{KeyID: out.ID, Title: out.Title, Fingerprint: out.SHA256, Stamp: as.Stamp(s.now())})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, sshkey.ErrTaken()

@@ -24,15 +24,25 @@ type Deps struct {
 }
 
 // Service keeps keys. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	accounts *account.Service
+	now      func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, now: d.Now,
+	}
+}
 
 // Create adds a key to the actor's own account, which is no bot's. Whatever is wrong with
 // it is Invalid with a map.
 func (s *Service) Create(ctx context.Context, as authz.Actor, text string) (*Key, error) {
-	if err := s.Policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AddOwnKey, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	return s.create(ctx, as, as.UserID, text)
@@ -48,30 +58,30 @@ func (s *Service) CreateFor(ctx context.Context, as authz.Actor, user authz.User
 
 func (s *Service) create(ctx context.Context, as authz.Actor, user authz.UserID, text string) (*Key, error) {
 	text = strings.TrimSpace(text)
-	now := db.At(s.Now())
+	now := db.At(s.now())
 	k := Key{UserID: user, PublicKey: text, CreatedAt: now, UpdatedAt: now}
 	subkeys, err := k.fill()
 	if err != nil {
 		return nil, err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if err := s.taken(ctx, &k); err != nil {
 			return err
 		}
-		id, err := db.Insert(ctx, s.DB, "gpg_keys", k)
+		id, err := db.Insert(ctx, s.db, "gpg_keys", k)
 		if err != nil {
 			return err
 		}
 		for _, sub := range subkeys {
-			if _, err := s.DB.Exec(ctx, "INSERT INTO gpg_subkeys (gpg_key_id, key_id, fingerprint) VALUES (?, ?, ?)", id, sub.keyID, sub.fingerprint); err != nil {
+			if _, err := s.db.Exec(ctx, "INSERT INTO gpg_subkeys (gpg_key_id, key_id, fingerprint) VALUES (?, ?, ?)", id, sub.keyID, sub.fingerprint); err != nil {
 				return err
 			}
 		}
 		k.ID = ID(id)
-		return s.Bus.Publish(ctx, Added{Stamp: as.Stamp(s.Now()), Key: k})
+		return s.bus.Publish(ctx, Added{Stamp: as.Stamp(s.now()), Key: k})
 	})
 	if errors.Is(err, db.ErrDuplicate) { // another request was first
-		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
+		if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.taken(ctx, &k) }); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +125,7 @@ const malformed = "is invalid. A valid public GPG key begins with '" + prefix + 
 
 // taken refuses a key that a user has.
 func (s *Service) taken(ctx context.Context, k *Key) error {
-	other, err := db.Get[Key](ctx, s.DB, "SELECT "+db.Columns[Key]("k")+` FROM gpg_keys k
+	other, err := db.Get[Key](ctx, s.db, "SELECT "+db.Columns[Key]("k")+` FROM gpg_keys k
 		WHERE k.fingerprint = ? OR k.key_id = ? ORDER BY k.id LIMIT 1`, k.Fingerprint, k.KeyID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -136,7 +146,7 @@ func (s *Service) taken(ctx context.Context, k *Key) error {
 // Delete removes one of the actor's own keys. What it signed counts as signed by an
 // unknown key from then on.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, id ID) error {
-	if err := s.Policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ManageOwnKey, authz.Subject{}); err != nil {
 		return err
 	}
 	return s.remove(ctx, as, as.UserID, id)
@@ -155,18 +165,18 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, user authz.UserID,
 	if err != nil {
 		return err
 	}
-	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT updated_at FROM gpg_keys WHERE id = ?", id); err != nil {
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM gpg_keys WHERE id = ?", id); err != nil {
 			return err
 		}
-		n, err := s.DB.Exec(ctx, "DELETE FROM gpg_keys WHERE id = ?", id)
+		n, err := s.db.Exec(ctx, "DELETE FROM gpg_keys WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return errs.Missing("GPG Key")
 		}
-		return s.Bus.Publish(ctx, Removed{Stamp: as.Stamp(s.Now()), Key: *k})
+		return s.bus.Publish(ctx, Removed{Stamp: as.Stamp(s.now()), Key: *k})
 	})
 	if err != nil {
 		return fmt.Errorf("delete OpenPGP key: %w", err)

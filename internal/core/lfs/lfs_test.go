@@ -32,6 +32,8 @@ import (
 type world struct {
 	*coretest.World
 	*lfs.Service
+	tokens   *token.Service
+	keys     *sshkey.Service
 	objects  *blob.Store
 	settings *setting.Store
 	later    time.Duration // what the service's clock is ahead
@@ -55,11 +57,12 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.settings = setting.New(d, w.Now)
 		accounts := account.New(account.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Now: w.Now})
 		later := func() time.Time { return w.World.Now().Add(w.later) }
+		w.tokens = token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: w.Now})
+		w.keys = sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later})
 		w.Service = lfs.New(lfs.Deps{
 			DB: d, Policy: w.Policy, Settings: w.settings, Objects: w.objects, Quota: quota.New(quota.Deps{DB: d, Policy: w.Policy, Settings: w.settings}), Signer: box.Signer(), Log: slog.New(slog.DiscardHandler),
 			Accounts: accounts, Now: later,
-			Tokens: token.New(token.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: w.Now}),
-			Keys:   sshkey.New(sshkey.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: w.settings, Accounts: accounts, Now: later}),
+			Tokens: w.tokens, Keys: w.keys,
 		})
 		w.dave, w.dora, w.rita, w.mary, w.stan = w.User("dave"), w.User("dora"), w.User("rita"), w.User("mary"), w.User("stan")
 		w.admin = w.Admin("root")

@@ -50,7 +50,7 @@ func TestService_Redeem(t *testing.T) {
 // goes on for half an hour.
 func TestService_Redeem_revoked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		tokens := w.Service.Tokens
+		tokens := w.tokens
 		tok, _, err := tokens.Create(t.Context(), w.admin, w.dave.UserID, token.Input{Name: "ci", Scopes: authz.Scopes{authz.ScopeAPI}})
 		if err != nil {
 			t.Fatal(err)
@@ -98,10 +98,10 @@ func TestService_Redeem_key(t *testing.T) {
 			in  sshkey.Input
 			end func(*sshkey.Key) error
 		}{
-			"deleted": {sshkey.Input{Title: "lost", Key: line}, func(k *sshkey.Key) error { return w.Service.Keys.Delete(t.Context(), w.dave, k.ID) }},
+			"deleted": {sshkey.Input{Title: "lost", Key: line}, func(k *sshkey.Key) error { return w.keys.Delete(t.Context(), w.dave, k.ID) }},
 			"expired": {sshkey.Input{Title: "short", Key: line, ExpiresAt: &ends}, func(*sshkey.Key) error { w.later = 10 * time.Minute; return nil }},
 		} {
-			key, err := w.Service.Keys.Create(t.Context(), w.dave, tt.in)
+			key, err := w.keys.Create(t.Context(), w.dave, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestService_Redeem_key(t *testing.T) {
 			wants(t, err, errs.Unauthorized)
 			if w.later > 0 {
 				w.later = 0
-				if err := w.Service.Keys.Delete(t.Context(), w.dave, key.ID); err != nil {
+				if err := w.keys.Delete(t.Context(), w.dave, key.ID); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -119,12 +119,19 @@ type Service struct {
 	refused  func(class string)
 }
 
-// New builds the service. refused, where it is not nil, is told the class of each refusal.
-func New(s *setting.Store, now func() time.Time, refused func(class string)) *Service {
-	if refused == nil {
-		refused = func(string) {}
+// Deps is what a Service is made of.
+type Deps struct {
+	Settings *setting.Store
+	Now      func() time.Time
+	Refused  func(class string) `wire:"optional"` // is told the class of each refusal
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	if d.Refused == nil {
+		d.Refused = func(string) {}
 	}
-	return &Service{settings: s, counter: ratelimit.New(now), bans: ratelimit.NewBans(now), refused: refused}
+	return &Service{settings: d.Settings, counter: ratelimit.New(d.Now), bans: ratelimit.NewBans(d.Now), refused: d.Refused}
 }
 
 // Check counts a call of the class for the caller. Who made too many gets TooMany, which

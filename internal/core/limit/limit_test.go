@@ -30,10 +30,10 @@ func newDesk(t *testing.T, d *db.DB) *desk {
 	k := &desk{t: t}
 	k.at.Store(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).UnixNano())
 	k.settings = setting.New(d, k.now)
-	k.Service = limit.New(k.settings, k.now, func(class string) {
+	k.Service = limit.New(limit.Deps{Settings: k.settings, Now: k.now, Refused: func(class string) {
 		n, _ := k.refused.LoadOrStore(class, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
-	})
+	}})
 	return k
 }
 

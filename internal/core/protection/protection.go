@@ -27,7 +27,11 @@ type Deps struct {
 
 // Service keeps and applies protection rules.
 type Service struct {
-	Deps
+	db            *db.DB
+	policy        *authz.Policy
+	bus           *event.Bus
+	settings      *setting.Store
+	now           func() time.Time
 	collaborators Collaborators
 }
 
@@ -46,7 +50,12 @@ func (noCollaborators) Collaborations(context.Context, authz.Actor, *project.Pro
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{Deps: d, collaborators: noCollaborators{}} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, now: d.Now,
+		collaborators: noCollaborators{},
+	}
+}
 
 // Connect gives the service what stands above it, once and before the first use.
 func (s *Service) Connect(c Collaborators) { s.collaborators = c }
@@ -142,7 +151,7 @@ func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) 
 }
 
 func (s *Service) readRules(ctx context.Context, t ruleTables, id project.ID) ([]*Rule, error) {
-	rows, err := db.Select[ruleRow](ctx, s.DB, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
+	rows, err := db.Select[ruleRow](ctx, s.db, "SELECT r.id, r.name, r.updated_at, "+t.flags+`,
 			l.id AS level_id, l.action, l.access_level, l.user_id, l.group_id, l.deploy_key_id
 		FROM `+t.rules+" r LEFT JOIN "+t.levels+" l ON l."+t.key+` = r.id
 		WHERE r.project_id = ?
@@ -233,10 +242,10 @@ func (s *Service) Collaborates(ctx context.Context, as authz.Actor, p *project.P
 func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Project, rules []*Rule) (*Standing, error) {
 	st := &Standing{rules: rules, admin: as.Admin, user: as.UserID, key: as.Deploy.KeyID, in: map[authz.NamespaceID]bool{}}
 	var err error
-	if st.Push, err = s.Policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
+	if st.Push, err = s.policy.Can(ctx, as, authz.PushCode, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
-	if st.Level, err = s.Policy.Level(ctx, as, p.Subject()); err != nil {
+	if st.Level, err = s.policy.Level(ctx, as, p.Subject()); err != nil {
 		return nil, fmt.Errorf("read access: %w", err)
 	}
 	if !st.Push {
@@ -252,7 +261,7 @@ func (s *Service) standing(ctx context.Context, as authz.Actor, p *project.Proje
 			if _, known := st.in[*l.GroupID]; known {
 				continue
 			}
-			level, err := s.Policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
+			level, err := s.policy.Level(ctx, authz.Actor{UserID: as.UserID}, authz.Subject{Namespace: *l.GroupID})
 			if err != nil {
 				return nil, fmt.Errorf("read access: %w", err)
 			}

@@ -23,10 +23,19 @@ type Deps struct {
 }
 
 // Service reads and changes rules.
-type Service struct{ Deps }
+type Service struct {
+	db     *db.DB
+	policy *authz.Policy
+	bus    *event.Bus
+	now    func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, now: d.Now,
+	}
+}
 
 // Place is what a rule belongs to.
 type Place struct {
@@ -69,16 +78,16 @@ type Deleted struct{ Fact }
 
 func (s *Service) mayRead(ctx context.Context, as authz.Actor, at Place) error {
 	if at.Group != 0 {
-		return s.Policy.Require(ctx, as, authz.ReadGroupPushRule, at.subject)
+		return s.policy.Require(ctx, as, authz.ReadGroupPushRule, at.subject)
 	}
-	return s.Policy.Require(ctx, as, authz.ReadPushRule, at.subject)
+	return s.policy.Require(ctx, as, authz.ReadPushRule, at.subject)
 }
 
 func (s *Service) mayChange(ctx context.Context, as authz.Actor, at Place) error {
 	if at.Group != 0 {
-		return s.Policy.Require(ctx, as, authz.AdminGroupPushRule, at.subject)
+		return s.policy.Require(ctx, as, authz.AdminGroupPushRule, at.subject)
 	}
-	return s.Policy.Require(ctx, as, authz.AdminPushRule, at.subject)
+	return s.policy.Require(ctx, as, authz.AdminPushRule, at.subject)
 }
 
 // Find gives the rule of a place; NotFound where there is none.
@@ -96,14 +105,14 @@ var selectRule = "SELECT " + db.Columns[Rule]("") + " FROM push_rules WHERE "
 // row names the rule of a place.
 func (s *Service) row(at Place) db.Row {
 	if at.Group != 0 {
-		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.Now}
+		return db.Row{Table: "push_rules", Key: "group_id", ID: at.Group, Now: s.now}
 	}
-	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.Now}
+	return db.Row{Table: "push_rules", Key: "project_id", ID: at.Project, Now: s.now}
 }
 
 func (s *Service) find(ctx context.Context, at Place) (*Rule, error) {
 	row := s.row(at)
-	r, err := db.Get[Rule](ctx, s.DB, selectRule+row.Key+" = ?", row.ID)
+	r, err := db.Get[Rule](ctx, s.db, selectRule+row.Key+" = ?", row.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errMissing
 	}
@@ -118,7 +127,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return nil, err
 	}
-	now := db.At(s.Now())
+	now := db.At(s.now())
 	r := &Rule{CreatedAt: now, UpdatedAt: now}
 	taken := errs.New(errs.Unprocessable, "Project push rule exists")
 	if at.Group != 0 {
@@ -131,14 +140,14 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, c Change
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		r.ID = 0
-		id, err := db.Insert(ctx, s.DB, "push_rules", r)
+		id, err := db.Insert(ctx, s.db, "push_rules", r)
 		if err != nil {
 			return err
 		}
 		r.ID = ID(id)
-		return s.Bus.Publish(ctx, Created{Fact{as.Stamp(s.Now()), at, *r}})
+		return s.bus.Publish(ctx, Created{Fact{as.Stamp(s.now()), at, *r}})
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, taken
@@ -155,9 +164,9 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 		return nil, err
 	}
 	var out db.Change[Rule]
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		var err error
-		out, err = db.Update(ctx, s.DB, s.row(at), func(_ context.Context, r *Rule) error {
+		out, err = db.Update(ctx, s.db, s.row(at), func(_ context.Context, r *Rule) error {
 			if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
 				return err
 			}
@@ -167,7 +176,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, c Change
 		if err != nil || !out.Any() {
 			return err
 		}
-		return s.Bus.Publish(ctx, Updated{Fact{as.Stamp(s.Now()), at, out.After}, out})
+		return s.bus.Publish(ctx, Updated{Fact{as.Stamp(s.now()), at, out.After}, out})
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errMissing
@@ -183,8 +192,8 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 	if err := s.mayChange(ctx, as, at); err != nil {
 		return err
 	}
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		r, err := db.ForUpdate[Rule](ctx, s.DB, s.row(at))
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		r, err := db.ForUpdate[Rule](ctx, s.db, s.row(at))
 		if errors.Is(err, db.ErrNotFound) {
 			return errMissing
 		}
@@ -194,10 +203,10 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 		if err := as.UnmodifiedAt(r.UpdatedAt.Time); err != nil {
 			return err
 		}
-		if _, err := s.DB.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
+		if _, err := s.db.Exec(ctx, "DELETE FROM push_rules WHERE id = ?", r.ID); err != nil {
 			return err
 		}
-		return s.Bus.Publish(ctx, Deleted{Fact{as.Stamp(s.Now()), at, r}})
+		return s.bus.Publish(ctx, Deleted{Fact{as.Stamp(s.now()), at, r}})
 	})
 	if err != nil {
 		return errs.Wrap(err, "delete push rule")
@@ -207,15 +216,15 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place) error {
 
 // OnProjectCreated gives a new project a copy of the rule of the nearest group that has one.
 func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error {
-	list, err := db.Select[Rule](ctx, s.DB, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
+	list, err := db.Select[Rule](ctx, s.db, selectRule+`group_id = (SELECT r.group_id FROM push_rules r
 		JOIN namespace_ancestors a ON a.ancestor_id = r.group_id WHERE a.namespace_id = ? ORDER BY a.depth LIMIT 1)`, e.Project.ParentID)
 	if err != nil {
 		return fmt.Errorf("read push rule of group: %w", err)
 	}
 	for _, r := range list {
-		now := db.At(s.Now())
+		now := db.At(s.now())
 		r.ID, r.GroupID, r.ProjectID, r.CreatedAt, r.UpdatedAt = 0, nil, &e.Project.ID, now, now
-		if _, err := db.Insert(ctx, s.DB, "push_rules", r); err != nil {
+		if _, err := db.Insert(ctx, s.db, "push_rules", r); err != nil {
 			return fmt.Errorf("copy push rule of group: %w", err)
 		}
 	}
@@ -224,7 +233,7 @@ func (s *Service) OnProjectCreated(ctx context.Context, e project.Created) error
 
 // Checks gives the rule of a project ready to look at a push, nil where there is none.
 func (s *Service) Checks(ctx context.Context, id project.ID) (*Checks, error) {
-	list, err := db.Select[Rule](ctx, s.DB, selectRule+"project_id = ?", id)
+	list, err := db.Select[Rule](ctx, s.db, selectRule+"project_id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("read push rule: %w", err)
 	}

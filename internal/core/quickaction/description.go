@@ -23,7 +23,7 @@ func (s *Service) cut(kind noteable.Kind, description *string) (*string, []Comma
 func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Project, in issue.Input) (*issue.Issue, error) {
 	var commands []Command
 	in.Description, commands = s.cut(noteable.Issue, in.Description)
-	i, err := s.d.Issues.Create(ctx, as, p, in)
+	i, err := s.issues.Create(ctx, as, p, in)
 	if err != nil || len(commands) == 0 {
 		return i, err
 	}
@@ -34,7 +34,7 @@ func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Pr
 func (s *Service) UpdateIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, c issue.Changes) (*issue.Issue, error) {
 	var commands []Command
 	c.Description, commands = s.cut(noteable.Issue, c.Description)
-	i, err := s.d.Issues.Update(ctx, as, p, iid, c)
+	i, err := s.issues.Update(ctx, as, p, iid, c)
 	if err != nil || len(commands) == 0 {
 		return i, err
 	}
@@ -44,14 +44,14 @@ func (s *Service) UpdateIssue(ctx context.Context, as authz.Actor, p *project.Pr
 // onIssue runs commands on an issue that the actor just wrote.
 func (s *Service) onIssue(ctx context.Context, as authz.Actor, p *project.Project, iid issue.IID, commands []Command) (*issue.Issue, error) {
 	as = as.Unconditional()
-	t, err := s.d.Issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	t, err := s.issues.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
 	if err == nil {
 		_, err = s.Done(ctx, as, On{Project: p, Target: t}, commands)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.d.Issues.Find(ctx, as, p, iid)
+	return s.issues.Find(ctx, as, p, iid)
 }
 
 // CreateRequest makes a merge request and runs the commands of its description. The project
@@ -59,7 +59,7 @@ func (s *Service) onIssue(ctx context.Context, as authz.Actor, p *project.Projec
 func (s *Service) CreateRequest(ctx context.Context, as authz.Actor, p *project.Project, in mergerequest.Input) (*mergerequest.MergeRequest, *project.Project, error) {
 	var commands []Command
 	in.Description, commands = s.cut(noteable.MergeRequest, in.Description)
-	m, to, err := s.d.Requests.Create(ctx, as, p, in)
+	m, to, err := s.requests.Create(ctx, as, p, in)
 	if err != nil || len(commands) == 0 {
 		return m, to, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) CreateRequest(ctx context.Context, as authz.Actor, p *project.
 func (s *Service) UpdateRequest(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, c mergerequest.Changes) (*mergerequest.MergeRequest, error) {
 	var commands []Command
 	c.Description, commands = s.cut(noteable.MergeRequest, c.Description)
-	m, err := s.d.Requests.Update(ctx, as, p, iid, c)
+	m, err := s.requests.Update(ctx, as, p, iid, c)
 	if err != nil || len(commands) == 0 {
 		return m, err
 	}
@@ -81,12 +81,12 @@ func (s *Service) UpdateRequest(ctx context.Context, as authz.Actor, p *project.
 // onRequest runs commands on a merge request that the actor just wrote.
 func (s *Service) onRequest(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, commands []Command) (*mergerequest.MergeRequest, error) {
 	as = as.Unconditional()
-	t, err := s.d.Requests.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
+	t, err := s.requests.Locate(ctx, as, noteable.Place{Project: p}, noteable.Key{Number: int64(iid)})
 	if err == nil {
 		_, err = s.Done(ctx, as, On{Project: p, Target: t}, commands)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.d.Requests.Read(ctx, as, p, iid)
+	return s.requests.Read(ctx, as, p, iid)
 }

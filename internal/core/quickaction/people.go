@@ -104,7 +104,7 @@ func (s *Service) leaving(ctx context.Context, c *Call, present []authz.UserID) 
 		}
 		present = slices.DeleteFunc(slices.Clone(present), func(id authz.UserID) bool { return !slices.Contains(named, id) })
 	}
-	users, err := s.d.Accounts.ByIDs(ctx, present)
+	users, err := s.accounts.ByIDs(ctx, present)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +180,7 @@ func (s *Service) award(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		return s.d.Awards.Toggle(ctx, c.As, c.Target, name)
+		return s.awards.Toggle(ctx, c.As, c.Target, name)
 	})
 	c.Set("emoji_award", name)
 	c.Say("Toggled :%s: emoji award.", name)

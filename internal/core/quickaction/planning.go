@@ -80,8 +80,8 @@ func retitles(_ context.Context, c *Call) error {
 
 // found gives what the argument of a command refers to of a kind, each once.
 func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*reference.Target, error) {
-	refs := s.d.References.Words(c.Argument)
-	targets, err := s.d.References.Resolve(ctx, c.As, reference.Of(c.Project), refs)
+	refs := s.references.Words(c.Argument)
+	targets, err := s.references.Resolve(ctx, c.As, reference.Of(c.Project), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *Service) removeMilestone(ctx context.Context, c *Call) error {
 	if id == nil {
 		return nil
 	}
-	known, err := s.d.Milestones.ByIDs(ctx, c.As, []milestone.ID{*id})
+	known, err := s.milestones.ByIDs(ctx, c.As, []milestone.ID{*id})
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (s *Service) removeMilestone(ctx context.Context, c *Call) error {
 const shortDay = "Jan 2, 2006"
 
 func (s *Service) due(_ context.Context, c *Call) error {
-	at, ok := day(c.Argument, s.d.Now().UTC())
+	at, ok := day(c.Argument, s.now().UTC())
 	if !ok {
 		return nil
 	}

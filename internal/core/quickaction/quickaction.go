@@ -107,14 +107,31 @@ type Deps struct {
 
 // Service runs commands.
 type Service struct {
-	d       Deps
-	actions map[string]Action
+	policy        *authz.Policy
+	accounts      *account.Service
+	projects      *project.Service
+	issues        *issue.Service
+	requests      *mergerequest.Service
+	milestones    *milestone.Service
+	iterations    *iteration.Service
+	boards        *board.Service
+	references    *reference.Service
+	awards        *award.Service
+	subscriptions *subscription.Service
+	repos         *repo.Service
+	now           func() time.Time
+	actions       map[string]Action
 }
 
 // New builds the service with the commands of issues and merge requests; others register
 // theirs.
 func New(d Deps) *Service {
-	s := &Service{d: d, actions: map[string]Action{}}
+	s := &Service{
+		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, milestones: d.Milestones,
+		iterations: d.Iterations, boards: d.Boards, references: d.References, awards: d.Awards, subscriptions: d.Subscriptions,
+		repos: d.Repos, now: d.Now,
+		actions: map[string]Action{},
+	}
 	s.Register(s.planning()...)
 	s.Register(s.people()...)
 	s.Register(s.merging()...)
@@ -198,9 +215,9 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 	subject := on.Target.Subject
 	switch on.Target.Kind {
 	case noteable.Issue:
-		c.Was, err = s.d.Issues.Find(ctx, as, on.Project, issue.IID(iid))
+		c.Was, err = s.issues.Find(ctx, as, on.Project, issue.IID(iid))
 	case noteable.MergeRequest:
-		c.WasRequest, err = s.d.Requests.Find(ctx, as, on.Project, mergerequest.IID(iid))
+		c.WasRequest, err = s.requests.Find(ctx, as, on.Project, mergerequest.IID(iid))
 	default:
 		return out, nil
 	}
@@ -217,7 +234,7 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 			ability = a.Merge
 		}
 		if ability != "" {
-			may, err := s.d.Policy.Can(ctx, as, ability, subject)
+			may, err := s.policy.Can(ctx, as, ability, subject)
 			if err != nil {
 				return nil, err
 			}
@@ -240,12 +257,12 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 func (s *Service) store(ctx context.Context, c *Call, iid int64) error {
 	if c.Merge() {
 		if requested(&c.Request) {
-			if _, err := s.d.Requests.Update(ctx, c.As, c.Project, mergerequest.IID(iid), c.Request); err != nil {
+			if _, err := s.requests.Update(ctx, c.As, c.Project, mergerequest.IID(iid), c.Request); err != nil {
 				return err
 			}
 		}
 	} else if changed(&c.Issue) {
-		if _, err := s.d.Issues.Update(ctx, c.As, c.Project, issue.IID(iid), c.Issue); err != nil {
+		if _, err := s.issues.Update(ctx, c.As, c.Project, issue.IID(iid), c.Issue); err != nil {
 			return err
 		}
 	}

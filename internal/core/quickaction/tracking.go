@@ -120,7 +120,7 @@ func (s *Service) iteration(ctx context.Context, c *Call) error {
 			return nil
 		}
 	}
-	found, err := s.d.Iterations.Choose(ctx, c.As, iteration.In(c.Project), which)
+	found, err := s.iterations.Choose(ctx, c.As, iteration.In(c.Project), which)
 	if errs.Is(err, errs.NotFound) {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s *Service) boardMove(ctx context.Context, c *Call) error {
 	}
 	at, one := board.In(c.Project), board.Filter{}
 	one.Limit = 2
-	boards, err := s.d.Boards.List(ctx, c.As, at, one)
+	boards, err := s.boards.List(ctx, c.As, at, one)
 	if errs.Is(err, errs.Forbidden) {
 		return nil
 	}
@@ -186,14 +186,14 @@ func (s *Service) boardMove(ctx context.Context, c *Call) error {
 
 func (s *Service) subscribe(want bool) func(ctx context.Context, c *Call) error {
 	return func(ctx context.Context, c *Call) error {
-		is, err := s.d.Subscriptions.Of(ctx, c.As, c.Target.Ref)
+		is, err := s.subscriptions.Of(ctx, c.As, c.Target.Ref)
 		if err != nil || is[c.Target.Ref] == want {
 			return err
 		}
 		on := subscription.On{Place: noteable.Place{Project: c.Project}, Kind: c.Target.Kind, Key: noteable.Key{Number: *c.Target.IID}}
-		change, event, text := s.d.Subscriptions.Add, "subscribe", "Subscribed to notifications."
+		change, event, text := s.subscriptions.Add, "subscribe", "Subscribed to notifications."
 		if !want {
-			change, event, text = s.d.Subscriptions.Remove, "unsubscribe", "Unsubscribed from notifications."
+			change, event, text = s.subscriptions.Remove, "unsubscribe", "Unsubscribed from notifications."
 		}
 		c.After(func(ctx context.Context) error {
 			if err := change(ctx, c.As, on); !errs.Is(err, errs.NotModified) {

@@ -59,13 +59,13 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 	if !q.ByCreation || !q.Asc {
 		list.Order = list.Order.Desc()
 	}
-	if query, args, ok := s.DB.Holding(note.Texts, terms); ok {
+	if query, args, ok := s.db.Holding(note.Texts, terms); ok {
 		list.Candidates = append(list.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	list.Candidates = append(list.Candidates, s.commentsOf(as, at, q, &w)...)
 	s.readComments(as, &w)
 	list.Where = w
-	found, err := page.Select[commentRow](ctx, s.DB, list, q.Range)
+	found, err := page.Select[commentRow](ctx, s.db, list, q.Range)
 	if err != nil {
 		return none, fmt.Errorf("search notes: %w", err)
 	}
@@ -73,7 +73,7 @@ func (s *Service) Notes(ctx context.Context, as authz.Actor, at Place, q Query) 
 	for i, row := range found.Items {
 		ids[i] = row.ID
 	}
-	notes, err := s.Deps.Notes.Load(ctx, ids)
+	notes, err := s.notes.Load(ctx, ids)
 	if err != nil {
 		return none, err
 	}
@@ -106,17 +106,17 @@ func (s *Service) readComments(as authz.Actor, w *db.Where) {
 		kinds = append(kinds, "c.noteable_type = ? AND "+cond)
 		args = append(append(args, kind), more...)
 	}
-	code, more := s.Policy.ReadableCodeSQL(as, "p", "n")
+	code, more := s.policy.ReadableCodeSQL(as, "p", "n")
 	add(noteable.Commit, "EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = c.project_id AND NOT p.pending_delete AND "+code+")", more)
-	for _, kind := range slices.Sorted(maps.Keys(s.Things)) {
-		cond, more := s.Things[kind].ReadableSQL(as, "c.noteable_id")
+	for _, kind := range slices.Sorted(maps.Keys(s.things)) {
+		cond, more := s.things[kind].ReadableSQL(as, "c.noteable_id")
 		add(kind, cond, more)
 	}
 	w.And("("+strings.Join(kinds, " OR ")+")", args...)
 	if as.Admin || as.Auditor {
 		return
 	}
-	planners, more := s.Policy.ReachSQL(as, authz.Rules[authz.InternalNote].Min)
+	planners, more := s.policy.ReachSQL(as, authz.Rules[authz.InternalNote].Min)
 	w.And("(NOT c.internal OR c.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = c.project_id AND ip.namespace_id IN ("+planners+")))",
 		append(slices.Clip(more), more...)...)
 }

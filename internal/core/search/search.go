@@ -118,15 +118,33 @@ type Deps struct {
 }
 
 // Service finds things.
-type Service struct{ Deps }
+type Service struct {
+	db         *db.DB
+	policy     *authz.Policy
+	accounts   *account.Service
+	projects   *project.Service
+	issues     *issue.Service
+	requests   *mergerequest.Service
+	milestones *milestone.Service
+	notes      *note.Service
+	snippets   *snippet.Service
+	wikis      *wiki.Service
+	repos      *repo.Service
+	things     map[noteable.Kind]Readable
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests,
+		milestones: d.Milestones, notes: d.Notes, snippets: d.Snippets, wikis: d.Wikis, repos: d.Repos, things: d.Things,
+	}
+}
 
 // require asks whether the actor may search in a place, which it has found before, and whether
 // there is anything to look for.
 func (s *Service) require(ctx context.Context, as authz.Actor, at Place, scope Scope, q Query) (blank bool, err error) {
-	if err := s.Policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.Search, authz.Subject{}); err != nil {
 		return true, err
 	}
 	return len(q.terms()) == 0, at.check(scope)
@@ -154,7 +172,7 @@ func (s *Service) Projects(ctx context.Context, as authz.Actor, at Place, q Quer
 	if !q.Archived {
 		f.Archived = new(false)
 	}
-	return s.Deps.Projects.List(ctx, as, f)
+	return s.projects.List(ctx, as, f)
 }
 
 // Issues finds issues by title and description.
@@ -174,7 +192,7 @@ func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query)
 	if at.Group != nil {
 		in.Group = at.Group.Subject()
 	}
-	list, err := s.Deps.Issues.List(ctx, as, in, f)
+	list, err := s.issues.List(ctx, as, in, f)
 	return open(q, list, err)
 }
 
@@ -191,11 +209,11 @@ func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q
 	var list *mergerequest.Page
 	switch {
 	case at.Project != nil:
-		list, err = s.Requests.List(ctx, as, at.Project, f)
+		list, err = s.requests.List(ctx, as, at.Project, f)
 	case at.Group != nil:
-		list, err = s.Requests.ListInGroup(ctx, as, at.Group.Subject(), f)
+		list, err = s.requests.ListInGroup(ctx, as, at.Group.Subject(), f)
 	default:
-		list, err = s.Requests.ListAll(ctx, as, f)
+		list, err = s.requests.ListAll(ctx, as, f)
 	}
 	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
 		return none, nil
@@ -213,7 +231,7 @@ func (s *Service) Milestones(ctx context.Context, as authz.Actor, at Place, q Qu
 	if q.ByCreation {
 		f.OrderBy = "created_at"
 	}
-	return s.Deps.Milestones.Search(ctx, as, at.namespace(), f)
+	return s.milestones.Search(ctx, as, at.namespace(), f)
 }
 
 // Users finds users by name and username: in a project or group, its members.
@@ -222,7 +240,7 @@ func (s *Service) Users(ctx context.Context, as authz.Actor, at Place, q Query) 
 	if blank || err != nil {
 		return page.None[*account.User](q.Range), err
 	}
-	list, err := s.Accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
+	list, err := s.accounts.List(ctx, as, account.Filter{Search: &q.Text, In: at.namespace(), Range: q.Range})
 	return open(q, list, err)
 }
 
@@ -233,5 +251,5 @@ func (s *Service) Snippets(ctx context.Context, as authz.Actor, q Query) (page.P
 	if blank || err != nil {
 		return page.None[snippet.Snippet](q.Range), err
 	}
-	return s.Deps.Snippets.Search(ctx, as, q.terms(), q.ByCreation && q.Asc, q.Range)
+	return s.snippets.Search(ctx, as, q.terms(), q.ByCreation && q.Asc, q.Range)
 }

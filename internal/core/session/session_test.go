@@ -35,10 +35,11 @@ const (
 // house is a service over a fresh database with an administrator and ann.
 type house struct {
 	*session.Service
-	t    *testing.T
-	d    *db.DB
-	root authz.Actor
-	ann  authz.UserID
+	session.Deps // of the service
+	t            *testing.T
+	d            *db.DB
+	root         authz.Actor
+	ann          authz.UserID
 
 	settings *setting.Store
 
@@ -70,7 +71,8 @@ func newHouse(t *testing.T, d *db.DB) *house {
 		t.Fatal(err)
 	}
 	h.ann = u.ID
-	h.Service = session.New(session.Deps{DB: d, Policy: policy, Accounts: accounts, Settings: settings, Now: h.clock, Log: slog.New(slog.DiscardHandler)})
+	h.Deps = session.Deps{DB: d, Policy: policy, Accounts: accounts, Settings: settings, Now: h.clock, Log: slog.New(slog.DiscardHandler)}
+	h.Service = session.New(h.Deps)
 	h.Subscribe(bus)
 	return h
 }

@@ -22,10 +22,18 @@ type Deps struct {
 }
 
 // Service lets administrators read and change the settings.
-type Service struct{ Deps }
+type Service struct {
+	store  *Store
+	policy *authz.Policy
+	bus    *event.Bus
+}
 
 // NewService builds the service.
-func NewService(d Deps) *Service { return &Service{d} }
+func NewService(d Deps) *Service {
+	return &Service{
+		store: d.Store, policy: d.Policy, bus: d.Bus,
+	}
+}
 
 // Changed is published for each setting that a call gives another value. From and To
 // are values of its type, as the API shows them.
@@ -38,15 +46,15 @@ type Changed struct {
 
 // Find gives the settings in force. The result is shared: do not change it.
 func (s *Service) Find(ctx context.Context, as authz.Actor) (*Settings, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
-	return s.Store.Current(), nil
+	return s.store.Current(), nil
 }
 
 // RequireVersion is nil where the actor may learn the version of the instance.
 func (s *Service) RequireVersion(ctx context.Context, as authz.Actor) error {
-	return s.Policy.Require(ctx, as, authz.ReadVersion, authz.Subject{})
+	return s.policy.Require(ctx, as, authz.ReadVersion, authz.Subject{})
 }
 
 // ErrNothing is the error of a change that names no setting.
@@ -57,14 +65,14 @@ var ErrNothing = errors.New("no setting is named")
 // ignored; those that it has and this server does not store are Invalid. It gives the
 // settings as they are then.
 func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]any) (*Settings, error) {
-	if err := s.Policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
+	if err := s.policy.Require(ctx, as, authz.AdminSettings, authz.Subject{}); err != nil {
 		return nil, err
 	}
 	values, err := stored(values)
 	if err != nil {
 		return nil, err
 	}
-	store := s.Store
+	store := s.store
 	err = store.db.InTx(ctx, func(ctx context.Context) error {
 		if err := as.Unmodified(ctx, store.db, "SELECT updated_at FROM settings"); err != nil {
 			return err
@@ -92,7 +100,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 				return err
 			}
 			c.Stamp = as.Stamp(store.now())
-			if err := s.Bus.Publish(ctx, c); err != nil {
+			if err := s.bus.Publish(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -102,7 +110,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, values map[string]
 	if err != nil {
 		return nil, fmt.Errorf("change settings: %w", err)
 	}
-	return s.Store.Current(), nil
+	return s.store.Current(), nil
 }
 
 // messageUnstored refuses a value that would not be obeyed.

@@ -19,7 +19,8 @@ func TestService_Update_tells_what_it_found(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		bus := &event.Bus{}
-		s := setting.NewService(setting.Deps{Store: setting.New(d, time.Now), Policy: authz.New(d, time.Now), Bus: bus})
+		store := setting.New(d, time.Now)
+		s := setting.NewService(setting.Deps{Store: store, Policy: authz.New(d, time.Now), Bus: bus})
 		var mu sync.Mutex
 		next := map[any]any{} // from each value to the one after it
 		event.On(bus, "test", func(ctx context.Context, e setting.Changed) error {
@@ -50,8 +51,8 @@ func TestService_Update_tells_what_it_found(t *testing.T) {
 		for to, more := next[at]; more; to, more = next[at] {
 			at, steps = to, steps+1
 		}
-		if steps != callers*rounds || at != s.Store.Current().DefaultProjectsLimit {
-			t.Errorf("a chain of %d changes to %v, want %d to %d", steps, at, callers*rounds, s.Store.Current().DefaultProjectsLimit)
+		if steps != callers*rounds || at != store.Current().DefaultProjectsLimit {
+			t.Errorf("a chain of %d changes to %v, want %d to %d", steps, at, callers*rounds, store.Current().DefaultProjectsLimit)
 		}
 	})
 }

@@ -34,9 +34,10 @@ import (
 // house is a service over a fresh database with an administrator.
 type house struct {
 	*sshkey.Service
-	t    *testing.T
-	d    *db.DB
-	root authz.Actor
+	sshkey.Deps // of the service
+	t           *testing.T
+	d           *db.DB
+	root        authz.Actor
 
 	mu     sync.Mutex
 	now    time.Time
@@ -63,7 +64,8 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	if h.root, _, err = tokens.Authenticate(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	h.Service = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock})
+	h.Deps = sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: h.clock}
+	h.Service = sshkey.New(h.Deps)
 	return h
 }
 

@@ -140,7 +140,7 @@ func TestService_Authenticate_putOut(t *testing.T) {
 	const password = "zebra-crossing-42"
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
-		h.Jobs = job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
+		h.jobs = job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil })
 		ctx := t.Context()
 		for name, row := range map[string]struct{ out, back func(id authz.UserID) error }{
 			"blocked": {

@@ -38,7 +38,7 @@ func (t *DeployToken) Expired(now time.Time) bool {
 // DeployTokens selects deploy tokens, where w is about the table under the name t.
 func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (page.Page[DeployToken], error) {
 	w.And("t.kind = ?", deployToken)
-	list, err := page.Select[DeployToken](ctx, s.DB, page.Query{
+	list, err := page.Select[DeployToken](ctx, s.db, page.Query{
 		Columns: db.Columns[DeployToken]("t"), From: "access_tokens t", Where: w, Order: tokenSorts.By(""),
 	}, r)
 	if err != nil {
@@ -52,9 +52,9 @@ func (s *Service) DeployTokens(ctx context.Context, w db.Where, r page.Range) (p
 // validates nothing.
 func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key string, err error) {
 	key = secret.NewToken(secret.DeployTokenPrefix)
-	t.CreatedAt = db.At(s.Now())
+	t.CreatedAt = db.At(s.now())
 	t.UpdatedAt = t.CreatedAt
-	id, err := db.Insert(ctx, s.DB, "access_tokens", struct {
+	id, err := db.Insert(ctx, s.db, "access_tokens", struct {
 		DeployToken
 		Kind     Kind   `db:"kind"`
 		NameFold string `db:"name_fold"`
@@ -65,7 +65,7 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 	}
 	if t.ID = ID(id); t.Username == "" {
 		t.Username = fmt.Sprintf("gitlab+deploy-token-%d", id)
-		if _, err := s.DB.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
+		if _, err := s.db.Exec(ctx, "UPDATE access_tokens SET username = ? WHERE id = ?", t.Username, id); err != nil {
 			return "", fmt.Errorf("name deploy token: %w", err)
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Service) KeepDeployToken(ctx context.Context, t *DeployToken) (key stri
 // DropDeployToken deletes a deploy token, in the caller's transaction. It asks for no
 // permission.
 func (s *Service) DropDeployToken(ctx context.Context, id ID) error {
-	if _, err := s.DB.Exec(ctx, "DELETE FROM access_tokens WHERE id = ? AND kind = ?", id, deployToken); err != nil {
+	if _, err := s.db.Exec(ctx, "DELETE FROM access_tokens WHERE id = ? AND kind = ?", id, deployToken); err != nil {
 		return fmt.Errorf("delete deploy token: %w", err)
 	}
 	return nil
@@ -87,14 +87,14 @@ func (s *Service) AuthenticateDeploy(ctx context.Context, username, key string) 
 	if len(key) > secret.MaxToken {
 		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
 	}
-	t, err := db.Get[DeployToken](ctx, s.DB, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
+	t, err := db.Get[DeployToken](ctx, s.db, "SELECT "+db.Columns[DeployToken]("t")+" FROM access_tokens t WHERE t.digest = ? AND t.kind = ?",
 		secret.Digest(key), deployToken)
-	if errors.Is(err, db.ErrNotFound) || err == nil && (t.Username != username || t.Revoked || t.Expired(s.Now())) {
+	if errors.Is(err, db.ErrNotFound) || err == nil && (t.Username != username || t.Revoked || t.Expired(s.now())) {
 		return authz.Actor{}, nil, errs.New(errs.Unauthorized, "")
 	}
 	if err != nil {
 		return authz.Actor{}, nil, fmt.Errorf("read deploy token: %w", err)
 	}
-	s.used.Note(t.ID, s.Now())
+	s.used.Note(t.ID, s.now())
 	return authz.Actor{Deploy: authz.Deploy{TokenID: int64(t.ID), Place: t.NamespaceID}}, t.Scopes(), nil
 }

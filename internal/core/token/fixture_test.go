@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/job"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
@@ -27,11 +28,13 @@ const rootToken = "a-token-for-root-of-tests"
 // house is a service over a fresh database with its first administrator.
 type house struct {
 	*account.Service
-	tokens *token.Service
-	t      *testing.T
-	d      *db.DB
-	places *namespace.Service
-	root   authz.Actor
+	account.Deps // of the service
+	tokens       *token.Service
+	t            *testing.T
+	d            *db.DB
+	places       *namespace.Service
+	root         authz.Actor
+	jobs         job.EnqueuerFunc // nil panics
 
 	mu     sync.Mutex
 	now    time.Time
@@ -51,11 +54,13 @@ func newHouse(t *testing.T, d *db.DB) *house {
 	policy := authz.New(d, h.clock)
 	settings := setting.New(d, h.clock)
 	h.places = namespace.New(namespace.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Now: h.clock})
-	h.Service = account.New(account.Deps{
+	h.Deps = account.Deps{
 		DB: d, Policy: policy, Bus: bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: h.clock,
 		Attributes: attribute.New(attribute.Deps{DB: d, Policy: policy, Now: h.clock}),
 		Places:     h.places, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""),
-	})
+		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, o ...job.Option) error { return h.jobs(ctx, args, o...) }),
+	}
+	h.Service = account.New(h.Deps)
 	h.tokens = token.New(token.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: h.Service, Now: h.clock})
 	h.Connect(h.tokens.Depart)
 	if made, err := h.tokens.EnsureRoot(t.Context(), token.RootInput{Password: "root's own password", Token: rootToken}); err != nil || !made {

@@ -89,13 +89,28 @@ type Deps struct {
 }
 
 // Service keeps uploads. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	db       *db.DB
+	policy   *authz.Policy
+	bus      *event.Bus
+	settings *setting.Store
+	projects *project.Service
+	objects  *blob.Store
+	quota    *quota.Service
+	log      *slog.Logger
+	now      func() time.Time
+}
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, policy: d.Policy, bus: d.Bus, settings: d.Settings, projects: d.Projects, objects: d.Objects, quota: d.Quota,
+		log: d.Log, now: d.Now,
+	}
+}
 
 // MaxSize is how many bytes a file may have now.
-func (s *Service) MaxSize() int64 { return int64(s.Settings.Current().MaxAttachmentSize) << 20 }
+func (s *Service) MaxSize() int64 { return int64(s.settings.Current().MaxAttachmentSize) << 20 }
 
 // Create takes a file: in a project from signed-in users who see it, in a group
 // from its members. One that is too large, or that a limit leaves no room for, is TooLarge.
@@ -104,10 +119,10 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 	if at.Group {
 		ability = authz.UploadGroupFile
 	}
-	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return nil, err
 	}
-	staged, err := s.Objects.Stage(ctx, from, blob.Wanted{Limit: max(s.MaxSize(), 1)})
+	staged, err := s.objects.Stage(ctx, from, blob.Wanted{Limit: max(s.MaxSize(), 1)})
 	if errors.Is(err, blob.ErrTooLarge) {
 		return nil, errs.New(errs.TooLarge, "")
 	}
@@ -119,13 +134,13 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 	if !at.Group {
 		storing.Project = project.ID(at.ID)
 	}
-	release, err := s.Quota.Reserve(ctx, storing)
+	release, err := s.quota.Reserve(ctx, storing)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	u := Upload{
-		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.Now()),
+		NamespaceID: at.Namespace, Secret: blob.Random(), Name: blob.CleanName(name), Size: staged.Size, CreatedAt: db.At(s.now()),
 	}
 	if as.SignedIn() {
 		u.UserID = &as.UserID
@@ -134,7 +149,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at namespace.Place
 	if err := staged.Keep(ctx, u.key()); err != nil {
 		return nil, err
 	}
-	id, err := db.Insert(ctx, s.DB, "uploads", u)
+	id, err := db.Insert(ctx, s.db, "uploads", u)
 	if err != nil {
 		return nil, fmt.Errorf("record upload: %w", err)
 	}
@@ -146,12 +161,12 @@ func (u *Upload) key() string { return fmt.Sprintf("upload/%d/%s", u.NamespaceID
 
 // List gives the uploads of a place, the newest first.
 func (s *Service) List(ctx context.Context, as authz.Actor, at namespace.Place, r page.Range) (page.Page[Upload], error) {
-	if err := s.Policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, authz.ReadUploads, at.Subject); err != nil {
 		return page.Page[Upload]{}, err
 	}
 	q := page.Query{Columns: db.Columns[Upload](""), From: "uploads", Order: page.Order{page.ID("id").Desc()}}
 	q.Where.And("namespace_id = ?", at.Namespace)
-	list, err := page.Select[Upload](ctx, s.DB, q, r)
+	list, err := page.Select[Upload](ctx, s.db, q, r)
 	if err != nil {
 		return list, fmt.Errorf("list uploads: %w", err)
 	}
@@ -174,7 +189,7 @@ func (s *Service) find(ctx context.Context, at namespace.ID, a Address) (*Upload
 	} else {
 		w.And("id = ?", a.ID)
 	}
-	u, err := db.Get[Upload](ctx, s.DB, "SELECT "+db.Columns[Upload]("")+" FROM uploads"+w.SQL(), w.Args()...)
+	u, err := db.Get[Upload](ctx, s.db, "SELECT "+db.Columns[Upload]("")+" FROM uploads"+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
 	}
@@ -195,7 +210,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at namespace.Place, 
 	default:
 		ability = authz.ReadProject
 	}
-	if err := s.Policy.Require(ctx, as, ability, at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, ability, at.Subject); err != nil {
 		return nil, err
 	}
 	u, err := s.find(ctx, at.Namespace, a)
@@ -206,9 +221,9 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at namespace.Place, 
 }
 
 func (s *Service) open(ctx context.Context, u *Upload) (*Content, error) {
-	o, err := s.Objects.Open(ctx, u.key())
+	o, err := s.objects.Open(ctx, u.key())
 	if errors.Is(err, blob.ErrNotFound) {
-		s.Log.Error("an upload is recorded and is not there", "upload_id", u.ID)
+		s.log.Error("an upload is recorded and is not there", "upload_id", u.ID)
 		return nil, errs.Missing("")
 	}
 	if err != nil {
@@ -234,7 +249,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 	if a.Secret == "" || Media(a.Name) == NoMedia {
 		return nil, errs.Missing("")
 	}
-	id, err := db.Get[project.ID](ctx, s.DB, `SELECT p.id FROM projects p JOIN uploads u ON u.namespace_id = p.namespace_id
+	id, err := db.Get[project.ID](ctx, s.db, `SELECT p.id FROM projects p JOIN uploads u ON u.namespace_id = p.namespace_id
 		WHERE u.secret = ? AND u.name = ?`, a.Secret, a.Name)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -242,7 +257,7 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 	if err != nil {
 		return nil, fmt.Errorf("find project of upload: %w", err)
 	}
-	all, err := s.Projects.Load(ctx, []project.ID{id})
+	all, err := s.projects.Load(ctx, []project.ID{id})
 	if err != nil {
 		return nil, err
 	}
@@ -259,30 +274,30 @@ func (s *Service) OpenByLink(ctx context.Context, a Address, belongs func(*proje
 
 // Delete deletes an upload.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place, a Address) error {
-	if err := s.Policy.Require(ctx, as, authz.DeleteUpload, at.Subject); err != nil {
+	if err := s.policy.Require(ctx, as, authz.DeleteUpload, at.Subject); err != nil {
 		return err
 	}
 	u, err := s.find(ctx, at.Namespace, a)
 	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := as.Unmodified(ctx, s.DB, "SELECT created_at AS updated_at FROM uploads WHERE id = ?", u.ID); err != nil {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM uploads WHERE id = ?", u.ID); err != nil {
 			return err
 		}
-		gone, err := s.DB.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
+		gone, err := s.db.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
 		if err != nil {
 			return fmt.Errorf("delete upload: %w", err)
 		}
 		if gone == 0 {
 			return nil // another request was first
 		}
-		s.DB.AfterCommit(ctx, func() {
-			if err := s.Objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
-				s.Log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
+		s.db.AfterCommit(ctx, func() {
+			if err := s.objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
+				s.log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
 			}
 		})
-		return s.Bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.Now())})
+		return s.bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.now())})
 	})
 }
 
@@ -298,7 +313,7 @@ func (s *Service) Sizes(ctx context.Context, places []namespace.ID) (map[namespa
 		Size int64        `db:"size"`
 	}
 	marks, args := db.Marks(places)
-	rows, err := db.Select[row](ctx, s.DB, "SELECT namespace_id, CAST(SUM(size) AS BIGINT) AS size FROM uploads WHERE namespace_id IN ("+marks+
+	rows, err := db.Select[row](ctx, s.db, "SELECT namespace_id, CAST(SUM(size) AS BIGINT) AS size FROM uploads WHERE namespace_id IN ("+marks+
 		") GROUP BY namespace_id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("measure uploads: %w", err)
@@ -320,7 +335,7 @@ const sweepBatch = 500
 // Sweep removes the files of places that are gone, and what a crash left. Doing it twice
 // is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	before := s.Now().Add(-24 * time.Hour)
+	before := s.now().Add(-24 * time.Hour)
 	var keys []string
 	look := func() error {
 		secrets := make([]string, len(keys))
@@ -329,7 +344,7 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		}
 		var w db.Where
 		w.In("secret", secrets)
-		known, err := db.Select[string](ctx, s.DB, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
+		known, err := db.Select[string](ctx, s.db, "SELECT secret FROM uploads"+w.SQL(), w.Args()...)
 		if err != nil {
 			return fmt.Errorf("look for uploads: %w", err)
 		}
@@ -339,13 +354,13 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 		}
 		for i, key := range keys {
 			if !recorded[secrets[i]] {
-				err = errors.Join(err, s.Objects.Delete(ctx, key))
+				err = errors.Join(err, s.objects.Delete(ctx, key))
 			}
 		}
 		keys = keys[:0]
 		return err
 	}
-	for info, err := range s.Objects.List(ctx, "upload") {
+	for info, err := range s.objects.List(ctx, "upload") {
 		if err != nil {
 			return err
 		}

@@ -33,8 +33,9 @@ import (
 // world is a server that greets, with people who have keys.
 type world struct {
 	*Server
-	t       *testing.T
-	address string
+	accounts *account.Service
+	t        *testing.T
+	address  string
 }
 
 // newWorld starts a server after change had a look at it.
@@ -74,13 +75,13 @@ func newWorld(t *testing.T, d *db.DB, change func(d *Deps)) *world {
 			t.Error(err)
 		}
 	})
-	return &world{Server: s, t: t, address: l.Addr().String()}
+	return &world{Server: s, t: t, accounts: accounts, address: l.Addr().String()}
 }
 
 // person makes a user with a key.
 func (w *world) person(name string) ssh.Signer {
 	w.t.Helper()
-	u, err := w.Keys.Accounts.Create(w.t.Context(), authz.System(), account.Input{
+	u, err := w.accounts.Create(w.t.Context(), authz.System(), account.Input{
 		Email: name + "@example.com", Username: name, Name: name, ForceRandomPassword: true, SkipConfirmation: true,
 	})
 	if err != nil {
@@ -227,11 +228,11 @@ func TestServer_signOn(t *testing.T) {
 		if got, err := greeting(client); err != nil || got != "Welcome to GitLab, @ann!" {
 			t.Fatalf("got %q, %v", got, err)
 		}
-		as, err := w.Keys.Accounts.ActorFor(t.Context(), "ann")
+		as, err := w.accounts.ActorFor(t.Context(), "ann")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Keys.Accounts.Block(t.Context(), authz.System(), as.UserID); err != nil {
+		if _, err := w.accounts.Block(t.Context(), authz.System(), as.UserID); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := greeting(client); err == nil || !strings.Contains(err.Error(), "remote: ERROR: Your account has been blocked.") {

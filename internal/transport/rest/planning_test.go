@@ -68,13 +68,13 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	})
 	issues.ConnectEpics(epics)
 	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
+	attributes := attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
-		Attributes: attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now}),
-		URLs:       urls,
+		Attributes: attributes, URLs: urls,
 	})
 	projects := project.New(project.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: accounts.Attributes, Namespaces: places, Settings: settings, Now: w.Now,
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: projects, URLs: urls})
 	references.Connect(reference.Issue, issues)

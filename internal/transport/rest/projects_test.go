@@ -43,14 +43,14 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 	t.Helper()
 	p := newPeople(t, d)
 	bus := &event.Bus{}
-	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Attributes: p.Accounts.Attributes, Now: p.Now})
+	p.Namespaces = namespace.New(namespace.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Attributes: p.Attributes, Now: p.Now})
 	box, err := secret.NewBox(secret.NewKey())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Projects = project.New(project.Deps{
 		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return safehttp.Rules{} }}, Box: box,
-		DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Attributes: p.Accounts.Attributes, Namespaces: p.Namespaces,
+		DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Attributes: p.Attributes, Namespaces: p.Namespaces,
 		Settings: p.Settings, Now: p.Now,
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			p.enqueued = append(p.enqueued, args)
@@ -58,8 +58,7 @@ func newPlaces(t *testing.T, d *db.DB) *people {
 		}),
 	})
 	p.BotTokens = accesstoken.New(accesstoken.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Tokens: p.Tokens, Namespaces: p.Namespaces, Now: p.Now})
-	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
-	p.Attributes = p.Accounts.Attributes
+	p.DeployKeys = deploykey.New(deploykey.Deps{DB: d, Policy: p.Policy, Bus: bus, Accounts: p.Accounts, Keys: p.Keys, Projects: p.Projects, Now: p.Now})
 	p.LFS = lfs.New(lfs.Deps{DB: d, Policy: p.Policy, Settings: p.Settings, Accounts: p.Accounts, Tokens: p.Tokens, Now: p.Now})
 	p.Uploads = upload.New(upload.Deps{DB: d, Policy: p.Policy, Bus: bus, Settings: p.Settings, Projects: p.Projects, Now: p.Now})
 	p.Projects.Connect(project.Above{LargeFiles: p.LFS, Attached: noAttached{}, Uploads: p.Uploads})

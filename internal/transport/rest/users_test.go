@@ -71,6 +71,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Server = &Server{
 		Services: &core.Services{Accounts: accounts, Tokens: tokens, Namespaces: places, Policy: policy, Settings: settings, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "tenon.example")}, Now: clock,
 	}
+	p.Attributes = attributes
 	p.Instance = setting.NewService(setting.Deps{Store: settings, Policy: policy, Bus: bus})
 	p.Keys = sshkey.New(sshkey.Deps{DB: d, Policy: policy, Bus: bus, Settings: settings, Accounts: accounts, Now: clock})
 	p.Todos = todo.New(todo.Deps{

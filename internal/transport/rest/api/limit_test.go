@@ -19,7 +19,7 @@ func limitedKit() *api.Kit { return (&toy{limits: standingLimits()}).kit() }
 
 func standingLimits() *limit.Service {
 	now := func() time.Time { return time.Date(2026, 11, 22, 10, 0, 30, 0, time.UTC) }
-	return limit.New(setting.New(nil, now), now, nil)
+	return limit.New(limit.Deps{Settings: setting.New(nil, now), Now: now})
 }
 
 const tooMany = `{"message":{"error":"This endpoint has been requested too many times. Try again later."}}`
