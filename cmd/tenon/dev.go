@@ -35,7 +35,7 @@ When it answers, it prints these lines on standard output, ready for a shell, an
 
 With a command after two hyphens it runs that command with these lines in its environment, prints nothing itself, and ends with the status of the command.
 
-The server ends, and its folder is removed, when the process that started it ends, however that happens, on SIGINT, SIGTERM and SIGHUP, and after the command. What a killed server left is removed by the next one. Settings of the environment and of configuration files do not count. Warnings are logged, as text, unless --log-level and --log-format say otherwise.`
+The server ends, and its folder is removed, when the process that started it ends, however that happens, on SIGINT, SIGTERM and SIGHUP, and after the command. What a killed server left is removed by the next one. Settings of the environment and of configuration files do not count.`
 
 const devExample = `  tenon dev -- ./test.sh
   tenon dev --seed seed.toml >server.env &
@@ -46,10 +46,12 @@ type devFlags struct {
 	seed   string
 	json   bool
 	parent int
+	level  string
+	format string
 }
 
 // dev runs a server for tests.
-func (f *flags) dev() *cobra.Command {
+func dev() *cobra.Command {
 	d := &devFlags{}
 	c := &cobra.Command{
 		Use: "dev [flags] [-- COMMAND [ARGUMENT]...]", Short: "Run a server for tests that leaves nothing behind", Long: devHelp, Example: devExample,
@@ -57,29 +59,23 @@ func (f *flags) dev() *cobra.Command {
 			if at := c.ArgsLenAtDash(); at > 0 || at < 0 && len(args) > 0 {
 				return fmt.Errorf("unknown argument %q (write -- before a command)", args[0])
 			}
-			level, format := "warn", "text"
-			if given := *f.given["log-level"]; given != "" {
-				level = given
-			}
-			if given := *f.given["log-format"]; given != "" {
-				format = given
-			}
-			l, err := logging.ParseLevel(level)
+			level, err := logging.ParseLevel(d.level)
 			if err != nil {
 				return err
 			}
-			as, err := logging.ParseFormat(format)
+			format, err := logging.ParseFormat(d.format)
 			if err != nil {
 				return err
 			}
-			return d.run(c.Context(), logging.New(os.Stderr, as, l), args)
+			return d.run(c.Context(), logging.New(os.Stderr, format, level), args)
 		},
 	}
 	c.Flags().StringVar(&d.seed, "seed", "", "TOML `file` with users, groups and projects to begin with")
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object instead of lines")
 	c.Flags().IntVar(&d.parent, "parent", os.Getppid(), "`process` that the server ends with; 0 is none (default the one that started it)")
 	c.Flag("parent").DefValue = "0" // which the help leaves out
-	f.set(c.Flags(), "log-level", "log-format")
+	c.Flags().StringVar(&d.level, "log-level", "warn", usage("log-level"))
+	c.Flags().StringVar(&d.format, "log-format", "text", usage("log-format"))
 	return c
 }
 

@@ -69,6 +69,16 @@ func (f *flags) set(p *pflag.FlagSet, names ...string) {
 	}
 }
 
+// usage describes the setting of a name.
+func usage(name string) string {
+	for _, s := range settings {
+		if s.name == name {
+			return s.usage
+		}
+	}
+	panic("no setting " + name)
+}
+
 // flagError says which flag was meant.
 func flagError(c *cobra.Command, err error) error {
 	hint := ""
