@@ -39,6 +39,7 @@ func jsonFields(t reflect.Type) []jsonField {
 		}
 		if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
 			for _, embedded := range jsonFields(inner) {
+				embedded.optional = embedded.optional || f.Type.Kind() == reflect.Pointer // nil leaves all of them out
 				out = slices.DeleteFunc(out, func(o jsonField) bool { return o.name == embedded.name })
 				out = append(out, embedded)
 			}
