@@ -26,6 +26,7 @@ type attempt struct {
 	merger   gitstore.Signature
 	author   gitstore.Signature
 	remove   bool // delete the source branch as well
+	gone     bool // the source branch was deleted meanwhile
 
 	lease lease
 }

@@ -54,6 +54,9 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 			return err
 		}
 		_, err := db.Update(ctx, s.db, s.row(a.m.ID), func(ctx context.Context, m *MergeRequest) error {
+			if m.State == StateOpened && m.HeadSHA != a.m.HeadSHA {
+				return a.leftFor(m.HeadSHA)
+			}
 			if err := s.unchanged(ctx, a, m); err != nil {
 				return err
 			}
@@ -70,7 +73,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 		return err
 	})
 	var known *errs.Error
-	if err != nil && !errors.As(err, &known) {
+	if left := (*refusal)(nil); err != nil && !errors.As(err, &known) && !errors.As(err, &left) {
 		return fmt.Errorf("lock merge request: %w", err)
 	}
 	return err
@@ -79,7 +82,7 @@ func (s *Service) hold(ctx context.Context, a *attempt, held bool) error {
 // unchanged refuses a merge request that changed since the checks of this merge: the automatic
 // merge was canceled, the branch was pushed to, or another pipeline ran.
 func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) error {
-	if m.State != StateOpened || m.Draft || m.HeadSHA != a.m.HeadSHA || m.TargetBranch != a.m.TargetBranch || m.Blocked(a.p) {
+	if m.State != StateOpened || m.Draft || m.TargetBranch != a.m.TargetBranch || m.Blocked(a.p) {
 		return errChanged
 	}
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {

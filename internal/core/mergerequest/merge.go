@@ -37,7 +37,10 @@ const (
 var errCannotMerge = errs.New(errs.Unprocessable, "Branch cannot be merged")
 
 // refusal is a reason why git cannot merge, worded for merge_error.
-type refusal struct{ reason string }
+type refusal struct {
+	reason string
+	answer error // nil is errCannotMerge
+}
 
 // Error gives the reason.
 func (r *refusal) Error() string { return r.reason }
@@ -163,13 +166,26 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 			return err
 		}
 		if !forward {
-			return s.giveUp(ctx, m, false, &refusal{errorNotForward})
+			return s.giveUp(ctx, m, false, &refusal{reason: errorNotForward})
 		}
 	}
 	if in.SHA != "" && in.SHA != m.HeadSHA {
-		return errs.New(errs.Conflict, "SHA does not match HEAD of source branch: "+m.HeadSHA)
+		return errWrongHead(m.HeadSHA)
 	}
 	return nil
+}
+
+func errWrongHead(head string) error {
+	return errs.New(errs.Conflict, "SHA does not match HEAD of source branch: "+head)
+}
+
+// leftFor is why a merge ends whose source branch was pushed to after the checks.
+func (a *attempt) leftFor(head string) error {
+	r := &refusal{reason: errorMoved}
+	if a.in.SHA != "" {
+		r.answer = errWrongHead(head)
+	}
+	return r
 }
 
 // Refusals that time may mend.
@@ -181,7 +197,6 @@ var (
 // Codes of refusals that the state of a merge request causes.
 const (
 	CodeNotMergeable errs.Code = "merge_request_not_mergeable" // the message says why
-	CodeBusy         errs.Code = "merge_request_busy"          // the message says with what
 	CodeLocked       errs.Code = "merge_request_locked"        // it is being merged
 )
 
@@ -261,8 +276,11 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 		if err != nil {
 			return s.giveUp(ctx, a.m, held, err)
 		}
+		if err := s.stays(ctx, a); err != nil {
+			return s.giveUp(ctx, a.m, held, err)
+		}
 		if err := s.hold(ctx, a, held); err != nil {
-			return s.unheld(ctx, a, err)
+			return s.unheld(ctx, a, held, err)
 		}
 		if !held {
 			// From here on a caller that goes away must not stop us half-way.
@@ -279,15 +297,34 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 			return s.giveUp(ctx, a.m, held, err)
 		}
 	}
-	return s.giveUp(ctx, a.m, held, &refusal{errorMerging})
+	return s.giveUp(ctx, a.m, held, &refusal{reason: errorMerging})
 }
 
-// moves lists the references that the merge moves, in one transaction.
+// stays refuses to merge a head that its branch in a fork has left. The branch of the same
+// project is asked when the references move.
+func (s *Service) stays(ctx context.Context, a *attempt) error {
+	if !a.m.Fork() || a.source == nil {
+		return nil
+	}
+	source, err := s.tip(ctx, a.source, a.m.SourceBranch)
+	if err == nil && !source.IsZero() && hexOf(source) != a.m.HeadSHA {
+		err = a.leftFor(hexOf(source))
+	}
+	return err
+}
+
+// moves lists the references that the merge moves, in one transaction. The source branch
+// must still name the head that was checked.
 func (a *attempt) moves() []repo.RefChange {
 	target, source := gitstore.RefName(gitstore.Branches+a.m.TargetBranch), gitstore.RefName(gitstore.Branches+a.m.SourceBranch)
 	out := []repo.RefChange{{Ref: target, Old: idOf(a.lease.TargetOldSHA), New: idOf(a.lease.TargetNewSHA)}}
-	if a.remove && !a.m.Fork() {
-		out = append(out, repo.RefChange{Ref: source, Old: idOf(a.m.HeadSHA)})
+	head := idOf(a.m.HeadSHA)
+	switch {
+	case a.m.Fork() || a.gone:
+	case a.remove:
+		out = append(out, repo.RefChange{Ref: source, Old: head})
+	default:
+		out = append(out, repo.RefChange{Ref: source, Old: head, New: head})
 	}
 	return out
 }
@@ -301,14 +338,14 @@ func (s *Service) again(ctx context.Context, a *attempt) (gitstore.ObjectID, err
 			return source, err
 		}
 		if source.IsZero() {
-			a.remove = false
+			a.remove, a.gone = false, true
 		} else if hexOf(source) != a.m.HeadSHA {
-			return source, &refusal{errorMoved}
+			return source, a.leftFor(hexOf(source))
 		}
 	}
 	tip, err := s.tip(ctx, a.p, a.m.TargetBranch)
 	if err == nil && tip.IsZero() {
-		err = &refusal{errorMerging}
+		err = &refusal{reason: errorMerging}
 	}
 	return tip, err
 }
@@ -330,7 +367,10 @@ func (s *Service) afterFailure(ctx context.Context, a *attempt, cause error) err
 // unheld ends a merge whose lease could not be written, nothing having moved. A failed
 // commit may have written it after all, and an earlier try may have left one, which would
 // keep the request locked.
-func (s *Service) unheld(ctx context.Context, a *attempt, cause error) error {
+func (s *Service) unheld(ctx context.Context, a *attempt, held bool, cause error) error {
+	if _, left := errors.AsType[*refusal](cause); left {
+		return s.giveUp(ctx, a.m, held, cause)
+	}
 	var known *errs.Error
 	if errors.As(cause, &known) {
 		return cause
@@ -354,7 +394,10 @@ func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause 
 	} else if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", reason, m.ID); err != nil {
 		return errors.Join(cause, fmt.Errorf("store merge error: %w", err))
 	}
-	if known {
+	switch {
+	case known && why.answer != nil:
+		return why.answer
+	case known:
 		return errCannotMerge
 	}
 	return cause

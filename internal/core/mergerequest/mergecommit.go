@@ -41,7 +41,7 @@ func (s *Service) judge(ctx context.Context, a *attempt, q *gitcmd.Quarantine, l
 	change := repo.RefChange{Ref: gitstore.RefName(gitstore.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
 	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, q.Repo, []repo.RefChange{change})
 	if refused, ok := errors.AsType[*repo.Refusal](err); ok {
-		return &refusal{refused.Text}
+		return &refusal{reason: refused.Text}
 	}
 	return err
 }
@@ -55,13 +55,13 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 	base, err := q.MergeBase(ctx, tip, head)
 	switch {
 	case errors.Is(err, gitstore.ErrNotFound):
-		return lease{}, &refusal{errorMerging}
+		return lease{}, &refusal{reason: errorMerging}
 	case err != nil:
 		return lease{}, fmt.Errorf("merge base: %w", err)
 	case base == head:
-		return lease{}, &refusal{errorMerging} // a user merged it by hand meanwhile
+		return lease{}, &refusal{reason: errorMerging} // a user merged it by hand meanwhile
 	case a.method != project.MergeCommit && base != tip:
-		return lease{}, &refusal{errorNotForward}
+		return lease{}, &refusal{reason: errorNotForward}
 	}
 	theirs := head
 	if a.squash {
@@ -130,7 +130,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 		tree, err = merged(ctx, q, parent, head)
 	}
 	if errors.As(err, &why) {
-		return gitstore.ObjectID{}, &refusal{errorSquash}
+		return gitstore.ObjectID{}, &refusal{reason: errorSquash}
 	}
 	if err != nil {
 		return gitstore.ObjectID{}, err
@@ -150,7 +150,7 @@ func merged(ctx context.Context, q *gitcmd.Quarantine, ours, theirs gitstore.Obj
 	result, err := q.MergeTree(ctx, ours, theirs)
 	switch {
 	case errors.Is(err, gitstore.ErrNotFound), err == nil && !result.Clean:
-		return gitstore.ObjectID{}, &refusal{errorMerging}
+		return gitstore.ObjectID{}, &refusal{reason: errorMerging}
 	case err != nil:
 		return gitstore.ObjectID{}, fmt.Errorf("merge: %w", err)
 	}

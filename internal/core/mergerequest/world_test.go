@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -44,6 +45,8 @@ type world struct {
 	id          project.ID
 	seen        sync.Mutex
 	merged      []mergerequest.Merged
+	enqueued    func() // called for each job; nil for nothing
+	resolving   func() // called when issues are looked for; nil for nothing
 
 	owner, maintainer, developer, reporter, guest, stranger authz.Actor
 }
@@ -77,13 +80,17 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: settings, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		URLs: weburl.New(&url.URL{Scheme: "http", Host: "tenon.test"}, ""),
 		Jobs: job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
+			if w.enqueued != nil {
+				w.enqueued()
+			}
 			return w.jobs.Enqueue(ctx, args, options...)
 		}),
 	}
+	w.deps.Checks = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
 	w.deps.References = reference.New(reference.Deps{
 		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: w.deps.URLs,
 	})
-	w.deps.References.Connect(reference.Issue, issueFinder{d})
+	w.deps.References.Connect(reference.Issue, issueFinder{w})
 	w.requests = mergerequest.New(w.deps)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
@@ -112,7 +119,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 }
 
 // issueFinder finds issues for everyone.
-type issueFinder struct{ db *db.DB }
+type issueFinder struct{ w *world }
 
 func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought reference.Sought) (map[reference.Key]*reference.Target, error) {
 	type row struct {
@@ -120,8 +127,11 @@ func (f issueFinder) Referred(ctx context.Context, _ authz.Actor, sought referen
 		IID       int64      `db:"iid"`
 		ProjectID project.ID `db:"project_id"`
 	}
+	if f.w.resolving != nil {
+		f.w.resolving()
+	}
 	cond, args := sought.ByNumber("project_id", "iid")
-	rows, err := db.Select[row](ctx, f.db, "SELECT id, iid, project_id FROM issues WHERE "+cond, args...)
+	rows, err := db.Select[row](ctx, f.w.DB, "SELECT id, iid, project_id FROM issues WHERE "+cond, args...)
 	out := map[reference.Key]*reference.Target{}
 	for _, r := range rows {
 		out[reference.Key{Project: r.ProjectID, Number: r.IID}] = &reference.Target{

@@ -94,7 +94,8 @@ var ErrMoved = errors.New("a reference moved meanwhile")
 
 // MoveRefs moves references in one git transaction and publishes Pushed. What is
 // intended is recorded before and settled after, so that a crash between the two
-// leaves neither a moved reference without its event nor the other way round. It asks
+// leaves neither a moved reference without its event nor the other way round. A change from
+// a commit to the same one only demands that the reference still names it. It asks
 // for no permission: callers ask Judge.
 func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Project, source Source, changes []RefChange) error {
 	if len(changes) == 0 {
@@ -109,7 +110,7 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 		return err
 	}
 	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source}
-	if event.Changes, err = s.describeAll(ctx, r, p, changes); err != nil {
+	if event.Changes, err = s.describeAll(ctx, r, p, moved(changes)); err != nil {
 		return err
 	}
 	intent, err := s.intend(ctx, event, branch)
@@ -133,6 +134,11 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 		return fmt.Errorf("move references: %w", err)
 	}
 	return s.settle(ctx, intent, event, branch)
+}
+
+// moved gives the changes that move something.
+func moved(changes []RefChange) []RefChange {
+	return slices.DeleteFunc(slices.Clone(changes), func(c RefChange) bool { return c.Old == c.New })
 }
 
 // adoptBranch picks the default branch for a repository that has none yet: the one HEAD
