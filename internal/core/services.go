@@ -258,7 +258,7 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
-		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
+		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, Checks: s.Checks, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,

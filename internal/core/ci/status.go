@@ -136,6 +136,11 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 	return authz.ReadPrivatePipeline
 }
 
+// MayRead reports whether the actor may read the pipelines of a project.
+func (s *Service) MayRead(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
+	return s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+}
+
 // Statuses lists those of a commit, whose full id is the second result.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
 	if err := s.policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {

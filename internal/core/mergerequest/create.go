@@ -50,6 +50,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Pr
 	if err := s.policy.Require(ctx, as, authz.CreateMergeRequestFrom, source.Subject()); err != nil {
 		return nil, nil, err
 	}
+	in.Title = strings.TrimSpace(in.Title)
 	target, err := s.target(ctx, as, source, in.Target)
 	if err != nil {
 		return nil, nil, err
@@ -94,10 +95,12 @@ func (s *Service) target(ctx context.Context, as authz.Actor, source *project.Pr
 	return target, err
 }
 
+var errSameBranch = errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")
+
 // checkCreate runs the checks of a new merge request in the order in which clients see their refusals.
 func (s *Service) checkCreate(ctx context.Context, source, target *project.Project, in Input) error {
 	if source.ID == target.ID && in.SourceBranch == in.TargetBranch {
-		return errs.Sentences(errs.Unprocessable, "You can't use same project/branch for source and target")
+		return errSameBranch
 	}
 	if err := requireRelated(source, target); err != nil {
 		return err
@@ -141,7 +144,7 @@ func (s *Service) twin(ctx context.Context, source project.ID, from string, targ
 
 func checkText(bad *errs.Fields, title, description *string) {
 	if title != nil {
-		bad.Check(strings.TrimSpace(*title) != "", "title", "can't be blank")
+		bad.Check(*title != "", "title", "can't be blank")
 		bad.Check(utf8.RuneCountInString(*title) <= maxTitle, "title", "is too long (maximum is 255 characters)")
 	}
 	if description != nil {
@@ -201,45 +204,6 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 	}
 	labels, err := s.labels.EnsureByNames(ctx, as, label.In(target), in.Labels, true)
 	return m, labels, err
-}
-
-const unreviewed = "unreviewed"
-
-// readers keeps those of the users who exist, are active and may read p's requests,
-// sorted by id.
-func (s *Service) readers(ctx context.Context, p *project.Project, ids []authz.UserID) ([]authz.UserID, error) {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id authz.UserID) bool { return id <= 0 })
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var w db.Where
-	w.In("id", ids)
-	type user struct {
-		ID       authz.UserID `db:"id"`
-		Admin    bool         `db:"admin"`
-		Auditor  bool         `db:"auditor"`
-		External bool         `db:"external"`
-	}
-	users, err := db.Select[user](ctx, s.db, "SELECT id, admin, auditor, external FROM users"+w.SQL()+" AND state = 'active' ORDER BY id", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("read users: %w", err)
-	}
-	subject := p.Subject()
-	subject.Known = false // that is the level of the actor
-	var out []authz.UserID
-	for _, u := range users {
-		may, err := s.policy.Can(ctx, authz.Actor{UserID: u.ID, Admin: u.Admin, Auditor: u.Auditor, External: u.External},
-			authz.ReadMergeRequest, subject)
-		if err != nil {
-			return nil, err
-		}
-		if may {
-			out = append(out, u.ID)
-		}
-	}
-	return out, nil
 }
 
 // insert writes the request with its first version and publishes that it was created.
@@ -304,24 +268,6 @@ func (s *Service) insertVersion(ctx context.Context, m *MergeRequest, at db.Time
 	}
 	version := VersionID(id)
 	m.VersionID = &version
-	return nil
-}
-
-// addPeople records m's assignees and reviewers; those who are recorded already keep
-// their rows.
-func (s *Service) addPeople(ctx context.Context, m *MergeRequest) error {
-	for _, id := range m.Assignees {
-		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_assignees (merge_request_id, user_id) VALUES (?, ?)
-			ON CONFLICT DO NOTHING`, m.ID, id); err != nil {
-			return fmt.Errorf("assign: %w", err)
-		}
-	}
-	for _, r := range m.Reviewers {
-		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_reviewers (merge_request_id, user_id, state, created_at)
-			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, r.UserID, r.State, r.CreatedAt); err != nil {
-			return fmt.Errorf("ask for review: %w", err)
-		}
-	}
 	return nil
 }
 

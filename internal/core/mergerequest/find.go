@@ -237,7 +237,7 @@ func (s *Service) FirstContribution(ctx context.Context, as authz.Actor, p *proj
 	subject := p.Subject()
 	subject.Known = false
 	level, err := s.policy.Level(ctx, authz.Actor{UserID: m.AuthorID}, subject)
-	if err != nil || level >= authz.Reporter {
+	if err != nil || level > authz.Guest {
 		return false, err
 	}
 	before, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM merge_requests o

@@ -169,43 +169,78 @@ func (s *Service) open(ctx context.Context, cond string, args ...any) ([]*MergeR
 	return rows, projects, err
 }
 
+// openAtOnce is how many open requests eachOpen reads at a time.
+const openAtOnce = 200
+
+// eachOpen gives fn the open requests that a condition selects, some at a time by id, and
+// their projects.
+func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, projects map[project.ID]*project.Project) error, cond string, args ...any) error {
+	for after := ID(0); ; {
+		rows, err := s.rows(ctx, " WHERE "+cond+" AND m.state = 'opened' AND m.id > ? ORDER BY m.id LIMIT ?", append(slices.Clip(args), after, openAtOnce)...)
+		if err != nil {
+			return fmt.Errorf("read open merge requests: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		projects, err := s.projects.Load(ctx, projectsOf(rows))
+		if err != nil {
+			return err
+		}
+		if err := fn(rows, projects); err != nil || len(rows) < openAtOnce {
+			return err
+		}
+		after = rows[len(rows)-1].ID
+	}
+}
+
 // maxPushed bounds the pushed commits that are searched for heads of requests.
 const maxPushed = 20_000
 
 // followTarget marks the requests merged whose last commit came into their target branch
 // with this push. A request without commits of its own has nothing to merge.
 func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.ID, c repo.RefChange) error {
-	rows, projects, err := s.open(ctx, "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0", id, c.Ref.Short())
-	p := projects[id]
-	if err != nil || len(rows) == 0 || p == nil {
-		return err
-	}
-	r, err := s.repos.Open(ctx, p)
-	if err != nil {
-		return err
-	}
+	var in map[gitstore.ObjectID]bool
+	return s.eachOpen(ctx, func(rows []*MergeRequest, projects map[project.ID]*project.Project) error {
+		p := projects[id]
+		if p == nil {
+			return nil
+		}
+		r, err := s.repos.Open(ctx, p)
+		if err != nil {
+			return err
+		}
+		if in == nil {
+			if in, err = pushedCommits(ctx, r, c); err != nil {
+				return err
+			}
+		}
+		for _, m := range rows {
+			if in[idOf(m.HeadSHA)] {
+				err = s.mergedByHand(ctx, by, p, m, r, c)
+			} else if m.MergeWhenPipelineSucceeds && p.MergeMethod != project.MergeCommit {
+				err = s.overtake(ctx, by, p, m, r, c.New)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0", id, c.Ref.Short())
+}
+
+// pushedCommits are the commits that came with a push, the newest of them. They are none
+// where the push was pushed over since, and its commits swept away.
+func pushedCommits(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) (map[gitstore.ObjectID]bool, error) {
 	pushed, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.New}, Not: []gitstore.ObjectID{c.Old}, Limit: maxPushed})
-	if errors.Is(err, gitstore.ErrNotFound) {
-		return nil // pushed over since, and swept away
-	}
-	if err != nil {
-		return fmt.Errorf("list pushed commits: %w", err)
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+		return nil, fmt.Errorf("list pushed commits: %w", err)
 	}
 	in := make(map[gitstore.ObjectID]bool, len(pushed))
 	for _, commit := range pushed {
 		in[commit] = true
 	}
-	for _, m := range rows {
-		if in[idOf(m.HeadSHA)] {
-			err = s.mergedByHand(ctx, by, p, m, r, c)
-		} else if m.MergeWhenPipelineSucceeds && p.MergeMethod != project.MergeCommit {
-			err = s.overtake(ctx, by, p, m, r, c.New)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return in, nil
 }
 
 // overtake takes back the wish to merge a request that would have to be rebased first,
@@ -266,99 +301,4 @@ func bringing(ctx context.Context, r *gitcmd.Repo, head gitstore.ObjectID, c rep
 		return head, nil
 	}
 	return line[at], nil
-}
-
-// retry makes the trial merges of all open requests into a branch that are out of date,
-// those that need git in one process.
-func (s *Service) retry(ctx context.Context, work trials) error {
-	rows, projects, err := s.open(ctx, "m.target_project_id = ? AND m.target_branch = ? AND m.head_sha <> ''", work.ProjectID, work.Branch)
-	p := projects[work.ProjectID]
-	if err != nil || len(rows) == 0 || p == nil {
-		return err
-	}
-	r, err := s.repos.Open(ctx, p)
-	if err != nil {
-		return err
-	}
-	target, err := s.tip(ctx, p, work.Branch)
-	if err != nil {
-		return err
-	}
-	var stale []*MergeRequest
-	var pairs []gitcmd.MergePair
-	for _, m := range rows {
-		if m.statusAt(hexOf(target)) != m.TrialResult || m.TrialSourceSHA == "" {
-			stale = append(stale, m)
-			pairs = append(pairs, gitcmd.MergePair{Ours: target, Theirs: idOf(m.HeadSHA)})
-		}
-	}
-	if target.IsZero() || len(stale) < 3 {
-		return s.retryAlone(ctx, p, stale)
-	}
-	tip, err := r.Commit(ctx, target)
-	if err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	q, err := r.Quarantine(ctx)
-	if err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	results, err := q.MergeTrees(ctx, pairs)
-	if err := errors.Join(err, q.Discard()); err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	for i, m := range stale {
-		source, err := s.source(ctx, p, m)
-		if err != nil {
-			return err
-		}
-		l, err := s.look(ctx, p, source, m)
-		if err != nil {
-			return err
-		}
-		if hexOf(l.source) != m.HeadSHA || l.target != target {
-			continue // moved again: another job comes, or the next read of the request
-		}
-		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
-		nothing := false // new in the source, which only a merge that changes nothing may hide
-		if results[i].Tree == tip.Tree {
-			if nothing, err = contains(ctx, r, target, l.source); err != nil {
-				return err
-			}
-		}
-		if results[i].Clean && !nothing {
-			m.TrialResult = CanBeMerged
-		}
-		if err := s.storeTrial(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// retryAlone refreshes requests one by one.
-func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*MergeRequest) error {
-	for _, m := range rows {
-		if err := s.refresh(ctx, p, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Recheck has trial merges made again, some time soon, for those requests of a page whose
-// last one is out of date.
-func (s *Service) Recheck(ctx context.Context, page *Page) error {
-	asked := map[trials]bool{}
-	for _, m := range page.Items {
-		work := trials{m.ProjectID, m.TargetBranch}
-		if m.State != StateOpened || asked[work] || (m.Status != Unchecked && m.Status != CannotBeMergedRecheck) {
-			continue
-		}
-		asked[work] = true
-		if err := s.jobs.Enqueue(ctx, work); err != nil {
-			return err
-		}
-	}
-	return nil
 }

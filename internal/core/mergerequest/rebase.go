@@ -17,6 +17,9 @@ import (
 // errorRebase is what merge_error says after a rebase that git could not do by itself.
 const errorRebase = "Rebase failed: Rebase locally, resolve all conflicts, then push the branch."
 
+// errRebaseBusy is the answer while another rebase of the request, or its merge, is under way.
+var errRebaseBusy = errs.New(errs.Conflict, "Failed to enqueue the rebase operation, possibly due to a long-lived transaction. Try again later.")
+
 // rebaseTakes bounds how long one runs.
 const rebaseTakes = 10 * time.Minute
 
@@ -42,9 +45,8 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 	if _, err := s.mayRebase(ctx, as, p, m); err != nil {
 		return err
 	}
-	busy := errs.Coded(errs.Conflict, CodeBusy, "a rebase or a merge of this merge request is under way")
 	if m.State == StateLocked {
-		return busy
+		return errRebaseBusy
 	}
 	wanted := rebasing{RequestID: m.ID, UserID: as.UserID, CreatedAt: s.stamp()}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
@@ -57,7 +59,7 @@ func (s *Service) Rebase(ctx context.Context, as authz.Actor, p *project.Project
 			return fmt.Errorf("note rebase: %w", err)
 		}
 		if n == 0 {
-			return busy
+			return errRebaseBusy
 		}
 		if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = NULL WHERE id = ? AND state = 'opened'", m.ID); err != nil {
 			return fmt.Errorf("note rebase: %w", err)

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
@@ -34,6 +35,7 @@ type Deps struct {
 	Milestones  *milestone.Service
 	Issues      Issues
 	Times       *timelog.Service
+	Checks      *ci.Service
 	References  *reference.Service
 	Settings    *setting.Store
 	Jobs        job.Enqueuer
@@ -55,6 +57,7 @@ type Service struct {
 	milestones  *milestone.Service
 	issues      Issues
 	times       *timelog.Service
+	checks      *ci.Service
 	references  *reference.Service
 	reader      reference.Reader
 	settings    *setting.Store
@@ -72,7 +75,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, protections: d.Protections,
-		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
+		labels: d.Labels, milestones: d.Milestones, issues: d.Issues, times: d.Times, checks: d.Checks, references: d.References, settings: d.Settings, jobs: d.Jobs, log: d.Log, now: d.Now, urls: d.URLs,
 		columns: db.Columns[MergeRequest]("m"),
 	}
 	s.reader = reference.NewReader(d.URLs)

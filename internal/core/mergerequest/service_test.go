@@ -155,7 +155,7 @@ func TestService_Update(t *testing.T) {
 		equal(t, "versions", len(w.versions(m.IID)), 2)
 		same := "topic"
 		_, err = update(w.developer, mergerequest.Changes{TargetBranch: &same})
-		wantError(t, err, errs.Invalid, "You can't use same project/branch")
+		wantError(t, err, errs.Unprocessable, "You can't use same project/branch")
 
 		w.exec("UPDATE merge_requests SET author_id = ? WHERE id = ?", w.reporter.UserID, m.ID)
 		got, err = update(w.reporter, mergerequest.Changes{Description: &title, Labels: label.Assignment{Add: []string{"c"}}, Assignees: &[]authz.UserID{w.owner.UserID}})

@@ -1,11 +1,9 @@
 package mergerequest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -14,7 +12,6 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/timelog"
 )
@@ -90,12 +87,17 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 
 // checkUpdate judges the changes before anything is written.
 func (s *Service) checkUpdate(ctx context.Context, p *project.Project, m *MergeRequest, c *Changes) error {
+	if c.TargetBranch != nil && !m.Fork() && *c.TargetBranch == m.SourceBranch {
+		return errSameBranch
+	}
 	var bad errs.Fields
+	if c.Title != nil {
+		c.Title = new(strings.TrimSpace(*c.Title))
+	}
 	checkText(&bad, c.Title, c.Description)
 	if c.TargetBranch != nil {
 		_, err := gitstore.BranchRef(*c.TargetBranch)
 		bad.Check(err == nil, "target_branch", "is invalid")
-		bad.Check(m.Fork() || *c.TargetBranch != m.SourceBranch, "branch_conflict", "You can't use same project/branch for source and target")
 	}
 	for name, people := range map[string]*[]authz.UserID{"assignees": c.Assignees, "reviewers": c.Reviewers} {
 		bad.Check(people == nil || len(*people) <= maxPeople, name, "total must be less than or equal to 200")
@@ -157,60 +159,18 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM merge_requests WHERE id = ?", m.ID); err != nil {
 			return err
 		}
-		var diff Diff
-		var fields []string
-		var state Event
-		var before MergeRequest // with labels and people
+		var u updated
 		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
-			diff = Diff{}
-			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
-				return err
-			}
-			before = *m
-			changed, err := s.assign(ctx, as, p, m, c, &diff)
-			if err != nil {
-				return err
-			}
-			fields = append(changed, s.set(m, c, &diff)...)
-			timed, err := s.track(ctx, as, m, c.Time, &diff)
-			if err != nil {
-				return err
-			}
-			fields = append(fields, timed...)
-			if state = m.move(c.Event, as); len(fields) == 0 && state == "" {
-				return nil
-			}
-			m.UpdatedAt = s.stamp()
-			if m.State == StateClosed && m.ClosedAt == nil {
-				m.ClosedAt = &m.UpdatedAt
-			}
-			return nil
+			u = updated{}
+			return s.apply(ctx, as, p, m, c, &u)
 		})
 		if errors.Is(err, db.ErrNotFound) {
 			return errs.Missing("")
 		}
-		if err != nil || len(fields) == 0 && state == "" {
+		if err != nil || u.nothing() {
 			return err
 		}
-		now := &out.After
-		if diff.OldTitle != nil || diff.Description || diff.OldTarget != nil {
-			if err := s.noteIssues(ctx, as, p, now); err != nil {
-				return err
-			}
-		}
-		f := Fact{MergeRequest: *now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
-		if len(fields) > 0 {
-			if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: fields, Diff: diff}); err != nil {
-				return err
-			}
-		}
-		if err := s.publishState(ctx, f, state); err != nil {
-			return err
-		}
-		if reason := stops(now, out.Before.Draft, &diff, state); reason != "" {
-			return s.abort(ctx, as, p, now, reason)
-		}
-		return nil
+		return s.announce(ctx, as, p, &out.After, &u)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		err = s.twin(ctx, *m.SourceProjectID, m.SourceBranch, p.ID, c.target(m), err)
@@ -225,16 +185,74 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 	return nil
 }
 
+// updated is what an update has changed of a row.
+type updated struct {
+	before MergeRequest // with labels and people
+	diff   Diff
+	fields []string
+	state  Event // "" where the state is the same
+}
+
+func (u *updated) nothing() bool { return len(u.fields) == 0 && u.state == "" }
+
+// apply makes the changes in the locked row m, and in the tables of what hangs on it.
+func (s *Service) apply(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, u *updated) error {
+	if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+		return err
+	}
+	u.before = *m
+	changed, err := s.assign(ctx, as, p, m, c, &u.diff)
+	if err != nil {
+		return err
+	}
+	u.fields = append(changed, s.set(m, c, &u.diff)...)
+	timed, err := s.track(ctx, as, m, c.Time, &u.diff)
+	if err != nil {
+		return err
+	}
+	u.fields = append(u.fields, timed...)
+	if u.state = m.move(c.Event, as); u.nothing() {
+		return nil
+	}
+	m.UpdatedAt = s.stamp()
+	if m.State == StateClosed && m.ClosedAt == nil {
+		m.ClosedAt = &m.UpdatedAt
+	}
+	return nil
+}
+
+// announce publishes what an update has made of m, in its transaction.
+func (s *Service) announce(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, u *updated) error {
+	if u.diff.OldTitle != nil || u.diff.Description || u.diff.OldTarget != nil {
+		if err := s.noteIssues(ctx, as, p, m); err != nil {
+			return err
+		}
+	}
+	f := Fact{MergeRequest: *m, Before: &u.before, Project: p, Stamp: as.Stamp(s.now())}
+	if len(u.fields) > 0 {
+		if err := s.bus.Publish(ctx, Updated{Fact: f, Fields: u.fields, Diff: u.diff}); err != nil {
+			return err
+		}
+	}
+	if err := s.publishState(ctx, f, u.state); err != nil {
+		return err
+	}
+	if reason := u.stops(m); reason != "" {
+		return s.abort(ctx, as, p, m, reason)
+	}
+	return nil
+}
+
 // stops says why an update ends the wish to merge m by itself, "" where it does not.
-func stops(m *MergeRequest, wasDraft bool, diff *Diff, state Event) string {
+func (u *updated) stops(m *MergeRequest) string {
 	switch {
 	case !m.MergeWhenPipelineSucceeds:
 		return ""
-	case state == Close:
+	case u.state == Close:
 		return abortClosed
-	case diff.OldTarget != nil:
+	case u.diff.OldTarget != nil:
 		return abortTarget
-	case m.Draft && !wasDraft:
+	case m.Draft && !u.before.Draft:
 		return abortDraft
 	}
 	return ""
@@ -297,59 +315,6 @@ func (s *Service) set(m *MergeRequest, c Changes, diff *Diff) (fields []string) 
 	return fields
 }
 
-// assign applies people and labels, names what changed and notes in diff how.
-func (s *Service) assign(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c Changes, diff *Diff) (fields []string, err error) {
-	if c.Assignees != nil && !slices.Equal(*c.Assignees, m.Assignees) {
-		fields = append(fields, "assignees")
-		if err := s.dropPeople(ctx, "merge_request_assignees", m.ID, *c.Assignees); err != nil {
-			return nil, err
-		}
-		diff.Assigned, diff.Unassigned = without(*c.Assignees, m.Assignees), without(m.Assignees, *c.Assignees)
-		m.Assignees = *c.Assignees
-	}
-	if c.Reviewers != nil && !slices.EqualFunc(*c.Reviewers, m.Reviewers, func(id authz.UserID, r Reviewer) bool { return id == r.UserID }) {
-		fields = append(fields, "reviewers")
-		if err := s.dropPeople(ctx, "merge_request_reviewers", m.ID, *c.Reviewers); err != nil {
-			return nil, err
-		}
-		before := m.ReviewerIDs()
-		diff.Asked, diff.Released = without(*c.Reviewers, before), without(before, *c.Reviewers)
-		m.Reviewers = slices.DeleteFunc(slices.Clone(m.Reviewers), func(r Reviewer) bool { return slices.Contains(diff.Released, r.UserID) })
-		for _, id := range diff.Asked {
-			m.Reviewers = append(m.Reviewers, Reviewer{UserID: id, State: unreviewed, CreatedAt: db.At(s.now())})
-		}
-		slices.SortFunc(m.Reviewers, func(a, b Reviewer) int { return cmp.Compare(a.UserID, b.UserID) })
-	}
-	if len(fields) > 0 {
-		if err := s.addPeople(ctx, m); err != nil {
-			return nil, err
-		}
-	}
-	added, removed, err := s.labels.Apply(ctx, as, label.In(p), noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}, m.Labels, c.Labels)
-	if err != nil {
-		return nil, err
-	}
-	if len(added)+len(removed) > 0 {
-		fields = append(fields, "labels")
-		kept := slices.DeleteFunc(slices.Clone(m.Labels), func(l label.Label) bool {
-			return slices.ContainsFunc(removed, func(r label.Label) bool { return r.ID == l.ID })
-		})
-		m.Labels = sorted(append(kept, added...))
-	}
-	return fields, nil
-}
-
-// dropPeople removes everybody but those who stay from a table of people.
-func (s *Service) dropPeople(ctx context.Context, table string, id ID, stay []authz.UserID) error {
-	var w db.Where
-	w.And("merge_request_id = ?", id)
-	w.NotIn("user_id", stay)
-	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+w.SQL(), w.Args()...); err != nil {
-		return fmt.Errorf("drop people: %w", err)
-	}
-	return nil
-}
-
 // move applies a change of state where it is possible and returns it.
 func (m *MergeRequest) move(e Event, as authz.Actor) Event {
 	switch {
@@ -365,20 +330,6 @@ func (m *MergeRequest) move(e Event, as authz.Actor) Event {
 		return Reopen
 	}
 	return ""
-}
-
-// without gives the ids of list that are not in others.
-func without(list, others []authz.UserID) []authz.UserID {
-	return slices.DeleteFunc(slices.Clone(list), func(id authz.UserID) bool { return slices.Contains(others, id) })
-}
-
-// ReviewerIDs lists who was asked for a review, in the order of Reviewers.
-func (m *MergeRequest) ReviewerIDs() []authz.UserID {
-	ids := make([]authz.UserID, len(m.Reviewers))
-	for i, r := range m.Reviewers {
-		ids[i] = r.UserID
-	}
-	return ids
 }
 
 func (s *Service) publishState(ctx context.Context, f Fact, state Event) error {

@@ -90,11 +90,8 @@ type mergeRequestFull struct {
 	mergeRequestEntity
 	Subscribed        bool            `json:"subscribed"`
 	ChangesCount      *string         `json:"changes_count"`
-	BuildStartedAt    *api.Time       `json:"latest_build_started_at"`
-	BuildFinishedAt   *api.Time       `json:"latest_build_finished_at"`
-	FirstDeployedAt   *api.Time       `json:"first_deployed_to_production_at" later:"deployments"`
-	Pipeline          *pipelineEntity `json:"pipeline"`
-	HeadPipeline      *pipelineFull   `json:"head_pipeline"`
+	*requestBuilds                    // for those who may see CI of the project
+	*requestHead                      // for those who may read its pipelines
 	DiffRefs          *diffRefsEntity `json:"diff_refs"`
 	MergeError        *string         `json:"merge_error"`
 	RebaseInProgress  *bool           `json:"rebase_in_progress,omitempty"` // where asked for, as the next
@@ -104,6 +101,19 @@ type mergeRequestFull struct {
 	Changes           *[]diffEntity   `json:"changes,omitempty"` // of /changes, as the next
 	Overflow          *bool           `json:"overflow,omitempty"`
 	*requestHTML                      // where asked for
+}
+
+// requestBuilds is how the newest pipeline of the head went.
+type requestBuilds struct {
+	BuildStartedAt  *api.Time       `json:"latest_build_started_at"`
+	BuildFinishedAt *api.Time       `json:"latest_build_finished_at"`
+	FirstDeployedAt *api.Time       `json:"first_deployed_to_production_at" later:"deployments"`
+	Pipeline        *pipelineEntity `json:"pipeline"`
+}
+
+// requestHead has all that is told of that pipeline.
+type requestHead struct {
+	HeadPipeline *pipelineFull `json:"head_pipeline"`
 }
 
 // requestHTML is the texts of a merge request as they are shown.
@@ -284,19 +294,34 @@ func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Pro
 	if m.BaseSHA != "" {
 		out.DiffRefs = &diffRefsEntity{BaseSHA: m.BaseSHA, HeadSHA: m.HeadSHA, StartSHA: m.StartSHA}
 	}
-	head, err := s.headPipeline(ctx, as, p, m)
-	if err != nil {
+	if out.requestBuilds, out.requestHead, err = s.requestBuilds(ctx, as, p, m); err != nil {
 		return mergeRequestFull{}, err
-	}
-	if head != nil {
-		out.Pipeline, out.HeadPipeline = &head.pipelineEntity, head
-		out.BuildStartedAt, out.BuildFinishedAt = head.StartedAt, head.FinishedAt
 	}
 	if n := m.ChangesCount; n != nil {
 		count := filesCount(*n)
 		out.ChangesCount = &count
 	}
 	return out, nil
+}
+
+// requestBuilds renders what the caller may see of the pipelines of a merge request.
+func (s *Server) requestBuilds(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*requestBuilds, *requestHead, error) {
+	v, err := s.Requests.Builds(ctx, as, p, m)
+	if err != nil || v == nil {
+		return nil, nil, err
+	}
+	builds, head := &requestBuilds{}, &requestHead{}
+	if v.Head != nil {
+		if head.HeadPipeline, err = s.pipelineFull(ctx, v.Source, v.Head, v.Course); err != nil {
+			return nil, nil, err
+		}
+		builds.Pipeline = &head.HeadPipeline.pipelineEntity
+		builds.BuildStartedAt, builds.BuildFinishedAt = head.HeadPipeline.StartedAt, head.HeadPipeline.FinishedAt
+	}
+	if !v.Pipelines {
+		head = nil
+	}
+	return builds, head, nil
 }
 
 // filesCount writes a number of changed files, "1000+" for more than are counted.

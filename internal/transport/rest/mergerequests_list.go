@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/filter"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -16,7 +15,7 @@ import (
 // requestFilterParams are the parameters of every list of merge requests.
 type requestFilterParams struct {
 	State          string       `param:"state" values:"opened,closed,locked,merged,all" default:"all" doc:"State"`
-	AuthorID       int64        `param:"author_id" doc:"ID of the author"`
+	AuthorID       *int64       `param:"author_id" doc:"ID of the author"`
 	AuthorUsername string       `param:"author_username" doc:"Return items by this author"`
 	_              struct{}     `exclusive:"author_id,author_username"`
 	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID, None or Any"`
@@ -25,7 +24,7 @@ type requestFilterParams struct {
 	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Return merge requests with this reviewer ID, None or Any"`
 	ReviewerName   string       `param:"reviewer_username" doc:"Return merge requests with this reviewer, None or Any"`
 	_              struct{}     `exclusive:"reviewer_id,reviewer_username"`
-	MergeUserID    int64        `param:"merge_user_id" doc:"Return merge requests merged by this user ID"`
+	MergeUserID    *int64       `param:"merge_user_id" doc:"Return merge requests merged by this user ID"`
 	MergeUserName  string       `param:"merge_user_username" doc:"Return merge requests merged by this username"`
 	_              struct{}     `exclusive:"merge_user_id,merge_user_username"`
 	Labels         api.Strings  `param:"labels" doc:"Return items with all of these labels, separated by commas; None or Any"`
@@ -59,12 +58,15 @@ type requestFilterParams struct {
 type requestNot struct {
 	Labels         api.Strings  `param:"labels" doc:"Return items without any of these labels, separated by commas"`
 	Milestone      string       `param:"milestone" doc:"Title of the milestone"`
-	AuthorID       int64        `param:"author_id" doc:"ID of the author"`
+	AuthorID       *int64       `param:"author_id" doc:"ID of the author"`
 	AuthorUsername string       `param:"author_username" doc:"Return items by this author"`
+	_              struct{}     `exclusive:"author_id,author_username"`
 	AssigneeID     api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID"`
 	AssigneeNames  api.Strings  `param:"assignee_username" doc:"Return items assigned to this username"`
+	_              struct{}     `exclusive:"assignee_id,assignee_username"`
 	ReviewerID     api.IDOrWord `param:"reviewer_id" doc:"Return merge requests with this reviewer ID"`
 	ReviewerName   string       `param:"reviewer_username" doc:"Return merge requests with this reviewer"`
+	_              struct{}     `exclusive:"reviewer_id,reviewer_username"`
 	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji"`
 }
 
@@ -79,10 +81,10 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		return mergerequest.Filter{}, err
 	}
 	f := mergerequest.Filter{
-		Author:    filter.Person{ID: authz.UserID(r.AuthorID), Username: r.AuthorUsername},
+		Author:    userOrName(r.AuthorID, r.AuthorUsername),
 		Assignee:  idOrName(r.AssigneeID, assignee),
 		Reviewer:  idOrName(r.ReviewerID, r.ReviewerName),
-		MergeUser: filter.Person{ID: authz.UserID(r.MergeUserID), Username: r.MergeUserName},
+		MergeUser: userOrName(r.MergeUserID, r.MergeUserName),
 		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""), Reaction: r.Reaction,
 		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
 		Search: r.Search, In: requestFields(r.In),
@@ -92,7 +94,7 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Approved: wants(r.ApprovedByIDs) || wants(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
 			Labels: r.Not.Labels, Milestone: milestoneOr(r.Not.Milestone, ""), Reaction: r.Not.Reaction,
-			Author:   filter.Person{ID: authz.UserID(r.Not.AuthorID), Username: r.Not.AuthorUsername},
+			Author:   userOrName(r.Not.AuthorID, r.Not.AuthorUsername),
 			Assignee: idOrName(r.Not.AssigneeID, notAssignee),
 			Reviewer: idOrName(r.Not.ReviewerID, r.Not.ReviewerName),
 		},
@@ -221,7 +223,7 @@ func (*simpleMergeRequest) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 // requestPage renders a page of a list, seen from the project or group at path from.
 func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilterParams, from string, page *mergerequest.Page) (api.List[requestForm], error) {
 	if in.Recheck {
-		if err := s.Requests.Recheck(ctx, page); err != nil {
+		if err := s.Requests.Recheck(ctx, as, page); err != nil {
 			return api.List[requestForm]{}, err
 		}
 	}

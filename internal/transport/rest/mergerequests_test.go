@@ -60,9 +60,10 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Git: git, Settings: p.Settings, Projects: p.World.Projects, Accounts: p.Accounts,
 		Archives: archives, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
+	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
-		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
+		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Checks: p.Checks, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.References.Connect(reference.MergeRequest, p.Requests)
 	p.Subscriptions = subscription.New(subscription.Deps{
@@ -73,7 +74,6 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,
 	})
-	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Notes = note.New(note.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
@@ -251,6 +251,16 @@ func TestMergeRequests_refusals(t *testing.T) {
 		{"dev", "PUT", one, `{}`, 400, `{"error":"assignee_id, assignee_ids, reviewer_ids, description, labels, add_labels, remove_labels, milestone_id, ` +
 			`remove_source_branch, allow_collaboration, allow_maintainer_to_push, squash, target_branch, title, state_event, discussion_locked are missing, at least one parameter must be provided"}`},
 		{"dev", "PUT", one, `{"title":""}`, 400, `{"error":"title is empty"}`},
+		{"dev", "PUT", one, `{"title":"  "}`, 400, ""},
+		{"dev", "PUT", one, `{"target_branch":"one"}`, 422, `{"message":["You can't use same project/branch for source and target"]}`},
+		{"dev", "PUT", one, `{"target_branch":"-x"}`, 400, `{"message":{"target_branch":["is invalid"]}}`},
+		{"dev", "PUT", one, `{"squash_on_merge":true}`, 200, ""},
+		{"dev", "POST", requestsPath, `{"title":" ","source_branch":"a","target_branch":"b"}`, 400, `{"message":{"title":["can't be blank"]}}`},
+		{"dev", "GET", requestsPath + "?not[author_id]=1&not[author_username]=a", "", 400, `{"error":"not[author_id], not[author_username] are mutually exclusive"}`},
+		{"dev", "GET", requestsPath + "?not[assignee_id]=1&not[assignee_username]=a", "", 400, `{"error":"not[assignee_id], not[assignee_username] are mutually exclusive"}`},
+		{"dev", "GET", requestsPath + "?not[reviewer_id]=1&not[reviewer_username]=a", "", 400, `{"error":"not[reviewer_id], not[reviewer_username] are mutually exclusive"}`},
+		{"dev", "GET", requestsPath + "?author_id=0", "", 200, `[]`},
+		{"dev", "GET", requestsPath + "?merge_user_id=0", "", 200, `[]`},
 		{"guest", "PUT", one, `{"title":"y"}`, 403, `{"message":"403 Forbidden"}`},
 		{"dev", "PUT", requestsPath + "/99", `{"title":"y"}`, 404, missing},
 		{"maint", "DELETE", one, "", 403, `{"message":"403 Forbidden"}`},
@@ -269,6 +279,33 @@ func TestMergeRequests_refusals(t *testing.T) {
 	p.want("maint", "GET", requestsPath+"/2/merge_ref", "", 400, `{"message":"Merge request is not mergeable"}`)
 	if got := p.do("dev", "GET", requestsPath+"/2", ""); got["has_conflicts"] != true || got["detailed_merge_status"] != "broken_status" {
 		t.Errorf("conflict: got %v %v", got["has_conflicts"], got["detailed_merge_status"])
+	}
+}
+
+// Calls about merge requests need authentication, before anything is looked for.
+func TestMergeRequests_signedIn(t *testing.T) {
+	t.Parallel()
+	kit := api.New(api.Config{ExternalURL: "https://tenon.example", Log: slog.New(slog.DiscardHandler)}, (&Server{}).Routes())
+	n := 0
+	for _, route := range kit.Routes() {
+		if !strings.Contains(route.Path, "merge_request") && !strings.HasSuffix(route.Path, "/closed_by") {
+			continue
+		}
+		n++
+		parts := strings.Split(route.Path, "/")
+		for i, part := range parts {
+			if strings.HasPrefix(part, ":") {
+				parts[i] = "99"
+			}
+		}
+		w := httptest.NewRecorder()
+		kit.ServeHTTP(w, httptest.NewRequest(route.Method, "/api/v4"+strings.Join(parts, "/"), nil))
+		if want := `{"message":"401 Unauthorized"}`; w.Code != 401 || w.Body.String() != want || route.Public {
+			t.Errorf("%s %s: got %d %s, want 401 %s", route.Method, route.Path, w.Code, w.Body, want)
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d routes of merge requests: which are missing?", n)
 	}
 }
 

@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
 	"tenon/internal/transport/rest/api"
@@ -56,11 +54,7 @@ func newDetailedStatus(state ci.State, path string) detailedStatus {
 	}
 }
 
-func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline) (*pipelineFull, error) {
-	course, err := s.Checks.Course(ctx, of)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) pipelineFull(ctx context.Context, p *project.Project, of *ci.Pipeline, course ci.Course) (*pipelineFull, error) {
 	out := &pipelineFull{
 		pipelineEntity: *s.pipeline(p, of), BeforeSHA: strings.Repeat("0", len(of.SHA)), StartedAt: api.TimePtr(course.StartedAt),
 		FinishedAt:     api.TimePtr(course.FinishedAt),
@@ -96,7 +90,7 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 	if err != nil {
 		return none, err
 	}
-	source, err := s.sourceOf(ctx, as, p, m)
+	source, err := s.Requests.SourceFor(ctx, as, p, m)
 	if err != nil {
 		return none, err
 	}
@@ -111,36 +105,4 @@ func (s *Server) requestPipelines(ctx context.Context, as authz.Actor, in reques
 		}
 	}
 	return api.ListOf(list, func(of *ci.Pipeline) pipelineEntity { return *s.pipeline(source, of) }), nil
-}
-
-// sourceOf gives the project that a request comes from, nil where it is gone or hidden.
-func (s *Server) sourceOf(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*project.Project, error) {
-	if m.SourceProjectID == nil {
-		return nil, nil
-	}
-	if *m.SourceProjectID == p.ID {
-		return p, nil
-	}
-	source, err := s.Projects.FindByID(ctx, as, *m.SourceProjectID)
-	if errs.Is(err, errs.NotFound) {
-		return nil, nil
-	}
-	return source, err
-}
-
-// headPipeline gives the newest pipeline that ran on a request's branch for its head, nil
-// where there is none or the actor may not see it.
-func (s *Server) headPipeline(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*pipelineFull, error) {
-	if m.HeadSHA == "" {
-		return nil, nil
-	}
-	source, err := s.sourceOf(ctx, as, p, m)
-	if err != nil || source == nil {
-		return nil, err
-	}
-	list, err := s.Checks.OfBranch(ctx, as, source, m.SourceBranch, []string{m.HeadSHA}, page.Range{Limit: 1, Uncounted: true})
-	if err != nil || len(list.Items) == 0 {
-		return nil, err
-	}
-	return s.pipelineFull(ctx, source, &list.Items[0])
 }

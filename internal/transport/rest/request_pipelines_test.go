@@ -94,7 +94,23 @@ func TestMergeRequest_pipelines(t *testing.T) {
 			t.Errorf("pipelines: %v", found)
 		}
 		p.want("", "GET", one+"/pipelines", "", 401, "")
+		shows := func(as string, want ...bool) {
+			p.t.Helper()
+			m := p.do(as, "GET", one, "")
+			for i, key := range []string{"pipeline", "latest_build_started_at", "head_pipeline"} {
+				if v, has := m[key]; has != want[i] {
+					p.t.Errorf("%s as %s: got %v %v, want %v", key, as, has, v, want[i])
+				}
+			}
+		}
+		exec("settings", `{"public_jobs":false}`)
+		shows("dev", true, true, true)
+		shows("planner", true, true, false)
+		if m := p.do("planner", "GET", one, ""); m["pipeline"] != nil {
+			t.Errorf("of private jobs: %v", m["pipeline"])
+		}
 		exec("builds_access", 0)
+		shows("dev", false, false, false)
 		if found := list(one + "/pipelines"); len(found) != 0 {
 			t.Errorf("without pipelines: %v", found)
 		}

@@ -32,7 +32,6 @@ var wordings = map[errs.Code]wording{
 	account.CodeTaken:          {http.StatusNotFound, after(""), ""},
 	award.CodeInvalid:          {http.StatusNotFound, noAward, ""},
 	board.CodeList:             {http.StatusBadRequest, after(""), "error"},
-	mergerequest.CodeBusy:      {http.StatusConflict, after("409 Conflict - "), ""},
 	mergerequest.CodeLocked:    {http.StatusConflict, plainly("409 Conflict: Resource lock"), ""},
 	milestone.CodeNotCreated:   {http.StatusBadRequest, hash("Failed to create milestone "), ""},
 	milestone.CodeNotUpdated:   {http.StatusBadRequest, hash("Failed to update milestone "), ""},
