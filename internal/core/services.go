@@ -294,6 +294,7 @@ func (s *Services) planning(c *check, d Deps) {
 		Things: things, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
+	s.Commands.Connect(s.Notes)
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Notes: s.Notes,
 		Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,

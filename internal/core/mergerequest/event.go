@@ -86,6 +86,12 @@ type NewVersion struct {
 	CommitsCount   int          // how many there are in all
 }
 
+// SourceBranchDeleted is published when the source branch of an open merge request was deleted.
+type SourceBranchDeleted struct{ Fact }
+
+// SourceBranchRestored is published when it was pushed again.
+type SourceBranchRestored struct{ Fact }
+
 // CommitLine is what a list of commits shows of one.
 type CommitLine struct {
 	SHA   string

@@ -61,6 +61,9 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 	if err != nil {
 		return err
 	}
+	if err := s.present(ctx, e, sources); err != nil {
+		return err
+	}
 	work := afterPush{ProjectID: e.ProjectID, UserID: e.By.UserID, Username: e.By.Username}
 	for _, c := range e.Changes {
 		if name := c.Ref.Short(); c.Ref.IsBranch() && (sources[name] || targets[name]) {

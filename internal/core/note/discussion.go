@@ -162,18 +162,15 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	if err != nil {
 		return nil, t, err
 	}
-	internal, err := s.policy.SeesInternalNotes(ctx, as, t.Subject)
+	seen, err := s.sight(ctx, as, t)
 	if err != nil {
 		return nil, t, err
 	}
-	first, err := s.first(ctx, t.Ref, id)
+	first, err := s.first(ctx, seen, id)
 	if err != nil {
 		return nil, t, err
 	}
-	switch {
-	case first.Internal && !internal:
-		return nil, t, errs.Missing("Discussion")
-	case !first.repliable():
+	if !first.repliable() {
 		return nil, t, errs.Bad("Discussion can not be replied to.")
 	}
 	in.Internal = false
@@ -186,7 +183,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 		return nil, t, err
 	}
 	err = s.write(ctx, as, on, t, n, func(ctx context.Context, before noteable.Counts) error {
-		first, err := s.first(ctx, t.Ref, id) // it may be another one now
+		first, err := s.first(ctx, seen, id) // it may be another one now
 		if err != nil {
 			return err
 		}
@@ -207,9 +204,9 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	return n, t, nil
 }
 
-// first reads the note that a discussion begins with.
-func (s *Service) first(ctx context.Context, on noteable.Ref, id string) (*Note, error) {
-	w := where(on)
+// first reads the note that a discussion begins with, as far as the actor may read it.
+func (s *Service) first(ctx context.Context, seen sight, id string) (*Note, error) {
+	w := seen.where()
 	w.And("n.discussion_id = ?", id)
 	n, err := db.Get[Note](ctx, s.db, "SELECT "+columns+" FROM notes n"+w.SQL()+" ORDER BY n.id LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {

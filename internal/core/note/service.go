@@ -81,14 +81,20 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, on On) (noteable
 	if err != nil {
 		return t, sight{}, err
 	}
-	v := sight{on: t.Ref}
+	v, err := s.sight(ctx, as, t)
+	return t, v, err
+}
+
+// sight says what the actor reads of the notes on a thing whose notes it may read.
+func (s *Service) sight(ctx context.Context, as authz.Actor, t noteable.Target) (v sight, err error) {
+	v.on = t.Ref
 	if v.internal, err = s.policy.SeesInternalNotes(ctx, as, t.Subject); err != nil {
-		return t, v, err
+		return v, err
 	}
 	if t.Kind.HasHistory() {
 		v.sources, v.sourceArgs, err = s.sources(ctx, as, "n.noteable_type = ? AND n.noteable_id = ?", []any{t.Kind, t.ID})
 	}
-	return t, v, err
+	return v, err
 }
 
 // List returns a page of the notes that the actor may read, and what they are on.

@@ -19,10 +19,20 @@ func (s *Service) cut(kind noteable.Kind, description *string) (*string, []Comma
 	return &text.Rest, text.Commands
 }
 
-// CreateIssue makes an issue and runs the commands of its description.
+// CreateIssue makes an issue and runs the commands of its description. One without a description
+// that follows up threads lists them.
 func (s *Service) CreateIssue(ctx context.Context, as authz.Actor, p *project.Project, in issue.Input) (*issue.Issue, error) {
 	var commands []Command
 	in.Description, commands = s.cut(noteable.Issue, in.Description)
+	if in.Description == nil && in.Resolves.Request != 0 && s.threads != nil {
+		text, err := s.threads.FollowUp(ctx, as, p, in.Resolves)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			in.Description = &text
+		}
+	}
 	i, err := s.issues.Create(ctx, as, p, in)
 	if err != nil || len(commands) == 0 {
 		return i, err

@@ -15,7 +15,9 @@ func (s *Service) people() []Action {
 	return []Action{
 		metadata(both, s.assign, "assign"),
 		metadata(both, s.unassign, "unassign"),
+		metadata(both, s.reassign, "reassign"),
 		metadata(merges, s.review, "assign_reviewer", "reviewer", "request_review"),
+		metadata(merges, s.rereview, "reassign_reviewer"),
 		metadata(merges, s.unreview, "unassign_reviewer", "remove_reviewer"),
 		{Names: []string{"award", "react"}, Kinds: both, Issue: authz.AwardEmoji, Merge: authz.AwardEmoji, Run: s.award},
 	}
@@ -95,6 +97,17 @@ func (s *Service) unassign(ctx context.Context, c *Call) error {
 	return nil
 }
 
+// reassign makes those whom the argument names the only assignees.
+func (s *Service) reassign(ctx context.Context, c *Call) error {
+	ids, _, err := s.users(ctx, c)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	c.setAssignees(ids)
+	c.Say("Changed assignee(s).")
+	return nil
+}
+
 // leaving gives those of the present users that a command names, all where it names none.
 func (s *Service) leaving(ctx context.Context, c *Call, present []authz.UserID) (ids []authz.UserID, names []string, err error) {
 	if c.Argument != "" {
@@ -160,6 +173,17 @@ func (s *Service) review(ctx context.Context, c *Call) error {
 	}
 	c.setReviewers(all)
 	c.Say("Assigned %s as reviewer%s.", sentence(names), plural(ids))
+	return nil
+}
+
+// rereview makes those whom the argument names the only reviewers.
+func (s *Service) rereview(ctx context.Context, c *Call) error {
+	ids, _, err := s.users(ctx, c)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	c.setReviewers(ids)
+	c.Say("Changed reviewer(s).")
 	return nil
 }
 

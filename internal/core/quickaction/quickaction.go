@@ -121,10 +121,21 @@ type Service struct {
 	repos         *repo.Service
 	now           func() time.Time
 	actions       map[string]Action
+	threads       Threads
 }
 
-// New builds the service with the commands of issues and merge requests; others register
-// theirs.
+// Threads are the discussions that new issues follow up.
+type Threads interface {
+	// FollowUp gives the description of an issue that follows up threads, "" where the actor
+	// resolves none of them.
+	FollowUp(ctx context.Context, as authz.Actor, p *project.Project, of issue.Threads) (string, error)
+}
+
+// Connect gives the service what stands above it.
+func (s *Service) Connect(t Threads) { s.threads = t }
+
+// New builds the service with the commands of issues, merge requests and commits; others
+// register theirs.
 func New(d Deps) *Service {
 	s := &Service{
 		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, milestones: d.Milestones,
@@ -138,6 +149,7 @@ func New(d Deps) *Service {
 	s.Register(s.times()...)
 	s.Register(s.relations()...)
 	s.Register(s.tracking()...)
+	s.Register(s.code()...)
 	return s
 }
 
@@ -164,7 +176,7 @@ func (s *Service) Names(kind noteable.Kind) []string {
 
 // Parse takes the commands for things of a kind out of a text. A nil service knows none.
 func (s *Service) Parse(kind noteable.Kind, text string) Text {
-	if s == nil || kind != noteable.Issue && kind != noteable.MergeRequest {
+	if s == nil || kind == noteable.Snippet {
 		return Text{Rest: text}
 	}
 	rest, commands := parse(text, func(name string) bool { return slices.Contains(s.actions[name].Kinds, kind) })
@@ -174,7 +186,7 @@ func (s *Service) Parse(kind noteable.Kind, text string) Text {
 // On is what commands are run on.
 type On struct {
 	Project *project.Project
-	Target  noteable.Target // an issue or a merge request that the actor may read
+	Target  noteable.Target // an issue, a merge request or a commit that the actor may read
 	HeadSHA string          // see Call
 }
 
@@ -207,22 +219,12 @@ func (s *Service) Done(ctx context.Context, as authz.Actor, on On, commands []Co
 func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
 	out := &Result{Changes: map[string]any{}, Summary: []string{}}
 	c := &Call{As: as, Target: on.Target, Project: on.Project, HeadSHA: on.HeadSHA, result: out}
-	if on.Project == nil || on.Target.IID == nil {
+	if on.Project == nil {
 		return out, nil
 	}
-	var err error
-	iid := *on.Target.IID
 	subject := on.Target.Subject
-	switch on.Target.Kind {
-	case noteable.Issue:
-		c.Was, err = s.issues.Find(ctx, as, on.Project, issue.IID(iid))
-	case noteable.MergeRequest:
-		c.WasRequest, err = s.requests.Find(ctx, as, on.Project, mergerequest.IID(iid))
-	default:
-		return out, nil
-	}
-	if err != nil {
-		return nil, err
+	if known, err := s.read(ctx, c); err != nil || !known {
+		return out, err
 	}
 	for _, command := range commands {
 		a, ok := s.actions[command.Name]
@@ -247,24 +249,40 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 			return nil, err
 		}
 	}
-	if err := s.store(ctx, c, iid); err != nil {
+	if err := s.store(ctx, c); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
+// read reads what the commands are on. It reports whether there are commands for such things.
+func (s *Service) read(ctx context.Context, c *Call) (bool, error) {
+	var err error
+	switch t := c.Target; {
+	case t.Kind == noteable.Commit:
+	case t.IID == nil:
+		return false, nil
+	case t.Kind == noteable.Issue:
+		c.Was, err = s.issues.Find(ctx, c.As, c.Project, issue.IID(*t.IID))
+	case t.Kind == noteable.MergeRequest:
+		c.WasRequest, err = s.requests.Find(ctx, c.As, c.Project, mergerequest.IID(*t.IID))
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
 // store makes the changes, and then what comes after them.
-func (s *Service) store(ctx context.Context, c *Call, iid int64) error {
-	if c.Merge() {
-		if requested(&c.Request) {
-			if _, err := s.requests.Update(ctx, c.As, c.Project, mergerequest.IID(iid), c.Request); err != nil {
-				return err
-			}
-		}
-	} else if changed(&c.Issue) {
-		if _, err := s.issues.Update(ctx, c.As, c.Project, issue.IID(iid), c.Issue); err != nil {
-			return err
-		}
+func (s *Service) store(ctx context.Context, c *Call) error {
+	var err error
+	switch {
+	case c.WasRequest != nil && requested(&c.Request):
+		_, err = s.requests.Update(ctx, c.As, c.Project, c.WasRequest.IID, c.Request)
+	case c.Was != nil && changed(&c.Issue):
+		_, err = s.issues.Update(ctx, c.As, c.Project, c.Was.IID, c.Issue)
+	}
+	if err != nil {
+		return err
 	}
 	var all []error
 	for _, do := range c.after {

@@ -24,6 +24,7 @@ func (s *Service) tracking() []Action {
 		metadata(issues, clearHealth, "clear_health_status"),
 		metadata(issues, severity, "severity"),
 		metadata(issues, promote, "promote_to_incident"),
+		metadata(issues, retype, "type"),
 		metadata(issues, s.iteration, "iteration"),
 		metadata(issues, s.removeIteration, "remove_iteration"),
 		metadata(issues, s.boardMove, "board_move"),
@@ -88,6 +89,22 @@ func promote(_ context.Context, c *Call) error {
 	incident := issue.Incident
 	c.Issue.Type = &incident
 	c.Say("Issue has been promoted to incident.")
+	return nil
+}
+
+// retype makes something else of an issue: an incident, a task or a test case, say.
+func retype(_ context.Context, c *Call) error {
+	kind := issue.Type(strings.ReplaceAll(strings.ToLower(c.Argument), " ", "_"))
+	switch {
+	case !slices.Contains([]issue.Type{issue.Plain, issue.Incident, issue.TestCase, issue.Task}, kind):
+		c.Say("Failed to convert this work item: Provided type is not supported.")
+	case kind == c.Was.Type:
+		c.Say("Failed to convert this work item: Types are the same.")
+	default:
+		c.Issue.Type = &kind
+		c.Set("issue_type", kind)
+		c.Say("Type changed successfully.")
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/weburl"
 )
 
 // reference names an issue as people in a project do.
@@ -72,4 +73,22 @@ func (s *Service) IssuesLinked(ctx context.Context, e issue.Linked) error {
 func (s *Service) IssuesUnlinked(ctx context.Context, e issue.Unlinked) error {
 	both := pair{e.Stamp, &e.Source, &e.Target, e.SourceProject, e.TargetProject}
 	return s.tell(ctx, both, "removed the relation with %s", "removed the relation with %s")
+}
+
+// IssueAddressed tells which merge request, or which branch, was made to address an issue. Only
+// users who may read that see it.
+func (s *Service) IssueAddressed(ctx context.Context, e issue.Addressed) error {
+	var line string
+	names := note.Named{ProjectID: e.Project.ID}
+	if e.Work.RequestID != 0 {
+		names.Ref = noteable.Ref{Kind: noteable.MergeRequest, ID: e.Work.RequestID}
+		line = fmt.Sprintf("created merge request !%d to address this issue", e.Work.RequestIID)
+	} else {
+		names.Ref = noteable.Ref{Kind: noteable.Commit, Project: int64(e.Project.ID), Commit: e.Work.Commit}
+		url := (&weburl.Site{}).Compare(e.Project.FullPath, *e.Project.DefaultBranch, "...", e.Work.Branch)
+		line = fmt.Sprintf("created branch [`%s`](%s) to address this issue", e.Work.Branch, url)
+	}
+	return s.notes.Record(ctx, note.System{
+		On: noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, ProjectID: e.Issue.ProjectID, AuthorID: e.By.UserID, At: e.At, Names: names,
+	}, line)
 }

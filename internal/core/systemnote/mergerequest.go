@@ -53,10 +53,17 @@ func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) 
 	if e.CommitsCount == 0 {
 		return nil
 	}
-	if !e.By.SignedIn() {
-		e.By.UserID = e.MergeRequest.AuthorID // found by looking at the branch rather than told by a push
-	}
 	return s.recordRequest(ctx, e.Fact, []string{Commits(e)})
+}
+
+// SourceBranchDeleted tells that the branch is gone that a merge request comes from.
+func (s *Service) SourceBranchDeleted(ctx context.Context, e mergerequest.SourceBranchDeleted) error {
+	return s.recordRequest(ctx, e.Fact, []string{"deleted source branch `" + e.MergeRequest.SourceBranch + "`"})
+}
+
+// SourceBranchRestored tells that it is there again.
+func (s *Service) SourceBranchRestored(ctx context.Context, e mergerequest.SourceBranchRestored) error {
+	return s.recordRequest(ctx, e.Fact, []string{"restored source branch `" + e.MergeRequest.SourceBranch + "`"})
 }
 
 // AutoMergeEnabled tells that a merge request is to be merged when its pipeline succeeds.
@@ -71,9 +78,6 @@ func (s *Service) AutoMergeCanceled(ctx context.Context, e mergerequest.AutoMerg
 
 // AutoMergeAborted tells why a merge request will not be merged by itself any more.
 func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMergeAborted) error {
-	if !e.By.SignedIn() {
-		e.By.UserID = e.MergeRequest.AuthorID // as for RequestPushed
-	}
 	return s.recordRequest(ctx, e.Fact, []string{"aborted the automatic merge because " + e.Reason})
 }
 
@@ -85,6 +89,9 @@ func (s *Service) ThreadsResolved(ctx context.Context, e note.ThreadsResolved) e
 }
 
 func (s *Service) recordRequest(ctx context.Context, f mergerequest.Fact, lines []string) error {
+	if !f.By.SignedIn() {
+		f.By.UserID = f.MergeRequest.AuthorID // found by looking at the branch, or pushed with a deploy key
+	}
 	return s.notes.Record(ctx, note.System{
 		On: noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, ProjectID: f.Project.ID, AuthorID: f.By.UserID, At: f.At,
 	}, lines...)

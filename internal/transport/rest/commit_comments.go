@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/http"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -91,25 +92,46 @@ type commentParams struct {
 	LineType string  `param:"line_type" values:"new,old" default:"new" doc:"Line type: new or old"`
 }
 
-func (s *Server) commentCommit(ctx context.Context, as authz.Actor, in commentParams) (commentEntity, error) {
+// commentForm is a comment, or what the quick actions of its text did.
+type commentForm interface {
+	OneOf(made commentEntity, done commentCommands)
+}
+
+// OneOf names the answers to a comment.
+func (commentEntity) OneOf(commentEntity, commentCommands) {}
+
+// commentCommands is what the quick actions of a text did that had nothing else.
+type commentCommands struct {
+	CommandsChanges map[string]any `json:"commands_changes"`
+	Summary         []string       `json:"summary"`
+}
+
+// OneOf names the answers to a comment.
+func (commentCommands) OneOf(commentEntity, commentCommands) {}
+
+func (s *Server) commentCommit(ctx context.Context, as authz.Actor, in commentParams) (api.Reply[commentForm], error) {
+	var none api.Reply[commentForm]
 	input := note.Input{Body: in.Note}
 	if in.Path != nil && *in.Path != "" {
 		if in.Line == nil {
-			return commentEntity{}, api.BadParam("line is missing")
+			return none, api.BadParam("line is missing")
 		}
 		input.Line = &note.Line{Path: *in.Path, Number: *in.Line, Old: in.LineType == "old"}
 	}
 	on, err := s.onCommit(ctx, as, in.commitParams)
 	if err != nil {
-		return commentEntity{}, err
+		return none, err
 	}
-	made, _, err := s.Notes.Create(ctx, as, on, input)
+	made, _, err := s.Notes.CreateWithCommands(ctx, as, on, input)
 	if err != nil {
-		return commentEntity{}, err
+		return none, err
+	}
+	if made.Note == nil {
+		return api.Reply[commentForm]{Status: http.StatusAccepted, Body: commentCommands(newCommandsEntity(made.Commands))}, nil
 	}
 	out, err := s.commentEntities(ctx, *made.Note)
 	if err != nil {
-		return commentEntity{}, err
+		return none, err
 	}
-	return out[0], nil
+	return api.Reply[commentForm]{Body: out[0]}, nil
 }

@@ -272,22 +272,23 @@ type updateDiscussionNoteParams struct {
 	_        struct{} `exactlyone:"body,resolved"`
 }
 
-func (h discussionHandlers) updateNote(ctx context.Context, as authz.Actor, in updateDiscussionNoteParams) (noteEntity, error) {
+func (h discussionHandlers) updateNote(ctx context.Context, as authz.Actor, in updateDiscussionNoteParams) (api.Reply[createdForm], error) {
+	var none api.Reply[createdForm]
 	on, err := h.inDiscussion(ctx, as, in.discussionPath)
 	if err != nil {
-		return noteEntity{}, err
+		return none, err
 	}
-	var n *note.Note
+	var out note.Result
 	var target noteable.Target
 	if in.Resolved != nil {
-		n, target, err = h.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
+		out.Note, target, err = h.Notes.ResolveNote(ctx, as, on, in.NoteID, note.Resolution{Resolved: *in.Resolved})
 	} else {
-		n, target, err = h.Notes.Update(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
+		out, target, err = h.Notes.UpdateWithCommands(ctx, as, on, in.NoteID, note.Changes{Body: in.Body})
 	}
 	if err != nil {
-		return noteEntity{}, err
+		return none, err
 	}
-	return h.renderedNote(ctx, n, target)
+	return h.answered(ctx, out, target)
 }
 
 func (h discussionHandlers) deleteNote(ctx context.Context, as authz.Actor, in discussionNotePath) (api.None, error) {

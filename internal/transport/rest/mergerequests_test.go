@@ -63,7 +63,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 	p.Checks = ci.New(ci.Deps{DB: d, Policy: p.World.Policy, Bus: p.Bus, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now})
 	p.Requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Projects: p.World.Projects, Protections: p.Protections, Repos: p.Repos,
-		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, Checks: p.Checks, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
+		Labels: p.Labels, Milestones: p.Milestones, Times: p.Times, References: p.References, Checks: p.Checks, Settings: p.Settings, Jobs: discard, Log: log, Now: p.World.Now, URLs: p.URLs,
 	})
 	p.References.Connect(reference.MergeRequest, p.Requests)
 	p.Subscriptions = subscription.New(subscription.Deps{

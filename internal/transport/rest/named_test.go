@@ -72,6 +72,9 @@ func TestNamed(t *testing.T) {
 		ids := strings.Fields(p.pick("owner", appIssues+"/1/notes?sort=asc", "id"))
 		p.want("stranger", "GET", appIssues+"/1/notes/"+ids[1], "", 404, `{"message":"404 Not found"}`)
 		p.want("stranger", "GET", appIssues+"/1/notes/"+ids[1]+"/award_emoji", "", 404, "")
+		threads := strings.Fields(p.pick("owner", appIssues+"/1/discussions", "id"))
+		p.want("stranger", "POST", appIssues+"/1/discussions/"+threads[1]+"/notes", `{"body":"x"}`, 404, `{"message":"404 Discussion Not Found"}`)
+		p.want("owner", "POST", appIssues+"/1/discussions/"+threads[1]+"/notes", `{"body":"x"}`, 400, `{"message":"400 Bad request - Discussion can not be replied to."}`)
 
 		// The same happens once more, and duplicates are told as well.
 		if _, err := p.Issues.MarkDuplicate(t.Context(), p.users["owner"], p.Find(p.users["owner"], p.id), 2, issue.Other{Project: "far/secret", IID: 1}); err != nil {

@@ -2,16 +2,21 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/repo"
 	"tenon/internal/core/subscription"
+	"tenon/internal/core/systemnote"
 	"tenon/internal/core/todo"
 )
 
@@ -45,6 +50,11 @@ func TestQuickActions(t *testing.T) {
 			{"planner", "/clear_weight", `{"commands_changes":{"weight":null},"summary":["Cleared weight."]}`},
 			{"planner", "/assign me @guest", `{"commands_changes":{"assignee_ids":[PLANNER,GUEST]},"summary":["Assigned @planner and @guest."]}`},
 			{"planner", "/unassign @guest", `{"commands_changes":{"assignee_ids":[PLANNER]},"summary":["Removed assignee @guest."]}`},
+			{"planner", "/reassign @guest", `{"commands_changes":{"assignee_ids":[GUEST]},"summary":["Changed assignee(s)."]}`},
+			{"planner", "/reassign me", `{"commands_changes":{"assignee_ids":[PLANNER]},"summary":["Changed assignee(s)."]}`},
+			{"planner", "/type Test case", `{"commands_changes":{"issue_type":"test_case"},"summary":["Type changed successfully."]}`},
+			{"planner", "/type issue", `{"commands_changes":{"issue_type":"issue"},"summary":["Type changed successfully."]}`},
+			{"planner", "/type epos", `{"commands_changes":{},"summary":["Failed to convert this work item: Provided type is not supported."]}`},
 			{"planner", "/UNASSIGN", `{"commands_changes":{"assignee_ids":[]},"summary":["Removed assignee @planner."]}`},
 			{"planner", "/lock", `{"commands_changes":{"discussion_locked":true},"summary":["Locked the discussion."]}`},
 			{"planner", "/unlock", `{"commands_changes":{"discussion_locked":false},"summary":["Unlocked the discussion."]}`},
@@ -218,6 +228,8 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 			{"/draft", `{"commands_changes":{"wip_event":"draft"},"summary":["Marked this merge request as a draft."]}`},
 			{"/draft", `{"commands_changes":{"wip_event":"ready"},"summary":["Marked this merge request as ready."]}`},
 			{"/reviewer @planner", `{"commands_changes":{"reviewer_ids":[` + user + `]},"summary":["Assigned @planner as reviewer."]}`},
+			{"/reassign_reviewer me", `{"commands_changes":{"reviewer_ids":[` + dev + `]},"summary":["Changed reviewer(s)."]}`},
+			{"/reassign_reviewer @planner", `{"commands_changes":{"reviewer_ids":[` + user + `]},"summary":["Changed reviewer(s)."]}`},
 			{"/remove_reviewer", `{"commands_changes":{"reviewer_ids":[]},"summary":["Removed reviewer @planner."]}`},
 			{"/spend 2h 2023-05-20", `{"commands_changes":{"spend_time":{"duration":7200,"spent_at":"2023-05-20T00:00:00.000Z","user_id":` + dev + `}},"summary":["Added 2h spent time."]}`},
 			{"/todo", `{"commands_changes":{"todo_event":"add"},"summary":["Added a to-do item."]}`},
@@ -245,6 +257,11 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 		if reply["body"] != "More" || reply["commands_changes"].(map[string]any)["time_estimate"] != 0.0 {
 			t.Errorf("a reply with a command: %v", reply)
 		}
+		p.want("dev", "PUT", replies+"/"+fmt.Sprint(reply["id"]), `{"body":"/estimate 2h"}`, 202, `{"commands_changes":{"time_estimate":7200},"summary":["Set time estimate to 2h."]}`)
+		changed := p.do("dev", "PUT", replies+"/"+fmt.Sprint(first["id"]), `{"body":"Better words\n/remove_estimate"}`)
+		if changed["body"] != "Better words" || changed["commands_changes"].(map[string]any)["time_estimate"] != 0.0 {
+			t.Errorf("a changed note with a command: %v", changed)
+		}
 		p.want("dev", "POST", threads+"/"+strings.Repeat("0", 40)+"/notes", `{"body":"/lock"}`, 404, "")
 		p.want("dev", "POST", notes, `{"body":"/target_branch nowhere"}`, 400, "")
 		p.want("dev", "POST", notes, `{"body":"/merge","merge_request_diff_sha":"`+strings.Repeat("0", 40)+`"}`, 202,
@@ -253,6 +270,88 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 			fmt.Sprintf(`{"commands_changes":{"merge":%q},"summary":["Merged this merge request."]}`, made["sha"]))
 		if m := p.do("dev", "GET", requestsPath+"/"+fmt.Sprint(made["iid"]), ""); m["state"] != "merged" {
 			t.Errorf("after /merge the state is %v", m["state"])
+		}
+	})
+}
+
+// Quick actions that make branches, merge requests and tags, for those who may push.
+func TestQuickActions_code(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newMerging(t, d)
+		p.Notes = note.New(note.Deps{
+			DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
+			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
+		})
+		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References})
+		event.On(p.Bus, "history", history.IssueAddressed)
+		event.On(p.Bus, "history", history.SourceBranchDeleted)
+		event.On(p.Bus, "history", history.SourceBranchRestored)
+		p.Requests.Subscribe(p.Bus)
+		p.do("planner", "POST", appIssues, `{"title":"Caf\u00e9: don't \"crash\"","labels":"bug"}`)
+		p.do("planner", "POST", appIssues, `{"title":"Secret plan","confidential":true}`)
+		const notes = appIssues + "/1/notes"
+		p.want("planner", "POST", notes, `{"body":"/create_merge_request"}`, 400, "")
+		p.want("dev", "POST", notes, `{"body":"/create_merge_request main"}`, 400, "")
+		p.want("dev", "POST", notes, `{"body":"/create_merge_request"}`, 202,
+			`{"commands_changes":{"create_merge_request":{"branch_name":"1-cafe-don-t-crash","issue_iid":1}},"summary":["Created a branch and a merge request to resolve this issue."]}`)
+		m := p.do("dev", "GET", requestsPath+"/1", "")
+		for name, want := range map[string]any{
+			"title": `Draft: Resolve "Caf`+"\u00e9"+`: don't "crash""`, "description": "Closes #1", "source_branch": "1-cafe-don-t-crash", "target_branch": "main", "labels": []any{"bug"},
+		} {
+			if fmt.Sprint(m[name]) != fmt.Sprint(want) {
+				t.Errorf("%s of the merge request: got %v, want %v", name, m[name], want)
+			}
+		}
+		if got := m["assignee"].(map[string]any)["username"]; got != "dev" {
+			t.Errorf("it is assigned to %v", got)
+		}
+		p.want("guest", "POST", appIssues+"/2/notes", `{"body":"/create_merge_request"}`, 404, "")
+		p.want("maint", "POST", appIssues+"/2/notes", `{"body":"/create_merge_request fix/it"}`, 202,
+			`{"commands_changes":{"create_merge_request":{"branch_name":"fix/it","issue_iid":2}},"summary":["Created branch 'fix/it' and a merge request to resolve this issue."]}`)
+		if got := p.do("dev", "GET", requestsPath+"/2", "")["title"]; got != "Draft: Resolve #2" {
+			t.Errorf("the title tells %q of a confidential issue", got)
+		}
+		told := p.pick("dev", notes+"?activity_filter=only_activity&sort=asc", "body")
+		if !strings.HasSuffix(told, "created merge request !1 to address this issue") {
+			t.Errorf("history of the issue: %q", told)
+		}
+		if told = p.pick("stranger", notes+"?activity_filter=only_activity", "body"); told == "" {
+			t.Errorf("on a public project everyone reads the history")
+		}
+
+		// The branch goes and comes again.
+		app := p.Find(p.users["dev"], p.id)
+		tip := fmt.Sprint(m["sha"])
+		if err := p.Repos.DeleteBranch(t.Context(), p.users["dev"], app, "1-cafe-don-t-crash"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Repos.CreateBranch(t.Context(), p.users["dev"], app, "1-cafe-don-t-crash", tip); err != nil {
+			t.Fatal(err)
+		}
+		told = p.pick("dev", requestsPath+"/1/notes?activity_filter=only_activity&sort=asc", "body")
+		if want := "deleted source branch `1-cafe-don-t-crash` restored source branch `1-cafe-don-t-crash`"; told != want {
+			t.Errorf("history of the merge request: got %q, want %q", told, want)
+		}
+
+		// On commits there are tags alone.
+		const comments = "/projects/team%2Fapp/repository/commits/main/comments"
+		p.want("planner", "POST", comments, `{"note":"/tag v1"}`, 400, "")
+		p.want("dev", "POST", comments, `{"note":"/tag v1 First of all"}`, 202,
+			`{"commands_changes":{"tag_message":"First of all","tag_name":"v1"},"summary":["Tagged this commit to v1 with \"First of all\"."]}`)
+		p.want("dev", "POST", comments, `{"note":"/tag v1"}`, 400, "")
+		if c := p.do("dev", "POST", comments, `{"note":"Good\n/tag v2\n/close"}`); c["note"] != "Good\n/close" {
+			t.Errorf("a comment with a command: %v", c)
+		}
+		p.want("dev", "POST", strings.TrimSuffix(comments, "comments")+"discussions", `{"body":"/tag v3"}`, 202, "")
+		tags, err := p.Repos.Tags(t.Context(), p.users["dev"], app, repo.TagFilter{})
+		var names []string
+		for _, tag := range tags.Items {
+			names = append(names, tag.Name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); err != nil || got != "v1 v2 v3" {
+			t.Errorf("tags %q, %v", got, err)
 		}
 	})
 }
