@@ -297,7 +297,7 @@ func TestQuickActions_code(t *testing.T) {
 			`{"commands_changes":{"create_merge_request":{"branch_name":"1-cafe-don-t-crash","issue_iid":1}},"summary":["Created a branch and a merge request to resolve this issue."]}`)
 		m := p.do("dev", "GET", requestsPath+"/1", "")
 		for name, want := range map[string]any{
-			"title": `Draft: Resolve "Caf`+"\u00e9"+`: don't "crash""`, "description": "Closes #1", "source_branch": "1-cafe-don-t-crash", "target_branch": "main", "labels": []any{"bug"},
+			"title": `Draft: Resolve "Caf` + "\u00e9" + `: don't "crash""`, "description": "Closes #1", "source_branch": "1-cafe-don-t-crash", "target_branch": "main", "labels": []any{"bug"},
 		} {
 			if fmt.Sprint(m[name]) != fmt.Sprint(want) {
 				t.Errorf("%s of the merge request: got %v, want %v", name, m[name], want)
