@@ -18,8 +18,12 @@ func (k *killed) check(t *testing.T) {
 	k.checkNotes(t)
 	k.checkRepository(t)
 	k.checkMerges(t)
+	k.checkPlanned(t)
 	k.checkRemains(t)
 	k.checkWorks(t)
+	if out := adminDone(t, k.s.Data, k.s.Database(), "check", "--fsck"); !strings.Contains(out, "no problems found") {
+		t.Errorf("admin check --fsck: %s, want no problems", out)
+	}
 }
 
 type found struct {

@@ -53,8 +53,9 @@ func TestKill(t *testing.T) {
 		rounds := k.killAndRestart(length)
 		done()
 		writers.Wait()
-		t.Logf("killed %d times; answered: %d issues, %d notes, %d commits, %d pushes, %d merges",
-			rounds, len(k.issues), len(k.notes), len(k.commits), len(k.pushes), len(k.merges))
+		t.Logf("killed %d times; answered: %d issues, %d notes, %d commits, %d pushes, %d merges, %d threads, %d wiki pages, %d epics, %d snippets",
+			rounds, len(k.issues), len(k.notes), len(k.commits), len(k.pushes), len(k.merges),
+			len(k.planned.threads), len(k.planned.pages), len(k.planned.epics), len(k.planned.snippets))
 		k.check(t)
 	})
 }
@@ -75,10 +76,12 @@ type killed struct {
 	commits []string
 	pushes  []string
 	merges  map[int64]string // number to commit on main
+
+	planned planned // each part of it is written by one client
 }
 
 func newKilled(w *world) *killed {
-	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}}
+	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}, planned: newPlanned()}
 	close(k.up)
 	w.http.Timeout = 20 * time.Second
 	// From the first restart on, every push may lead to packing everything again.
@@ -132,7 +135,7 @@ func (k *killed) killAndRestart(length time.Duration) int {
 // should be; where it was not, it waits for the server. A refusal fails the test unless
 // it is one that an interrupted attempt of its own explains.
 func (k *killed) writers() []func(n int) bool {
-	writers := []func(n int) bool{k.commit, k.push(k.clone()), k.merge}
+	writers := []func(n int) bool{k.commit, k.push(k.clone()), k.merge, k.discuss, k.page, k.organise}
 	for i := range 2 {
 		writers = append(writers,
 			func(n int) bool { return k.issue(fmt.Sprintf("issue %d of writer %d", n, i)) },
@@ -144,7 +147,12 @@ func (k *killed) writers() []func(n int) bool {
 // post sends one request and gives its answer, or nil where the server was gone. Any
 // answer other than the allowed ones is an error of the server.
 func (k *killed) post(method, path, body string, allowed ...int) *answer {
-	a, err := k.call(context.Background(), k.ann, method, fmt.Sprintf("/projects/%d%s", k.project, path), body)
+	return k.ask(method, fmt.Sprintf("/projects/%d%s", k.project, path), body, allowed...)
+}
+
+// ask is post for a path that is not below the project's.
+func (k *killed) ask(method, path, body string, allowed ...int) *answer {
+	a, err := k.call(context.Background(), k.ann, method, path, body)
 	if err != nil {
 		return nil
 	}
