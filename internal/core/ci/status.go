@@ -138,7 +138,7 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 
 // MayRead reports whether the actor may read the pipelines of a project.
 func (s *Service) MayRead(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	return s.policy.Can(ctx, as, s.readable(p), p.Subject())
 }
 
 // Statuses lists those of a commit, whose full id is the second result.
