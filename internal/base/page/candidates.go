@@ -16,10 +16,22 @@ type Candidates struct {
 	Exact  bool // they are the rows of the list
 	Costly bool // are not looked at where others are few
 
+	// Rest are the conditions of the list without those that all candidates meet by themselves;
+	// nil is all of Query.Where.
+	Rest *db.Where
+
 	// Where the candidates are exact and alone, and hardly ever more than MaxCounted, they are
 	// read from this table, which has the columns of Key and Order, without counting them before
 	// and without Where: such as "projects p".
 	Table string
+}
+
+// rest gives the conditions that tell which of the candidates are rows of the list.
+func (c Candidates) rest(q Query) db.Where {
+	if c.Rest != nil {
+		return *c.Rest
+	}
+	return q.Where
 }
 
 // atOnce reports whether a list is read from its only candidates without counting them.
@@ -53,7 +65,7 @@ func found[T any](ctx context.Context, d *db.DB, q Query, r Range, c *Cut, among
 	if err != nil {
 		return Page[T]{}, err
 	}
-	w := q.Where
+	w := among.rest(q)
 	tables, tableArgs := q.among(among, &w)
 	c.Beyond(&w)
 	keys, keyArgs := q.Order.Keys()
@@ -98,7 +110,7 @@ func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
 
 // countAmong counts a list, to MaxCounted + 1 at most.
 func (q Query) countAmong(ctx context.Context, d *db.DB, c Candidates) (int, error) {
-	w := q.Where
+	w := c.rest(q)
 	tables, args := q.among(c, &w)
 	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+tables+w.SQL()+" LIMIT ?) x",
 		slices.Concat(args, w.Args(), []any{MaxCounted + 1})...)

@@ -16,9 +16,10 @@ func TestSelect_candidates(t *testing.T) {
 		things(t, d, 60)
 		all := page.Candidates{SQL: "SELECT id FROM things WHERE id > ?", Args: []any{0}}
 		exact := page.Candidates{SQL: "SELECT id FROM things WHERE rank = 1", Exact: true, Costly: true}
+		rest := page.Candidates{SQL: exact.SQL, Rest: &db.Where{}}
 		table := exact
 		table.Table = "things t"
-		for name, sets := range map[string][]page.Candidates{"one": {all}, "two": {all, exact}, "costly": {exact}, "at once": {table}} {
+		for name, sets := range map[string][]page.Candidates{"one": {all}, "two": {all, exact}, "costly": {exact}, "at once": {table}, "met": {rest}} {
 			for order, o := range orders {
 				for _, r := range []page.Range{
 					{}, {Limit: 7}, {Limit: 7, Offset: 7}, {Limit: 7, Offset: 900}, {Limit: 100}, {Limit: 7, Uncounted: true}, {Limit: 7, Keyset: true},
@@ -26,7 +27,7 @@ func TestSelect_candidates(t *testing.T) {
 					if r.Keyset && order == "luck" {
 						continue
 					}
-					q := page.Query{Columns: "t.*", From: "things t", Order: o, Key: "t.id", Narrow: "things t"}
+					q := page.Query{Columns: "t.*", From: "things t", Order: o, Key: "t.id", Narrow: "things t", Along: "t.id"}
 					q.Where.Raw("t.rank = 1")
 					want, err := page.Select[thing](t.Context(), d, q, r)
 					if err != nil {

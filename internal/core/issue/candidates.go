@@ -16,7 +16,11 @@ import (
 
 // candidates adds the conditions of a list that an index serves beside its order.
 func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
-	q.Candidates = f.indexed(as, in.Project)
+	q.Candidates = f.indexed(as, in.Project, func(rest Filter) *db.Where {
+		where := sc.where
+		rest.where(&where, as, s.now())
+		return &where
+	})
 	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
@@ -57,10 +61,15 @@ func (f Filter) plain(as authz.Actor) bool {
 	return w.SQL() == ""
 }
 
-// indexed are the conditions on issues alone, or on those of one project.
-func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
+// indexed are the conditions on issues alone, or on those of one project. Where gives those of
+// a list with another filter.
+func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Filter) *db.Where) []page.Candidates {
 	var out []page.Candidates
 	add := func(query string, args ...any) { out = append(out, page.Candidates{SQL: query, Args: args}) }
+	// met adds candidates that meet by themselves what rest leaves out.
+	met := func(rest Filter, query string, args ...any) {
+		out = append(out, page.Candidates{SQL: query, Args: args, Rest: where(rest)})
+	}
 	// From issues: the rows of the project alone, where there is one.
 	issues := func(cond string, args ...any) {
 		if in != nil {
@@ -79,7 +88,9 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 		add(assigned+"= ?", as.UserID)
 	}
 	if is, args, ok := f.Assignee.Equals(); ok {
-		add(assigned+is, args...)
+		rest := f
+		rest.Assignee = filter.Person{}
+		met(rest, assigned+is, args...)
 	}
 	if len(f.AssigneeUsernames) > 0 {
 		if is, args, ok := (filter.Person{Username: f.AssigneeUsernames[0]}).Equals(); ok {
@@ -95,13 +106,19 @@ func (f Filter) indexed(as authz.Actor, in *project.Project) []page.Candidates {
 	}
 	for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {
 		query, args := label.Labelled(noteable.Issue, title, place)
-		add(query, args...)
+		rest := f
+		rest.Labels = slices.DeleteFunc(slices.Clone(f.Labels), func(other string) bool { return other == title })
+		met(rest, query, args...)
 	}
 	if f.Iteration.ID != 0 {
 		add("SELECT id FROM issues WHERE iteration_id = ?", f.Iteration.ID)
 	}
 	if query, args, ok := f.Milestone.Indexed("issues"); ok {
-		add(query, args...)
+		rest := f
+		if m := f.Milestone; m == (filter.Milestone{ID: m.ID}) || m == (filter.Milestone{Title: m.Title}) {
+			rest.Milestone = filter.Milestone{} // it asks for nothing more
+		}
+		met(rest, query, args...)
 	}
 	if f.Reaction != "" && as.SignedIn() && !strings.EqualFold(f.Reaction, string(None)) {
 		add("SELECT DISTINCT awardable_id AS id FROM award_emoji WHERE user_id = ? AND awardable_type = 'Issue'", as.UserID)

@@ -89,6 +89,9 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 		Columns: columns + ", " + sc.notes + " AS user_notes_count", ColumnArgs: sc.notesArgs, From: tables,
 		Where: sc.where, Key: "i.id", Narrow: sc.from,
 	}
+	if in.Project != nil {
+		q.Along = "i.created_at DESC, i.id DESC"
+	}
 	f.sort(&q)
 	s.candidates(&q, as, in, f, sc)
 	f.where(&q.Where, as, s.now())
