@@ -179,9 +179,12 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.Kind != "" {
 		w.And("t.target_type = ?", f.Kind)
 	}
-	list, err := page.Select[Todo](ctx, s.db, page.Query{
-		Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("t.id").Desc()},
-	}, f.Range)
+	q := page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("t.id").Desc()}}
+	if !f.Keyset && !f.Uncounted { // read and counted at once
+		q.Key, q.Narrow = "t.id", "todos t"
+		q.Candidates = []page.Candidates{{SQL: "SELECT t.id FROM todos t" + w.SQL(), Args: w.Args(), Exact: true, Table: "todos t"}}
+	}
+	list, err := page.Select[Todo](ctx, s.db, q, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list to-do items: %w", err)
 	}
