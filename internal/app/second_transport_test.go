@@ -58,29 +58,21 @@ func (h textIssues) lines(r *http.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ids []authz.UserID
-	for i := range list.Items {
-		ids = append(append(ids, list.Items[i].AuthorID), list.Items[i].Assignees...)
-	}
-	users, err := h.Accounts.ByIDs(r.Context(), ids)
+	found, err := h.Issues.Views(r.Context(), as, list.Items, issue.ViewOptions{Projects: map[project.ID]*project.Project{p.ID: p}})
 	if err != nil {
 		return nil, err
 	}
 	lines := []string{head.String()}
-	for i := range list.Items {
-		found := &list.Items[i]
-		line := textIssue{IID: int64(found.IID), Title: found.Title, Confidential: found.Confidential, Notes: found.UserNotes}
-		line.URL = h.URLs.Issue(p.FullPath, int64(found.IID))
-		for _, l := range found.Labels {
+	for _, i := range found {
+		line := textIssue{IID: int64(i.IID), Title: i.Title, Confidential: i.Confidential, Notes: i.UserNotes, URL: i.URL}
+		for _, l := range i.Labels {
 			line.Labels = append(line.Labels, l.Title)
 		}
-		if u := users[found.AuthorID]; u != nil {
+		if u := i.Author; u != nil {
 			line.Author = textUser{u.Username, u.AvatarURL, u.WebURL}
 		}
-		for _, id := range found.Assignees {
-			if u := users[id]; u != nil {
-				line.Assignees = append(line.Assignees, textUser{u.Username, u.AvatarURL, u.WebURL})
-			}
+		for _, u := range i.Assignees {
+			line.Assignees = append(line.Assignees, textUser{u.Username, u.AvatarURL, u.WebURL})
 		}
 		lines = append(lines, line.String())
 	}

@@ -253,7 +253,7 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Iterations = iteration.New(need(c, iteration.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
 	s.Boards = board.New(need(c, board.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Now: d.Now}))
 	s.Issues = issue.New(need(c, issue.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
 		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
@@ -331,8 +331,7 @@ func (s *Services) reactions(c *check, d Deps) {
 func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
-	s.Issues.Connect(s.Requests)
-	s.Issues.ConnectEpics(s.Epics)
+	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
 	s.Protections.Connect(s.Requests)
 	s.References.Connect(reference.Issue, s.Issues)
 	s.References.Connect(reference.MergeRequest, s.Requests)

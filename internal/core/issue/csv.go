@@ -120,7 +120,7 @@ func (s *Service) exported(i *Issue, p *project.Project, users map[authz.UserID]
 		}
 		return *s
 	}
-	state, closed, weight, url := "Open", "", "", s.urls.Issue(p.FullPath, int64(i.IID))
+	state, closed, weight, url := "Open", "", "", i.Type.URL(s.urls, p.FullPath, i.IID)
 	if i.State == StateClosed {
 		state = "Closed"
 	}
@@ -129,9 +129,6 @@ func (s *Service) exported(i *Issue, p *project.Project, users map[authz.UserID]
 	}
 	if i.Weight != nil {
 		weight = strconv.FormatInt(*i.Weight, 10)
-	}
-	if i.Type == Task {
-		url = s.urls.WorkItem(p.FullPath, int64(i.IID))
 	}
 	author, authorName := names(i.AuthorID)
 	assignees, assigneeNames := names(i.Assignees...)

@@ -45,10 +45,7 @@ func (s *Service) Referred(ctx context.Context, as authz.Actor, sought reference
 		}
 		t := &reference.Target{
 			Kind: reference.Issue, ID: r.ID, ProjectID: p.ID, Path: p.FullPath, Number: r.IID, Title: r.Title, State: string(r.State),
-			URL: s.urls.Issue(p.FullPath, r.IID),
-		}
-		if r.Type == Task {
-			t.URL = s.urls.WorkItem(p.FullPath, r.IID)
+			URL: r.Type.URL(s.urls, p.FullPath, IID(r.IID)),
 		}
 		out[reference.Key{Project: p.ID, Number: r.IID}] = t
 	}

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
@@ -27,6 +28,7 @@ type Deps struct {
 	DB         *db.DB
 	Policy     *authz.Policy
 	Bus        *event.Bus
+	Accounts   *account.Service
 	Labels     *label.Service
 	Milestones *milestone.Service
 	Iterations *iteration.Service
@@ -41,6 +43,7 @@ type Service struct {
 	db         *db.DB
 	policy     *authz.Policy
 	bus        *event.Bus
+	accounts   *account.Service
 	labels     *label.Service
 	milestones *milestone.Service
 	iterations *iteration.Service
@@ -48,8 +51,7 @@ type Service struct {
 	times      *timelog.Service
 	now        func() time.Time
 	urls       *weburl.Site
-	requests   Requests
-	epics      Epics
+	above      Above
 }
 
 // Requests are the merge requests that close issues.
@@ -58,16 +60,27 @@ type Requests interface {
 	Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error)
 }
 
-// Connect gives the service what stands above it. Without it no merge requests are counted.
-func (s *Service) Connect(r Requests) { s.requests = r }
+// Subscriptions are those of users to issues.
+type Subscriptions interface {
+	// Of says which of the things the actor is subscribed to.
+	Of(ctx context.Context, as authz.Actor, things ...noteable.Ref) (map[noteable.Ref]bool, error)
+}
 
-// ConnectEpics gives the service the epics that issues are put into.
-func (s *Service) ConnectEpics(e Epics) { s.epics = e }
+// Above is what stands above issues. Without Requests no merge requests are counted.
+type Above struct {
+	Requests      Requests
+	Epics         Epics
+	Subscriptions Subscriptions
+}
+
+// Connect gives the service what stands above it.
+func (s *Service) Connect(a Above) { s.above = a }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, labels: d.Labels, milestones: d.Milestones, iterations: d.Iterations, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
+		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, labels: d.Labels, milestones: d.Milestones,
+		iterations: d.Iterations, projects: d.Projects, times: d.Times, now: d.Now, urls: d.URLs,
 	}
 }
 
@@ -221,7 +234,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		if err := s.bus.Publish(ctx, Created{Fact: Fact{Issue: *i, Project: p, Stamp: as.Stamp(now)}, Resolves: in.Resolves}); err != nil || in.Epic == (EpicChoice{}) {
 			return err
 		}
-		return s.epics.Assign(ctx, as, p, i, in.Epic)
+		return s.above.Epics.Assign(ctx, as, p, i, in.Epic)
 	})
 	if errors.Is(err, db.ErrDuplicate) {
 		return nil, errs.New(errs.Conflict, "Duplicated issue")

@@ -116,7 +116,7 @@ func (s *Service) change(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	err = s.publish(ctx, Fact{Issue: out.After, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, diff, c.cause)
 	if err == nil && c.Epic != nil {
-		err = s.epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
+		err = s.above.Epics.Assign(ctx, as.Unconditional(), p, &out.After, *c.Epic)
 	}
 	return &out.After, err
 }

@@ -106,11 +106,8 @@ func (s *Service) findIssue(ctx context.Context, ref noteable.Ref) (*thing, erro
 	p := projects[i.ProjectID]
 	t := &thing{
 		ref: ref, project: p, iid: int64(i.IID), noun: "issue", sign: "#", root: "issue_", header: "Issue",
-		url: s.urls.Issue(p.FullPath, int64(i.IID)), title: i.Title, description: text(i.Description), state: string(i.State),
+		url: i.Type.URL(s.urls, p.FullPath, i.IID), title: i.Title, description: text(i.Description), state: string(i.State),
 		confidential: i.Confidential, assignees: i.Assignees, labels: i.Labels,
-	}
-	if i.Type == issue.Task {
-		t.url = s.urls.WorkItem(p.FullPath, int64(i.IID))
 	}
 	return t, nil
 }

@@ -7,12 +7,8 @@ import (
 	"strings"
 
 	"tenon/internal/base/markdown"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
-	"tenon/internal/core/iteration"
-	"tenon/internal/core/milestone"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
@@ -84,99 +80,50 @@ type issueReferences struct {
 	Full     string `json:"full"`
 }
 
-// issueView says how issues are shown.
-type issueView struct {
-	projects map[project.ID]*project.Project
-	from     string // full path of the project or group that asks, "" for none
-	details  bool   // labels with all they have
-	single   bool   // the answer is about one issue
-
-	milestones map[milestone.ID]*milestoneEntity // nil reads them
+// issueShape says how issues are shown.
+type issueShape struct {
+	from    string // full path of the project or group that asks, "" for none
+	details bool   // labels with all they have
 }
 
-// issueEntities renders issues with one look at each related subject.
-func (s *Server) issueEntities(ctx context.Context, as authz.Actor, v issueView, issues ...issue.Issue) ([]issueEntity, error) {
-	var users []authz.UserID
-	ids, due := make([]int64, len(issues)), make([]*milestone.ID, len(issues))
-	for i := range issues {
-		ids[i], due[i] = int64(issues[i].ID), issues[i].MilestoneID
-		users = append(append(users, issues[i].AuthorID), issues[i].Assignees...)
-		if by := issues[i].ClosedByID; by != nil {
-			users = append(users, *by)
-		}
-	}
-	people, err := s.Accounts.ByIDs(ctx, users)
+// issueEntities renders issues that were read for the caller.
+func (s *Server) issueEntities(ctx context.Context, as authz.Actor, issues []issue.Issue, in issueShape, want issue.ViewOptions) ([]issueEntity, error) {
+	views, err := s.Issues.Views(ctx, as, issues, want)
 	if err != nil {
 		return nil, err
 	}
-	milestones := v.milestones
-	if milestones == nil {
-		if milestones, err = s.milestonesOf(ctx, as, due...); err != nil {
-			return nil, err
-		}
-	}
-	within := make([]*iteration.ID, len(issues))
-	for i := range issues {
-		within[i] = issues[i].IterationID
-	}
-	iterations, err := s.iterationsOf(ctx, as, within...)
-	if err != nil {
-		return nil, err
-	}
-	subscribed := map[noteable.Ref]bool{}
-	if v.single {
-		refs := make([]noteable.Ref, len(ids))
-		for i, id := range ids {
-			refs[i] = noteable.Ref{Kind: noteable.Issue, ID: id}
-		}
-		if subscribed, err = s.Subscriptions.Of(ctx, as, refs...); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]issueEntity, 0, len(issues))
-	for i := range issues {
-		if p := v.projects[issues[i].ProjectID]; p != nil {
-			e := s.issueEntity(&issues[i], p, v, people)
-			if id := issues[i].MilestoneID; id != nil {
-				e.Milestone = milestones[*id]
-			}
-			if id := issues[i].IterationID; id != nil {
-				e.Iteration = iterations[*id]
-			}
-			if v.single {
-				is := subscribed[noteable.Ref{Kind: noteable.Issue, ID: ids[i]}]
-				e.Subscribed = &is
-			}
-			out = append(out, e)
-		}
+	out := make([]issueEntity, len(views))
+	for i := range views {
+		out[i] = s.issueEntity(&views[i], in)
 	}
 	return out, nil
 }
 
-func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, people map[authz.UserID]*account.Summary) issueEntity {
+// oneProject is the project that all rows of a list are in, nil where it is not known.
+func oneProject(p *project.Project) map[project.ID]*project.Project {
+	if p == nil {
+		return nil
+	}
+	return map[project.ID]*project.Project{p.ID: p}
+}
+
+func (s *Server) issueEntity(i *issue.View, in issueShape) issueEntity {
 	e := issueEntity{
 		ID: i.ID, IID: i.IID, ProjectID: i.ProjectID, Title: i.Title, Description: i.Description, State: i.State,
-		CreatedAt: api.Time(i.CreatedAt.Time), UpdatedAt: api.Time(i.UpdatedAt.Time), Labels: labelList(i.Labels, v.details),
-		Assignees: make([]userBasic, 0, len(i.Assignees)), Author: s.user(people[i.AuthorID]), Type: strings.ToUpper(string(i.Type)),
+		CreatedAt: api.Time(i.CreatedAt.Time), UpdatedAt: api.Time(i.UpdatedAt.Time), ClosedAt: api.TimePtr(i.ClosedAt.Ptr()), ClosedBy: s.user(i.ClosedBy),
+		Labels: labelList(i.Labels, in.details), Milestone: s.milestoneOf(i.Milestone), Iteration: s.iterationOf(i.Iteration),
+		Assignees: make([]userBasic, 0, len(i.Assignees)), Author: s.user(i.Author), Type: strings.ToUpper(string(i.Type)),
 		UserNotesCount: i.UserNotes, Upvotes: i.Related.Upvotes, Downvotes: i.Related.Downvotes, DueDate: i.DueDate,
-		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: s.issueURL(p, i),
-		Weight: i.Weight, References: references(p, v.from, "#"+strconv.FormatInt(int64(i.IID), 10)),
+		Confidential: i.Confidential, DiscussionLocked: i.DiscussionLocked, IssueType: i.Type, WebURL: i.URL,
+		Weight: i.Weight, References: references(i.Project, in.from, i.IID.Reference()), Subscribed: i.Subscribed,
 		Severity: strings.ToUpper(string(i.ShownSeverity())), HealthStatus: i.Health, TimeStats: newTimeStats(i.Totals),
 		MergeRequestsCount: i.Related.Requests, BlockingIssuesCount: i.Related.Blocking, MovedToID: i.Related.MovedTo, ImportedFrom: "none",
 	}
-	if e.Epic = s.epicOf(i); e.Epic != nil {
+	if e.Epic = s.epicOf(&i.Issue); e.Epic != nil {
 		e.EpicIID = &e.Epic.IID
 	}
-	if i.ClosedAt != nil {
-		e.ClosedAt = api.TimePtr(&i.ClosedAt.Time)
-	}
-	if i.ClosedByID != nil {
-		e.ClosedBy = s.user(people[*i.ClosedByID])
-	}
-	for _, id := range i.Assignees {
-		if u := people[id]; u != nil {
-			e.Assignees = append(e.Assignees, newUserBasic(u))
-		}
+	for _, u := range i.Assignees {
+		e.Assignees = append(e.Assignees, newUserBasic(u))
 	}
 	if len(e.Assignees) > 0 {
 		e.Assignee = &e.Assignees[0]
@@ -185,9 +132,9 @@ func (s *Server) issueEntity(i *issue.Issue, p *project.Project, v issueView, pe
 		e.tasks(*i.Description)
 	}
 	link := func(parts ...string) string {
-		return s.URLs.ProjectAPI(int64(p.ID), append([]string{"issues", strconv.FormatInt(int64(i.IID), 10)}, parts...)...)
+		return s.URLs.ProjectAPI(int64(i.ProjectID), append([]string{"issues", strconv.FormatInt(int64(i.IID), 10)}, parts...)...)
 	}
-	e.Links = issueLinks{Self: link(), Notes: link("notes"), AwardEmoji: link("award_emoji"), Project: s.URLs.ProjectAPI(int64(p.ID))}
+	e.Links = issueLinks{Self: link(), Notes: link("notes"), AwardEmoji: link("award_emoji"), Project: s.URLs.ProjectAPI(int64(i.ProjectID))}
 	if of := i.Related.DuplicateOf; of != nil {
 		url := s.URLs.ProjectAPI(int64(of.ProjectID), "issues", strconv.FormatInt(int64(of.IID), 10))
 		e.Links.ClosedAsDuplicateOf = &url
@@ -211,14 +158,6 @@ func (e *issueEntity) tasks(description string) {
 		}
 		e.TaskStatus = fmt.Sprintf("%d of %d checklist %s completed", e.TaskCompletionStatus.Completed, e.TaskCompletionStatus.Count, noun)
 	}
-}
-
-// issueURL is the page of an issue; tasks have pages of their own.
-func (s *Server) issueURL(p *project.Project, i *issue.Issue) string {
-	if i.Type == issue.Task {
-		return s.URLs.WorkItem(p.FullPath, int64(i.IID))
-	}
-	return s.URLs.Issue(p.FullPath, int64(i.IID))
 }
 
 // references gives the forms of a reference such as "#1": short, as seen from the

@@ -56,11 +56,15 @@ func (s *Server) milestonesOf(ctx context.Context, as authz.Actor, ids ...*miles
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[milestone.ID]*milestoneEntity, len(found))
-	for id, m := range found {
+	return s.milestoneEntities(found), nil
+}
+
+func (s *Server) milestoneEntities(list map[milestone.ID]*milestone.Milestone) map[milestone.ID]*milestoneEntity {
+	out := make(map[milestone.ID]*milestoneEntity, len(list))
+	for id, m := range list {
 		out[id] = s.milestoneOf(m)
 	}
-	return out, nil
+	return out
 }
 
 // burndownEntity is one step of the issues of a milestone.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -73,11 +74,7 @@ func (s *Server) issuesOfEpic(ctx context.Context, as authz.Actor, g *namespace.
 	if err != nil {
 		return none, err
 	}
-	projects, err := s.issueProjects(ctx, as, nil, list.Items...)
-	if err != nil {
-		return none, err
-	}
-	entities, err := s.issueEntities(ctx, as, issueView{projects: projects, from: g.FullPath}, list.Items...)
+	entities, err := s.issueEntities(ctx, as, list.Items, issueShape{from: g.FullPath}, issue.ViewOptions{})
 	if err != nil {
 		return none, err
 	}
@@ -103,7 +100,7 @@ func (s *Server) oneMember(ctx context.Context, as authz.Actor, g *namespace.Gro
 	if err != nil {
 		return epicMember{}, err
 	}
-	projects, err := s.issueProjects(ctx, as, nil, *m.Issue)
+	projects, err := s.Projects.ByIDs(ctx, as, []project.ID{m.Issue.ProjectID})
 	if err != nil {
 		return epicMember{}, err
 	}

@@ -40,11 +40,7 @@ type issueLinkEntity struct {
 // linkedEntities renders issues of any projects, each in its place; one whose project is gone
 // by now is left out.
 func (s *Server) linkedEntities(ctx context.Context, as authz.Actor, from *project.Project, issues ...issue.Issue) (map[issue.ID]issueEntity, error) {
-	projects, err := s.issueProjects(ctx, as, nil, issues...)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.issueEntities(ctx, as, issueView{projects: projects, from: from.FullPath}, issues...)
+	list, err := s.issueEntities(ctx, as, issues, issueShape{from: from.FullPath}, issue.ViewOptions{})
 	if err != nil {
 		return nil, err
 	}

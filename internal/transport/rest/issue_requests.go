@@ -92,11 +92,7 @@ func (s *Server) issuesAmong(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return none, err
 	}
-	view := issueView{from: p.FullPath}
-	if view.projects, err = s.issueProjects(ctx, as, nil, list.Items...); err != nil {
-		return none, err
-	}
-	out, err := s.issueEntities(ctx, as, view, list.Items...)
+	out, err := s.issueEntities(ctx, as, list.Items, issueShape{from: p.FullPath}, issue.ViewOptions{})
 	if err != nil {
 		return none, err
 	}

@@ -45,8 +45,7 @@ type issueListParams struct {
 	api.Page
 }
 
-// list reads a page of a place's issues; the projects are looked up where the caller
-// does not know them.
+// listIssues lists a page of a place's issues.
 func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place, in issueListParams, f issue.Filter, from string) (api.List[issueEntity], error) {
 	var none api.List[issueEntity]
 	f.OrderBy, f.Asc, f.Range = in.OrderBy, in.Sort == "asc", in.Range()
@@ -54,27 +53,11 @@ func (s *Server) listIssues(ctx context.Context, as authz.Actor, at issue.Place,
 	if err != nil {
 		return none, err
 	}
-	view := issueView{from: from, details: in.Details}
-	if view.projects, err = s.issueProjects(ctx, as, at.Project, issues.Items...); err != nil {
-		return none, err
-	}
-	out, err := s.issueEntities(ctx, as, view, issues.Items...)
+	out, err := s.issueEntities(ctx, as, issues.Items, issueShape{from: from, details: in.Details}, issue.ViewOptions{Projects: oneProject(at.Project)})
 	if err != nil {
 		return none, err
 	}
 	return api.Listed(issues, out), nil
-}
-
-// issueProjects gives the projects that issues are in: the one known, or those read.
-func (s *Server) issueProjects(ctx context.Context, as authz.Actor, known *project.Project, issues ...issue.Issue) (map[project.ID]*project.Project, error) {
-	if known != nil {
-		return map[project.ID]*project.Project{known.ID: known}, nil
-	}
-	ids := make([]project.ID, len(issues))
-	for i := range issues {
-		ids[i] = issues[i].ProjectID
-	}
-	return s.Projects.ByIDs(ctx, as, ids)
 }
 
 type allIssuesParams struct {
@@ -213,8 +196,7 @@ func (s *Server) oneIssue(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return issueEntity{}, err
 	}
-	view := issueView{projects: map[project.ID]*project.Project{p.ID: p}, from: p.FullPath, single: true}
-	out, err := s.issueEntities(ctx, as, view, *i)
+	out, err := s.issueEntities(ctx, as, []issue.Issue{*i}, issueShape{from: p.FullPath}, issue.ViewOptions{Projects: oneProject(p), Subscribed: true})
 	if err != nil {
 		return issueEntity{}, err
 	}

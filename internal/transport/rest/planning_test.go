@@ -62,17 +62,16 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	times := timelog.New(timelog.Deps{DB: d, Now: w.Now})
 	milestones := milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Namespaces: places, Now: w.Now, URLs: urls})
 	iterations := iteration.New(iteration.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
-	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Now: w.Now, URLs: urls})
-	epics := epic.New(epic.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Issues: issues, Projects: w.Projects, Namespaces: places, Now: w.Now, URLs: urls,
-	})
-	issues.ConnectEpics(epics)
-	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	attributes := attribute.New(attribute.Deps{DB: d, Policy: w.Policy, Now: w.Now})
 	accounts := account.New(account.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Hasher: secret.NewWeakHasher(), Now: w.Now, Places: places,
 		Attributes: attributes, URLs: urls,
 	})
+	issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Labels: labels, Milestones: milestones, Iterations: iterations, Times: times, Now: w.Now, URLs: urls})
+	epics := epic.New(epic.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Issues: issues, Projects: w.Projects, Namespaces: places, Now: w.Now, URLs: urls,
+	})
+	awards := award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	projects := project.New(project.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Attributes: attributes, Namespaces: places, Settings: settings, Now: w.Now,
 	})
@@ -84,6 +83,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues}
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
+	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions})
 	commands := quickaction.New(quickaction.Deps{
 		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Milestones: milestones, Iterations: iterations, Boards: boards,
 		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/issue"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
@@ -227,11 +228,7 @@ func (s *Server) foundIssues(ctx context.Context, as authz.Actor, at search.Plac
 	if err != nil {
 		return out, err
 	}
-	view := issueView{from: fullPath(at)}
-	if view.projects, err = s.issueProjects(ctx, as, at.Project, list.Items...); err != nil {
-		return out, err
-	}
-	entities, err := s.issueEntities(ctx, as, view, list.Items...)
+	entities, err := s.issueEntities(ctx, as, list.Items, issueShape{from: fullPath(at)}, issue.ViewOptions{Projects: oneProject(at.Project)})
 	if err != nil {
 		return out, err
 	}

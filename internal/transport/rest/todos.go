@@ -206,18 +206,22 @@ func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets,
 	}
 	var issues []issue.Issue
 	var requests []*mergerequest.MergeRequest
-	var due []*milestone.ID
+	var due []milestone.ID
 	for _, i := range foundIssues {
-		issues, due = append(issues, *i), append(due, i.MilestoneID)
+		if issues = append(issues, *i); i.MilestoneID != nil {
+			due = append(due, *i.MilestoneID)
+		}
 	}
 	for _, m := range foundRequests {
-		requests, due = append(requests, m), append(due, m.MilestoneID)
+		if requests = append(requests, m); m.MilestoneID != nil {
+			due = append(due, *m.MilestoneID)
+		}
 	}
-	milestones, err := s.milestonesOf(ctx, as, due...)
+	milestones, err := s.Milestones.ByIDs(ctx, as, due)
 	if err != nil {
 		return err
 	}
-	ofIssues, err := s.issueEntities(ctx, as, issueView{projects: at.projects, milestones: milestones}, issues...)
+	ofIssues, err := s.issueEntities(ctx, as, issues, issueShape{}, issue.ViewOptions{Projects: at.projects, Milestones: milestones})
 	if err != nil {
 		return err
 	}
@@ -225,7 +229,7 @@ func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets,
 		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(ofIssues[i].ID)}
 		at.things[ref], at.urls[ref] = todoIssue{ofIssues[i]}, ofIssues[i].WebURL
 	}
-	ofRequests, err := s.requestEntities(ctx, as, requestView{projects: at.projects, milestones: milestones}, requests)
+	ofRequests, err := s.requestEntities(ctx, as, requestView{projects: at.projects, milestones: s.milestoneEntities(milestones)}, requests)
 	for i := range ofRequests {
 		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(ofRequests[i].ID)}
 		at.things[ref], at.urls[ref] = todoRequest{ofRequests[i]}, ofRequests[i].WebURL

@@ -30,14 +30,6 @@ type noteView struct {
 	CreatedAt              time.Time
 }
 
-// issueURL is the page of an issue.
-func issueURL(path string, i *issue.Issue) string {
-	if i.Type == issue.Task {
-		return at.WorkItem(path, int64(i.IID))
-	}
-	return at.Issue(path, int64(i.IID))
-}
-
 // choose marks the state that a list shows. The other parameters of its address stay.
 func (x *visit) choose(base, current string, states ...string) []tab {
 	query := maps.Clone(x.r.URL.Query())

@@ -54,9 +54,9 @@ func (x *visit) issuesOf(in *project.Project, list page.Page[issue.Issue]) (temp
 		row := issueRow{i, "", i.IID.Reference()}
 		switch p := of[i.ProjectID]; {
 		case in != nil:
-			row.URL = issueURL(in.FullPath, i)
+			row.URL = i.Type.URL(&at, in.FullPath, i.IID)
 		case p != nil:
-			row.URL, row.Name = issueURL(p.FullPath, i), p.FullPath+row.Name
+			row.URL, row.Name = i.Type.URL(&at, p.FullPath, i.IID), p.FullPath+row.Name
 		default:
 			continue // its project was removed meanwhile
 		}
