@@ -178,7 +178,7 @@ func (k *killed) checkThreads(t *testing.T) {
 				open++
 			}
 		}
-		counted := int64(count(t, d, fmt.Sprintf("SELECT unresolved_discussions_count FROM merge_requests WHERE id = %d", m.ID)))
+		counted := count(t, d, fmt.Sprintf("SELECT unresolved_discussions_count FROM merge_requests WHERE id = %d", m.ID))
 		if counted != open {
 			t.Errorf("!%d counts %d open threads and lists %d", m.IID, counted, open)
 		}
