@@ -23,6 +23,7 @@ var unasked = map[string]string{
 	"label.Service.ForThings":       "gives labels for things that are shown where the caller may read them",
 	"project.Service.Parents":       "gives what projects stand in that were read for the caller",
 	"deploykey.Service.Grants":      "gives what keys open that were read for the caller",
+	"note.Service.Views":            "shows notes that were read for the caller",
 	"mergerequest.Service.Rebasing": "looks at a request that was read for the caller",
 	"notify.Service.Address":        "gives the address of a setting that was read for the caller",
 	"repo.Service.CreatedNotice":    "words of a push that was let in",

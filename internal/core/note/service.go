@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/page"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/noteable"
@@ -26,6 +27,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
+	Accounts *account.Service
 	Awards   *award.Service
 	Jobs     job.Enqueuer
 	Projects *project.Service
@@ -41,6 +43,7 @@ type Service struct {
 	db       *db.DB
 	policy   *authz.Policy
 	bus      *event.Bus
+	accounts *account.Service
 	awards   *award.Service
 	jobs     job.Enqueuer
 	projects *project.Service
@@ -53,7 +56,10 @@ type Service struct {
 
 // New builds the service.
 func New(deps Deps) *Service {
-	return &Service{db: deps.DB, policy: deps.Policy, bus: deps.Bus, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, now: deps.Now, things: deps.Things, texts: deps.Texts, commands: deps.Commands}
+	return &Service{
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects,
+		now: deps.Now, things: deps.Things, texts: deps.Texts, commands: deps.Commands,
+	}
 }
 
 // locate finds what is commented on and asks for the ability to do something with its notes.

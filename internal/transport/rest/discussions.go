@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
@@ -112,29 +111,23 @@ func (discussionEntity) OneOf(discussionEntity, begunCommands) {}
 // OneOf names the answers to a discussion.
 func (begunCommands) OneOf(discussionEntity, begunCommands) {}
 
-// discussionEntities renders discussions on one thing with one look at the users.
+// discussionEntities renders discussions on one thing.
 func (s *Server) discussionEntities(ctx context.Context, t noteable.Target, list ...note.Discussion) ([]discussionEntity, error) {
-	var ids []authz.UserID
+	var notes []note.Note
 	for i := range list {
-		ids = noteUsers(ids, list[i].Notes)
+		notes = append(notes, list[i].Notes...)
 	}
-	users, err := s.Accounts.ByIDs(ctx, ids)
+	entities, err := s.noteEntities(ctx, t, notes...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]discussionEntity, len(list))
 	for i := range list {
-		out[i] = s.discussionEntity(&list[i], t, users)
+		n := len(list[i].Notes)
+		out[i] = discussionEntity{ID: list[i].ID, IndividualNote: list[i].Individual(), Notes: entities[:n:n]}
+		entities = entities[n:]
 	}
 	return out, nil
-}
-
-func (s *Server) discussionEntity(d *note.Discussion, t noteable.Target, users map[authz.UserID]*account.Summary) discussionEntity {
-	e := discussionEntity{ID: d.ID, IndividualNote: d.Individual(), Notes: make([]noteEntity, len(d.Notes))}
-	for i := range d.Notes {
-		e.Notes[i] = s.noteEntity(&d.Notes[i], t, users)
-	}
-	return e
 }
 
 // rendered is a discussion just read or written as its caller sees it.

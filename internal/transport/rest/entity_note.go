@@ -48,49 +48,32 @@ type resolution struct {
 	ResolvedAt *api.Time  `json:"resolved_at"`
 }
 
-// noteEntities renders notes on one thing with one look at the users.
+// noteEntities renders notes on one thing.
 func (s *Server) noteEntities(ctx context.Context, t noteable.Target, notes ...note.Note) ([]noteEntity, error) {
-	users, err := s.Accounts.ByIDs(ctx, noteUsers(nil, notes))
+	views, err := s.Notes.Views(ctx, notes, note.ViewOptions{})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]noteEntity, len(notes))
-	for i := range notes {
-		out[i] = s.noteEntity(&notes[i], t, users)
+	out := make([]noteEntity, len(views))
+	for i := range views {
+		out[i] = s.noteEntity(&views[i], t)
 	}
 	return out, nil
 }
 
-// noteUsers adds the users that the notes name.
-func noteUsers(ids []authz.UserID, notes []note.Note) []authz.UserID {
-	for i := range notes {
-		ids = append(ids, notes[i].AuthorID)
-		if by := notes[i].ResolvedByID; by != nil {
-			ids = append(ids, *by)
-		}
-	}
-	return ids
-}
-
-func (s *Server) noteEntity(n *note.Note, t noteable.Target, users map[authz.UserID]*account.Summary) noteEntity {
+func (s *Server) noteEntity(n *note.View, t noteable.Target) noteEntity {
 	e := noteEntity{
-		ID: n.ID, Type: n.Type, Body: n.Body, Author: s.noteAuthor(users[n.AuthorID]), CreatedAt: api.Time(n.CreatedAt.Time),
+		ID: n.ID, Type: n.Type, Body: n.Body, Author: s.noteAuthor(n.Author), CreatedAt: api.Time(n.CreatedAt.Time),
 		UpdatedAt: api.Time(n.UpdatedAt.Time), System: n.System, NoteableID: n.TargetID, NoteableType: n.Kind,
-		CommitID: n.CommitID, Resolvable: n.Resolvable(), Confidential: n.Internal, Internal: n.Internal, NoteableIID: t.IID,
+		CommitID: n.CommitID, Resolvable: n.Resolution != nil, Confidential: n.Internal, Internal: n.Internal, NoteableIID: t.IID,
 		CommandsChanges: map[string]any{},
 	}
 	if n.ProjectID != nil {
 		id := int64(*n.ProjectID)
 		e.ProjectID = &id
 	}
-	if e.Resolvable {
-		e.resolution = &resolution{Resolved: n.ResolvedAt != nil}
-		if n.ResolvedAt != nil {
-			e.ResolvedAt = api.TimePtr(&n.ResolvedAt.Time)
-		}
-		if n.ResolvedByID != nil {
-			e.ResolvedBy = s.user(users[*n.ResolvedByID])
-		}
+	if r := n.Resolution; r != nil {
+		e.resolution = &resolution{Resolved: r.Resolved, ResolvedBy: s.user(r.By), ResolvedAt: api.TimePtr(n.ResolvedAt.Ptr())}
 	}
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/note"
@@ -150,6 +151,10 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 	if err != nil {
 		return none, err
 	}
+	shown, err := s.noteViews(ctx, notes, people)
+	if err != nil {
+		return none, err
+	}
 	out := make([]eventEntity, len(list.Items))
 	for i := range list.Items {
 		e := &list.Items[i]
@@ -167,10 +172,24 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 		if e.TargetType == nil || *e.TargetType != string(noteable.Note) || e.TargetID == nil {
 			continue
 		}
-		if n := notes[note.ID(*e.TargetID)]; n != nil {
-			shown := s.noteEntity(n, noteable.Target{IID: e.NoteableIID}, people)
-			out[i].Note = &shown
+		if n := shown[note.ID(*e.TargetID)]; n != nil {
+			entity := s.noteEntity(n, noteable.Target{IID: e.NoteableIID})
+			out[i].Note = &entity
 		}
 	}
 	return api.Listed(list, out), nil
+}
+
+// noteViews shows notes, by id, whose authors were read before.
+func (s *Server) noteViews(ctx context.Context, notes map[note.ID]*note.Note, people map[authz.UserID]*account.Summary) (map[note.ID]*note.View, error) {
+	list := make([]note.Note, 0, len(notes))
+	for _, n := range notes {
+		list = append(list, *n)
+	}
+	views, err := s.Notes.Views(ctx, list, note.ViewOptions{People: people})
+	out := make(map[note.ID]*note.View, len(views))
+	for i := range views {
+		out[views[i].ID] = &views[i]
+	}
+	return out, err
 }

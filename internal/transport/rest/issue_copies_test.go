@@ -43,7 +43,7 @@ func TestIssueCopies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Texts: reference.NewReader(p.URLs),
+			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Texts: reference.NewReader(p.URLs),
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
 			Jobs:   job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 		})

@@ -92,7 +92,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Accounts: accounts, Namespaces: places, Projects: projects, Labels: labels, Milestones: milestones, Iterations: iterations, Boards: boards, Issues: issues, Epics: epics, Times: times, Awards: awards,
 		References: references, Commands: commands,
 		Notes: note.New(note.Deps{
-			DB: d, Policy: w.Policy, Bus: w.Bus, Awards: awards, Now: w.Now, Commands: commands,
+			DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Awards: awards, Now: w.Now, Commands: commands,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: issues, noteable.Epic: epics},
 		}),
 		Subscriptions: subscriptions,

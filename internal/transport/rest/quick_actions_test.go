@@ -280,7 +280,7 @@ func TestQuickActions_code(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)
 		p.Notes = note.New(note.Deps{
-			DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
+			DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
 			Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 		})
 		history := systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts, References: p.References})

@@ -264,13 +264,15 @@ func (s *Server) foundNotes(ctx context.Context, as authz.Actor, at search.Place
 	for i := range list.Items {
 		notes[i] = *list.Items[i].Note
 	}
-	users, err := s.Accounts.ByIDs(ctx, noteUsers(nil, notes))
+	views, err := s.Notes.Views(ctx, notes, note.ViewOptions{})
 	if err != nil {
 		return out, err
 	}
-	return api.ListOf(list, func(c *search.Comment) foundEntity {
-		return foundNote{s.noteEntity(c.Note, noteable.Target{IID: c.IID}, users)}
-	}), nil
+	items := make([]foundEntity, len(views))
+	for i := range views {
+		items[i] = foundNote{s.noteEntity(&views[i], noteable.Target{IID: list.Items[i].IID})}
+	}
+	return api.Listed(list, items), nil
 }
 
 func (s *Server) foundCommits(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {
