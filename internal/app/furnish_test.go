@@ -297,7 +297,10 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	w.do("owner", "PUT", path+"/issues/"+number(issue, "iid"), map[string]any{"weight": 3})
 	w.do("owner", "POST", path+"/wikis", aPage())
+	incident := w.do("owner", "POST", path+"/issues", obj{"title": "Down", "issue_type": "incident"})
+	image := w.do("owner", "POST", path+"/issues/"+number(incident, "iid")+"/metric_images", obj{"file": attached{"load of " + name + ".png", onePixel()}})
 	maps.Copy(p.values, map[string]string{
+		"incident": number(incident, "iid"), ":image_id": number(image, "id"),
 		"issues/:eventable_id": number(issue, "iid"), "merge_requests/:eventable_id": number(request, "iid"),
 		"resource_label_events/:event_id": events["issues label"], "resource_state_events/:event_id": events["issues state"],
 		"resource_weight_events/:event_id": w.first(path + "/issues/" + number(issue, "iid") + "/resource_weight_events"),

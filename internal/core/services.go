@@ -39,6 +39,7 @@ import (
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/metricimage"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
@@ -133,13 +134,15 @@ type Services struct {
 	Times      *timelog.Service
 	Issues     *issue.Service
 	Epics      *epic.Service
-	Requests   *mergerequest.Service
-	Changelogs *changelog.Service
-	Commands   *quickaction.Service
-	Notes      *note.Service
-	Snippets   *snippet.Service
-	Wikis      *wiki.Service
-	Awards     *award.Service
+	// MetricImages are those of incidents.
+	MetricImages *metricimage.Service
+	Requests     *mergerequest.Service
+	Changelogs   *changelog.Service
+	Commands     *quickaction.Service
+	Notes        *note.Service
+	Snippets     *snippet.Service
+	Wikis        *wiki.Service
+	Awards       *award.Service
 
 	Subscriptions *subscription.Service
 	Todos         *todo.Service
@@ -255,6 +258,9 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Issues = issue.New(need(c, issue.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Labels: s.Labels, Milestones: s.Milestones, Iterations: s.Iterations, Projects: s.Projects, Times: s.Times,
 		Now: d.Now, URLs: s.URLs,
+	}))
+	s.MetricImages = metricimage.New(need(c, metricimage.Deps{
+		DB: d.DB, Policy: s.Policy, Issues: s.Issues, Projects: s.Projects, Uploads: s.Uploads, Now: d.Now,
 	}))
 	s.Requests = mergerequest.New(need(c, mergerequest.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,

@@ -285,19 +285,65 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at namespace.Place
 		if err := as.Unmodified(ctx, s.db, "SELECT created_at AS updated_at FROM uploads WHERE id = ?", u.ID); err != nil {
 			return err
 		}
-		gone, err := s.db.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
-		if err != nil {
-			return fmt.Errorf("delete upload: %w", err)
+		if gone, err := s.remove(ctx, u); err != nil || !gone {
+			return err // or another request was first
 		}
-		if gone == 0 {
-			return nil // another request was first
-		}
-		s.db.AfterCommit(ctx, func() {
-			if err := s.objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
-				s.log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
-			}
-		})
 		return s.bus.Publish(ctx, Deleted{Place: at, UploadID: u.ID, Name: u.Name, Stamp: as.Stamp(s.now())})
+	})
+}
+
+// remove deletes the row in the caller's transaction, and the file after it. It reports whether
+// there was one.
+func (s *Service) remove(ctx context.Context, u *Upload) (bool, error) {
+	gone, err := s.db.Exec(ctx, "DELETE FROM uploads WHERE id = ?", u.ID)
+	if err != nil {
+		return false, fmt.Errorf("delete upload: %w", err)
+	}
+	if gone == 0 {
+		return false, nil
+	}
+	s.db.AfterCommit(ctx, func() {
+		if err := s.objects.Delete(context.WithoutCancel(ctx), u.key()); err != nil {
+			s.log.Warn("delete upload", "upload_id", u.ID, "error", err) // Sweep tries again
+		}
+	})
+	return true, nil
+}
+
+// load reads the row of an upload in any place.
+func (s *Service) load(ctx context.Context, id ID) (*Upload, error) {
+	u, err := db.Get[Upload](ctx, s.db, "SELECT "+db.Columns[Upload]("")+" FROM uploads WHERE id = ?", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load upload: %w", err)
+	}
+	return &u, nil
+}
+
+// Load opens an upload. It asks for no permission and is for core.
+func (s *Service) Load(ctx context.Context, id ID) (*Content, error) {
+	u, err := s.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, u)
+}
+
+// Drop deletes an upload that belongs to something that is deleted, and is no error where it
+// is gone. It asks for no permission and is for core.
+func (s *Service) Drop(ctx context.Context, id ID) error {
+	return s.db.InTx(ctx, func(ctx context.Context) error {
+		u, err := s.load(ctx, id)
+		if errs.Is(err, errs.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = s.remove(ctx, u)
+		return err
 	})
 }
 

@@ -330,6 +330,11 @@ func (s *Site) Avatar(kind string, id int64, stored string) string {
 	return s.base + "/uploads/-/system/" + kind + "/avatar/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(file)
 }
 
+// MetricImage is the path of the file of a metric image below the root of the instance.
+func MetricImage(id int64, file string) string {
+	return "/uploads/-/system/issuable_metric_image/file/" + strconv.FormatInt(id, 10) + "/" + url.PathEscape(file)
+}
+
 // Gravatar is the picture that gravatar.com has for an email address, size pixels wide.
 func Gravatar(email string, size int) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))

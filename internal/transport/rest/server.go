@@ -87,6 +87,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("iterations", s.iterationRoutes()),
 		api.Tagged("boards", s.boardRoutes()),
 		api.Tagged("epics", s.epicRoutes()),
+		api.Tagged("metric_images", s.metricImageRoutes()),
 		api.Tagged("epics", s.epicIssueRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("issue links", s.issueLinkRoutes()),

@@ -14,6 +14,9 @@ import (
 // avatarPath is the address of the picture of a user, a group, a project or a topic.
 var avatarPath = pattern.New(`^/uploads/-/system/(user|group|project|topic)/avatar/([0-9]{1,18})/([^/]+)$`)
 
+// metricPath is the address of a metric image of an incident.
+var metricPath = pattern.New(`^/uploads/-/system/issuable_metric_image/file/([0-9]{1,18})/([^/]+)$`)
+
 // serveAvatar answers with a picture. Another one may come under the same name, so that
 // caches ask again after a few minutes.
 func (h *Handler) serveAvatar(w http.ResponseWriter, r *http.Request, as authz.Actor, m []string) {

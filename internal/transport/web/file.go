@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/metricimage"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/upload"
@@ -25,7 +26,7 @@ var (
 
 // MatchFile reports whether a path is that of a file that a user uploaded.
 func MatchFile(path string) bool {
-	return byNumber().MatchString(path) || byPath().MatchString(path) || avatarPath().MatchString(path)
+	return byNumber().MatchString(path) || byPath().MatchString(path) || avatarPath().MatchString(path) || metricPath().MatchString(path)
 }
 
 // fileAddress is what the path of a file names.
@@ -76,12 +77,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		h.serveAvatar(w, r, as, m)
 		return
 	}
-	a, ok := parseFile(r.URL.Path)
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	c, err := h.openFile(r.Context(), as, a)
+	c, err := h.open(r.Context(), as, r.URL.Path)
 	switch {
 	case errs.Is(err, errs.NotFound), errs.Is(err, errs.Unauthorized), errs.Is(err, errs.Forbidden):
 		http.NotFound(w, r) // hidden and absent look alike
@@ -112,6 +108,22 @@ func serveContent(w http.ResponseWriter, r *http.Request, c io.ReadSeeker) {
 		r.Header.Del("Range")
 	}
 	http.ServeContent(w, r, "", time.Time{}, c)
+}
+
+// open opens the file with an address.
+func (h *Handler) open(ctx context.Context, as authz.Actor, address string) (*upload.Content, error) {
+	if m := metricPath().FindStringSubmatch(address); m != nil {
+		id, err := strconv.ParseInt(m[1], 10, 64)
+		if err != nil {
+			return nil, errs.Missing("")
+		}
+		return h.MetricImages.Open(ctx, as, metricimage.ID(id), m[2])
+	}
+	a, ok := parseFile(address)
+	if !ok {
+		return nil, errs.Missing("")
+	}
+	return h.openFile(ctx, as, a)
 }
 
 // openFile opens a file for a caller who sees its place, or knows its link where that is enough.
