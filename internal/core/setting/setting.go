@@ -37,7 +37,9 @@ type Settings struct {
 	AllowLocalRequestsFromWebHooksAndServices bool     `setting:"allow_local_requests_from_web_hooks_and_services" default:"false"`
 	OutboundLocalRequestsWhitelist            []string `setting:"outbound_local_requests_whitelist" default:"[]"`
 
-	MaxAttachmentSize            int      `setting:"max_attachment_size" default:"100"` // MB
+	MaxAttachmentSize            int      `setting:"max_attachment_size" default:"100"`             // MB
+	SnippetSizeLimit             int      `setting:"snippet_size_limit" default:"52428800"`         // bytes
+	WikiPageMaxContentBytes      int      `setting:"wiki_page_max_content_bytes" default:"5242880"` // bytes
 	MinimumPasswordLength        int      `setting:"minimum_password_length" default:"8"`
 	PasswordLowercaseRequired    bool     `setting:"password_lowercase_required" default:"false"`
 	PasswordUppercaseRequired    bool     `setting:"password_uppercase_required" default:"false"`

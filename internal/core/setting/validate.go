@@ -72,6 +72,9 @@ func (s *Settings) problems() []errs.Field {
 // maxMegabytes is the largest of sizes, which still fits when it is counted in bytes.
 const maxMegabytes = 1 << 20
 
+// maxTexts is the largest of sizes in bytes of what is read into memory as a whole.
+const maxTexts = 100 << 20
+
 // number is a setting with bounds; most 0 is none.
 type number struct {
 	name        string
@@ -113,6 +116,8 @@ func (s *Settings) numbers() []number {
 		{"project_storage_limit", &s.ProjectStorageLimit, 0, maxMegabytes},
 		{"user_storage_limit", &s.UserStorageLimit, 0, maxMegabytes},
 		{"external_user_storage_limit", &s.ExternalUserStorageLimit, 0, maxMegabytes},
+		{"snippet_size_limit", &s.SnippetSizeLimit, 1, maxTexts},
+		{"wiki_page_max_content_bytes", &s.WikiPageMaxContentBytes, 1024, maxTexts},
 		{"search_rate_limit", &s.SearchRateLimit, 0, 0},
 		{"archive_request_limit", &s.ArchiveRequestLimit, 0, 0},
 		{"archive_request_limit_unauthenticated", &s.ArchiveRequestLimitUnauthenticated, 0, 0},

@@ -13,13 +13,17 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
 	"tenon/internal/core/repo"
 )
 
 // attached gives the repository of a snippet.
 func (s *Service) attached(sn *Snippet) *repo.Attached {
-	return &repo.Attached{ID: sn.RepositoryID, Branch: sn.Branch, MaxBytes: maxBytes, Owner: &owner{service: s, id: sn.ID, branch: sn.Branch}}
+	return &repo.Attached{ID: sn.RepositoryID, Branch: sn.Branch, MaxBytes: s.MaxBytes(), Owner: &owner{service: s, id: sn.ID, branch: sn.Branch}}
 }
+
+// MaxBytes is how many bytes all files of a snippet may have, and one push.
+func (s *Service) MaxBytes() int64 { return int64(s.settings.Current().SnippetSizeLimit) }
 
 // Remote gives the repository of a snippet to git clients: of the project, or of a user where
 // the project is nil. It requires ReadSnippet.
@@ -63,14 +67,14 @@ func (o *owner) Judge(ctx context.Context, _ authz.Actor, r *gitcmd.Repo, change
 		case c.Deleted():
 			return repo.Refuse(c.Ref, textDelete)
 		}
-		if err := judgeFiles(ctx, r, c); err != nil {
+		if err := judgeFiles(ctx, r, c, o.service.MaxBytes()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func judgeFiles(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) error {
+func judgeFiles(ctx context.Context, r *gitcmd.Repo, c repo.RefChange, most int64) error {
 	files, bytes := 0, int64(0)
 	err := r.Walk(ctx, c.New, "", func(e gitcmd.PathEntry) error {
 		if e.Kind() == gitstore.KindTree {
@@ -95,8 +99,8 @@ func judgeFiles(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) error {
 		return fmt.Errorf("look at files of snippet: %w", err)
 	case files == 0:
 		return repo.Refuse(c.Ref, textNoFiles)
-	case bytes > maxBytes:
-		return repo.Refuse(c.Ref, fmt.Sprintf(textTooLarge, maxBytes>>20))
+	case bytes > most:
+		return repo.Refuse(c.Ref, fmt.Sprintf(textTooLarge, quota.Bytes(most)))
 	}
 	return nil
 }
@@ -193,7 +197,7 @@ func (u *unborn) Require(context.Context, authz.Actor, repo.Access) error {
 // Judge looks at the files.
 func (u *unborn) Judge(ctx context.Context, _ authz.Actor, r *gitcmd.Repo, changes []repo.RefChange) error {
 	for _, c := range changes {
-		if err := judgeFiles(ctx, r, c); err != nil {
+		if err := judgeFiles(ctx, r, c, u.service.MaxBytes()); err != nil {
 			return err
 		}
 	}

@@ -22,8 +22,7 @@ const (
 	maxTitle       = 255
 	maxDescription = 1_048_576
 	maxFiles       = 10
-	maxPath        = 255      // characters
-	maxBytes       = 50 << 20 // of all files of a snippet, and of one push
+	maxPath        = 255 // characters
 )
 
 // Snippet is one snippet.

@@ -62,7 +62,7 @@ const (
 	textUpdated     = "Update snippet"
 	textTooMany     = "The repository can have at most %d files."
 	textNoFiles     = "The repository must have a file."
-	textTooLarge    = "The files take more than %d MiB."
+	textTooLarge    = "The files take more than %s."
 	textOtherBranch = "A snippet has one branch, %q: nothing else can be pushed."
 	textDelete      = "The branch of a snippet cannot be deleted."
 	textNoUpdate    = "You are not allowed to update this snippet."

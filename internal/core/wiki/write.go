@@ -31,7 +31,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, at Place, in Input
 		front, content = cutFront(in.Content)
 		entitle(front, *in.Front)
 	}
-	raw, err := checked(front, content)
+	raw, err := s.checked(front, content)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +66,15 @@ func entitle(front map[string]any, title string) {
 }
 
 // checked puts front matter and content together and validates them.
-func checked(front map[string]any, content string) (string, error) {
+func (s *Service) checked(front map[string]any, content string) (string, error) {
 	raw, err := withFront(front, content)
 	if err != nil {
 		return "", err
 	}
 	var f errs.Fields
 	f.Check(strings.TrimSpace(content) != "", "content", "can't be blank")
-	f.Check(len(raw) <= maxContent, "content", "is too long ("+bytesText(len(raw))+"). The maximum size is "+bytesText(maxContent)+".")
+	most := s.MaxContent()
+	f.Check(len(raw) <= most, "content", "is too long ("+bytesText(len(raw))+"). The maximum size is "+bytesText(most)+".")
 	return raw, f.Err()
 }
 
@@ -127,7 +128,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, at Place, slug str
 	if err := duplicate(list, file, p.Path); err != nil {
 		return nil, err
 	}
-	raw, err := c.raw(p)
+	raw, err := s.raw(c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (c Changes) file(p *Page) (string, error) {
 }
 
 // raw gives what a page holds after the changes.
-func (c Changes) raw(p *Page) (string, error) {
+func (s *Service) raw(c Changes, p *Page) (string, error) {
 	front, content := maps.Clone(p.Front), p.Content
 	if c.Content != nil {
 		own, rest := cutFront(*c.Content)
@@ -187,7 +188,7 @@ func (c Changes) raw(p *Page) (string, error) {
 	case c.Content == nil:
 		return p.raw, nil
 	}
-	return checked(front, content)
+	return s.checked(front, content)
 }
 
 // Delete removes a page.
@@ -209,6 +210,9 @@ const maxAttachment = 50 << 20
 func (s *Service) MaxAttachment() int64 {
 	return min(int64(s.settings.Current().MaxAttachmentSize)<<20, maxAttachment)
 }
+
+// MaxContent gives how many bytes a page may have.
+func (s *Service) MaxContent() int { return s.settings.Current().WikiPageMaxContentBytes }
 
 // Attach puts a file into the repository, on the default branch where none is named. Its name
 // is made harmless, and its folder has a name that cannot be guessed.

@@ -39,6 +39,8 @@ type settingValues struct {
 	AllowLocalRequestsFromWebHooksAndServices        bool     `json:"allow_local_requests_from_web_hooks_and_services"`
 	OutboundLocalRequestsWhitelist                   []string `json:"outbound_local_requests_whitelist"`
 	MaxAttachmentSize                                int      `json:"max_attachment_size"`
+	SnippetSizeLimit                                 int      `json:"snippet_size_limit"`
+	WikiPageMaxContentBytes                          int      `json:"wiki_page_max_content_bytes"`
 	MinimumPasswordLength                            int      `json:"minimum_password_length"`
 	PasswordLowercaseRequired                        bool     `json:"password_lowercase_required"`
 	PasswordUppercaseRequired                        bool     `json:"password_uppercase_required"`
@@ -176,6 +178,8 @@ type updateSettingsParams struct {
 	AllowLocalRequestsFromWebHooksAndServices        *bool           `param:"allow_local_requests_from_web_hooks_and_services" alias:"allow_local_requests_from_hooks_and_services" doc:"Allow requests to the local network from webhooks and integrations"`
 	OutboundLocalRequestsWhitelist                   api.Strings     `param:"outbound_local_requests_whitelist" doc:"Local addresses and domains that webhooks and integrations may access"`
 	MaxAttachmentSize                                *int            `param:"max_attachment_size" doc:"Maximum attachment size in MB"`
+	SnippetSizeLimit                                 *int            `param:"snippet_size_limit" doc:"Maximum size of a snippet in bytes"`
+	WikiPageMaxContentBytes                          *int            `param:"wiki_page_max_content_bytes" doc:"Maximum size of a wiki page in bytes"`
 	MinimumPasswordLength                            *int            `param:"minimum_password_length" doc:"Minimum password length"`
 	PasswordLowercaseRequired                        *bool           `param:"password_lowercase_required" doc:"Require a lowercase letter in passwords"`
 	PasswordUppercaseRequired                        *bool           `param:"password_uppercase_required" doc:"Require an uppercase letter in passwords"`

@@ -16,7 +16,7 @@ import (
 )
 
 // maxSnippetBody bounds the body of a call that writes files, which JSON makes longer.
-const maxSnippetBody = 60 << 20
+func (s *Server) maxSnippetBody() int64 { return s.Snippets.MaxBytes()/5*6 + 1<<20 }
 
 func (s *Server) snippetRoutes() []*api.Route {
 	const path, one = "/projects/:id/snippets", "/projects/:id/snippets/:snippet_id"
@@ -24,18 +24,18 @@ func (s *Server) snippetRoutes() []*api.Route {
 		api.Get("/snippets", s.listOwnSnippets).Doc("List the snippets of the current user").Needs(authz.ListSnippets),
 		api.Get("/snippets/public", s.listPublicSnippets).Doc("List all public personal snippets").Needs(authz.ListSnippets),
 		api.Get("/snippets/all", s.listAllSnippets).Doc("List all snippets that the current user may read").Needs(authz.ListSnippets),
-		api.Post("/snippets", s.createSnippet).Doc("Create a personal snippet").Needs(authz.CreatePersonalSnippet).MaxBody(maxSnippetBody),
+		api.Post("/snippets", s.createSnippet).Doc("Create a personal snippet").Needs(authz.CreatePersonalSnippet).MaxBodyNow(s.maxSnippetBody),
 		api.Get("/snippets/:id", s.getSnippet).Doc("Get a snippet").Needs(authz.ReadSnippet).Public(),
-		api.Put("/snippets/:id", s.updateSnippet).Timed().Doc("Update a snippet").Needs(authz.UpdateSnippet, authz.ReadSnippet).MaxBody(maxSnippetBody),
+		api.Put("/snippets/:id", s.updateSnippet).Timed().Doc("Update a snippet").Needs(authz.UpdateSnippet, authz.ReadSnippet).MaxBodyNow(s.maxSnippetBody),
 		api.Delete("/snippets/:id", s.deleteSnippet).Timed().Doc("Delete a snippet").Needs(authz.UpdateSnippet, authz.ReadSnippet),
 		api.Get("/snippets/:id/raw", s.rawSnippet).Doc("Get the raw content of a snippet").Needs(authz.ReadSnippet).Public(),
 		api.Get("/snippets/:id/files/:ref/:file_path/raw", s.rawSnippetFile).Doc("Get the raw content of a file of a snippet").Needs(authz.ReadSnippet).Public(),
 		api.Get("/snippets/:id/user_agent_detail", s.snippetUserAgent).Doc("Get the user agent details of a snippet").Needs(authz.ReadUserAgent, authz.ReadSnippet),
 
 		api.Get(path, s.listProjectSnippets).Doc("List the snippets of a project").Needs(authz.ReadSnippet).Public(),
-		api.Post(path, s.createProjectSnippet).Doc("Create a snippet of a project").Needs(authz.CreateSnippet).MaxBody(maxSnippetBody),
+		api.Post(path, s.createProjectSnippet).Doc("Create a snippet of a project").Needs(authz.CreateSnippet).MaxBodyNow(s.maxSnippetBody),
 		api.Get(one, s.getProjectSnippet).Doc("Get a snippet of a project").Needs(authz.ReadSnippet).Public(),
-		api.Put(one, s.updateProjectSnippet).Timed().Doc("Update a snippet of a project").Needs(authz.UpdateSnippet, authz.ReadSnippet).MaxBody(maxSnippetBody),
+		api.Put(one, s.updateProjectSnippet).Timed().Doc("Update a snippet of a project").Needs(authz.UpdateSnippet, authz.ReadSnippet).MaxBodyNow(s.maxSnippetBody),
 		api.Delete(one, s.deleteProjectSnippet).Timed().Doc("Delete a snippet of a project").Needs(authz.UpdateSnippet, authz.ReadSnippet),
 		api.Get(one+"/raw", s.rawProjectSnippet).Doc("Get the raw content of a snippet of a project").Needs(authz.ReadSnippet).Public(),
 		api.Get(one+"/files/:ref/:file_path/raw", s.rawProjectSnippetFile).Doc("Get the raw content of a file of a snippet of a project").

@@ -9,9 +9,6 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// maxWikiBody bounds the body of a call that writes a page, which JSON makes longer.
-const maxWikiBody = 12 << 20
-
 func (s *Server) wikiRoutes() []*api.Route {
 	var routes []*api.Route
 	for _, place := range []struct {
@@ -25,10 +22,10 @@ func (s *Server) wikiRoutes() []*api.Route {
 		h := wikiHandlers{s, place.at}
 		routes = append(routes,
 			api.Get(place.path, h.list).Doc("List the wiki pages of a "+place.thing).Needs(place.read).Public(),
-			api.Post(place.path, h.create).Doc("Create a wiki page of a "+place.thing).Needs(place.write).MaxBody(maxWikiBody),
+			api.Post(place.path, h.create).Doc("Create a wiki page of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxBody),
 			api.Post(place.path+"/attachments", h.attach).Doc("Upload an attachment to the wiki of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxAttachment),
 			api.Get(place.path+"/:slug", h.get).Doc("Get a wiki page of a "+place.thing).Needs(place.read).Public(),
-			api.Put(place.path+"/:slug", h.update).Doc("Update a wiki page of a "+place.thing).Needs(place.write).MaxBody(maxWikiBody),
+			api.Put(place.path+"/:slug", h.update).Doc("Update a wiki page of a "+place.thing).Needs(place.write).MaxBodyNow(h.maxBody),
 			api.Delete(place.path+"/:slug", h.delete).Doc("Delete a wiki page of a "+place.thing).Needs(place.remove),
 		)
 	}
@@ -192,6 +189,9 @@ func (h wikiHandlers) delete(ctx context.Context, as authz.Actor, in wikiPagePat
 	}
 	return api.None{}, h.s.Wikis.Delete(ctx, as, at, in.Slug)
 }
+
+// maxBody bounds the body of a call that writes a page, which JSON makes longer.
+func (h wikiHandlers) maxBody() int64 { return 2*int64(h.s.Wikis.MaxContent()) + 2<<20 }
 
 // maxAttachment bounds the body of an upload: the file, and what is around it.
 func (h wikiHandlers) maxAttachment() int64 { return h.s.Wikis.MaxAttachment() + 1<<20 }
