@@ -53,7 +53,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 }
 
 // ListOn returns the first notes on each of many things by id, at most limit on each. Things
-// that the actor may not see have none.
+// that the actor may not see have none. It refuses more than 32 MiB of long notes.
 func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.Ref, limit int) (map[noteable.Ref][]Note, error) {
 	out := make(map[noteable.Ref][]Note, len(things))
 	internal, err := s.readableOn(ctx, as, things)
@@ -86,14 +86,17 @@ func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.
 		return nil, err
 	}
 	args = append(append(args, sourceArgs...), limit)
-	notes, err := db.Select[Note](ctx, s.db, "SELECT "+columns+` FROM (
+	notes, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+` FROM (
 		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id, n.commit_id ORDER BY n.id) AS place
 		FROM notes n WHERE (`+among+") AND "+sources+") n WHERE n.place <= ? ORDER BY n.id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("notes on many things: %w", err)
 	}
+	if err := s.lengthen(ctx, notes); err != nil {
+		return nil, err
+	}
 	for _, n := range notes {
-		out[n.on()] = append(out[n.on()], n)
+		out[n.on()] = append(out[n.on()], n.Note)
 	}
 	return out, nil
 }
