@@ -72,7 +72,7 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 	s.do("mona", "PUT", at+"/issues/2", obj{"milestone_id": of["id"]})
 	s.do("mona", "POST", at+"/wikis", obj{"title": "home", "content": "See [more](more/deep) and ![p](uploads/x/p.png) <script>alert(1)</script>"})
 	s.do("mona", "PUT", at+"/wikis/home", obj{"content": "See [more](more/deep) and ![p](uploads/x/p.png), *now* <script>alert(1)</script>"})
-	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down**"})
+	s.do("mona", "POST", at+"/wikis", obj{"title": "more/deep page", "content": "Deep **down** by #1, not #999"})
 	s.do("mona", "POST", group+"/wikis", obj{"title": "Rules", "content": "Be *kind*"})
 	w.iteration()
 	s.do("mona", "POST", group+"/epics", obj{"title": "Large <b>", "description": "Is *long*", "labels": "vast", "due_date_is_fixed": true, "due_date_fixed": "2031-02-03"})
@@ -298,7 +298,7 @@ func TestWeb_content(t *testing.T) {
 			in + "wikis":                                            {`<a href="/work/inner/tools/-/wikis/more/deep" `, `src="/work/inner/tools/-/wikis/uploads/x/p.png"`, "<em>now</em>", "more/deep-page", w.path + ".wiki.git"},
 			in + "wikis/home/history":                               {"mona", "?version_id="},
 			in + "wikis/pages":                                      {"more/deep-page", "home"},
-			in + "wikis/more/deep-page":                             {"Deep <strong>down</strong>", `href="/work/inner/tools/-/wikis/home"`},
+			in + "wikis/more/deep-page":                             {"Deep <strong>down</strong>", `href="/work/inner/tools/-/wikis/home"`, `/work/inner/tools/-/issues/1"`, "not #999"},
 			"/groups/work/inner/-/wikis":                            {"Rules", "work/inner.wiki.git"},
 			"/groups/work/inner/-/wikis/Rules":                      {"Be <em>kind</em>"},
 			in + "snippets":                                         {"Handy &lt;i&gt;", "private"},

@@ -291,16 +291,6 @@ func (p Place) URL(urls *weburl.Site) string {
 	return urls.Wiki(p.path())
 }
 
-// HTML formats a page, with the links of a site. Pages in another format than Markdown stay
-// text.
-func (s *Service) HTML(urls *weburl.Site, at Place, p *Page) string {
-	if p.Format != Markdown {
-		return markdown.Plain(p.Content)
-	}
-	links := p.links(urls, at)
-	return markdown.Document(p.Content, func(address string, _ bool) string { return links(address) })
-}
-
 // links gives where the relative links of a page lead on a site.
 func (p *Page) links(urls *weburl.Site, at Place) func(address string) string {
 	root := at.URL(urls)

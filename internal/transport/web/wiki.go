@@ -59,7 +59,7 @@ func (x *visit) getWiki() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.wikiPage(w, p, all, ""), nil
+	return x.wikiPage(w, p, all, "")
 }
 
 // getWikiPage is a page by its slug; what is no page is the history of one, the list of all, or
@@ -72,7 +72,7 @@ func (x *visit) getWikiPage() (templ.Component, error) {
 	slug, version, ctx := x.args["rest"], x.query("version_id"), x.r.Context()
 	p, all, err := x.Wikis.FindAmong(ctx, x.as, w.place, slug, version)
 	if err == nil {
-		return x.wikiPage(w, p, all, version), nil
+		return x.wikiPage(w, p, all, version)
 	}
 	if !errs.Is(err, errs.NotFound) {
 		return nil, err
@@ -98,19 +98,20 @@ func (x *visit) getWikiPage() (templ.Component, error) {
 }
 
 // wikiPage is one page beside the names of all. version is that of the address.
-func (x *visit) wikiPage(w *wikiView, p *wiki.Page, all []wiki.Page, version string) templ.Component {
+func (x *visit) wikiPage(w *wikiView, p *wiki.Page, all []wiki.Page, version string) (templ.Component, error) {
 	x.title(p.Title)
 	if title, ok := p.Front["title"].(string); ok && title != "" {
 		x.title(shownTitle(title))
 	}
 	x.sheet.API += "/" + strings.ReplaceAll(p.Slug, "/", "%2F")
-	html := ""
-	if len(p.Content) > maxShown {
-		html = plainText("The page is too large to be shown here.")
-	} else {
-		html = x.Wikis.HTML(&at, w.place, p)
+	html := plainText("The page is too large to be shown here.")
+	if len(p.Content) <= maxShown {
+		var err error
+		if html, err = x.Wikis.Rendered(x.r.Context(), x.as, &at, w.place, p); err != nil {
+			return nil, err
+		}
 	}
-	return wikiPage(w, p, html, version, all[:min(len(all), sidebar)], len(all))
+	return wikiPage(w, p, html, version, all[:min(len(all), sidebar)], len(all)), nil
 }
 
 // wikiPages lists all pages.
