@@ -69,7 +69,7 @@ func (f *flags) checkAll() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return check(c.Context(), f, app.AdminCheck, in) },
 	}
 	c.Flags().BoolVar(&in.Fsck, "fsck", false, "read every object of every repository, which takes long")
-	c.Flags().BoolVar(&in.Repair, "repair", false, "give projects without a default branch the one that their repository has")
+	c.Flags().BoolVar(&in.Repair, "repair", false, "give projects without a default branch the one that their repository has, and delete reactions and labels of things that are gone")
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 type CheckInput struct {
 	Project string `json:"project"` // number or full path; "" is all
 	Fsck    bool   `json:"fsck"`    // read every object
-	Repair  bool   `json:"repair"`  // give projects without a default branch the one that their repository has
+	Repair  bool   `json:"repair"`  // give projects without a default branch the one that their repository has, and delete rows of things that are gone
 }
 
 // Checked is what a check found.
@@ -37,7 +37,14 @@ func (c *Checked) Problems() int {
 func (a *App) adminCheck(ctx context.Context, in CheckInput, tell func(string)) (Checked, error) {
 	tell("checking the database")
 	rows := []string{}
-	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check} {
+	if in.Repair {
+		for _, clean := range []func(context.Context) error{a.core.Awards.Clean, a.core.Labels.Clean} {
+			if err := clean(ctx); err != nil {
+				return Checked{}, err
+			}
+		}
+	}
+	for _, check := range []func(context.Context) ([]string, error){a.db.Check, a.core.Namespaces.Check, a.core.Notes.Check, a.core.Awards.Check, a.core.Labels.Check} {
 		found, err := check(ctx)
 		if err != nil {
 			return Checked{}, err

@@ -15,6 +15,8 @@ import (
 // Subscribe registers what happens with labels when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "labels of former groups", s.OnTransferred)
+	event.On(b, "labels", s.OnProjectRemoving)
+	event.On(b, "labels", s.OnGroupRemoving)
 }
 
 // OnTransferred replaces the labels of former groups on the issues and merge requests of a

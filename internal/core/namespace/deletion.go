@@ -188,6 +188,9 @@ func (s *Service) Remove(ctx context.Context, as authz.Actor, id ID) error {
 			return fmt.Errorf("groups below group: %w", err)
 		}
 		for _, g := range tree {
+			if err := s.bus.Publish(ctx, GroupRemoving{GroupFact{Group: g, Stamp: as.Stamp(s.now())}}); err != nil {
+				return err
+			}
 			if err := s.Uproot(ctx, g.ID); err != nil {
 				return err
 			}

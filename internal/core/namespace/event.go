@@ -44,6 +44,9 @@ type GroupArchived struct {
 // GroupTransferred is published when a group was moved into another one or to the top level.
 type GroupTransferred struct{ GroupFact }
 
+// GroupRemoving is published when a group is about to be deleted, with what hangs on it.
+type GroupRemoving struct{ GroupFact }
+
 // GroupDeleted is published when a group is gone.
 type GroupDeleted struct{ GroupFact }
 

@@ -126,6 +126,9 @@ func (s *Service) Purge(ctx context.Context, args Purge) error {
 		if err := s.unlink(ctx, p.ID); err != nil {
 			return err
 		}
+		if err := s.bus.Publish(ctx, Removing{ProjectID: p.ID, Stamp: authz.System().Stamp(s.now())}); err != nil {
+			return err
+		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID); err != nil {
 			return fmt.Errorf("remove project: %w", err)
 		}

@@ -41,3 +41,9 @@ type Transferred struct{ Fact }
 // Deleted is published when a project is gone for all users; its rows and its repository go
 // in the background.
 type Deleted struct{ Fact }
+
+// Removing is published when the rows of a deleted project are about to go.
+type Removing struct {
+	authz.Stamp
+	ProjectID ID
+}
