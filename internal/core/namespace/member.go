@@ -178,11 +178,25 @@ func (s *Service) lastOwner(ctx context.Context, p Place, user authz.UserID) (bo
 	return !others, nil
 }
 
+// Own is what an actor is at a place itself.
+type Own struct {
+	Level        authz.Level
+	Notification string // level of notifications that the actor chose there; "" for none
+}
+
+// Held gives the membership, nil for none.
+func (o Own) Held() *Own {
+	if o.Level == authz.NoAccess {
+		return nil
+	}
+	return &o
+}
+
 // Direct reads the actor's own membership at each of some places and above them, for
 // the permissions that projects show. The first map holds direct levels by namespace,
 // the second the highest ones inherited.
-func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct, above map[ID]authz.Level, err error) {
-	direct, above = map[ID]authz.Level{}, map[ID]authz.Level{}
+func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct, above map[ID]Own, err error) {
+	direct, above = map[ID]Own{}, map[ID]Own{}
 	if len(ids) == 0 || !as.SignedIn() {
 		return direct, above, nil
 	}
@@ -191,22 +205,27 @@ func (s *Service) Direct(ctx context.Context, as authz.Actor, ids []ID) (direct,
 		Kind  Kind        `db:"kind"`
 		Depth int64       `db:"depth"`
 		Level authz.Level `db:"access_level"`
+		Notes string      `db:"notification"`
 	}
 	var w db.Where
 	w.Raw("m.namespace_id = a.ancestor_id")
 	w.In("a.namespace_id", ids)
 	w.And("m.user_id = ?", as.UserID)
 	w.And("(m.expires_on IS NULL OR m.expires_on > ?)", s.today())
-	rows, err := db.Select[one](ctx, s.db, `SELECT a.namespace_id, n.kind, a.depth, m.access_level FROM namespace_ancestors a
+	rows, err := db.Select[one](ctx, s.db, `SELECT a.namespace_id, n.kind, a.depth, m.access_level, COALESCE((SELECT x.level FROM notification_settings x
+			WHERE x.user_id = m.user_id AND COALESCE(x.namespace_id, 0) = CASE WHEN n.kind = 'user' THEN a.namespace_id ELSE a.ancestor_id END), '') AS notification
+		FROM namespace_ancestors a
 		CROSS JOIN members m JOIN namespaces n ON n.id = a.ancestor_id`+w.SQL(), w.Args()...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("own memberships: %w", err)
 	}
 	for _, r := range rows {
+		into := above
 		if r.Depth == 0 || r.Kind == UserKind {
-			direct[r.ID] = max(direct[r.ID], r.Level)
-		} else {
-			above[r.ID] = max(above[r.ID], r.Level)
+			into = direct
+		}
+		if r.Level > into[r.ID].Level {
+			into[r.ID] = Own{r.Level, r.Notes}
 		}
 	}
 	return direct, above, nil

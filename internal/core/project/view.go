@@ -53,10 +53,10 @@ type FullView struct {
 	Admin            *AdminView            // for those who may administer the project
 }
 
-// Permissions are the caller's levels: in the project, and in what it stands in or is shared
-// with. Nil is none.
+// Permissions are what the caller is: in the project, and in what it stands in or is shared
+// with. Nil is nothing.
 type Permissions struct {
-	Project, Group *authz.Level
+	Project, Group *namespace.Own
 }
 
 // Statistics are bytes, but for the commits.
@@ -117,7 +117,7 @@ type relations struct {
 	parents       map[namespace.ID]*namespace.Namespace
 	people        map[authz.UserID]*account.Summary
 	shares        map[namespace.ID][]namespace.Share
-	direct, above map[namespace.ID]authz.Level
+	direct, above map[namespace.ID]namespace.Own
 	attributes    map[int64][]attribute.Attribute
 	large         map[ID]int64
 	attached      map[ID]AttachedSizes

@@ -35,7 +35,7 @@ type issueEntity struct {
 	MergeRequestsCount   int64            `json:"merge_requests_count"`
 	Upvotes              int64            `json:"upvotes"`
 	Downvotes            int64            `json:"downvotes"`
-	StartDate            *api.Date        `json:"start_date" later:"start dates"`
+	StartDate            *api.Date        `json:"start_date"` // null: no call of this interface sets one
 	DueDate              *string          `json:"due_date"`
 	Confidential         bool             `json:"confidential"`
 	DiscussionLocked     *bool            `json:"discussion_locked"`

@@ -142,12 +142,22 @@ func (s *Server) project(ctx context.Context, as authz.Actor, p *project.Project
 	return list[0], nil
 }
 
-func access(level *authz.Level) *projectAccess {
-	if level == nil {
+func access(own *namespace.Own) *projectAccess {
+	if own == nil {
 		return nil
 	}
-	return &projectAccess{Level: *level, Notification: 3}
+	level, ok := notificationLevels[own.Notification]
+	if !ok {
+		level = globalLevel
+	}
+	return &projectAccess{Level: own.Level, Notification: level}
 }
+
+// globalLevel is the notification level of callers who chose none for a place.
+const globalLevel = 3
+
+// notificationLevels are the numbers of notification levels.
+var notificationLevels = map[string]int{"disabled": 0, "participating": 1, "watch": 2, "global": globalLevel, "mention": 4, "custom": 5}
 
 func sharedGroups(shares []namespace.Share) []sharedGroup {
 	out := make([]sharedGroup, len(shares))
