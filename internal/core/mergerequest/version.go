@@ -161,7 +161,7 @@ func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Proj
 		if err := l.trial(ctx, m); err != nil {
 			return err
 		}
-		if err := s.storeTrial(ctx, m); err != nil {
+		if err := s.storeTrial(ctx, p, m); err != nil {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	if err := l.version(ctx, &next); err != nil {
 		return err
 	}
-	news, err := l.news(ctx, old)
+	news, err := l.news(ctx, old, next.BaseSHA)
 	if err != nil {
 		return err
 	}
@@ -267,34 +267,6 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	}
 	*m = next
 	return s.pinHead(context.WithoutCancel(ctx), p, m)
-}
-
-// maxNews is how many commits of a new version are named one by one.
-const maxNews = 10
-
-// news finds the commits of the source branch that were not there before.
-func (l look) news(ctx context.Context, old string) (NewVersion, error) {
-	var out NewVersion
-	if old == "" || l.source.IsZero() {
-		return out, nil
-	}
-	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{l.source}, Not: []gitstore.ObjectID{idOf(old)}}
-	if !l.target.IsZero() {
-		opts.Not = append(opts.Not, l.target)
-	}
-	var err error
-	if out.CommitsCount, err = l.repo.Count(ctx, opts); err != nil {
-		return out, fmt.Errorf("count new commits: %w", err)
-	}
-	opts.Limit = maxNews
-	commits, err := l.repo.LogCommits(ctx, opts)
-	if err != nil {
-		return out, fmt.Errorf("list new commits: %w", err)
-	}
-	for _, c := range commits {
-		out.Commits = append(out.Commits, CommitLine{SHA: c.ID.Short(), Title: c.Title()})
-	}
-	return out, nil
 }
 
 // reload reads the row of m again and keeps what hangs on it.

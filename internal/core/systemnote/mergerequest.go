@@ -50,7 +50,7 @@ func (s *Service) RequestUpdated(ctx context.Context, e mergerequest.Updated) er
 
 // RequestPushed tells which commits a push added to a merge request.
 func (s *Service) RequestPushed(ctx context.Context, e mergerequest.NewVersion) error {
-	if e.CommitsCount == 0 {
+	if e.CommitsCount+e.FromTarget == 0 {
 		return nil
 	}
 	return s.recordRequest(ctx, e.Fact, []string{Commits(e)})
@@ -130,9 +130,14 @@ func RequestTitle(from, to string) string {
 // Commits tells which commits came, the latest ones by name.
 func Commits(e mergerequest.NewVersion) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "added %d %s\n\n<ul>", e.CommitsCount, plural(e.CommitsCount, "commit", "commits"))
-	if more := e.CommitsCount - len(e.Commits); more > 0 {
-		fmt.Fprintf(&out, "<li>%d earlier %s</li>", more, plural(more, "commit", "commits"))
+	all := e.CommitsCount + e.FromTarget
+	fmt.Fprintf(&out, "added %d %s\n\n<ul>", all, plural(all, "commit", "commits"))
+	if n := e.FromTarget; n > 0 {
+		fmt.Fprintf(&out, "<li>%s - %d %s from branch <code>%s</code></li>", span(n, short(e.OldSHA), e.TargetSHA), n, plural(n, "commit", "commits"),
+			html.EscapeString(e.MergeRequest.TargetBranch))
+	}
+	if n := e.CommitsCount - len(e.Commits); n > 0 {
+		fmt.Fprintf(&out, "<li>%s - %d earlier %s</li>", span(n, e.EarlierFirst, e.EarlierLast), n, plural(n, "commit", "commits"))
 	}
 	for i := len(e.Commits) - 1; i >= 0; i-- {
 		fmt.Fprintf(&out, "<li>%s - %s</li>", e.Commits[i].SHA, html.EscapeString(e.Commits[i].Title))
@@ -144,6 +149,16 @@ func Commits(e mergerequest.NewVersion) string {
 	}
 	return out.String()
 }
+
+// span names n commits by the first, or the one before them, and the last.
+func span(n int, first, last string) string {
+	if n == 1 {
+		return last
+	}
+	return first + "..." + last
+}
+
+func short(sha string) string { return sha[:min(len(sha), shownHash)] }
 
 func plural(n int, one, many string) string {
 	if n == 1 {

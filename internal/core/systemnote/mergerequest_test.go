@@ -31,8 +31,17 @@ func TestCommits(t *testing.T) {
 	if got := Commits(e); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	e.CommitsCount, e.Commits, e.VersionID = 12, e.Commits[:1], 0
-	if got, want := Commits(e), "added 12 commits\n\n<ul><li>11 earlier commits</li><li>22222222 - Fix &lt;b&gt;</li></ul>"; got != want {
+	e.CommitsCount, e.Commits, e.VersionID, e.EarlierFirst, e.EarlierLast = 12, e.Commits[:1], 0, "00000000", "11111111"
+	if got, want := Commits(e), "added 12 commits\n\n<ul><li>00000000...11111111 - 11 earlier commits</li><li>22222222 - Fix &lt;b&gt;</li></ul>"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	e.CommitsCount, e.OldSHA, e.FromTarget, e.TargetSHA, e.MergeRequest.TargetBranch = 1, "0123456789abcdef", 3, "33333333", "a<b"
+	want = "added 4 commits\n\n<ul><li>01234567...33333333 - 3 commits from branch <code>a&lt;b</code></li><li>22222222 - Fix &lt;b&gt;</li></ul>"
+	if got := Commits(e); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	e.FromTarget = 1
+	if got, want := Commits(e), "added 2 commits\n\n<ul><li>33333333 - 1 commit from branch <code>a&lt;b</code></li><li>22222222 - Fix &lt;b&gt;</li></ul>"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
