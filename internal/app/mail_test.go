@@ -65,6 +65,9 @@ func testMail(t *testing.T, s *server, post *mailtest.Server) {
 		{"a note", "POST", requestPath + "/notes", obj{"body": "Look, @rick"}, "ada gone rick:mentioned watcher"},
 		{"closed", "PUT", requestPath, obj{"state_event": "close"}, "ada gone rick watcher"},
 		{"reopened", "PUT", requestPath, obj{"state_event": "reopen"}, "ada gone rick watcher"},
+		{"pushed", "POST", path + "/repository/files/b.txt", obj{"branch": "side", "content": "b", "commit_message": "B"}, "ada gone rick watcher"},
+		{"in conflict", "POST", path + "/repository/files/a.txt", obj{"branch": "main", "content": "other", "commit_message": "C"}, "mona"},
+		{"mended", "DELETE", path + "/repository/files/a.txt", obj{"branch": "main", "commit_message": "D"}, ""},
 		{"merged", "PUT", requestPath + "/merge", nil, "ada gone rick watcher"},
 	} {
 		s.do("mona", step.method, step.path, step.body)
@@ -90,6 +93,9 @@ func testMail(t *testing.T, s *server, post *mailtest.Server) {
 	}
 	if len(mails) == 0 {
 		t.FailNow()
+	}
+	if got := s.send(t.Context(), get("mona", "/todos?state=done&action=unmergeable")); strings.Count(got.Body.String(), `"action_name":"unmergeable"`) != 1 {
+		t.Errorf("to-do items about conflicts: %d %s", got.Code, got.Body)
 	}
 	if m := mails[0]; m.Get("X-GitLab-MergeRequest-State") != "merged" || !strings.Contains(m.Text, "Mona merged merge request !1") && !strings.Contains(m.Text, "mona merged merge request !1") {
 		t.Errorf("the last mail: %s", m.Raw)

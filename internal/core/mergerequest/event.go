@@ -84,6 +84,26 @@ type NewVersion struct {
 	VersionID      VersionID
 	Commits        []CommitLine // the newest of those that were not there before, newest first
 	CommitsCount   int          // how many there are in all
+
+	// EarlierFirst and EarlierLast are the first and the last of those that are not in Commits,
+	// "" where there are none.
+	EarlierFirst, EarlierLast string
+	FromTarget                int    // how many commits came from the target branch besides
+	TargetSHA                 string // the last of these
+}
+
+// Unmergeable is published when an open merge request that could be merged has conflicts. No
+// user did it.
+type Unmergeable struct{ Fact }
+
+// Concerned gives the users whose work is held up: the author, and who set the request to merge
+// by itself.
+func (e Unmergeable) Concerned() []authz.UserID {
+	out := []authz.UserID{e.MergeRequest.AuthorID}
+	if by := e.MergeRequest.MergeUserID; e.MergeRequest.MergeWhenPipelineSucceeds && by != nil && *by != out[0] {
+		out = append(out, *by)
+	}
+	return out
 }
 
 // SourceBranchDeleted is published when the source branch of an open merge request was deleted.

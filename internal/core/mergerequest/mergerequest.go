@@ -107,6 +107,8 @@ type MergeRequest struct {
 	Pipeline ci.State `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
+
+	conflicts bool // the last trial merge, made just now, met conflicts
 }
 
 // Fork reports whether the source branch stands in another project.

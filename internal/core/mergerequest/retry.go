@@ -76,7 +76,8 @@ func (s *Service) retryThese(ctx context.Context, p *project.Project, branch str
 		if results[i].Clean && !nothing {
 			m.TrialResult = CanBeMerged
 		}
-		if err := s.storeTrial(ctx, m); err != nil {
+		m.conflicts = !results[i].Clean
+		if err := s.storeTrial(ctx, p, m); err != nil {
 			return err
 		}
 	}

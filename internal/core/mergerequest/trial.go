@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 )
 
 // tried reports that the stored trial was made for the present tips. A source branch
@@ -18,7 +21,7 @@ func (l look) tried(m *MergeRequest) bool {
 // trial merges both tips and notes the result in m: it cannot
 // be merged where a branch is missing, where the source has nothing new, or on conflict.
 func (l look) trial(ctx context.Context, m *MergeRequest) error {
-	m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, hexOf(l.source), hexOf(l.target)
+	m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.conflicts = CannotBeMerged, hexOf(l.source), hexOf(l.target), false
 	if l.source.IsZero() || l.target.IsZero() {
 		return nil
 	}
@@ -36,7 +39,7 @@ func (l look) trial(ctx context.Context, m *MergeRequest) error {
 	if err != nil {
 		return fmt.Errorf("trial merge: %w", err)
 	}
-	if result.Clean {
+	if m.conflicts = !result.Clean; !m.conflicts {
 		m.TrialResult = CanBeMerged
 	}
 	return nil
@@ -55,11 +58,34 @@ func (l look) merge(ctx context.Context) (gitcmd.MergeResult, error) {
 }
 
 // storeTrial records the result for the commits it was made for, unless the request has
-// got another version or is no longer open.
-func (s *Service) storeTrial(ctx context.Context, m *MergeRequest) error {
-	_, err := s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?
-		WHERE id = ? AND state = 'opened' AND head_sha = ?`,
-		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.ID, m.HeadSHA)
+// got another version or is no longer open. It publishes that a request could be merged before
+// and has conflicts now.
+func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	store := func(ctx context.Context, only string) (int64, error) {
+		return s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?
+			WHERE id = ? AND state = 'opened' AND head_sha = ?`+only,
+			m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.ID, m.HeadSHA)
+	}
+	if !m.conflicts {
+		if _, err := store(ctx, ""); err != nil {
+			return fmt.Errorf("store trial merge: %w", err)
+		}
+		return nil
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		n, err := store(ctx, " AND trial_result = 'can_be_merged'")
+		if err == nil && n == 0 {
+			_, err = store(ctx, "")
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+		f, err := s.fact(ctx, authz.Actor{}, p, db.Change[MergeRequest]{Before: *m, After: *m})
+		if err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, Unmergeable{f})
+	})
 	if err != nil {
 		return fmt.Errorf("store trial merge: %w", err)
 	}

@@ -116,6 +116,8 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	case "change_reviewer_merge_request":
 		a.add(named, ReviewRequested, m.Users...)
 		a.add(named, "", m.Former...)
+	case unmergeable:
+		a.add(named, "", m.Users...)
 	case "new_note":
 		names = s.todos.Names([]string{t.note.Body}, nil)
 	}
@@ -153,7 +155,7 @@ func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing)
 	if err != nil {
 		return err
 	}
-	all := m.Event != newMention && m.Event != relabeled
+	all := m.Event != newMention && m.Event != relabeled && m.Event != unmergeable
 	var subscribers, others []authz.UserID
 	for id, on := range of.Chosen {
 		if on {

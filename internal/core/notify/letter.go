@@ -197,6 +197,10 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		return who + " commented on " + it + ":", nil
 	case newMention:
 		return who + " mentioned you in " + it + ": " + t.title, nil
+	case "push_to_merge_request":
+		return who + " pushed new commits to " + it + ": " + t.title, nil
+	case unmergeable:
+		return strings.ToUpper(it[:1]) + it[1:] + " can no longer be merged because of conflicts: " + t.title, nil
 	case relabeled:
 		return who + " labeled " + it + " " + t.labelsOf(m.Labels) + ": " + t.title, nil
 	}

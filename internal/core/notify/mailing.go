@@ -32,11 +32,12 @@ type Mailing struct {
 // Kind names the job.
 func (Mailing) Kind() string { return "notification_mail" }
 
-// Events that no user chooses: they are for those who are named, and for those who subscribed to
-// a label.
+// Events that no user chooses: they are for those who are named or concerned, and for those who
+// subscribed to a label.
 const (
-	newMention = "new_mention"
-	relabeled  = "relabeled"
+	newMention  = "new_mention"
+	relabeled   = "relabeled"
+	unmergeable = "unmergeable"
 )
 
 // Subscribe registers what mail tells of, if any is sent.
@@ -58,6 +59,17 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error {
 		return s.mail(ctx, ofRequest("merge_merge_request", e.Fact))
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error {
+		if e.CommitsCount == 0 {
+			return nil
+		}
+		return s.mail(ctx, ofRequest("push_to_merge_request", e.Fact))
+	})
+	event.On(b, name, func(ctx context.Context, e mergerequest.Unmergeable) error {
+		m := ofRequest(unmergeable, e.Fact)
+		m.Users = e.Concerned()
+		return s.mail(ctx, m)
 	})
 	event.On(b, name, s.noted)
 }

@@ -27,6 +27,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Closed) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.resolveRequest(ctx, e.Fact) })
+	event.On(b, name, s.unmergeable)
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})
@@ -118,6 +119,18 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 		return nil
 	}
 	return s.mention(ctx, e.By, m, []string{e.MergeRequest.Title, e.MergeRequest.Text()}, []string{e.Before.Title, e.Before.Text()})
+}
+
+// unmergeable asks users whose merge request has conflicts to see to it, each by itself.
+func (s *Service) unmergeable(ctx context.Context, e mergerequest.Unmergeable) error {
+	m := ofRequest(e.Fact).with(Unmergeable)
+	for _, id := range e.Concerned() {
+		m.by = id
+		if err := s.create(ctx, m, []authz.UserID{id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Service) resolveRequest(ctx context.Context, f mergerequest.Fact) error {

@@ -32,6 +32,7 @@ const (
 	Marked            Action = "marked"
 	DirectlyAddressed Action = "directly_addressed"
 	ReviewRequested   Action = "review_requested"
+	Unmergeable       Action = "unmergeable"
 )
 
 // State says whether a to-do item still waits.
