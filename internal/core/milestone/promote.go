@@ -83,17 +83,44 @@ func (s *Service) Successors(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, fmt.Errorf("milestones of former groups: %w", err)
 	}
+	titles := make([]string, len(former))
+	for i := range former {
+		titles[i] = former[i].Title
+	}
+	known, err := s.named(ctx, p.NamespaceID, titles)
+	if err != nil {
+		return nil, fmt.Errorf("milestones by title: %w", err)
+	}
 	out := make([]Successor, 0, len(former))
 	for _, old := range former {
-		next, err := db.Get[ID](ctx, s.db, `SELECT m.id FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id
-			WHERE a.namespace_id = ? AND m.title = ? ORDER BY a.depth LIMIT 1`, p.NamespaceID, old.Title)
-		if errors.Is(err, db.ErrNotFound) {
-			next, err = s.copyTo(ctx, as, In(p), old)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("milestone for a former group's: %w", err)
+		next, ok := known[old.Title]
+		if !ok {
+			if next, err = s.copyTo(ctx, as, In(p), old); err != nil {
+				return nil, fmt.Errorf("milestone for a former group's: %w", err)
+			}
+			known[old.Title] = next
 		}
 		out = append(out, Successor{old.ID, next})
+	}
+	return out, nil
+}
+
+// named reads the milestones that a place may use by title, the nearest of equal titles.
+func (s *Service) named(ctx context.Context, ns authz.NamespaceID, titles []string) (map[string]ID, error) {
+	out := make(map[string]ID, len(titles))
+	if len(titles) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.And("a.namespace_id = ?", ns)
+	w.In("m.title", titles)
+	rows, err := db.Select[Milestone](ctx, s.db, "SELECT m.id, m.title FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id"+
+		w.SQL()+" ORDER BY a.depth DESC, m.id", w.Args()...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		out[rows[i].Title] = rows[i].ID // the nearest comes last
 	}
 	return out, nil
 }
