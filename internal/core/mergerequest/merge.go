@@ -228,41 +228,6 @@ func (s *Service) CanMerge(ctx context.Context, as authz.Actor, p *project.Proje
 	return access.Push || access.Merge, err
 }
 
-// unfit says what keeps the request from being merged whatever its pipeline says, as far
-// as it is not git; "" for nothing.
-func unfit(m *MergeRequest) string {
-	switch {
-	case m.State != StateOpened:
-		return "the merge request is not open"
-	case m.Draft:
-		return "the merge request is a draft"
-	case m.TrialSourceSHA == "" || m.TrialTargetSHA == "":
-		return "the source or target branch does not exist"
-	case m.CommitsCount == 0:
-		return "the merge request has no commits"
-	}
-	return ""
-}
-
-// notReady says what keeps the request from being merged, or from being set to merge, as
-// far as it is not git; "" for nothing.
-func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
-	if reason := unfit(m); reason != "" {
-		return reason
-	}
-	switch {
-	case m.Blocked(p):
-		return "unresolved threads remain"
-	case in.waits(m):
-		return ""
-	case in.WhenReady && m.Pipeline == "":
-		return "no pipeline is running for the merge request"
-	case (in.WhenReady || p.MergeNeedsPipeline) && !passed(p, m):
-		return "the pipeline must succeed"
-	}
-	return ""
-}
-
 // run makes the commits and moves the branches until it succeeds, until another user
 // was faster, or until it is clear that it cannot.
 func (s *Service) run(ctx context.Context, a *attempt) error {

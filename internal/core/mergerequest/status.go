@@ -34,29 +34,6 @@ func (m *MergeRequest) statusAt(target string) MergeStatus {
 	return Unchecked
 }
 
-// DetailedStatus gives the first thing that stands in the way of a merge into p, in the
-// words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// discussions_not_resolved, ci_still_running, ci_must_pass or mergeable.
-func (m *MergeRequest) DetailedStatus(p *project.Project) string {
-	switch {
-	case m.State != StateOpened:
-		return "not_open"
-	case m.Status == Unchecked, m.Status == CannotBeMergedRecheck:
-		return "unchecked"
-	case m.Draft:
-		return "draft_status"
-	case m.Status == CannotBeMerged:
-		return "broken_status"
-	case m.Blocked(p):
-		return "discussions_not_resolved"
-	case (p.MergeNeedsPipeline || m.MergeWhenPipelineSucceeds) && m.Pipeline.Active():
-		return "ci_still_running"
-	case p.MergeNeedsPipeline && !passed(p, m):
-		return "ci_must_pass"
-	}
-	return "mergeable"
-}
-
 // Blocked reports whether unresolved threads keep the request from being merged into p.
 func (m *MergeRequest) Blocked(p *project.Project) bool {
 	return p.OnlyMergeIfDiscussionsResolved && m.UnresolvedThreads > 0

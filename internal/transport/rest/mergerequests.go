@@ -31,6 +31,7 @@ func (s *Server) mergeRequestRoutes() []*api.Route {
 		api.Put(one+"/rebase", s.rebaseRequest).Timed().Doc("Rebase a merge request").
 			Status(http.StatusAccepted).Needs(authz.ReadMergeRequest, authz.PushCode),
 		api.Get(one+"/merge_ref", s.mergeRef).Doc("Merge to the default merge ref path").Needs(authz.ReadMergeRequest),
+		api.Get(one+"/mergeability", s.mergeability).Doc("Get the conditions of a merge").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/participants", s.requestParticipants).Doc("List the participants of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/reviewers", s.requestReviewers).Doc("List the reviewers of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/commits", s.requestCommits).Doc("List the commits of a merge request").Needs(authz.ReadMergeRequest),

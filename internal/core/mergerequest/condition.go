@@ -1,0 +1,168 @@
+package mergerequest
+
+import (
+	"tenon/internal/core/project"
+)
+
+// Condition is one thing that a merge asks for.
+type Condition struct {
+	Name   ConditionName
+	State  ConditionState
+	Reason string // what stands in the way; "" where nothing does
+
+	detailed string // what detailed_merge_status says while this is the first thing in the way
+}
+
+// ConditionName identifies a condition.
+type ConditionName string
+
+// The conditions of a merge, in the order in which they are checked.
+const (
+	NotOpen              ConditionName = "not_open"
+	DraftStatus          ConditionName = "draft_status"
+	CommitsStatus        ConditionName = "commits_status" // both branches exist, and the source has new commits
+	Conflict             ConditionName = "conflict"
+	NeedRebase           ConditionName = "need_rebase" // where only a fast-forward may be merged
+	DiscussionsUnsettled ConditionName = "discussions_not_resolved"
+	CIMustPass           ConditionName = "ci_must_pass"
+)
+
+// ConditionState says how a condition stands.
+type ConditionState string
+
+// The states of a condition.
+const (
+	ConditionMet      ConditionState = "success"
+	ConditionFailed   ConditionState = "failed"
+	ConditionChecking ConditionState = "checking" // it is not known yet, or comes by itself
+	ConditionInactive ConditionState = "inactive" // the project does not ask for it
+)
+
+// conditions lists what a merge of m into p asks for, as far as the row and its last trial
+// merge say. The first that is not met is what detailed_merge_status names.
+func conditions(p *project.Project, m *MergeRequest) []Condition {
+	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), passesCI(p, m)}
+}
+
+// met gives a condition that stands in the way where reason is not "".
+func met(name ConditionName, reason, detailed string) Condition {
+	if reason == "" {
+		return Condition{Name: name, State: ConditionMet}
+	}
+	return Condition{Name: name, State: ConditionFailed, Reason: reason, detailed: detailed}
+}
+
+func isOpen(m *MergeRequest) Condition {
+	reason := ""
+	if m.State != StateOpened {
+		reason = "the merge request is not open"
+	}
+	return met(NotOpen, reason, "not_open")
+}
+
+func isReady(m *MergeRequest) Condition {
+	reason := ""
+	if m.Draft {
+		reason = "the merge request is a draft"
+	}
+	return met(DraftStatus, reason, "draft_status")
+}
+
+// untried reports that the branches have moved since the last trial merge.
+func (m *MergeRequest) untried() bool {
+	return m.Status == Unchecked || m.Status == CannotBeMergedRecheck
+}
+
+func hasCommits(m *MergeRequest) Condition {
+	reason := ""
+	switch {
+	case m.untried():
+		return Condition{Name: CommitsStatus, State: ConditionChecking}
+	case m.TrialSourceSHA == "" || m.TrialTargetSHA == "":
+		reason = "the source or target branch does not exist"
+	case m.CommitsCount == 0:
+		reason = "the merge request has no commits"
+	}
+	return met(CommitsStatus, reason, "broken_status")
+}
+
+func merges(m *MergeRequest) Condition {
+	reason := ""
+	switch {
+	case m.untried():
+		return Condition{Name: Conflict, State: ConditionChecking}
+	case m.Status == CannotBeMerged && hasCommits(m).State == ConditionMet:
+		reason = "the source branch is in conflict with the target branch"
+	}
+	return met(Conflict, reason, "broken_status")
+}
+
+func isSettled(p *project.Project, m *MergeRequest) Condition {
+	reason := ""
+	switch {
+	case !p.OnlyMergeIfDiscussionsResolved:
+		return Condition{Name: DiscussionsUnsettled, State: ConditionInactive}
+	case m.Blocked(p):
+		reason = "unresolved threads remain"
+	}
+	return met(DiscussionsUnsettled, reason, "discussions_not_resolved")
+}
+
+func passesCI(p *project.Project, m *MergeRequest) Condition {
+	const reason = "the pipeline must succeed"
+	switch {
+	case !p.MergeNeedsPipeline && !m.MergeWhenPipelineSucceeds:
+		return Condition{Name: CIMustPass, State: ConditionInactive}
+	case m.Pipeline.Active():
+		return Condition{Name: CIMustPass, State: ConditionChecking, Reason: reason, detailed: "ci_still_running"}
+	case p.MergeNeedsPipeline && !passed(p, m):
+		return met(CIMustPass, reason, "ci_must_pass")
+	}
+	return Condition{Name: CIMustPass, State: ConditionMet}
+}
+
+// DetailedStatus gives the first thing that stands in the way of a merge into p, in the
+// words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
+// discussions_not_resolved, ci_still_running, ci_must_pass or mergeable.
+func (m *MergeRequest) DetailedStatus(p *project.Project) string {
+	if m.State == StateOpened && m.untried() {
+		return "unchecked"
+	}
+	for _, c := range conditions(p, m) {
+		if c.detailed != "" {
+			return c.detailed
+		}
+	}
+	return "mergeable"
+}
+
+// unfit says what keeps the request from being merged whatever its pipeline says, as far
+// as it is not git; "" for nothing.
+func unfit(m *MergeRequest) string {
+	for _, c := range []Condition{isOpen(m), isReady(m), hasCommits(m)} {
+		if c.Reason != "" {
+			return c.Reason
+		}
+	}
+	return ""
+}
+
+// notReady says what keeps the request from being merged, or from being set to merge, as
+// far as it is not git; "" for nothing.
+func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
+	if reason := unfit(m); reason != "" {
+		return reason
+	}
+	if c := isSettled(p, m); c.Reason != "" {
+		return c.Reason
+	}
+	switch {
+	case in.waits(m):
+		return ""
+	case in.WhenReady && m.Pipeline == "":
+		return "no pipeline is running for the merge request"
+	case (in.WhenReady || p.MergeNeedsPipeline) && !passed(p, m):
+		return "the pipeline must succeed"
+	}
+	return ""
+}
