@@ -152,6 +152,16 @@ func TestDB_rows(t *testing.T) {
 	})
 }
 
+// PostgreSQL compiles no statements: it took 15 seconds for those of a search of notes.
+func TestDB_jit(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenPostgres(t)
+	got, err := db.Get[string](t.Context(), d, "SELECT current_setting('jit')")
+	if err != nil || got != "off" {
+		t.Errorf("jit: got %q, %v, want off", got, err)
+	}
+}
+
 func TestDB_shared(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		a := insert(t, d, thing{Name: "a"})

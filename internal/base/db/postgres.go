@@ -18,6 +18,11 @@ const (
 	unsetTimeout   = 2 * time.Minute
 )
 
+// withoutJIT keeps PostgreSQL from compiling statements. Where it overestimates the rows of a list
+// the compiler takes seconds for the conditions on what the actor may read, which then take
+// milliseconds to run. A server without the setting is left alone.
+const withoutJIT = "SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit'"
+
 // openPostgres opens pgx's own pool, which keeps statements prepared by itself.
 func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	conf, err := pgxpool.ParseConfig(cfg.URL)
@@ -33,11 +38,12 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	}
 	conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	conf.ConnConfig.StatementCacheCapacity = cachedStatements
-	conf.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 		})
-		return nil
+		_, err := conn.Exec(ctx, withoutJIT)
+		return err
 	}
 	if d.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
 		return err
