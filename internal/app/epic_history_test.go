@@ -32,6 +32,11 @@ func TestEpicHistory(t *testing.T) {
 		s.do("ann", "DELETE", epics+"/1/issues/"+number(link, "id"), nil)
 		s.do("ann", "PUT", epics+"/1", obj{"parent_id": s.do("ann", "GET", epics+"/2", nil)["id"]})
 		s.do("ann", "PUT", epics+"/1", obj{"parent_id": 0})
+		s.do("ann", "POST", epics, obj{"title": "Row"})
+		for _, iid := range []int{2, 3} {
+			s.do("ann", "POST", epics+"/1/related_epics", obj{"target_group_id": "team", "target_epic_iid": iid, "link_type": "is_blocked_by"})
+		}
+		s.do("ann", "DELETE", epics+"/1/related_epics/2", nil)
 
 		texts := func(as, path, key string) string {
 			a := s.send(t.Context(), get(as, path))
@@ -47,11 +52,16 @@ func TestEpicHistory(t *testing.T) {
 		}
 		const told = "changed title from **Sail** to **Sail{+ on+}**; changed start date to June 1, 2023; removed start date June 1, 2023; added issue team/app#1"
 		for as, want := range map[string]string{
-			"ann": told + "; added issue team/app#2; removed issue team/app#1; added parent epic team&2; removed parent epic team&2", "bob": told + "; removed issue team/app#1",
+			"ann": told + "; added issue team/app#2; removed issue team/app#1; added parent epic team&2; removed parent epic team&2" +
+				"; marked this epic as blocked by &2; marked this epic as blocked by &3; removed the relation with &3",
+			"bob": told + "; removed issue team/app#1; marked this epic as blocked by &3; removed the relation with &3",
 		} {
 			if got := texts(as, epics+"/"+sail+"/notes?sort=asc", "body"); got != want {
 				t.Errorf("history for %s: got %q\nwant %q", as, got, want)
 			}
+		}
+		if got, want := texts("bob", epics+"/"+fmt.Sprint(s.do("bob", "GET", epics+"/3", nil)["id"])+"/notes?sort=asc", "body"), "marked this epic as blocking &1; removed the relation with &1"; got != want {
+			t.Errorf("history of the linked epic: got %q, want %q", got, want)
 		}
 		if got, want := texts("bob", at+"/1/notes?sort=asc", "body"), "added to epic team&1; removed from epic team&1"; got != want {
 			t.Errorf("history of the issue: got %q, want %q", got, want)

@@ -1,6 +1,9 @@
 package app
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // epics makes epics in a group, with what hangs on one of them.
 func (w *world) epics(path string) map[string]string {
@@ -16,8 +19,11 @@ func (w *world) epics(path string) map[string]string {
 	internal := w.do("planner", "POST", byID+"/notes", obj{"body": "Between us", "internal": true})
 	award := w.do("developer", "POST", at+"/award_emoji", obj{"name": "tada"})
 	onNote := w.do("developer", "POST", byID+"/notes/"+number(note, "id")+"/award_emoji", obj{"name": "tada"})
+	related := w.do("planner", "POST", at+"/related_epics", obj{"target_group_id": strings.TrimPrefix(path, "/groups/"), "target_epic_iid": number(second, "iid"), "link_type": "blocks"})
+	w.do("planner", "POST", path+"/epics/"+number(secret, "iid")+"/related_epics", obj{"target_group_id": strings.TrimPrefix(path, "/groups/"), "target_epic_iid": number(epic, "iid")})
 	return map[string]string{
-		":epic_iid": number(epic, "iid"), "secret epic": number(secret, "iid"), "secret epic's id": number(secret, "id"), "loose epic": number(loose, "id"),
+		":related_epic_link_id": number(related, "id"),
+		":epic_iid":             number(epic, "iid"), "secret epic": number(secret, "iid"), "secret epic's id": number(secret, "id"), "loose epic": number(loose, "id"),
 		"loose epic's iid": number(loose, "iid"), ":child_epic_id": number(first, "id"), "second child": number(second, "id"),
 		"epics/:noteable_id": number(epic, "id"), "epics/:eventable_id": number(epic, "id"), "epics/:note_id": number(note, "id"), "internal": number(internal, "id"),
 		"epics/:discussion_id": w.discussionOf(byID+"/notes", number(note, "id")), "epics/:award_id": number(award, "id"), "notes/:award_id": number(onNote, "id"),
@@ -66,6 +72,10 @@ func epicSamples() map[string][]sample {
 		"POST " + path + ":epic_iid/issues/:issue_id":        {{note: "of any project", values: with{"issue_id": "=loose issue"}}},
 		"PUT " + path + ":epic_iid/issues/:epic_issue_id":    {{body: obj{"move_before_id": "=second epic issue"}}},
 		"DELETE " + path + ":epic_iid/issues/:epic_issue_id": {{}},
+
+		"GET " + path + ":epic_iid/related_epics":                          {{}, {note: "confidential", values: secret}},
+		"POST " + path + ":epic_iid/related_epics":                         {{body: obj{"target_group_id": "=groups/:id", "target_epic_iid": "=loose epic's iid", "link_type": "blocks"}}},
+		"DELETE " + path + ":epic_iid/related_epics/:related_epic_link_id": {{}},
 	})
 	const on, notes, discussion = path + ":noteable_id", path + ":noteable_id/notes", path + ":noteable_id/discussions/:discussion_id/notes"
 	maps.Copy(out, map[string][]sample{

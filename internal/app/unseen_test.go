@@ -221,6 +221,7 @@ func (w *world) hideEpic(issue, people string) []concealed {
 		"start_date_is_fixed": true, "start_date_fixed": "2020-01-01",
 	})
 	w.do("owner", "POST", at+"/"+number(epic, "iid")+"/issues/"+issue, nil)
+	w.do("owner", "POST", at+"/"+number(epic, "iid")+"/related_epics", obj{"target_group_id": open.values["groups/:id"], "target_epic_iid": open.values[":epic_iid"]})
 	w.do("owner", "POST", at+"/"+number(epic, "iid")+"/award_emoji", obj{"name": "tada"})
 	w.do("owner", "POST", at+"/"+number(epic, "id")+"/notes", obj{"body": text})
 	internal := w.do("owner", "POST", at+"/"+open.values["epics/:noteable_id"]+"/notes", obj{"body": text, "internal": true})

@@ -46,7 +46,7 @@ func (s *Service) AddChild(ctx context.Context, as authz.Actor, g *namespace.Gro
 		return nil, err
 	}
 	if c.ParentID != nil && *c.ParentID == parent.ID {
-		return nil, errs.New(errs.Conflict, "Epic(s) already assigned")
+		return nil, errAssigned
 	}
 	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, c, cg, parent.ID) }); err != nil {
 		return nil, errs.Wrap(err, "add child epic")

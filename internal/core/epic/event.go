@@ -61,3 +61,13 @@ type IssueAdded struct {
 // IssueRemoved is published when an issue was taken out of an epic, also because it was put into
 // another one.
 type IssueRemoved IssueAdded
+
+// Linked is published when an epic was linked with another.
+type Linked struct {
+	authz.Stamp
+	Type           LinkType // as seen from Source: RelatesTo or Blocks
+	Source, Target Epic
+}
+
+// Unlinked is published when a link between two epics was removed.
+type Unlinked Linked

@@ -98,3 +98,33 @@ func (s *Service) EpicChildAdded(ctx context.Context, e epic.ChildAdded) error {
 func (s *Service) EpicChildRemoved(ctx context.Context, e epic.ChildRemoved) error {
 	return s.related(ctx, epic.ChildAdded(e), "removed child epic ", "removed parent epic ", "")
 }
+
+// linked writes a line on each of two epics that names the other, where it ends.
+func (s *Service) linked(ctx context.Context, by authz.Stamp, one, two *epic.Epic, onOne, onTwo string) error {
+	for _, x := range []struct {
+		on, other *epic.Epic
+		line      string
+	}{{one, two, onOne}, {two, one, onTwo}} {
+		names, name := called(x.other)
+		if x.on.GroupID == x.other.GroupID {
+			name = x.other.IID.Reference()
+		}
+		if err := s.onEpic(ctx, by, x.on, names, x.line+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EpicsLinked tells how two epics relate.
+func (s *Service) EpicsLinked(ctx context.Context, e epic.Linked) error {
+	if e.Type == epic.Blocks {
+		return s.linked(ctx, e.Stamp, &e.Source, &e.Target, "marked this epic as blocking ", "marked this epic as blocked by ")
+	}
+	return s.linked(ctx, e.Stamp, &e.Source, &e.Target, "marked this epic as related to ", "marked this epic as related to ")
+}
+
+// EpicsUnlinked tells that two epics no longer relate.
+func (s *Service) EpicsUnlinked(ctx context.Context, e epic.Unlinked) error {
+	return s.linked(ctx, e.Stamp, &e.Source, &e.Target, "removed the relation with ", "removed the relation with ")
+}

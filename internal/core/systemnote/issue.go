@@ -66,6 +66,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.EpicIssueRemoved)
 	event.On(b, name, s.EpicChildAdded)
 	event.On(b, name, s.EpicChildRemoved)
+	event.On(b, name, s.EpicsLinked)
+	event.On(b, name, s.EpicsUnlinked)
 	const references = "cross-references"
 	event.On(b, references, s.IssueMentions)
 	event.On(b, references, s.IssueMentionsMore)

@@ -107,7 +107,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.epicRoutes(), p.epicIssueRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.epicRoutes(), p.epicIssueRoutes(), p.relatedEpicRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

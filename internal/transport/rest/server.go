@@ -89,6 +89,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("epics", s.epicRoutes()),
 		api.Tagged("metric_images", s.metricImageRoutes()),
 		api.Tagged("epics", s.epicIssueRoutes()),
+		api.Tagged("epics", s.relatedEpicRoutes()),
 		api.Tagged("issues", s.issueRoutes()),
 		api.Tagged("issue links", s.issueLinkRoutes()),
 		api.Tagged("issues", s.issueRequestRoutes()),
