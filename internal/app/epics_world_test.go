@@ -73,6 +73,7 @@ func epicSamples() map[string][]sample {
 		"PUT " + path + ":epic_iid/issues/:epic_issue_id":    {{body: obj{"move_before_id": "=second epic issue"}}},
 		"DELETE " + path + ":epic_iid/issues/:epic_issue_id": {{}},
 
+		"POST " + path + ":epic_iid/todo":                                  {{}, {note: "confidential", values: secret}},
 		"GET " + path + ":epic_iid/related_epics":                          {{}, {note: "confidential", values: secret}},
 		"POST " + path + ":epic_iid/related_epics":                         {{body: obj{"target_group_id": "=groups/:id", "target_epic_iid": "=loose epic's iid", "link_type": "blocks"}}},
 		"DELETE " + path + ":epic_iid/related_epics/:related_epic_link_id": {{}},

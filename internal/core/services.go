@@ -281,10 +281,10 @@ func (s *Services) planning(c *check, d Deps) {
 		Now: d.Now, URLs: s.URLs,
 	}))
 	s.Awards = award.New(need(c, award.Deps{DB: d.DB, Policy: s.Policy, Bus: d.Bus, Now: d.Now}))
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests}
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Epic: s.Epics}
 	s.Subscriptions = subscription.New(need(c, subscription.Deps{DB: d.DB, Policy: s.Policy, Labels: s.Labels, Things: things, Now: d.Now}))
 	s.Commands = quickaction.New(need(c, quickaction.Deps{
-		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Milestones: s.Milestones,
+		Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics, Milestones: s.Milestones,
 		Iterations: s.Iterations, Boards: s.Boards, References: s.References, Awards: s.Awards, Subscriptions: s.Subscriptions, Repos: s.Repos, Now: d.Now,
 	}))
 	s.Notes = note.New(need(c, note.Deps{
@@ -296,8 +296,8 @@ func (s *Services) planning(c *check, d Deps) {
 		},
 	}))
 	s.Todos = todo.New(need(c, todo.Deps{
-		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Texts: reference.NewReader(s.URLs),
-		Things: things, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
+		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Connect(s.Notes)

@@ -10,8 +10,8 @@ import (
 // Copy gives a new thing the reactions to another one of its kind, in the caller's transaction.
 func (s *Service) Copy(ctx context.Context, from, to noteable.Ref) error {
 	_, err := s.db.Exec(ctx, `INSERT INTO award_emoji (name, user_id, awardable_type, awardable_id, created_at, updated_at)
-		SELECT a.name, a.user_id, a.awardable_type, CAST(? AS BIGINT), a.created_at, a.updated_at FROM award_emoji a
-		WHERE a.awardable_type = ? AND a.awardable_id = ? ORDER BY a.id`, to.ID, from.Kind, from.ID)
+		SELECT a.name, a.user_id, CAST(? AS TEXT), CAST(? AS BIGINT), a.created_at, a.updated_at FROM award_emoji a
+		WHERE a.awardable_type = ? AND a.awardable_id = ? ORDER BY a.id`, to.Kind, to.ID, from.Kind, from.ID)
 	if err != nil {
 		return fmt.Errorf("copy awards: %w", err)
 	}

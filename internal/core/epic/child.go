@@ -64,6 +64,22 @@ func (s *Service) CreateChild(ctx context.Context, as authz.Actor, g *namespace.
 	return s.Create(ctx, as, g, in)
 }
 
+// SetParent makes an epic of a group the child of another one, 0 for none. It requires LinkEpic on
+// both.
+func (s *Service) SetParent(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, parent ID) (*Epic, error) {
+	e, err := s.linkable(ctx, as, g, iid)
+	if err != nil {
+		return nil, err
+	}
+	if parent != 0 && e.ParentID != nil && *e.ParentID == parent {
+		return nil, errAssigned
+	}
+	if err := s.db.InTx(ctx, func(ctx context.Context) error { return s.move(ctx, as, e, g, parent) }); err != nil {
+		return nil, errs.Wrap(err, "set parent of epic")
+	}
+	return s.Find(ctx, as, g, iid)
+}
+
 // RemoveChild takes a child out of an epic and returns it. It requires LinkEpic on the parent.
 func (s *Service) RemoveChild(ctx context.Context, as authz.Actor, g *namespace.Group, iid IID, child ID) (*Epic, error) {
 	_, c, cg, err := s.childOf(ctx, as, g, iid, child)

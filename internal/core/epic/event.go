@@ -71,3 +71,12 @@ type Linked struct {
 
 // Unlinked is published when a link between two epics was removed.
 type Unlinked Linked
+
+// Promoted is published when an epic was made of an issue, after Created.
+type Promoted struct {
+	authz.Stamp
+	Issue   issue.Issue // as it was before it was closed
+	Project *project.Project
+	Epic    Epic
+	Group   *namespace.Group
+}

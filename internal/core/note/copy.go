@@ -3,8 +3,10 @@ package note
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/noteable"
 )
@@ -26,14 +28,40 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	if err := s.awards.Copy(ctx, from, to); err != nil || !e.WithNotes {
 		return err
 	}
-	// The names of discussions are new: they begin with the id of the issue.
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, author_id, type, position, line_code, body, body_fold,
+	project := int64(e.Issue.ProjectID)
+	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, ProjectID: project}, fmt.Sprintf("%08x", uint32(to.ID)), e.At); err != nil {
+		return err
+	}
+	if e.From.ID == e.Issue.ProjectID {
+		return nil
+	}
+	return s.adapt(ctx, to, e.From.FullPath)
+}
+
+// promoted gives the epic that was made of an issue the reactions and the notes of this.
+func (s *Service) promoted(ctx context.Context, e epic.Promoted) error {
+	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}
+	if err := s.awards.Copy(ctx, from, to); err != nil {
+		return err
+	}
+	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, GroupID: e.Epic.GroupID}, fmt.Sprintf("e%07x", uint32(to.ID)&0xfffffff), e.At); err != nil {
+		return err
+	}
+	return s.adapt(ctx, to, e.Project.FullPath)
+}
+
+// copyNotes gives a new thing the notes on another one, with the reactions to them. The names of
+// discussions are new: they begin with prefix, which has eight digits.
+func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.Target, prefix string, at time.Time) error {
+	to := t.Ref
+	projectID, groupID := t.Place()
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, commit_id, project_id, group_id, author_id, type, position, line_code, body, body_fold,
 			system, internal, resolved_at, resolved_by_id, created_at, updated_at, source_type, source_id, source_project_id, source_key)
-		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), n.noteable_type, CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), n.author_id, n.type, n.position,
+		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), CAST(? AS TEXT), CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), CAST(? AS BIGINT), n.author_id, n.type, n.position,
 			n.line_code, n.body, n.body_fold, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
 			n.source_project_id, n.source_key
 		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? ORDER BY n.id`,
-		fmt.Sprintf("%08x", uint32(to.ID)), to.ID, e.Issue.ProjectID, from.Kind, from.ID)
+		prefix, to.Kind, to.ID, projectID, groupID, from.Kind, from.ID)
 	if err != nil {
 		return fmt.Errorf("copy notes: %w", err)
 	}
@@ -45,13 +73,8 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 	if err != nil {
 		return fmt.Errorf("count copied notes: %w", err)
 	}
-	if _, err := s.things[to.Kind].CountNotes(ctx, to, total, e.At); err != nil {
-		return err
-	}
-	if e.From.ID == e.Issue.ProjectID {
-		return nil
-	}
-	return s.adapt(ctx, to, e.From.FullPath)
+	_, err = s.things[to.Kind].CountNotes(ctx, to, total, at)
+	return err
 }
 
 // adapt names the project at a path in all that notes on a thing refer to in it.

@@ -17,6 +17,7 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	const name = "notes"
 	event.On(b, name, s.copied)
+	event.On(b, name, s.promoted)
 	event.On(b, "threads that issues follow up", s.followUp)
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})

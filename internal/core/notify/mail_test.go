@@ -24,6 +24,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -88,7 +89,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Things: things, Now: w.Now})
 	todos := todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}), Texts: reference.NewReader(urls), Things: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 	references.Connect(reference.Issue, f.issues)

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -99,4 +101,39 @@ func (s *Service) onRequest(ctx context.Context, as authz.Actor, p *project.Proj
 		return nil, err
 	}
 	return s.requests.Read(ctx, as, p, iid)
+}
+
+// CreateEpic makes an epic and runs the commands of its description.
+func (s *Service) CreateEpic(ctx context.Context, as authz.Actor, g *namespace.Group, in epic.Input) (*epic.Epic, error) {
+	var commands []Command
+	in.Description, commands = s.cut(noteable.Epic, in.Description)
+	e, err := s.epics.Create(ctx, as, g, in)
+	if err != nil || len(commands) == 0 {
+		return e, err
+	}
+	return s.onEpic(ctx, as, g, e.IID, commands)
+}
+
+// UpdateEpic changes an epic and runs the commands of its new description.
+func (s *Service) UpdateEpic(ctx context.Context, as authz.Actor, g *namespace.Group, iid epic.IID, c epic.Changes) (*epic.Epic, error) {
+	var commands []Command
+	c.Description, commands = s.cut(noteable.Epic, c.Description)
+	e, err := s.epics.Update(ctx, as, g, iid, c)
+	if err != nil || len(commands) == 0 {
+		return e, err
+	}
+	return s.onEpic(ctx, as, g, iid, commands)
+}
+
+// onEpic runs commands on an epic that the actor just wrote.
+func (s *Service) onEpic(ctx context.Context, as authz.Actor, g *namespace.Group, iid epic.IID, commands []Command) (*epic.Epic, error) {
+	as = as.Unconditional()
+	t, err := s.epics.Locate(ctx, as, noteable.Place{Group: g}, noteable.Key{IID: int64(iid)})
+	if err == nil {
+		_, err = s.Done(ctx, as, On{Group: g, Target: t}, commands)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.epics.Find(ctx, as, g, iid)
 }

@@ -19,7 +19,7 @@ func (s *Service) people() []Action {
 		metadata(merges, s.review, "assign_reviewer", "reviewer", "request_review"),
 		metadata(merges, s.rereview, "reassign_reviewer"),
 		metadata(merges, s.unreview, "unassign_reviewer", "remove_reviewer"),
-		{Names: []string{"award", "react"}, Kinds: both, Issue: authz.AwardEmoji, Merge: authz.AwardEmoji, Run: s.award},
+		{Names: []string{"award", "react"}, Kinds: all, Issue: authz.AwardEmoji, Merge: authz.AwardEmoji, Epic: authz.AwardEmoji, Run: s.award},
 	}
 }
 

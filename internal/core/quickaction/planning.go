@@ -15,30 +15,33 @@ import (
 )
 
 var (
+	all    = []noteable.Kind{noteable.Issue, noteable.MergeRequest, noteable.Epic}
 	both   = []noteable.Kind{noteable.Issue, noteable.MergeRequest}
+	plans  = []noteable.Kind{noteable.Issue, noteable.Epic}
 	issues = []noteable.Kind{noteable.Issue}
+	epics  = []noteable.Kind{noteable.Epic}
 	merges = []noteable.Kind{noteable.MergeRequest}
 )
 
 // update is an action for those who may change the text and the state.
 func update(kinds []noteable.Kind, run func(ctx context.Context, c *Call) error, names ...string) Action {
-	return Action{Names: names, Kinds: kinds, Issue: authz.UpdateIssue, Merge: authz.UpdateMergeRequest, Run: run}
+	return Action{Names: names, Kinds: kinds, Issue: authz.UpdateIssue, Merge: authz.UpdateMergeRequest, Epic: authz.UpdateEpic, Run: run}
 }
 
 // metadata is an action for those who may change everything else.
 func metadata(kinds []noteable.Kind, run func(ctx context.Context, c *Call) error, names ...string) Action {
-	return Action{Names: names, Kinds: kinds, Issue: authz.SetIssueMetadata, Merge: authz.SetMergeRequestMetadata, Run: run}
+	return Action{Names: names, Kinds: kinds, Issue: authz.SetIssueMetadata, Merge: authz.SetMergeRequestMetadata, Epic: authz.UpdateEpic, Run: run}
 }
 
 // planning are the commands for state, text, labels, milestones and times.
 func (s *Service) planning() []Action {
 	return []Action{
-		update(both, closes, "close"),
-		update(both, reopens, "reopen"),
-		update(both, retitles, "title"),
-		metadata(both, s.labels, "label", "labels"),
-		metadata(both, s.unlabel, "unlabel", "remove_label"),
-		metadata(both, s.relabel, "relabel"),
+		update(all, closes, "close"),
+		update(all, reopens, "reopen"),
+		update(all, retitles, "title"),
+		metadata(all, s.labels, "label", "labels"),
+		metadata(all, s.unlabel, "unlabel", "remove_label"),
+		metadata(all, s.relabel, "relabel"),
 		metadata(both, s.milestone, "milestone"),
 		metadata(both, s.removeMilestone, "remove_milestone"),
 		metadata(issues, s.due, "due"),
@@ -47,24 +50,24 @@ func (s *Service) planning() []Action {
 		metadata(issues, clearWeight, "clear_weight"),
 		metadata(both, locks(true), "lock"),
 		metadata(both, locks(false), "unlock"),
-		metadata(issues, confidential, "confidential"),
+		metadata(plans, confidential, "confidential"),
 	}
 }
 
 func closes(_ context.Context, c *Call) error {
-	if c.Merge() && c.WasRequest.State != mergerequest.StateOpened || !c.Merge() && c.Was.State != issue.StateOpened {
+	if c.state() != string(issue.StateOpened) {
 		return nil
 	}
-	c.Issue.StateEvent, c.Request.Event = "close", mergerequest.Close
+	c.Issue.StateEvent, c.Request.Event, c.Epic.StateEvent = "close", mergerequest.Close, "close"
 	c.Say("Closed this %s.", c.thing())
 	return nil
 }
 
 func reopens(_ context.Context, c *Call) error {
-	if c.Merge() && c.WasRequest.State != mergerequest.StateClosed || !c.Merge() && c.Was.State != issue.StateClosed {
+	if c.state() != string(issue.StateClosed) {
 		return nil
 	}
-	c.Issue.StateEvent, c.Request.Event = "reopen", mergerequest.Reopen
+	c.Issue.StateEvent, c.Request.Event, c.Epic.StateEvent = "reopen", mergerequest.Reopen, "reopen"
 	c.Say("Reopened this %s.", c.thing())
 	return nil
 }
@@ -72,7 +75,7 @@ func reopens(_ context.Context, c *Call) error {
 func retitles(_ context.Context, c *Call) error {
 	if c.Argument != "" {
 		title := c.Argument
-		c.Issue.Title, c.Request.Title = &title, &title
+		c.Issue.Title, c.Request.Title, c.Epic.Title = &title, &title, &title
 		c.Say("Changed the title to %q.", title)
 	}
 	return nil
@@ -81,7 +84,7 @@ func retitles(_ context.Context, c *Call) error {
 // found gives what the argument of a command refers to of a kind, each once.
 func (s *Service) found(ctx context.Context, c *Call, kind reference.Kind) ([]*reference.Target, error) {
 	refs := s.references.Words(c.Argument)
-	targets, err := s.references.Resolve(ctx, c.As, reference.Of(c.Project), refs)
+	targets, err := s.references.Resolve(ctx, c.As, c.place(), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +132,7 @@ func (c *Call) collect(key string, ids []int64) {
 func (s *Service) unlabel(ctx context.Context, c *Call) error {
 	if c.Argument == "" {
 		c.Issue.Labels.Set = &[]string{}
-		c.Request.Labels.Set = c.Issue.Labels.Set
+		c.Request.Labels.Set, c.Epic.Labels.Set = c.Issue.Labels.Set, c.Issue.Labels.Set
 		c.Set("label_ids", []int64{})
 		c.Say("Removed all labels.")
 		return nil
@@ -139,7 +142,7 @@ func (s *Service) unlabel(ctx context.Context, c *Call) error {
 		return err
 	}
 	c.Issue.Labels.Remove = append(c.Issue.Labels.Remove, texts...)
-	c.Request.Labels.Remove = c.Issue.Labels.Remove
+	c.Request.Labels.Remove, c.Epic.Labels.Remove = c.Issue.Labels.Remove, c.Issue.Labels.Remove
 	c.collect("remove_label_ids", ids)
 	c.Say("Removed %s.", list)
 	return nil
@@ -151,7 +154,7 @@ func (s *Service) relabel(ctx context.Context, c *Call) error {
 		return err
 	}
 	c.Issue.Labels.Set, c.Issue.Labels.Add = &[]string{}, titles
-	c.Request.Labels = c.Issue.Labels
+	c.Request.Labels, c.Epic.Labels = c.Issue.Labels, c.Issue.Labels
 	c.Set("label_ids", ids)
 	c.Say("Replaced all labels with %s.", list)
 	return nil
@@ -310,12 +313,12 @@ func locks(locked bool) func(context.Context, *Call) error {
 }
 
 func confidential(_ context.Context, c *Call) error {
-	if c.Was.Confidential {
+	if c.Target.Subject.Confidential {
 		return nil
 	}
 	yes := true
-	c.Issue.Confidential = &yes
+	c.Issue.Confidential, c.Epic.Confidential = &yes, &yes
 	c.Set("confidential", true)
-	c.Say("Made this issue confidential.")
+	c.Say("Made this %s confidential.", c.thing())
 	return nil
 }

@@ -13,10 +13,12 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/board"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -30,22 +32,26 @@ type Action struct {
 	Kinds []noteable.Kind
 	Issue authz.Ability // required of an issue; "" for what readers may do
 	Merge authz.Ability // required of a merge request, likewise
+	Epic  authz.Ability // required of an epic, likewise
 	Run   func(ctx context.Context, c *Call) error
 }
 
-// Call is a command at work. It changes Issue or Request, or registers what is to be done
+// Call is a command at work. It changes Issue, Request or Epic, or registers what is to be done
 // after these changes.
 type Call struct {
 	As       authz.Actor
 	Target   noteable.Target
-	Project  *project.Project
+	Project  *project.Project // nil for an epic
+	Group    *namespace.Group // nil for all but epics
 	Argument string
 	HeadSHA  string // what the caller believes to be the head of the merge request
 
-	Was        *issue.Issue               // the issue, nil for a merge request
-	WasRequest *mergerequest.MergeRequest // the merge request, nil for an issue
+	Was        *issue.Issue               // the issue, nil for all else
+	WasRequest *mergerequest.MergeRequest // the merge request, nil for all else
+	WasEpic    *epic.Epic                 // the epic, nil for all else
 	Issue      issue.Changes
 	Request    mergerequest.Changes
+	Epic       epic.Changes
 
 	after  []func(ctx context.Context) error
 	result *Result
@@ -65,10 +71,41 @@ func (c *Call) After(do func(ctx context.Context) error) { c.after = append(c.af
 // Merge reports whether the command is on a merge request.
 func (c *Call) Merge() bool { return c.Target.Kind == noteable.MergeRequest }
 
+// On names what the command is on.
+func (c *Call) On() subscription.On {
+	on := subscription.On{Place: noteable.Place{Project: c.Project, Group: c.Group}, Kind: c.Target.Kind, Key: noteable.Key{Number: c.Target.ID}}
+	if c.Target.IID != nil {
+		on.Key.Number = *c.Target.IID
+	}
+	return on
+}
+
+// place is where what the command is on stands.
+func (c *Call) place() reference.Place {
+	if c.Group != nil {
+		return reference.Place{Group: c.Group.ID, GroupPath: c.Group.FullPath}
+	}
+	return reference.Of(c.Project)
+}
+
+// state is the one that the thing had before the commands.
+func (c *Call) state() string {
+	switch {
+	case c.WasRequest != nil:
+		return string(c.WasRequest.State)
+	case c.WasEpic != nil:
+		return string(c.WasEpic.State)
+	}
+	return string(c.Was.State)
+}
+
 // thing is what the command is on, in words.
 func (c *Call) thing() string {
-	if c.Merge() {
+	switch c.Target.Kind {
+	case noteable.MergeRequest:
 		return "merge request"
+	case noteable.Epic:
+		return "epic"
 	}
 	return "issue"
 }
@@ -95,6 +132,7 @@ type Deps struct {
 	Projects      *project.Service
 	Issues        *issue.Service
 	Requests      *mergerequest.Service
+	Epics         *epic.Service
 	Milestones    *milestone.Service
 	Iterations    *iteration.Service
 	Boards        *board.Service
@@ -112,6 +150,7 @@ type Service struct {
 	projects      *project.Service
 	issues        *issue.Service
 	requests      *mergerequest.Service
+	epics         *epic.Service
 	milestones    *milestone.Service
 	iterations    *iteration.Service
 	boards        *board.Service
@@ -134,12 +173,12 @@ type Threads interface {
 // Connect gives the service what stands above it.
 func (s *Service) Connect(t Threads) { s.threads = t }
 
-// New builds the service with the commands of issues, merge requests and commits; others
+// New builds the service with the commands of issues, merge requests, epics and commits; others
 // register theirs.
 func New(d Deps) *Service {
 	s := &Service{
-		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, milestones: d.Milestones,
-		iterations: d.Iterations, boards: d.Boards, references: d.References, awards: d.Awards, subscriptions: d.Subscriptions,
+		policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
+		milestones: d.Milestones, iterations: d.Iterations, boards: d.Boards, references: d.References, awards: d.Awards, subscriptions: d.Subscriptions,
 		repos: d.Repos, now: d.Now,
 		actions: map[string]Action{},
 	}
@@ -148,6 +187,7 @@ func New(d Deps) *Service {
 	s.Register(s.merging()...)
 	s.Register(s.times()...)
 	s.Register(s.relations()...)
+	s.Register(s.hierarchy()...)
 	s.Register(s.tracking()...)
 	s.Register(s.code()...)
 	return s
@@ -185,9 +225,10 @@ func (s *Service) Parse(kind noteable.Kind, text string) Text {
 
 // On is what commands are run on.
 type On struct {
-	Project *project.Project
-	Target  noteable.Target // an issue, a merge request or a commit that the actor may read
-	HeadSHA string          // see Call
+	Project *project.Project // nil for an epic
+	Group   *namespace.Group // of an epic
+	Target  noteable.Target  // an issue, a merge request, an epic or a commit that the actor may read
+	HeadSHA string           // see Call
 }
 
 // errFailed is the answer where commands did nothing that can be told.
@@ -215,15 +256,12 @@ func (s *Service) Done(ctx context.Context, as authz.Actor, on On, commands []Co
 }
 
 // Run runs commands in their order with the rights of the actor: those that the actor may
-// not use do nothing. What they change of the issue or the merge request is one update.
+// not use do nothing. What they change of the thing is one update.
 func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Command) (*Result, error) {
 	out := &Result{Changes: map[string]any{}, Summary: []string{}}
-	c := &Call{As: as, Target: on.Target, Project: on.Project, HeadSHA: on.HeadSHA, result: out}
-	if on.Project == nil {
-		return out, nil
-	}
-	subject := on.Target.Subject
-	if known, err := s.read(ctx, c); err != nil || !known {
+	c := &Call{As: as, Target: on.Target, Project: on.Project, Group: on.Group, HeadSHA: on.HeadSHA, result: out}
+	known, err := s.find(ctx, c)
+	if err != nil || !known {
 		return out, err
 	}
 	for _, command := range commands {
@@ -231,12 +269,8 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 		if !ok || !slices.Contains(a.Kinds, on.Target.Kind) {
 			continue
 		}
-		ability := a.Issue
-		if c.Merge() {
-			ability = a.Merge
-		}
-		if ability != "" {
-			may, err := s.policy.Can(ctx, as, ability, subject)
+		if ability := a.ability(on.Target.Kind); ability != "" {
+			may, err := s.policy.Can(ctx, as, ability, on.Target.Subject)
 			if err != nil {
 				return nil, err
 			}
@@ -255,27 +289,45 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 	return out, nil
 }
 
-// read reads what the commands are on. It reports whether there are commands for such things.
-func (s *Service) read(ctx context.Context, c *Call) (bool, error) {
-	var err error
-	switch t := c.Target; {
+// find reads what the commands are on. It reports whether there are commands for that.
+func (s *Service) find(ctx context.Context, c *Call) (known bool, err error) {
+	t := &c.Target
+	switch {
+	case t.Kind == noteable.Epic && c.Group != nil:
+		found, err := s.epics.ByIDs(ctx, c.As, []epic.ID{epic.ID(t.ID)})
+		c.WasEpic = found[epic.ID(t.ID)]
+		return c.WasEpic != nil, err
+	case c.Project == nil:
+		return false, nil
 	case t.Kind == noteable.Commit:
+		return true, nil
 	case t.IID == nil:
 		return false, nil
 	case t.Kind == noteable.Issue:
 		c.Was, err = s.issues.Find(ctx, c.As, c.Project, issue.IID(*t.IID))
 	case t.Kind == noteable.MergeRequest:
 		c.WasRequest, err = s.requests.Find(ctx, c.As, c.Project, mergerequest.IID(*t.IID))
-	default:
-		return false, nil
 	}
-	return true, err
+	return c.Was != nil || c.WasRequest != nil, err
+}
+
+// ability is what the action requires of things of a kind.
+func (a *Action) ability(kind noteable.Kind) authz.Ability {
+	switch kind {
+	case noteable.MergeRequest:
+		return a.Merge
+	case noteable.Epic:
+		return a.Epic
+	}
+	return a.Issue
 }
 
 // store makes the changes, and then what comes after them.
 func (s *Service) store(ctx context.Context, c *Call) error {
 	var err error
 	switch {
+	case c.WasEpic != nil && planned(&c.Epic):
+		_, err = s.epics.Update(ctx, c.As, c.Group, c.WasEpic.IID, c.Epic)
 	case c.WasRequest != nil && requested(&c.Request):
 		_, err = s.requests.Update(ctx, c.As, c.Project, c.WasRequest.IID, c.Request)
 	case c.Was != nil && changed(&c.Issue):
@@ -296,6 +348,11 @@ func changed(c *issue.Changes) bool {
 	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || c.DiscussionLocked != nil || c.DueDate != nil || c.Weight != nil ||
 		c.ClearWeight || !c.Labels.Empty() || c.AssigneeIDs != nil || c.MilestoneID != nil || c.IterationID != nil ||
 		c.Severity != nil || c.Health != nil || c.Type != nil
+}
+
+// planned reports whether commands ask for changes of an epic.
+func planned(c *epic.Changes) bool {
+	return c.Title != nil || c.StateEvent != "" || c.Confidential != nil || !c.Labels.Empty()
 }
 
 // requested reports whether commands ask for changes of a merge request.

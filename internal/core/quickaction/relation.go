@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -20,7 +21,10 @@ import (
 // relations are the commands that bring things together, or to other places.
 func (s *Service) relations() []Action {
 	link := func(kind issue.LinkType, how string, names ...string) Action {
-		return Action{Names: names, Kinds: issues, Issue: authz.LinkIssue, Run: func(ctx context.Context, c *Call) error {
+		return Action{Names: names, Kinds: plans, Issue: authz.LinkIssue, Epic: authz.LinkEpic, Run: func(ctx context.Context, c *Call) error {
+			if c.WasEpic != nil {
+				return s.relate(ctx, c, epic.LinkType(kind))
+			}
 			return s.link(ctx, c, kind, how)
 		}}
 	}
@@ -33,13 +37,20 @@ func (s *Service) relations() []Action {
 		link(issue.BlockedBy, "blocking", "blocked_by"),
 		metadata(issues, s.epic, "epic"),
 		metadata(issues, s.removeEpic, "remove_epic"),
-		{Names: []string{"unlink"}, Kinds: issues, Issue: authz.LinkIssue, Run: s.unlink},
+		{Names: []string{"unlink"}, Kinds: plans, Issue: authz.LinkIssue, Epic: authz.LinkEpic, Run: s.unlink},
 		metadata(both, s.copyMetadata, "copy_metadata"),
 	}
 }
 
-// short names an issue or a merge request as a text in the project does.
+// short names an issue, a merge request or an epic as a text in the project or group does.
 func (c *Call) short(t *reference.Target) string {
+	if t.Kind == reference.Epic {
+		text := epic.IID(t.Number).Reference()
+		if c.Group == nil || t.GroupID != c.Group.ID {
+			text = t.Path + text
+		}
+		return text
+	}
 	sign := "#"
 	if t.Kind == reference.MergeRequest {
 		sign = "!"
@@ -164,6 +175,9 @@ func (s *Service) link(ctx context.Context, c *Call, kind issue.LinkType, how st
 }
 
 func (s *Service) unlink(ctx context.Context, c *Call) error {
+	if c.WasEpic != nil {
+		return s.unrelate(ctx, c)
+	}
 	found, err := s.others(ctx, c)
 	if err != nil {
 		return err
@@ -273,7 +287,7 @@ func (s *Service) copyMetadata(ctx context.Context, c *Call) error {
 // addLabels adds labels to those that the thing gets.
 func (c *Call) addLabels(titles []string, ids []int64) {
 	c.Issue.Labels.Add = append(c.Issue.Labels.Add, titles...)
-	c.Request.Labels.Add = c.Issue.Labels.Add
+	c.Request.Labels.Add, c.Epic.Labels.Add = c.Issue.Labels.Add, c.Issue.Labels.Add
 	if len(ids) > 0 {
 		c.collect("add_label_ids", ids)
 	}

@@ -12,9 +12,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/reference"
-	"tenon/internal/core/subscription"
 )
 
 // tracking are the commands for health, severity, iterations, boards and subscriptions.
@@ -28,8 +26,8 @@ func (s *Service) tracking() []Action {
 		metadata(issues, s.iteration, "iteration"),
 		metadata(issues, s.removeIteration, "remove_iteration"),
 		metadata(issues, s.boardMove, "board_move"),
-		{Names: []string{"subscribe"}, Kinds: both, Issue: authz.UpdateSubscription, Merge: authz.UpdateSubscription, Run: s.subscribe(true)},
-		{Names: []string{"unsubscribe"}, Kinds: both, Issue: authz.UpdateSubscription, Merge: authz.UpdateSubscription, Run: s.subscribe(false)},
+		{Names: []string{"subscribe"}, Kinds: all, Issue: authz.UpdateSubscription, Merge: authz.UpdateSubscription, Epic: authz.UpdateSubscription, Run: s.subscribe(true)},
+		{Names: []string{"unsubscribe"}, Kinds: all, Issue: authz.UpdateSubscription, Merge: authz.UpdateSubscription, Epic: authz.UpdateSubscription, Run: s.subscribe(false)},
 	}
 }
 
@@ -207,13 +205,12 @@ func (s *Service) subscribe(want bool) func(ctx context.Context, c *Call) error 
 		if err != nil || is[c.Target.Ref] == want {
 			return err
 		}
-		on := subscription.On{Place: noteable.Place{Project: c.Project}, Kind: c.Target.Kind, Key: noteable.Key{Number: *c.Target.IID}}
 		change, event, text := s.subscriptions.Add, "subscribe", "Subscribed to notifications."
 		if !want {
 			change, event, text = s.subscriptions.Remove, "unsubscribe", "Unsubscribed from notifications."
 		}
 		c.After(func(ctx context.Context) error {
-			if err := change(ctx, c.As, on); !errs.Is(err, errs.NotModified) {
+			if err := change(ctx, c.As, c.On()); !errs.Is(err, errs.NotModified) {
 				return err
 			}
 			return nil

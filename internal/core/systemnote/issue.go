@@ -68,6 +68,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.EpicChildRemoved)
 	event.On(b, name, s.EpicsLinked)
 	event.On(b, name, s.EpicsUnlinked)
+	event.On(b, name, s.IssuePromoted)
 	const references = "cross-references"
 	event.On(b, references, s.IssueMentions)
 	event.On(b, references, s.IssueMentionsMore)

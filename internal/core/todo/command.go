@@ -8,15 +8,14 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/quickaction"
-	"tenon/internal/core/subscription"
 )
 
 // Commands are the quick actions of to-do items.
 func (s *Service) Commands() []quickaction.Action {
-	both := []noteable.Kind{noteable.Issue, noteable.MergeRequest}
+	all := []noteable.Kind{noteable.Issue, noteable.MergeRequest, noteable.Epic}
 	return []quickaction.Action{
-		{Names: []string{"todo"}, Kinds: both, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Run: s.addCommand},
-		{Names: []string{"done"}, Kinds: both, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Run: s.doneCommand},
+		{Names: []string{"todo"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.addCommand},
+		{Names: []string{"done"}, Kinds: all, Issue: authz.CreateTodo, Merge: authz.CreateTodo, Epic: authz.CreateTodo, Run: s.doneCommand},
 	}
 }
 
@@ -32,9 +31,7 @@ func (s *Service) addCommand(ctx context.Context, c *quickaction.Call) error {
 		return err
 	}
 	c.After(func(ctx context.Context) error {
-		_, err := s.Add(ctx, c.As, subscription.On{
-			Place: noteable.Place{Project: c.Project}, Kind: c.Target.Kind, Key: noteable.Key{Number: *c.Target.IID},
-		})
+		_, err := s.Add(ctx, c.As, c.On())
 		if errs.Is(err, errs.NotModified) {
 			return nil
 		}

@@ -74,6 +74,8 @@ func ability(kind noteable.Kind) authz.Ability {
 		return authz.ReadMergeRequest
 	case noteable.Commit:
 		return authz.ReadCode
+	case noteable.Epic:
+		return authz.ReadEpic
 	}
 	return authz.ReadIssue
 }
@@ -82,7 +84,7 @@ func ability(kind noteable.Kind) authz.Ability {
 // matter is one of these.
 func (s *Service) able(ctx context.Context, m making, users []authz.UserID) ([]authz.UserID, error) {
 	own := func(id authz.UserID) bool { return id == m.target.AuthorID }
-	if m.target.Subject.Confidential {
+	if m.target.Subject.Confidential && m.target.Kind == noteable.Issue {
 		assignees, err := db.Select[authz.UserID](ctx, s.db, "SELECT user_id FROM issue_assignees WHERE issue_id = ? ORDER BY user_id", m.target.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read assignees: %w", err)

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -30,6 +31,14 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.unmergeable)
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+	event.On(b, name, s.epicCreated)
+	event.On(b, name, s.epicUpdated)
+	event.On(b, name, func(ctx context.Context, e epic.Closed) error {
+		return s.resolve(ctx, e.By.UserID, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}, e.At)
+	})
+	event.On(b, name, func(ctx context.Context, e epic.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)})
 	})
 	event.On(b, name, func(ctx context.Context, e note.Created) error { return s.noted(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e note.Updated) error { return s.noted(ctx, e.Fact) })
@@ -135,6 +144,23 @@ func (s *Service) unmergeable(ctx context.Context, e mergerequest.Unmergeable) e
 
 func (s *Service) resolveRequest(ctx context.Context, f mergerequest.Fact) error {
 	return s.resolve(ctx, f.By.UserID, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(f.MergeRequest.ID)}, f.At)
+}
+
+// ofEpic is what to-do items about an epic are made of.
+func ofEpic(f epic.Fact) making {
+	return making{target: f.Epic.Target(f.By, f.Group), by: f.By.UserID, at: f.At}
+}
+
+func (s *Service) epicCreated(ctx context.Context, e epic.Created) error {
+	return s.mention(ctx, e.By, ofEpic(e.Fact), []string{e.Epic.Title, text(e.Epic.Description)}, nil)
+}
+
+func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
+	m := ofEpic(e.Fact)
+	if err := s.resolve(ctx, m.by, m.target.Ref, m.at); err != nil {
+		return err
+	}
+	return s.mention(ctx, e.By, m, []string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 }
 
 // noted reacts to a comment that was written, or changed. There are no to-do items about snippets.

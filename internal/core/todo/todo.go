@@ -1,4 +1,4 @@
-// Package todo holds the to-do items of users: what on issues, merge requests and commits
+// Package todo holds the to-do items of users: what on issues, merge requests, epics and commits
 // waits for them. Events create and resolve them.
 package todo
 
@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -61,7 +63,8 @@ type Todo struct {
 	CreatedAt db.Time            `db:"created_at"`
 	UpdatedAt db.Time            `db:"updated_at"`
 
-	Body string `db:"body,readonly"` // the text of the note, or the title of the target
+	Body  string               `db:"body,readonly"` // the text of the note, or the title of the target
+	Group *namespace.Namespace `db:"-"`             // the one with GroupID
 }
 
 // Target names what the to-do item is about.
@@ -101,6 +104,8 @@ type Deps struct {
 	Subscriptions *subscription.Service
 	Issues        Readable
 	Requests      Readable
+	Epics         Readable
+	Namespaces    *namespace.Service
 	Texts         reference.Reader                      // reads mentions
 	Things        map[noteable.Kind]subscription.Things // what users add to-do items for
 	Now           func() time.Time
@@ -113,6 +118,8 @@ type Service struct {
 	subscriptions *subscription.Service
 	issues        Readable
 	requests      Readable
+	epics         Readable
+	namespaces    *namespace.Service
 	texts         reference.Reader
 	things        map[noteable.Kind]subscription.Things
 	now           func() time.Time
@@ -121,16 +128,18 @@ type Service struct {
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, texts: d.Texts, things: d.Things, now: d.Now,
+		db: d.DB, policy: d.Policy, subscriptions: d.Subscriptions, issues: d.Issues, requests: d.Requests, epics: d.Epics,
+		namespaces: d.Namespaces, texts: d.Texts, things: d.Things, now: d.Now,
 	}
 }
 
 // columns are those of Todo.
-var columns = db.Columns[Todo]("t") + ", COALESCE(tn.body, ti.title, tm.title, '') AS body"
+var columns = db.Columns[Todo]("t") + ", COALESCE(tn.body, ti.title, tm.title, te.title, '') AS body"
 
 const tables = `todos t LEFT JOIN notes tn ON tn.id = t.note_id
 	LEFT JOIN issues ti ON t.target_type = 'Issue' AND ti.id = t.target_id
-	LEFT JOIN merge_requests tm ON t.target_type = 'MergeRequest' AND tm.id = t.target_id`
+	LEFT JOIN merge_requests tm ON t.target_type = 'MergeRequest' AND tm.id = t.target_id
+	LEFT JOIN epics te ON t.target_type = 'Epic' AND te.id = t.target_id`
 
 // mine selects the to-do items of the actor about what it may still read.
 func (s *Service) mine(as authz.Actor) db.Where {
@@ -138,12 +147,15 @@ func (s *Service) mine(as authz.Actor) db.Where {
 	w.And("t.user_id = ?", as.UserID)
 	issues, args := s.issues.ReadableSQL(as, "t.target_id")
 	requests, more := s.requests.ReadableSQL(as, "t.target_id")
+	epics, ofEpics := s.epics.ReadableSQL(as, "t.target_id")
 	code, others := s.codeSQL(as)
-	args = append(append(args, more...), others...)
-	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Commit' AND "+code+")", args...)
+	args = slices.Concat(args, more, ofEpics, others)
+	w.And("(t.target_type = 'Issue' AND "+issues+" OR t.target_type = 'MergeRequest' AND "+requests+" OR t.target_type = 'Epic' AND "+epics+
+		" OR t.target_type = 'Commit' AND "+code+")", args...)
 	if !as.Admin && !as.Auditor {
 		planners, args := s.policy.ReachSQL(as, authz.Planner)
-		w.And("(NOT t.internal OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = t.project_id AND ip.namespace_id IN ("+planners+")))", args...)
+		w.And("(NOT t.internal OR t.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = t.project_id AND ip.namespace_id IN ("+planners+")))",
+			slices.Concat(args, args)...)
 	}
 	return w
 }
@@ -189,7 +201,30 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if err != nil {
 		return list, fmt.Errorf("list to-do items: %w", err)
 	}
-	return list, nil
+	return list, s.groups(ctx, list.Items)
+}
+
+// groups reads the groups of to-do items about what the actor may read.
+func (s *Service) groups(ctx context.Context, todos []Todo) error {
+	var ids []namespace.ID
+	for i := range todos {
+		if id := todos[i].GroupID; id != nil {
+			ids = append(ids, *id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := s.namespaces.Load(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("groups of to-do items: %w", err)
+	}
+	for i := range todos {
+		if id := todos[i].GroupID; id != nil {
+			todos[i].Group = found[*id]
+		}
+	}
+	return nil
 }
 
 // Count gives the number of the actor's pending to-do items about what it may read.
@@ -207,9 +242,9 @@ func (s *Service) Count(ctx context.Context, as authz.Actor) (int, error) {
 }
 
 // find reads a to-do item of the actor's own.
-func (s *Service) find(ctx context.Context, as authz.Actor, cond string, arg any) (*Todo, error) {
+func (s *Service) find(ctx context.Context, as authz.Actor, cond string, args ...any) (*Todo, error) {
 	w := s.mine(as)
-	w.And(cond, arg)
+	w.And(cond, args...)
 	t, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("")
@@ -217,7 +252,8 @@ func (s *Service) find(ctx context.Context, as authz.Actor, cond string, arg any
 	if err != nil {
 		return nil, fmt.Errorf("find to-do item: %w", err)
 	}
-	return &t, nil
+	one := []Todo{t}
+	return &one[0], s.groups(ctx, one)
 }
 
 // MarkDone marks one of the actor's to-do items as done.
@@ -283,11 +319,5 @@ func (s *Service) Add(ctx context.Context, as authz.Actor, on subscription.On) (
 	if n == 0 {
 		return nil, errs.New(errs.NotModified, "")
 	}
-	w := s.mine(as)
-	w.And("t.state = ? AND t.target_type = ? AND t.target_id = ?", Pending, t.Kind, t.ID)
-	made, err := db.Get[Todo](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL(), w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("find to-do item: %w", err)
-	}
-	return &made, nil
+	return s.find(ctx, as, "t.state = ? AND t.target_type = ? AND t.target_id = ?", Pending, t.Kind, t.ID)
 }

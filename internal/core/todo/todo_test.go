@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -60,7 +61,7 @@ func setUp(t *testing.T, d *db.DB) *fixture {
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
 	f.todos = todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}),
 		Texts: reference.NewReader(weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")), Things: things, Now: w.Now,
 	})
 	f.notes.Subscribe(w.Bus)

@@ -81,11 +81,11 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	references.Connect(reference.Label, labels)
 	references.Connect(reference.Milestone, milestones)
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
-	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues}
+	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues, noteable.Epic: epics}
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
 	issues.Connect(issue.Above{Epics: epics, Subscriptions: subscriptions})
 	commands := quickaction.New(quickaction.Deps{
-		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Milestones: milestones, Iterations: iterations, Boards: boards,
+		Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: issues, Epics: epics, Milestones: milestones, Iterations: iterations, Boards: boards,
 		References: references, Awards: awards, Subscriptions: subscriptions, Now: w.Now,
 	})
 	p.Server = &Server{Services: &core.Services{
@@ -107,7 +107,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.epicRoutes(), p.epicIssueRoutes(), p.relatedEpicRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.awardRoutes(), p.markdownRoutes()))
+	}, slices.Concat(p.labelRoutes(), p.milestoneRoutes(), p.iterationRoutes(), p.boardRoutes(), p.issueRoutes(), p.epicRoutes(), p.epicIssueRoutes(), p.relatedEpicRoutes(), p.todoRoutes(), p.subscriptionRoutes(), p.issueLinkRoutes(), p.timeTrackingRoutes(), p.noteRoutes(), p.discussionRoutes(), p.awardRoutes(), p.markdownRoutes()))
 	p.id = w.Project("team/app", authz.Public, w.Group("team", authz.Public, 0))
 	for name, level := range map[string]authz.Level{"owner": authz.Owner, "planner": authz.Planner, "guest": authz.Guest, "stranger": 0} {
 		as := w.User(name)

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -219,7 +220,7 @@ func TestQuickActions_ofMergeRequests(t *testing.T) {
 		notes := requestsPath + "/" + fmt.Sprint(made["iid"]) + "/notes"
 		user, dev := fmt.Sprint(p.users["planner"].UserID), fmt.Sprint(p.users["dev"].UserID)
 		todos := todo.New(todo.Deps{
-			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, Requests: p.Requests, Texts: reference.NewReader(p.URLs), Now: p.World.Now,
+			DB: d, Policy: p.World.Policy, Subscriptions: p.Subscriptions, Issues: p.Issues, Requests: p.Requests, Epics: epic.New(epic.Deps{DB: d, Policy: p.World.Policy}), Texts: reference.NewReader(p.URLs), Now: p.World.Now,
 			Things: map[noteable.Kind]subscription.Things{noteable.MergeRequest: p.Requests},
 		})
 		p.Commands.Register(todos.Commands()...)

@@ -11,7 +11,7 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
-// subscriptionRoutes subscribe to issues and merge requests, and add to-do items for them.
+// subscriptionRoutes subscribe to issues and merge requests, and add to-do items for them and for epics.
 func (s *Server) subscriptionRoutes() []*api.Route {
 	const issue, mr = "/projects/:id/issues/:issue_iid", "/projects/:id/merge_requests/:merge_request_iid"
 	return api.Scoped(nil,
@@ -21,6 +21,7 @@ func (s *Server) subscriptionRoutes() []*api.Route {
 		api.Post(mr+"/subscribe", s.subscribeToRequest).Doc("Subscribe to a merge request").Needs(authz.ReadMergeRequest, authz.UpdateSubscription),
 		api.Post(mr+"/unsubscribe", s.unsubscribeFromRequest).Doc("Unsubscribe from a merge request").Needs(authz.ReadMergeRequest, authz.UpdateSubscription),
 		api.Post(mr+"/todo", s.addRequestTodo).Doc("Create a to-do item for a merge request").Needs(authz.ReadMergeRequest, authz.CreateTodo),
+		api.Post("/groups/:id/epics/:epic_iid/todo", s.addEpicTodo).Doc("Create a to-do item for an epic").Needs(authz.ReadEpic, authz.CreateTodo),
 	)
 }
 
@@ -89,6 +90,11 @@ func (s *Server) unsubscribeFromRequest(ctx context.Context, as authz.Actor, in 
 func (s *Server) addRequestTodo(ctx context.Context, as authz.Actor, in requestPath) (todoEntity, error) {
 	on, err := s.requestOn(ctx, as, in)
 	return s.addTodo(ctx, as, on, err)
+}
+
+func (s *Server) addEpicTodo(ctx context.Context, as authz.Actor, in epicPath) (todoEntity, error) {
+	g, err := s.Namespaces.Find(ctx, as, in.ID)
+	return s.addTodo(ctx, as, subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(in.IID)}}, err)
 }
 
 func (s *Server) addTodo(ctx context.Context, as authz.Actor, on subscription.On, err error) (todoEntity, error) {

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -27,38 +28,43 @@ func (s *Server) todoRoutes() []*api.Route {
 
 // todoEntity is a to-do item.
 type todoEntity struct {
-	ID         todo.ID          `json:"id"`
-	Project    *projectIdentity `json:"project,omitempty"`
-	Author     *userBasic       `json:"author"`
-	ActionName todo.Action      `json:"action_name"`
-	TargetType noteable.Kind    `json:"target_type"`
-	Target     todoTarget       `json:"target"`
-	TargetURL  string           `json:"target_url"`
-	Body       string           `json:"body"`
-	State      todo.State       `json:"state"`
-	CreatedAt  api.Time         `json:"created_at"`
-	UpdatedAt  api.Time         `json:"updated_at"`
+	ID         todo.ID           `json:"id"`
+	Project    *projectIdentity  `json:"project,omitempty"`
+	Group      *projectNamespace `json:"group,omitempty"` // of what is in no project
+	Author     *userBasic        `json:"author"`
+	ActionName todo.Action       `json:"action_name"`
+	TargetType noteable.Kind     `json:"target_type"`
+	Target     todoTarget        `json:"target"`
+	TargetURL  string            `json:"target_url"`
+	Body       string            `json:"body"`
+	State      todo.State        `json:"state"`
+	CreatedAt  api.Time          `json:"created_at"`
+	UpdatedAt  api.Time          `json:"updated_at"`
 }
 
 // todoTarget is what a to-do item is about.
 type todoTarget interface {
-	OneOf(issue todoIssue, request todoRequest, commit todoCommit)
+	OneOf(issue todoIssue, request todoRequest, epic todoEpic, commit todoCommit)
 }
 
 type (
 	todoIssue   struct{ issueEntity }
 	todoRequest struct{ mergeRequestEntity }
+	todoEpic    struct{ epicEntity }
 	todoCommit  struct{ commitEntity }
 )
 
 // OneOf names the targets of to-do items.
-func (todoIssue) OneOf(todoIssue, todoRequest, todoCommit) {}
+func (todoIssue) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
 
 // OneOf names the targets of to-do items.
-func (todoRequest) OneOf(todoIssue, todoRequest, todoCommit) {}
+func (todoRequest) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
 
 // OneOf names the targets of to-do items.
-func (todoCommit) OneOf(todoIssue, todoRequest, todoCommit) {}
+func (todoEpic) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
+
+// OneOf names the targets of to-do items.
+func (todoCommit) OneOf(todoIssue, todoRequest, todoEpic, todoCommit) {}
 
 type listTodosParams struct {
 	Action    string `param:"action" values:"assigned,mentioned,build_failed,marked,approval_required,unmergeable,directly_addressed,merge_train_removed,member_access_requested,review_requested,review_submitted" doc:"Return to-do items with this action"`
@@ -133,6 +139,10 @@ func (s *Server) todoEntities(ctx context.Context, as authz.Actor, todos ...todo
 		if t.NoteID != nil {
 			out[i].TargetURL += "#note_" + strconv.FormatInt(*t.NoteID, 10)
 		}
+		if t.Group != nil {
+			group := s.projectNamespace(t.Group, nil)
+			out[i].Group = &group
+		}
 		if t.ProjectID == nil {
 			continue
 		}
@@ -148,6 +158,7 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 	at := todoTargets{things: map[noteable.Ref]todoTarget{}, urls: map[noteable.Ref]string{}}
 	var issues []issue.ID
 	var requests []mergerequest.ID
+	var epics []epic.ID
 	var places []project.ID
 	var labeled []noteable.Ref
 	for i := range todos {
@@ -160,6 +171,8 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 			issues = append(issues, issue.ID(t.TargetID))
 		case noteable.MergeRequest:
 			requests = append(requests, mergerequest.ID(t.TargetID))
+		case noteable.Epic:
+			epics = append(epics, epic.ID(t.TargetID))
 		}
 		if t.ProjectID != nil {
 			places = append(places, *t.ProjectID)
@@ -174,6 +187,9 @@ func (s *Server) todoTargets(ctx context.Context, as authz.Actor, todos []todo.T
 		return at, err
 	}
 	if err := s.todoThings(ctx, as, at, known, issues, requests); err != nil {
+		return at, err
+	}
+	if err := s.todoEpics(ctx, as, at, epics); err != nil {
 		return at, err
 	}
 	for i := range todos {
@@ -233,6 +249,27 @@ func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets,
 	for i := range ofRequests {
 		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(ofRequests[i].ID)}
 		at.things[ref], at.urls[ref] = todoRequest{ofRequests[i]}, ofRequests[i].WebURL
+	}
+	return err
+}
+
+// todoEpics renders epics.
+func (s *Server) todoEpics(ctx context.Context, as authz.Actor, at todoTargets, ids []epic.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := s.Epics.ByIDs(ctx, as, ids)
+	if err != nil {
+		return err
+	}
+	var epics []epic.Epic
+	for _, e := range found {
+		epics = append(epics, *e)
+	}
+	entities, err := s.epicEntities(ctx, as, epicView{}, epics...)
+	for i := range entities {
+		ref := noteable.Ref{Kind: noteable.Epic, ID: int64(entities[i].ID)}
+		at.things[ref], at.urls[ref] = todoEpic{entities[i]}, entities[i].WebURL
 	}
 	return err
 }

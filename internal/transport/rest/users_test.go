@@ -22,6 +22,7 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
@@ -77,6 +78,7 @@ func newPeople(t *testing.T, d *db.DB) *people {
 	p.Todos = todo.New(todo.Deps{
 		DB: d, Policy: policy, Now: clock, Issues: issue.New(issue.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
 		Requests: mergerequest.New(mergerequest.Deps{DB: d, Policy: policy, Bus: bus, URLs: p.URLs, Now: clock}),
+		Epics:    epic.New(epic.Deps{DB: d, Policy: policy}),
 	})
 	p.GPGKeys = gpgkey.New(gpgkey.Deps{DB: d, Policy: policy, Bus: bus, Accounts: accounts, Now: clock})
 	p.kit = api.New(api.Config{
