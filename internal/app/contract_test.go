@@ -78,7 +78,7 @@ func TestContract(t *testing.T) {
 	c.AssertFormat()
 	c.UseLoader(schemas{root})
 	w := newWorld(newServer(t, ""))
-	project := w.projects[2].values
+	project, epics := w.projects[2].values, w.groups[2].values
 	path := "/projects/" + project["projects/:id"]
 	group := "/groups/" + project["groups/:id"]
 	w.decorate(path, 3)
@@ -113,6 +113,8 @@ func TestContract(t *testing.T) {
 		{"snippets", "mate", "/snippets"},
 		{"notes", "owner", path + issue + "/notes"},
 		{"notes", "owner", path + request + "/notes"},
+		{"notes", "owner", group + "/epics/" + epics["epics/:noteable_id"] + "/notes"},
+		{"issues", "owner", group + "/epics/" + epics[":epic_iid"] + "/issues"},
 		{"merge_request", "owner", path + request},
 		{"merge_requests", "owner", path + "/merge_requests"},
 		{"merge_requests", "owner", "/merge_requests?scope=all"},

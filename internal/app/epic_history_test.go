@@ -72,6 +72,24 @@ func TestEpicHistory(t *testing.T) {
 		if got, want := texts("bob", epics+"/"+sail+"/resource_state_events", "state"), "closed; reopened"; got != want {
 			t.Errorf("state events: got %q, want %q", got, want)
 		}
+		s.do("ann", "POST", epics+"/"+sail+"/notes", obj{"body": "Between us", "internal": true})
+		s.do("ann", "POST", epics+"/"+sail+"/notes", obj{"body": "For all"})
+		for as, want := range map[string]string{
+			"ann": "opened Sail; opened Secret; closed Sail on; opened Sail on; opened Row", "bob": "opened Sail; closed Sail on; opened Sail on; opened Row",
+		} {
+			path := "/users/ann/events?sort=asc&target_type="
+			did, about := strings.Split(texts(as, path+"epic", "action_name"), "; "), strings.Split(texts(as, path+"epic", "target_title"), "; ")
+			for i := range did {
+				did[i] += " " + about[i]
+			}
+			if got := strings.Join(did, "; "); got != want {
+				t.Errorf("events for %s: got %q, want %q", as, got, want)
+			}
+			said := map[string]string{"ann": "Sail on; Sail on", "bob": "Sail on"}[as]
+			if got := texts(as, path+"note", "target_title"); got != said {
+				t.Errorf("comments for %s: got %q, want %q", as, got, said)
+			}
+		}
 		html := s.do("bob", "POST", "/markdown", obj{"text": "see &1 and &2, team&1", "gfm": true, "project": "team/app"})["html"]
 		if text := fmt.Sprint(html); strings.Count(text, "/groups/team/-/epics/1") < 2 || strings.Contains(text, "epics/2") {
 			t.Errorf("references to epics: got %s", text)

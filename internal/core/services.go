@@ -302,8 +302,8 @@ func (s *Services) planning(c *check, d Deps) {
 	s.Commands.Register(s.Todos.Commands()...)
 	s.Commands.Connect(s.Notes)
 	s.Notifications = notify.New(need(c, notify.Deps{
-		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Notes: s.Notes,
-		Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
+		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
+		Namespaces: s.Namespaces, Notes: s.Notes, Subscriptions: s.Subscriptions, Todos: s.Todos, References: s.References, URLs: s.URLs, Signer: d.Box.Signer(), Jobs: d.Jobs,
 		Log: d.Log, Now: d.Now, Out: d.Mail,
 	}))
 }
@@ -327,7 +327,7 @@ func (s *Services) reactions(c *check, d Deps) {
 	s.Activity = activity.New(need(c, activity.Deps{
 		DB: d.DB, Policy: s.Policy, Settings: s.Settings, Now: d.Now,
 		Things: map[noteable.Kind]activity.Readable{
-			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets,
+			noteable.Issue: s.Issues, noteable.MergeRequest: s.Requests, noteable.Snippet: s.Snippets, noteable.Epic: s.Epics,
 		},
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))

@@ -47,7 +47,7 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Settings *setting.Store
-	Things   map[noteable.Kind]Readable // what events and comments are about; issues and merge requests are among them
+	Things   map[noteable.Kind]Readable // what events and comments are about; events of others are not shown
 	Now      func() time.Time
 }
 

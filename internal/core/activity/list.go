@@ -92,13 +92,14 @@ type Readable interface {
 }
 
 const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
-	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title, es.title) ELSE e.target_title END AS target_title,
+	CASE WHEN e.target_type = 'Note' THEN COALESCE(ei.title, em.title, es.title, ee.title) ELSE e.target_title END AS target_title,
 	COALESCE(ei.iid, em.iid) AS noteable_iid`
 
 const tables = `events e LEFT JOIN notes en ON e.target_type = 'Note' AND en.id = e.target_id
 	LEFT JOIN issues ei ON en.noteable_type = 'Issue' AND ei.id = en.noteable_id
 	LEFT JOIN merge_requests em ON en.noteable_type = 'MergeRequest' AND em.id = en.noteable_id
-	LEFT JOIN snippets es ON en.noteable_type = 'Snippet' AND es.id = en.noteable_id`
+	LEFT JOIN snippets es ON en.noteable_type = 'Snippet' AND es.id = en.noteable_id
+	LEFT JOIN epics ee ON en.noteable_type = 'Epic' AND ee.id = en.noteable_id`
 
 // List returns a page of events that the actor may know of, the newest first: events of things
 // and comments that it may not read are not among them.
@@ -165,7 +166,12 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 		args = append(args, more...)
 		return sql
 	}
-	things := func(kind noteable.Kind, column string) string { return cond(r.things[kind].ReadableSQL(as, column)) }
+	things := func(kind noteable.Kind, column string) string {
+		if r.things[kind] == nil {
+			return "false"
+		}
+		return cond(r.things[kind].ReadableSQL(as, column))
+	}
 	code := func() string {
 		readable, more := r.policy.ReadableCodeSQL(as, "p", "n")
 		return cond("EXISTS (SELECT 1 FROM projects p JOIN namespaces n ON n.id = p.namespace_id WHERE p.id = e.project_id AND NOT p.pending_delete AND "+readable+")", more)
@@ -184,7 +190,8 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 			return "NOT en.internal"
 		}
 		planners, more := r.policy.ReachSQL(as, authz.Planner)
-		return cond("(NOT en.internal OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = e.project_id AND ip.namespace_id IN ("+planners+")))", more)
+		return cond("(NOT en.internal OR e.group_id IN ("+planners+") OR EXISTS (SELECT 1 FROM projects ip WHERE ip.id = e.project_id AND ip.namespace_id IN ("+planners+")))",
+			slices.Concat(more, more))
 	}
 	comment := "en.noteable_type = 'Commit' AND " + code()
 	if as.SignedIn() || as.Admin {
@@ -196,6 +203,7 @@ func (r *Recorder) readable(as authz.Actor) db.Where {
 	sql := "(CASE WHEN e.target_type = 'Note' THEN (" + comment + ") AND " + internal() +
 		" WHEN e.target_type = 'Issue' THEN " + things(noteable.Issue, "e.target_id") +
 		" WHEN e.target_type = 'MergeRequest' THEN " + things(noteable.MergeRequest, "e.target_id") +
+		" WHEN e.target_type = 'Epic' THEN " + things(noteable.Epic, "e.target_id") +
 		" WHEN e.payload IS NOT NULL THEN " + code() +
 		" ELSE " + places() + " END)"
 	w.And(sql, args...)

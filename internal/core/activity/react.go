@@ -7,6 +7,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
@@ -26,6 +27,9 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.IssueClosed)
 	event.On(b, name, r.IssueReopened)
 	event.On(b, name, r.NoteCreated)
+	event.On(b, name, r.EpicCreated)
+	event.On(b, name, r.EpicClosed)
+	event.On(b, name, r.EpicReopened)
 	event.On(b, name, r.RequestCreated)
 	event.On(b, name, r.RequestClosed)
 	event.On(b, name, r.RequestReopened)
@@ -98,7 +102,33 @@ func (r *Recorder) NoteCreated(ctx context.Context, e note.Created) error {
 	if e.Note.ProjectID != nil {
 		out.ProjectID = *e.Note.ProjectID
 	}
+	if e.Note.GroupID != nil {
+		out.GroupID = authz.NamespaceID(*e.Note.GroupID)
+	}
 	return r.Record(ctx, out)
+}
+
+func (r *Recorder) epic(ctx context.Context, f epic.Fact, action string) error {
+	e := &f.Epic
+	return r.Record(ctx, Entry{
+		GroupID: e.GroupID, AuthorID: f.By.UserID, Action: action, TargetType: "Epic",
+		TargetID: int64(e.ID), TargetIID: int64(e.IID), TargetTitle: e.Title,
+	})
+}
+
+// EpicCreated records a new epic.
+func (r *Recorder) EpicCreated(ctx context.Context, e epic.Created) error {
+	return r.epic(ctx, e.Fact, Created)
+}
+
+// EpicClosed records that an epic was closed.
+func (r *Recorder) EpicClosed(ctx context.Context, e epic.Closed) error {
+	return r.epic(ctx, e.Fact, Closed)
+}
+
+// EpicReopened records that an epic was opened again.
+func (r *Recorder) EpicReopened(ctx context.Context, e epic.Reopened) error {
+	return r.epic(ctx, e.Fact, Reopened)
 }
 
 func (r *Recorder) request(ctx context.Context, f mergerequest.Fact, action string) error {

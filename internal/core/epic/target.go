@@ -44,7 +44,7 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 // Target is the epic as something to comment on.
 func (e *Epic) Target(as authz.Actor, g *namespace.Group) noteable.Target {
 	return noteable.Target{
-		Ref: e.noteable(), GroupID: g.ID, Title: e.Title, AuthorID: e.AuthorID, Subject: e.subject(as, g), HasInternal: true,
+		Ref: e.noteable(), GroupID: g.ID, GroupPath: g.FullPath, EpicIID: int64(e.IID), Title: e.Title, AuthorID: e.AuthorID, Subject: e.subject(as, g), HasInternal: true,
 		Notes: e.NotesCount, PublicNotes: e.PublicNotesCount,
 	}
 }

@@ -19,15 +19,16 @@ const maxSources = 1000
 
 // CrossReference is a line of history that says what mentions a thing.
 type CrossReference struct {
-	On        noteable.Ref // that is mentioned
-	ProjectID project.ID   // of On
+	On        noteable.Ref      // that is mentioned
+	ProjectID project.ID        // of On; zero for an epic
+	GroupID   authz.NamespaceID // of an epic
 	Body      string
 }
 
 // Source is what mentions things.
 type Source struct {
-	Ref       noteable.Ref // an issue, a merge request or a commit
-	ProjectID project.ID
+	Ref       noteable.Ref // an issue, a merge request, a commit or an epic
+	ProjectID project.ID   // zero for an epic
 	AuthorID  authz.UserID
 	At        time.Time
 }
@@ -41,10 +42,10 @@ func (s *Service) Refer(ctx context.Context, from Source, to ...CrossReference) 
 	at := db.At(from.At)
 	var args []any
 	for _, r := range to {
-		args = append(args, discussionID(), r.On.Kind, r.On.ID, r.ProjectID, from.AuthorID, r.Body, at, at, from.Ref.Kind, from.Ref.ID, from.ProjectID, from.Ref.Commit)
+		args = append(args, discussionID(), r.On.Kind, r.On.ID, orNull(r.ProjectID), orNull(r.GroupID), from.AuthorID, r.Body, at, at, from.Ref.Kind, from.Ref.ID, from.ProjectID, from.Ref.Commit)
 	}
-	const row = "(?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
-	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, author_id, body,
+	const row = "(?, ?, ?, ?, ?, ?, ?, true, false, ?, ?, ?, ?, ?, ?)"
+	_, err := s.db.Exec(ctx, `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, group_id, author_id, body,
 		system, internal, created_at, updated_at, source_type, source_id, source_project_id, source_key) VALUES `+
 		strings.Repeat(row+", ", len(to)-1)+row+" ON CONFLICT DO NOTHING", args...)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Service) sources(ctx context.Context, as authz.Actor, among string, amo
 		}
 		if things, ok := s.things[r.Kind].(Sources); ok { // it belongs to a group
 			readable, more := things.ReadableSQL(as, "source_id")
-			out, args = append(out, "n.source_type = ? AND n.source_project_id IS NULL AND "+readable), append(append(args, r.Kind), more...)
+			out, args = append(out, "n.source_type = ? AND COALESCE(n.source_project_id, 0) = 0 AND "+readable), append(append(args, r.Kind), more...)
 		}
 	}
 	if len(ids) == 0 {

@@ -78,6 +78,8 @@ type Target struct {
 	ProjectID   int64  // zero for what belongs to a group
 	ProjectPath string // "group/project"; "" for what belongs to a group
 	GroupID     authz.NamespaceID
+	GroupPath   string // full path; "" for what belongs to a project
+	EpicIID     int64  // of an epic, which comments do not show as IID
 	Title       string
 	AuthorID    authz.UserID
 

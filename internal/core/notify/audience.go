@@ -106,7 +106,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	a := &audience{users: map[authz.UserID]*recipient{}, by: m.By, most: s.out.Recipients}
 	names := m.Names
 	switch m.Event {
-	case "new_issue", "new_merge_request":
+	case "new_issue", "new_merge_request", newEpic:
 		a.add(part, Assigned, t.assignees...)
 		a.add(part, ReviewRequested, t.reviewers...)
 		names = s.todos.Names([]string{t.title, t.description}, nil)
@@ -129,12 +129,12 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		a.add(named, MentionedThere, users...)
 	}
 	labels := m.Labels
-	if m.Event == "new_issue" || m.Event == "new_merge_request" {
+	if m.begins() {
 		for _, l := range t.labels {
 			labels = append(labels, l.ID)
 		}
 	}
-	subscribers, err := s.subscriptions.LabelAudience(ctx, t.project.ID, labels)
+	subscribers, err := s.subscriptions.LabelAudience(ctx, t.place.projectID(), labels)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 		return nil, err
 	}
 	if a.cut {
-		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "project", t.project.FullPath, "recipients", s.out.Recipients)
+		s.log.Warn("mail: an event has too many recipients", "event", m.Event, "place", t.place.path, "recipients", s.out.Recipients)
 	}
 	return s.willing(ctx, m.Event, t, a.list)
 }
@@ -198,7 +198,7 @@ func (s *Service) watchers(ctx context.Context, a *audience, t *thing) error {
 				JOIN namespace_ancestors g ON g.namespace_id = h.group_id JOIN members m ON m.namespace_id = g.ancestor_id
 				WHERE a.namespace_id = ? AND m.user_id = s.user_id))
 		) x ORDER BY x.user_id LIMIT ?`
-	place := t.project.NamespaceID
+	place := t.place.namespace
 	for last := authz.UserID(0); !a.cut; {
 		users, err := db.Select[authz.UserID](ctx, s.db, query, place, last, last, place, place, batch)
 		if err != nil {
@@ -221,7 +221,7 @@ func (s *Service) willing(ctx context.Context, event string, t *thing, list []*r
 		for i, r := range some {
 			users[i] = r.user
 		}
-		settings, err := s.effective(ctx, t.project.NamespaceID, users)
+		settings, err := s.effective(ctx, t.place.namespace, users)
 		if err != nil {
 			return nil, err
 		}

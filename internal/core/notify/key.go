@@ -27,7 +27,7 @@ const (
 )
 
 // kinds are those of threads, by the byte that stands for them in keys.
-var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2}
+var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2, noteable.Epic: 3}
 
 // key makes the key of a thread for one purpose. It is derived, not stored: a new secret.key
 // makes all keys useless.

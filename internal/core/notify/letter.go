@@ -12,7 +12,6 @@ import (
 	"tenon/internal/base/mail"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
-	"tenon/internal/core/reference"
 )
 
 // maxText is how many bytes of a description or a note stand in a mail.
@@ -42,12 +41,12 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	switch {
 	case t.note != nil:
 		body, l.url = t.note.Body, t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
-	case m.Event == "new_issue", m.Event == "new_merge_request", m.Event == newMention:
+	case m.begins(), m.Event == newMention:
 		body = t.description
 	}
 	body = short(body)
 	if body != "" {
-		rendered, err := s.references.HTML(ctx, as, reference.Place{Project: t.project}, body)
+		rendered, err := s.references.HTML(ctx, as, t.place.references, body)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +84,8 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
-	line := t.project.Name + " | " + t.title + " (" + t.sign + strconv.FormatInt(t.iid, 10) + ")"
-	if m.Event == "new_issue" || m.Event == "new_merge_request" {
+	line := t.place.name + " | " + t.title + " (" + t.sign + strconv.FormatInt(t.iid, 10) + ")"
+	if m.begins() {
 		return line
 	}
 	return "Re: " + line
@@ -98,7 +97,7 @@ func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
 	root := t.root + number(t.ref.ID) + at
 	switch {
-	case m.Event == "new_issue", m.Event == "new_merge_request":
+	case m.begins():
 		out.ID = root
 		return
 	case t.note == nil:
@@ -126,7 +125,7 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 		thread.Note = t.note.ID
 	}
 	key := s.key(replyKey, thread)
-	out.ReplyTo = netmail.Address{Name: t.project.FullName, Address: strings.Replace(s.out.Incoming, s.out.IncomingKey, key, 1)}
+	out.ReplyTo = netmail.Address{Name: t.place.fullName, Address: strings.Replace(s.out.Incoming, s.out.IncomingKey, key, 1)}
 	out.References = append(out.References, "reply-"+key+"@"+s.urls.Host())
 	out.Headers = append(out.Headers, mail.Header{Name: "X-GitLab-Reply-Key", Value: key})
 }
@@ -134,22 +133,29 @@ func (s *Service) answerable(out *mail.Message, thread Thread, t *thing) {
 // headers are those that readers filter by, and those that keep machines from answering.
 func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Header {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
-	parts := strings.Split(t.project.FullPath, "/")
+	parts := strings.Split(t.place.path, "/")
+	id := number(int64(t.place.namespace))
+	if t.place.project != nil {
+		id = number(int64(t.place.projectID()))
+	}
 	slices.Reverse(parts)
 	prefix := "X-GitLab-" + t.header
 	out := []mail.Header{
-		{Name: "List-Id", Value: t.project.FullPath + " <" + number(int64(t.project.ID)) + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
+		{Name: "List-Id", Value: t.place.path + " <" + id + "." + strings.Join(parts, ".") + "." + s.urls.Host() + ">"},
 		{Name: "List-Unsubscribe", Value: "<" + unsubscribe + ">"},
 		{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
-		{Name: "X-GitLab-Project", Value: t.project.Name},
-		{Name: "X-GitLab-Project-Id", Value: number(int64(t.project.ID))},
-		{Name: "X-GitLab-Project-Path", Value: t.project.FullPath},
 		{Name: prefix + "-ID", Value: number(t.ref.ID)},
 		{Name: prefix + "-IID", Value: number(t.iid)},
 		{Name: prefix + "-State", Value: t.state},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
+	}
+	if t.place.project == nil {
+		out = append(out, mail.Header{Name: "X-GitLab-Group-Id", Value: id}, mail.Header{Name: "X-GitLab-Group-Path", Value: t.place.path})
+	} else {
+		out = append(out, mail.Header{Name: "X-GitLab-Project", Value: t.place.name}, mail.Header{Name: "X-GitLab-Project-Id", Value: id},
+			mail.Header{Name: "X-GitLab-Project-Path", Value: t.place.path})
 	}
 	if t.header == "Issue" {
 		out = append(out, mail.Header{Name: "X-GitLab-ConfidentialIssue", Value: strconv.FormatBool(t.confidential)})
@@ -182,11 +188,11 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		who = t.by.Name
 	}
 	switch m.Event {
-	case "new_issue", "new_merge_request":
+	case "new_issue", "new_merge_request", newEpic:
 		return who + " created " + it + ": " + t.title, nil
-	case "close_issue", "close_merge_request":
+	case "close_issue", "close_merge_request", closeEpic:
 		return who + " closed " + it + ": " + t.title, nil
-	case "reopen_issue", "reopen_merge_request":
+	case "reopen_issue", "reopen_merge_request", reopenEpic:
 		return who + " reopened " + it + ": " + t.title, nil
 	case "merge_merge_request":
 		return who + " merged " + it + ": " + t.title, nil

@@ -28,6 +28,7 @@ import (
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/notify"
@@ -50,6 +51,7 @@ func (everybody) Hidden(authz.Actor) bool { return false }
 type post struct {
 	*coretest.World
 	issues  *issue.Service
+	epics   *epic.Service
 	notes   *note.Service
 	subs    *subscription.Service
 	labels  *label.Service
@@ -82,14 +84,17 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		}
 		return nil
 	})
-	f.notes = note.New(note.Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, Jobs: jobs,
-		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues, noteable.MergeRequest: requests},
-	})
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: f.issues}
 	f.subs = subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: f.labels, Things: things, Now: w.Now})
+	places := namespace.New(namespace.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: setting.New(d, w.Now), Now: w.Now})
+	f.epics = epic.New(epic.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: f.labels, Issues: f.issues, Projects: w.Projects, Namespaces: places, URLs: urls, Now: w.Now})
+	things[noteable.Epic] = f.epics
+	f.notes = note.New(note.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Awards: award.New(award.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Now: w.Now, Jobs: jobs,
+		Things: map[noteable.Kind]note.Noteables{noteable.Issue: f.issues, noteable.MergeRequest: requests, noteable.Epic: f.epics},
+	})
 	todos := todo.New(todo.Deps{
-		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: epic.New(epic.Deps{DB: d, Policy: w.Policy}), Texts: reference.NewReader(urls), Things: things, Now: w.Now,
+		DB: d, Policy: w.Policy, Subscriptions: f.subs, Issues: f.issues, Requests: requests, Epics: f.epics, Namespaces: places, Texts: reference.NewReader(urls), Things: things, Now: w.Now,
 	})
 	references := reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: everybody{}, Projects: w.Projects, URLs: urls})
 	references.Connect(reference.Issue, f.issues)
@@ -103,7 +108,7 @@ func setUp(t *testing.T, d *db.DB, changes ...func(*notify.Out)) *post {
 		change(&out)
 	}
 	f.s = notify.New(notify.Deps{
-		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, Requests: requests, Notes: f.notes, Subscriptions: f.subs,
+		DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Issues: f.issues, Requests: requests, Epics: f.epics, Namespaces: places, Notes: f.notes, Subscriptions: f.subs,
 		Todos: todos, References: references, URLs: urls, Signer: box.Signer(), Jobs: jobs, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Out: out,
 	})

@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
@@ -38,7 +39,17 @@ const (
 	newMention  = "new_mention"
 	relabeled   = "relabeled"
 	unmergeable = "unmergeable"
+	closeEpic   = "close_epic"
+	reopenEpic  = "reopen_epic"
 )
+
+// newEpic is the event of epics that users choose for a group.
+const newEpic = "new_epic"
+
+// begins reports whether the event is that something was made.
+func (m *Mailing) begins() bool {
+	return m.Event == "new_issue" || m.Event == "new_merge_request" || m.Event == newEpic
+}
 
 // Subscribe registers what mail tells of, if any is sent.
 func (s *Service) Subscribe(b *event.Bus) {
@@ -71,6 +82,10 @@ func (s *Service) Subscribe(b *event.Bus) {
 		m.Users = e.Concerned()
 		return s.mail(ctx, m)
 	})
+	event.On(b, name, func(ctx context.Context, e epic.Created) error { return s.mail(ctx, ofEpic(newEpic, e.Fact)) })
+	event.On(b, name, s.epicUpdated)
+	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.mail(ctx, ofEpic(closeEpic, e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.mail(ctx, ofEpic(reopenEpic, e.Fact)) })
 	event.On(b, name, s.noted)
 }
 
@@ -80,6 +95,30 @@ func ofIssue(event string, f issue.Fact) Mailing {
 
 func ofRequest(event string, f mergerequest.Fact) Mailing {
 	return Mailing{Event: event, On: noteable.MergeRequest, Target: int64(f.MergeRequest.ID), By: f.By.UserID}
+}
+
+func ofEpic(event string, f epic.Fact) Mailing {
+	return Mailing{Event: event, On: noteable.Epic, Target: int64(f.Epic.ID), By: f.By.UserID}
+}
+
+func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
+	if s.out.Sender == nil {
+		return nil
+	}
+	var list []Mailing
+	m := ofEpic(newMention, e.Fact)
+	m.Names = s.todos.Names([]string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
+	if len(m.Names) > 0 {
+		list = append(list, m)
+	}
+	if len(e.LabelsAdded) > 0 {
+		m := ofEpic(relabeled, e.Fact)
+		for _, l := range e.LabelsAdded {
+			m.Labels = append(m.Labels, l.ID)
+		}
+		list = append(list, m)
+	}
+	return s.mail(ctx, list...)
 }
 
 // mail enqueues mailings in the transaction of their event.
@@ -153,7 +192,7 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 }
 
 func (s *Service) noted(ctx context.Context, e note.Created) error {
-	if e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest {
+	if e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest && e.Target.Kind != noteable.Epic {
 		return nil
 	}
 	return s.mail(ctx, Mailing{Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Note: e.Note.ID, By: e.By.UserID})

@@ -10,8 +10,10 @@ import (
 	"tenon/internal/base/mail"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
@@ -28,6 +30,8 @@ type Deps struct {
 	Projects      *project.Service
 	Issues        *issue.Service
 	Requests      *mergerequest.Service
+	Epics         *epic.Service
+	Namespaces    *namespace.Service
 	Notes         *note.Service
 	Subscriptions *subscription.Service
 	Todos         *todo.Service // knows who is mentioned
@@ -60,6 +64,8 @@ type Service struct {
 	projects      *project.Service
 	issues        *issue.Service
 	requests      *mergerequest.Service
+	epics         *epic.Service
+	namespaces    *namespace.Service
 	notes         *note.Service
 	subscriptions *subscription.Service
 	todos         *todo.Service
@@ -76,7 +82,8 @@ type Service struct {
 func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
-		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, notes: d.Notes,
+		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
+		namespaces: d.Namespaces, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,
 	}

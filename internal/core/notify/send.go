@@ -157,13 +157,13 @@ func (s *Service) person(ctx context.Context, r *recipient) (*person, error) {
 	return &p, nil
 }
 
-// enabled reports whether the project and the groups above it want mail to be sent.
+// enabled reports whether the project, if it is one, and the groups above want mail to be sent.
 func (s *Service) enabled(ctx context.Context, t *thing) (bool, error) {
-	if !t.project.EmailsEnabled {
+	if p := t.place.project; p != nil && !p.EmailsEnabled {
 		return false, nil
 	}
 	off, err := db.Get[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM namespace_ancestors a JOIN groups g ON g.namespace_id = a.ancestor_id
-		WHERE a.namespace_id = ? AND NOT g.emails_enabled)`, t.project.NamespaceID)
+		WHERE a.namespace_id = ? AND NOT g.emails_enabled)`, t.place.namespace)
 	if err != nil {
 		return false, fmt.Errorf("read whether mail is sent: %w", err)
 	}

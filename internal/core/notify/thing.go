@@ -5,18 +5,21 @@ import (
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 )
 
 // thing is what a mailing is about, as it is when its mails are sent.
 type thing struct {
 	ref          noteable.Ref
-	project      *project.Project
+	place        place
 	iid          int64
 	noun, sign   string // "issue", "#"
 	root         string // names the thread, such as "issue_7"
@@ -37,10 +40,48 @@ type thing struct {
 	by    *account.User // the same; nil for the server and for users who are gone
 }
 
+// place is the project or group of a thing.
+type place struct {
+	namespace  authz.NamespaceID
+	project    *project.Project // nil for a group
+	name       string
+	fullName   string
+	path       string // full
+	subject    authz.Subject
+	references reference.Place
+}
+
+func ofProject(p *project.Project) place {
+	return place{
+		namespace: p.NamespaceID, project: p, name: p.Name, fullName: p.FullName, path: p.FullPath, subject: p.Subject(), references: reference.Of(p),
+	}
+}
+
+func ofGroup(n *namespace.Namespace) place {
+	return place{
+		namespace: n.ID, name: n.Name, fullName: n.FullName, path: n.FullPath,
+		subject:    authz.Subject{Thing: "Group", Namespace: n.ID, Visibility: n.Visibility},
+		references: reference.Place{Group: n.ID, GroupPath: n.FullPath},
+	}
+}
+
+// projectID is 0 for a group.
+func (p *place) projectID() project.ID {
+	if p.project == nil {
+		return 0
+	}
+	return p.project.ID
+}
+
 func (t *thing) target() noteable.Target {
-	subject := t.project.Subject()
-	subject.Confidential = t.confidential
-	return noteable.Target{Ref: t.ref, IID: &t.iid, ProjectID: int64(t.project.ID), ProjectPath: t.project.FullPath, Title: t.title, Subject: subject}
+	out := noteable.Target{Ref: t.ref, Title: t.title, Subject: t.place.subject}
+	out.Subject.Confidential = t.confidential
+	if t.place.project == nil {
+		out.GroupID, out.GroupPath, out.EpicIID = t.place.namespace, t.place.path, t.iid
+	} else {
+		out.IID, out.ProjectID, out.ProjectPath = &t.iid, int64(t.place.projectID()), t.place.path
+	}
+	return out
 }
 
 // thing reads what a mailing is about. It gives nil where that is gone.
@@ -68,10 +109,13 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	return t, err
 }
 
-// about reads an issue or a merge request, nil where it is gone.
+// about reads an issue, a merge request or an epic, nil where it is gone.
 func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
-	if ref.Kind == noteable.Issue {
+	switch ref.Kind {
+	case noteable.Issue:
 		return s.findIssue(ctx, ref)
+	case noteable.Epic:
+		return s.findEpic(ctx, ref)
 	}
 	id := mergerequest.ID(ref.ID)
 	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})
@@ -85,7 +129,7 @@ func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	}
 	p := projects[r.ProjectID]
 	t := &thing{
-		ref: ref, project: p, iid: int64(r.IID), noun: "merge request", sign: "!", root: "merge_request_", header: "MergeRequest",
+		ref: ref, place: ofProject(p), iid: int64(r.IID), noun: "merge request", sign: "!", root: "merge_request_", header: "MergeRequest",
 		url: s.urls.MergeRequest(p.FullPath, int64(r.IID)), title: r.Title, description: r.Text(), state: string(r.State),
 		assignees: r.Assignees, reviewers: r.ReviewerIDs(), labels: r.Labels,
 	}
@@ -105,11 +149,29 @@ func (s *Service) findIssue(ctx context.Context, ref noteable.Ref) (*thing, erro
 	}
 	p := projects[i.ProjectID]
 	t := &thing{
-		ref: ref, project: p, iid: int64(i.IID), noun: "issue", sign: "#", root: "issue_", header: "Issue",
+		ref: ref, place: ofProject(p), iid: int64(i.IID), noun: "issue", sign: "#", root: "issue_", header: "Issue",
 		url: i.Type.URL(s.urls, p.FullPath, i.IID), title: i.Title, description: text(i.Description), state: string(i.State),
 		confidential: i.Confidential, assignees: i.Assignees, labels: i.Labels,
 	}
 	return t, nil
+}
+
+func (s *Service) findEpic(ctx context.Context, ref noteable.Ref) (*thing, error) {
+	id := epic.ID(ref.ID)
+	found, err := s.epics.ByIDs(ctx, authz.System(), []epic.ID{id})
+	if err != nil || found[id] == nil {
+		return nil, err
+	}
+	e := found[id]
+	groups, err := s.namespaces.Load(ctx, []namespace.ID{e.GroupID})
+	if err != nil || groups[e.GroupID] == nil {
+		return nil, err
+	}
+	return &thing{
+		ref: ref, place: ofGroup(groups[e.GroupID]), iid: int64(e.IID), noun: "epic", sign: "&", root: "epic_", header: "Epic",
+		url: s.urls.Epic(e.Path, int64(e.IID)), title: e.Title, description: text(e.Description), state: string(e.State),
+		confidential: e.Confidential, labels: e.Labels,
+	}, nil
 }
 
 // readable reports whether a user may read what a mailing is about, and its note.
@@ -120,9 +182,12 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, t *thing) (bool,
 	}
 	var found map[noteable.Ref]authz.Subject
 	var err error
-	if t.ref.Kind == noteable.Issue {
+	switch t.ref.Kind {
+	case noteable.Issue:
 		found, err = s.issues.Subjects(ctx, as, []noteable.Ref{t.ref})
-	} else {
+	case noteable.Epic:
+		found, err = s.epics.Subjects(ctx, as, []noteable.Ref{t.ref})
+	default:
 		found, err = s.requests.Subjects(ctx, as, []noteable.Ref{t.ref})
 	}
 	_, ok := found[t.ref]

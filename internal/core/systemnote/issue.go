@@ -74,6 +74,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, references, s.IssueMentionsMore)
 	event.On(b, references, s.RequestMentions)
 	event.On(b, references, s.RequestMentionsMore)
+	event.On(b, references, s.EpicMentions)
+	event.On(b, references, s.EpicMentionsMore)
 	event.On(b, references, s.NoteMentions)
 	event.On(b, references, s.NoteMentionsMore)
 	event.On(b, references, s.Pushed)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -14,7 +15,7 @@ import (
 	parsed "tenon/internal/core/reference"
 )
 
-// maxMentioned is how many issues and merge requests one text is mentioned on.
+// maxMentioned is how many issues, merge requests and epics one text is mentioned on.
 const maxMentioned = 100
 
 // References reads what texts refer to.
@@ -24,42 +25,67 @@ type References interface {
 	Resolve(ctx context.Context, as authz.Actor, in parsed.Place, refs []parsed.Reference) ([]*parsed.Target, error)
 }
 
-// origin is an issue or a merge request whose text, or a note on which, mentions others, or a commit
-// whose message does.
+// origin is an issue, a merge request or an epic whose text, or a note on which, mentions others, or
+// a commit whose message does.
 type origin struct {
 	authz.Stamp
 
 	ref     noteable.Ref
 	number  int64
-	project *project.Project
+	project *project.Project  // nil of an epic
+	group   authz.NamespaceID // of an epic
+	path    string            // full, of the group
 }
 
-// said gives the line for something in the project with this id.
-func (o origin) said(in project.ID) string {
+// place is where the texts of the origin stand.
+func (o *origin) place() parsed.Place {
+	if o.project == nil {
+		return parsed.Place{Group: o.group, GroupPath: o.path}
+	}
+	return parsed.Of(o.project)
+}
+
+// names gives the kind of the origin in words, what stands in front of its number, and the path of its place.
+func (o *origin) names() (name, mark, path string) {
+	switch o.ref.Kind {
+	case noteable.MergeRequest:
+		return "merge request ", "!", o.project.FullPath
+	case noteable.Commit:
+		return "commit ", "@", o.project.FullPath
+	case noteable.Epic:
+		return "epic ", "&", o.path
+	}
+	return "issue ", "#", o.project.FullPath
+}
+
+// said gives the line for something that the origin mentions.
+func (o *origin) said(on *parsed.Target) string {
+	name, mark, path := o.names()
+	number := strconv.FormatInt(o.number, 10)
+	near := o.project != nil && on.ProjectID == o.project.ID || o.project == nil && on.ProjectID == 0 && on.GroupID == o.group
 	if o.ref.Kind == noteable.Commit {
-		hash := o.ref.Commit[:shownHash]
-		if in != o.project.ID {
-			hash = o.project.FullPath + "@" + hash
+		if number = o.ref.Commit[:shownHash]; near {
+			mark = ""
 		}
-		return "mentioned in commit " + hash
 	}
-	name, mark := "issue ", "#"
-	if o.ref.Kind == noteable.MergeRequest {
-		name, mark = "merge request ", "!"
+	if near {
+		path = ""
 	}
-	if in != o.project.ID {
-		name += o.project.FullPath
-	}
-	return "mentioned in " + name + mark + strconv.FormatInt(o.number, 10)
+	return "mentioned in " + name + path + mark + number
 }
 
-// mention writes where it is mentioned on each issue and merge request that a title or a text
+// mentioned are the kinds of things that cross-references are written on.
+var mentioned = map[parsed.Kind]noteable.Kind{
+	parsed.Issue: noteable.Issue, parsed.MergeRequest: noteable.MergeRequest, parsed.Epic: noteable.Epic,
+}
+
+// mention writes where it is mentioned on each issue, merge request and epic that a title or a text
 // in Markdown refers to and that who wrote it may read.
 func (s *Service) mention(ctx context.Context, from origin, title, text string) error {
 	var refs []parsed.Reference
 	for _, list := range [][]parsed.Reference{s.parse(title, s.references.Words), s.parse(text, s.references.Parse)} {
 		for i := range list {
-			if k := list[i].Kind; (k == parsed.Issue || k == parsed.MergeRequest) && len(refs) < maxMentioned {
+			if mentioned[list[i].Kind] != "" && len(refs) < maxMentioned {
 				refs = append(refs, list[i])
 			}
 		}
@@ -67,7 +93,7 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 	if len(refs) == 0 {
 		return nil
 	}
-	targets, err := s.references.Resolve(ctx, from.By, parsed.Of(from.project), refs)
+	targets, err := s.references.Resolve(ctx, from.By, from.place(), refs)
 	if err != nil {
 		return err
 	}
@@ -77,21 +103,22 @@ func (s *Service) mention(ctx context.Context, from origin, title, text string) 
 		if t == nil {
 			continue
 		}
-		on := noteable.Ref{Kind: noteable.Issue, ID: t.ID}
-		if t.Kind == parsed.MergeRequest {
-			on.Kind = noteable.MergeRequest
-		}
+		on := noteable.Ref{Kind: mentioned[t.Kind], ID: t.ID}
 		if !seen[on] {
 			seen[on] = true
-			to = append(to, note.CrossReference{On: on, ProjectID: t.ProjectID, Body: from.said(t.ProjectID)})
+			to = append(to, note.CrossReference{On: on, ProjectID: t.ProjectID, GroupID: t.GroupID, Body: from.said(t)})
 		}
 	}
-	return s.notes.Refer(ctx, note.Source{Ref: from.ref, ProjectID: from.project.ID, AuthorID: from.By.UserID, At: from.At}, to...)
+	source := note.Source{Ref: from.ref, AuthorID: from.By.UserID, At: from.At}
+	if from.project != nil {
+		source.ProjectID = from.project.ID
+	}
+	return s.notes.Refer(ctx, source, to...)
 }
 
 // parse reads a text that may refer to something.
 func (s *Service) parse(text string, read func(string) []parsed.Reference) []parsed.Reference {
-	if !strings.ContainsAny(text, "#!/") {
+	if !strings.ContainsAny(text, "#!&/") {
 		return nil
 	}
 	return read(text)
@@ -134,6 +161,24 @@ func (s *Service) RequestMentionsMore(ctx context.Context, e mergerequest.Update
 	return s.mention(ctx, ofRequest(e.Fact), e.MergeRequest.Title, e.MergeRequest.Text())
 }
 
+func ofEpic(f epic.Fact) origin {
+	e := &f.Epic
+	return origin{Stamp: f.Stamp, ref: noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}, number: int64(e.IID), group: e.GroupID, path: e.Path}
+}
+
+// EpicMentions tells what a new epic mentions.
+func (s *Service) EpicMentions(ctx context.Context, e epic.Created) error {
+	return s.mention(ctx, ofEpic(e.Fact), e.Epic.Title, text(e.Epic.Description))
+}
+
+// EpicMentionsMore tells what an epic mentions whose text was changed.
+func (s *Service) EpicMentionsMore(ctx context.Context, e epic.Updated) error {
+	if e.Before.Title == e.Epic.Title && text(e.Before.Description) == text(e.Epic.Description) {
+		return nil
+	}
+	return s.mention(ctx, ofEpic(e.Fact), e.Epic.Title, text(e.Epic.Description))
+}
+
 // NoteMentions tells what a new comment mentions.
 func (s *Service) NoteMentions(ctx context.Context, e note.Created) error {
 	return s.noteMentions(ctx, e.Fact)
@@ -146,10 +191,18 @@ func (s *Service) NoteMentionsMore(ctx context.Context, e note.Updated) error {
 
 // noteMentions leaves internal notes out: others would learn of them by what they mention.
 func (s *Service) noteMentions(ctx context.Context, f note.Fact) error {
-	if f.Note.Internal || f.Target.IID == nil || f.Project == nil {
+	from := origin{Stamp: f.Stamp, ref: f.Target.Ref, project: f.Project, group: f.Target.GroupID, path: f.Target.GroupPath}
+	switch {
+	case f.Note.Internal:
+		return nil
+	case f.Target.Kind == noteable.Epic:
+		from.number = f.Target.EpicIID
+	case f.Target.IID != nil && f.Project != nil:
+		from.number = *f.Target.IID
+	default:
 		return nil
 	}
-	return s.mention(ctx, origin{Stamp: f.Stamp, ref: f.Target.Ref, number: *f.Target.IID, project: f.Project}, "", f.Note.Body)
+	return s.mention(ctx, from, "", f.Note.Body)
 }
 
 func text(t *string) string {

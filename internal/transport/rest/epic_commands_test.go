@@ -123,7 +123,7 @@ func TestEpics_promote(t *testing.T) {
 
 		p.want("planner", "POST", issues+"/1/notes", `{"body":"/promote"}`, 202, `{"commands_changes":{"promote_to_epic":true},"summary":["Promoted issue to an epic."]}`)
 		made := p.do("planner", "GET", teamEpics+"/2", "")
-		if got, want := fmt.Sprint(made["title"], made["description"], made["labels"], made["upvotes"], made["parent_iid"], made["confidential"]), "Faras team/app#1[group]1 1 false"; got != want {
+		if got, want := fmt.Sprint(made["title"], made["description"], made["labels"], made["upvotes"], made["parent_iid"], made["confidential"]), "Faras team/app#1[group] 1 1 false"; got != want {
 			t.Errorf("the epic: got %q, want %q", got, want)
 		}
 		if i := p.do("", "GET", issues+"/1", ""); i["state"] != "closed" {
@@ -203,6 +203,46 @@ func TestEpics_todos(t *testing.T) {
 		p.want("owner", "DELETE", teamEpics+"/2", "", 204, "")
 		if got := p.list("owner", "/todos?state=pending", "body"); strings.Join(got, " ") != "Sail on" {
 			t.Errorf("after the deletion of %s: got %q", id(secret, "id"), got)
+		}
+	})
+}
+
+// TestEpics_mentions writes cross-references between epics and issues, which those see who may read
+// what mentions.
+func TestEpics_mentions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newEpicNotices(t, d)
+		const issues = "/projects/team%2Fapp/issues"
+		sail := p.do("planner", "POST", teamEpics, `{"title":"Sail"}`)
+		p.do("planner", "POST", issues, `{"title":"Wind","description":"for &1 and team&1"}`)
+		p.do("planner", "POST", issues, `{"title":"Hush","confidential":true,"description":"https://tenon.example/groups/team/-/epics/1"}`)
+		p.do("planner", "POST", teamEpics, `{"title":"Row","description":"after &1, see team/app#1"}`)
+		p.do("planner", "PUT", teamEpics+"/2", `{"description":"after &1, see team/app#1 again"}`)
+		p.do("owner", "POST", teamEpics, `{"title":"Secret","confidential":true,"description":"&1 and team/app#1"}`)
+		p.do("planner", "POST", "/groups/team%2Fquiet/epics", `{"title":"Dive for team&1"}`)
+		p.do("guest", "POST", issues+"/1/notes", `{"body":"see &2"}`)
+		row := p.do("", "GET", teamEpics+"/2", "")
+		p.do("guest", "POST", teamEpics+"/"+id(row, "id")+"/notes", `{"body":"and team/app#1"}`)
+		p.do("planner", "POST", teamEpics+"/"+id(sail, "id")+"/notes", `{"body":"&2","internal":true}`)
+		for path, all := range map[string]map[string]string{
+			teamEpics + "/" + id(sail, "id"): {
+				"stranger": "mentioned in issue team/app#1; mentioned in epic &2",
+				"guest":    "mentioned in issue team/app#1; mentioned in epic &2; mentioned in epic team/quiet&1",
+				"owner":    "mentioned in issue team/app#1; mentioned in issue team/app#2; mentioned in epic &2; mentioned in epic &3; mentioned in epic team/quiet&1",
+			},
+			teamEpics + "/" + id(row, "id"): {"stranger": "mentioned in issue team/app#1"},
+			issues + "/1":                   {"stranger": "mentioned in epic team&2", "owner": "mentioned in epic team&2; mentioned in epic team&3"},
+		} {
+			for as, want := range all {
+				if got := strings.Join(p.list(as, path+"/notes?sort=asc&activity_filter=only_activity", "body"), "; "); got != want {
+					t.Errorf("%s for %s: got %q\nwant %q", path, as, got, want)
+				}
+			}
+		}
+		p.want("owner", "DELETE", teamEpics+"/2", "", 204, "")
+		if got := strings.Join(p.list("stranger", issues+"/1/notes?activity_filter=only_activity", "body"), "; "); got != "" {
+			t.Errorf("after the deletion of an epic: got %q", got)
 		}
 	})
 }
