@@ -36,7 +36,7 @@ var provedElsewhere = map[string]string{
 	"epic.Linked: system notes":                       "internal/app TestEpicHistory",
 	"epic.Unlinked: system notes":                     "internal/app TestEpicHistory",
 	"epic.Promoted: system notes":                     "internal/transport/rest TestEpics_promote",
-	"epic.Promoted: notes":                            "internal/transport/rest TestEpics_promote",
+	"epic.Created: notes":                             "internal/transport/rest TestEpics_promote",
 	"epic.Created: activity":                          "internal/app TestEpicHistory",
 	"epic.Closed: activity":                           "internal/app TestEpicHistory",
 	"epic.Reopened: activity":                         "internal/app TestEpicHistory",

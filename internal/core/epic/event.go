@@ -18,7 +18,16 @@ type Fact struct {
 }
 
 // Created is published when an epic was made.
-type Created struct{ Fact }
+type Created struct {
+	Fact
+	Of *Source // what the epic was made of; nil for all but promoted issues
+}
+
+// Source is an issue that an epic was made of.
+type Source struct {
+	Issue   issue.Issue // as it was before it was closed
+	Project *project.Project
+}
 
 // Updated is published when something but the state of an epic changed. Where the state
 // changed as well, Closed or Reopened with the same Fact comes next.
@@ -75,8 +84,7 @@ type Unlinked Linked
 // Promoted is published when an epic was made of an issue, after Created.
 type Promoted struct {
 	authz.Stamp
-	Issue   issue.Issue // as it was before it was closed
-	Project *project.Project
-	Epic    Epic
-	Group   *namespace.Group
+	Source
+	Epic  Epic
+	Group *namespace.Group
 }

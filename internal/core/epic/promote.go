@@ -55,14 +55,15 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 		}
 	}
 	var e *Epic
+	of := Source{Issue: *i, Project: p}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		if _, err := s.issues.Update(ctx, as, p, iid, issue.Changes{StateEvent: "close"}); err != nil {
 			return err
 		}
-		if e, err = s.Create(ctx, as.Unconditional(), g, in); err != nil {
+		if e, err = s.create(ctx, as.Unconditional(), g, in, &of); err != nil {
 			return err
 		}
-		if err := s.bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.now()), Issue: *i, Project: p, Epic: *e, Group: g}); err != nil {
+		if err := s.bus.Publish(ctx, Promoted{Stamp: as.Stamp(s.now()), Source: of, Epic: *e, Group: g}); err != nil {
 			return err
 		}
 		if i.Epic == nil {

@@ -97,6 +97,10 @@ func (s *Service) bare(ctx context.Context, as authz.Actor, g *namespace.Group, 
 
 // Create makes an epic and gives it the group's next number.
 func (s *Service) Create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input) (*Epic, error) {
+	return s.create(ctx, as, g, in, nil)
+}
+
+func (s *Service) create(ctx context.Context, as authz.Actor, g *namespace.Group, in Input, of *Source) (*Epic, error) {
 	if err := s.policy.Require(ctx, as, authz.CreateEpic, g.Subject()); err != nil {
 		return nil, err
 	}
@@ -138,7 +142,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, g *namespace.Group
 			return err
 		}
 		e.Labels = sorted(labels)
-		if err := s.bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}}); err != nil {
+		if err := s.bus.Publish(ctx, Created{Fact{Epic: e, Group: g, Stamp: as.Stamp(now)}, of}); err != nil {
 			return err
 		}
 		return s.adopt(ctx, as, in.ParentID, &e, g)

@@ -39,15 +39,18 @@ func (s *Service) copied(ctx context.Context, e issue.Created) error {
 }
 
 // promoted gives the epic that was made of an issue the reactions and the notes of this.
-func (s *Service) promoted(ctx context.Context, e epic.Promoted) error {
-	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}
+func (s *Service) promoted(ctx context.Context, e epic.Created) error {
+	if e.Of == nil {
+		return nil
+	}
+	from, to := noteable.Ref{Kind: noteable.Issue, ID: int64(e.Of.Issue.ID)}, noteable.Ref{Kind: noteable.Epic, ID: int64(e.Epic.ID)}
 	if err := s.awards.Copy(ctx, from, to); err != nil {
 		return err
 	}
 	if err := s.copyNotes(ctx, from, noteable.Target{Ref: to, GroupID: e.Epic.GroupID}, fmt.Sprintf("e%07x", uint32(to.ID)&0xfffffff), e.At); err != nil {
 		return err
 	}
-	return s.adapt(ctx, to, e.Project.FullPath)
+	return s.adapt(ctx, to, e.Of.Project.FullPath)
 }
 
 // copyNotes gives a new thing the notes on another one, with the reactions to them. The names of
