@@ -54,7 +54,8 @@ func (s *Service) promoted(ctx context.Context, e epic.Created) error {
 }
 
 // copyNotes gives a new thing the notes on another one, with the reactions to them. The names of
-// discussions are new: they begin with prefix, which has eight digits.
+// discussions are new: they begin with prefix, which has eight digits. Lines that name the new thing are the last
+// ones, and stay away.
 func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.Target, prefix string, at time.Time) error {
 	to := t.Ref
 	projectID, groupID := t.Place()
@@ -63,8 +64,8 @@ func (s *Service) copyNotes(ctx context.Context, from noteable.Ref, t noteable.T
 		SELECT CAST(? AS TEXT) || substr(n.discussion_id, 9), CAST(? AS TEXT), CAST(? AS BIGINT), n.commit_id, CAST(? AS BIGINT), CAST(? AS BIGINT), n.author_id, n.type, n.position,
 			n.line_code, n.body, n.body_fold, n.system, n.internal, n.resolved_at, n.resolved_by_id, n.created_at, n.updated_at, n.source_type, n.source_id,
 			n.source_project_id, n.source_key
-		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? ORDER BY n.id`,
-		prefix, to.Kind, to.ID, projectID, groupID, from.Kind, from.ID)
+		FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND (n.source_type IS NULL OR n.source_type <> ? OR n.source_id <> ?) ORDER BY n.id`,
+		prefix, to.Kind, to.ID, projectID, groupID, from.Kind, from.ID, to.Kind, to.ID)
 	if err != nil {
 		return fmt.Errorf("copy notes: %w", err)
 	}

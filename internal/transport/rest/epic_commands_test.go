@@ -231,7 +231,7 @@ func TestEpics_mentions(t *testing.T) {
 				"guest":    "mentioned in issue team/app#1; mentioned in epic &2; mentioned in epic team/quiet&1",
 				"owner":    "mentioned in issue team/app#1; mentioned in issue team/app#2; mentioned in epic &2; mentioned in epic &3; mentioned in epic team/quiet&1",
 			},
-			teamEpics + "/" + id(row, "id"): {"stranger": "mentioned in issue team/app#1"},
+			teamEpics + "/" + id(row, "id"): {"stranger": "changed the description; mentioned in issue team/app#1"},
 			issues + "/1":                   {"stranger": "mentioned in epic team&2", "owner": "mentioned in epic team&2; mentioned in epic team&3"},
 		} {
 			for as, want := range all {
