@@ -340,3 +340,24 @@ func TestOtherForm(t *testing.T) {
 		}
 	}
 }
+
+// longestFunction is more than the functions that are aimed at, which fit on a screen.
+const longestFunction = 75
+
+func TestFunctions_length(t *testing.T) {
+	t.Parallel()
+	for _, f := range source(t) {
+		if f.test || f.generated {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line; n > longestFunction {
+				t.Errorf("%s: %s has %d lines; split it by subject at %d", f.fset.Position(fn.Pos()), fn.Name.Name, n, longestFunction)
+			}
+		}
+	}
+}

@@ -97,7 +97,7 @@ type Log struct {
 // settings returns the table of everything that can be set, in the order of Print:
 // keys without a table first, as TOML wants.
 func settings() []setting {
-	return slices.Concat(general(), ofMail())
+	return slices.Concat(general(), ofTraffic(), ofRoot(), ofGit(), ofLog(), ofMail())
 }
 
 func general() []setting {
@@ -142,7 +142,14 @@ func general() []setting {
 				}
 				return c.ExternalURL.String()
 			},
-		}, {
+		},
+	}
+}
+
+// ofTraffic is what limits requests, where they come from, and what counts them.
+func ofTraffic() []setting {
+	return []setting{
+		{
 			key: "rate_limits", env: "TENON_RATE_LIMITS", flag: "rate-limits", fallback: "on",
 			set: func(c *Config, v string) string { return setSwitch(&c.RateLimits, v) },
 			get: func(c *Config) string {
@@ -168,7 +175,13 @@ func general() []setting {
 				}
 				return c.OTLP.String()
 			},
-		}, {
+		},
+	}
+}
+
+func ofRoot() []setting {
+	return []setting{
+		{
 			key: "root.password", env: "TENON_ROOT_PASSWORD", show: maskAll,
 			set: func(c *Config, v string) string { return setPassword(&c.Root.Password, v) },
 			get: func(c *Config) string { return string(c.Root.Password) },
@@ -176,7 +189,13 @@ func general() []setting {
 			key: "root.token", env: "TENON_ROOT_TOKEN", show: maskAll,
 			set: func(c *Config, v string) string { return setToken(&c.Root.Token, v) },
 			get: func(c *Config) string { return string(c.Root.Token) },
-		}, {
+		},
+	}
+}
+
+func ofGit() []setting {
+	return []setting{
+		{
 			key: "git.fetches", env: "TENON_GIT_FETCHES", flag: "git-fetches", fallback: "32",
 			set: func(c *Config, v string) string { return setNumber(&c.Git.Fetches, v) },
 			get: func(c *Config) string { return strconv.Itoa(c.Git.Fetches) },
@@ -192,7 +211,13 @@ func general() []setting {
 			key: "git.import_size_mb", env: "TENON_GIT_IMPORT_SIZE_MB", flag: "git-import-size-mb", fallback: "20480",
 			set: func(c *Config, v string) string { return setNumber(&c.Git.ImportSize, v) },
 			get: func(c *Config) string { return strconv.Itoa(c.Git.ImportSize) },
-		}, {
+		},
+	}
+}
+
+func ofLog() []setting {
+	return []setting{
+		{
 			key: "log.level", env: "TENON_LOG_LEVEL", flag: "log-level", fallback: "info",
 			set: func(c *Config, v string) string {
 				level, err := logging.ParseLevel(v)

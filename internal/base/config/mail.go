@@ -96,16 +96,7 @@ func ofMail() []setting {
 			get: func(c *Config) string { return c.Mail.ReplyTo },
 		}, {
 			key: "mail.incoming_address", env: "TENON_MAIL_INCOMING_ADDRESS",
-			set: func(c *Config, v string) string {
-				if local, _, _ := strings.Cut(v, "@"); v != "" && (strings.Count(v, IncomingKey) != 1 || !strings.Contains(local, IncomingKey) || len(local) > 20) {
-					return "write an address with " + IncomingKey + " before the @, such as incoming+" + IncomingKey + "@example.com, with at most 14 other characters there"
-				}
-				if advice := setMailbox(new(string), strings.Replace(v, IncomingKey, "key", 1)); advice != "" {
-					return advice
-				}
-				c.Mail.Incoming = v
-				return ""
-			},
+			set: func(c *Config, v string) string { return setIncoming(&c.Mail.Incoming, v) },
 			get: func(c *Config) string { return c.Mail.Incoming },
 		}, {
 			key: "mail.timeout_seconds", env: "TENON_MAIL_TIMEOUT_SECONDS", fallback: "30",
@@ -120,6 +111,18 @@ func ofMail() []setting {
 			get: func(c *Config) string { return strconv.Itoa(int(c.Mail.Timeout / time.Second)) },
 		},
 	}
+}
+
+// setIncoming takes an address with one key before the @.
+func setIncoming(to *string, v string) string {
+	if local, _, _ := strings.Cut(v, "@"); v != "" && (strings.Count(v, IncomingKey) != 1 || !strings.Contains(local, IncomingKey) || len(local) > 20) {
+		return "write an address with " + IncomingKey + " before the @, such as incoming+" + IncomingKey + "@example.com, with at most 14 other characters there"
+	}
+	if advice := setMailbox(new(string), strings.Replace(v, IncomingKey, "key", 1)); advice != "" {
+		return advice
+	}
+	*to = v
+	return ""
 }
 
 // setWord takes a text on one line.

@@ -175,24 +175,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return nil, err
 	}
+	if !owner {
+		in.IID, in.CreatedAt = 0, nil
+	}
 	now := s.now()
-	i := &Issue{
-		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened,
-		Type: in.Type, Confidential: in.Confidential, DiscussionLocked: in.DiscussionLocked, DueDate: in.DueDate,
-		Weight: in.Weight, Severity: in.Severity, Health: in.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
-	}
-	if as.Agent != "" {
-		i.UserAgent, i.UserAddress = &as.Agent, &as.Address
-	}
-	if i.Severity == "" {
-		i.Severity = SeverityUnknown
-	}
-	if i.Type == "" {
-		i.Type = Plain
-	}
-	if owner && in.CreatedAt != nil {
-		i.CreatedAt = db.At(*in.CreatedAt)
-	}
+	i := newIssue(as, p, in, now)
 	if err := i.validate(); err != nil {
 		return nil, err
 	}
@@ -207,17 +194,8 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		i.Epic = nil
-		if owner && in.IID > 0 {
-			i.IID = in.IID
-			if err := namespace.RaiseIID(ctx, s.db, p.NamespaceID, namespace.KindIssue, int64(in.IID)); err != nil {
-				return err
-			}
-		} else {
-			iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindIssue)
-			if err != nil {
-				return err
-			}
-			i.IID = IID(iid)
+		if err := s.number(ctx, p, i, in.IID); err != nil {
+			return err
 		}
 		if err := s.insert(ctx, i); err != nil {
 			return err
@@ -243,6 +221,39 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 		return nil, fmt.Errorf("create issue: %w", err)
 	}
 	return i, nil
+}
+
+// newIssue is the issue that an input describes, without what other tables have of it.
+func newIssue(as authz.Actor, p *project.Project, in Input, now time.Time) *Issue {
+	i := &Issue{
+		ProjectID: p.ID, AuthorID: as.UserID, Title: in.Title, Description: in.Description, State: StateOpened,
+		Type: in.Type, Confidential: in.Confidential, DiscussionLocked: in.DiscussionLocked, DueDate: in.DueDate,
+		Weight: in.Weight, Severity: in.Severity, Health: in.Health, Position: positionAt(now), CreatedAt: db.At(now), UpdatedAt: db.At(now),
+	}
+	if as.Agent != "" {
+		i.UserAgent, i.UserAddress = &as.Agent, &as.Address
+	}
+	if i.Severity == "" {
+		i.Severity = SeverityUnknown
+	}
+	if i.Type == "" {
+		i.Type = Plain
+	}
+	if in.CreatedAt != nil {
+		i.CreatedAt = db.At(*in.CreatedAt)
+	}
+	return i
+}
+
+// number gives an issue the chosen number, or where that is 0 the next of the project.
+func (s *Service) number(ctx context.Context, p *project.Project, i *Issue, chosen IID) error {
+	if chosen > 0 {
+		i.IID = chosen
+		return namespace.RaiseIID(ctx, s.db, p.NamespaceID, namespace.KindIssue, int64(chosen))
+	}
+	iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindIssue)
+	i.IID = IID(iid)
+	return err
 }
 
 // Delete removes an issue with everything that hangs on it. It gives

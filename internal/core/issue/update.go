@@ -185,6 +185,26 @@ func (s *Service) publish(ctx context.Context, f Fact, diff Diff, cause noteable
 // apply writes the changes of columns into i and says which they were.
 func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 	var d Diff
+	c.applyText(i, &d)
+	c.applyPlan(i, &d)
+	if c.Confidential != nil && *c.Confidential != i.Confidential {
+		d.Confidential, i.Confidential = true, *c.Confidential
+	}
+	if c.DiscussionLocked != nil {
+		d.DiscussionLocked = *c.DiscussionLocked != i.Locked()
+		d.Locked, i.DiscussionLocked = *c.DiscussionLocked, c.DiscussionLocked
+	}
+	switch {
+	case c.StateEvent == "close" && i.State == StateOpened:
+		at := db.At(now)
+		i.State, i.ClosedAt, i.ClosedByID = StateClosed, &at, &as.UserID
+	case c.StateEvent == "reopen" && i.State == StateClosed:
+		i.State, i.ClosedAt, i.ClosedByID = StateOpened, nil, nil
+	}
+	return d
+}
+
+func (c Changes) applyText(i *Issue, d *Diff) {
 	if c.Title != nil && *c.Title != i.Title {
 		old := i.Title
 		d.OldTitle, i.Title = &old, *c.Title
@@ -199,13 +219,10 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 		old := i.Type
 		d.OldType, i.Type = &old, *c.Type
 	}
-	if c.Confidential != nil && *c.Confidential != i.Confidential {
-		d.Confidential, i.Confidential = true, *c.Confidential
-	}
-	if c.DiscussionLocked != nil {
-		d.DiscussionLocked = *c.DiscussionLocked != i.Locked()
-		d.Locked, i.DiscussionLocked = *c.DiscussionLocked, c.DiscussionLocked
-	}
+}
+
+// applyPlan writes when the issue is due, in what it is planned, and what it weighs.
+func (c Changes) applyPlan(i *Issue, d *Diff) {
 	if c.DueDate != nil {
 		due := c.DueDate
 		if *due == "" {
@@ -250,14 +267,6 @@ func (c Changes) apply(i *Issue, as authz.Actor, now time.Time) Diff {
 			d.Health, i.Health = true, health
 		}
 	}
-	switch {
-	case c.StateEvent == "close" && i.State == StateOpened:
-		at := db.At(now)
-		i.State, i.ClosedAt, i.ClosedByID = StateClosed, &at, &as.UserID
-	case c.StateEvent == "reopen" && i.State == StateClosed:
-		i.State, i.ClosedAt, i.ClosedByID = StateOpened, nil, nil
-	}
-	return d
 }
 
 // assignable lists those of the users who may read the project's issues, each once.

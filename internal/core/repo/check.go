@@ -35,60 +35,23 @@ type Problem struct {
 // Check looks at repositories and tells after each how many are done. It changes nothing
 // but what Repair says, and asks for no permission.
 func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all int, path string)) ([]Problem, error) {
-	type row struct {
-		ID     project.ID `db:"id"`
-		Path   string     `db:"path"`
-		Branch *string    `db:"default_branch"`
-	}
 	var w db.Where
 	w.And("NOT p.pending_delete")
 	if o.Project != 0 {
 		w.And("p.id = ?", o.Project)
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT p.id, r.path, p.default_branch FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id"+
+	rows, err := db.Select[checkRow](ctx, s.db, "SELECT p.id, r.path, p.default_branch FROM projects p JOIN routes r ON r.namespace_id = p.namespace_id"+
 		w.SQL()+" ORDER BY p.id", w.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
 	}
 	var out []Problem
 	for i, p := range rows {
-		r := s.git.Repo(diskPath(p.ID))
-		found, err := r.Inspect(ctx, s.now())
+		found, err := s.checkProject(ctx, o, p)
 		if err != nil {
 			return nil, fmt.Errorf("check %s: %w", p.Path, err)
 		}
-		if p.Branch != nil && r.Exists() {
-			if _, err := r.Branch(ctx, *p.Branch); errors.Is(err, gitstore.ErrNotFound) {
-				found = append(found, fmt.Sprintf("the default branch %q is not there", *p.Branch))
-			}
-		}
-		if p.Branch == nil && r.Exists() {
-			lost, err := s.branchless(ctx, r, p.ID, o.Repair)
-			if err != nil {
-				return nil, fmt.Errorf("check %s: %w", p.Path, err)
-			}
-			if lost != nil {
-				lost.Path = p.Path
-				out = append(out, *lost)
-			}
-		}
-		if o.Fsck && r.Exists() {
-			text, err := fsck(ctx, r)
-			if err != nil {
-				return nil, fmt.Errorf("check %s: %w", p.Path, err)
-			}
-			found = append(found, text...)
-		}
-		if r.Exists() {
-			lost, err := s.unkept(ctx, p.ID, r)
-			if err != nil {
-				return nil, fmt.Errorf("check %s: %w", p.Path, err)
-			}
-			found = append(found, lost...)
-		}
-		for _, text := range found {
-			out = append(out, Problem{ProjectID: p.ID, Path: p.Path, Text: text})
-		}
+		out = append(out, found...)
 		tell(i+1, len(rows), p.Path)
 	}
 	stuck, err := s.stuck(ctx, o.Project)
@@ -106,6 +69,56 @@ func (s *Service) Check(ctx context.Context, o CheckOptions, tell func(done, all
 	out = append(out, attached...)
 	strays, err := s.strays(ctx)
 	return append(out, strays...), err
+}
+
+// checkRow is a project whose repository is checked.
+type checkRow struct {
+	ID     project.ID `db:"id"`
+	Path   string     `db:"path"`
+	Branch *string    `db:"default_branch"`
+}
+
+// checkProject looks at the repository of a project.
+func (s *Service) checkProject(ctx context.Context, o CheckOptions, p checkRow) ([]Problem, error) {
+	var out []Problem
+	r := s.git.Repo(diskPath(p.ID))
+	found, err := r.Inspect(ctx, s.now())
+	if err != nil {
+		return nil, err
+	}
+	if p.Branch != nil && r.Exists() {
+		if _, err := r.Branch(ctx, *p.Branch); errors.Is(err, gitstore.ErrNotFound) {
+			found = append(found, fmt.Sprintf("the default branch %q is not there", *p.Branch))
+		}
+	}
+	if p.Branch == nil && r.Exists() {
+		lost, err := s.branchless(ctx, r, p.ID, o.Repair)
+		if err != nil {
+			return nil, err
+		}
+		if lost != nil {
+			lost.Path = p.Path
+			out = append(out, *lost)
+		}
+	}
+	if o.Fsck && r.Exists() {
+		text, err := fsck(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, text...)
+	}
+	if r.Exists() {
+		lost, err := s.unkept(ctx, p.ID, r)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, lost...)
+	}
+	for _, text := range found {
+		out = append(out, Problem{ProjectID: p.ID, Path: p.Path, Text: text})
+	}
+	return out, nil
 }
 
 // checkAttached looks at the repositories of wikis and snippets. One that was never opened is
