@@ -338,6 +338,7 @@ func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
+	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
 	s.Protections.Connect(s.Requests)
 	s.References.Connect(reference.Issue, s.Issues)
 	s.References.Connect(reference.MergeRequest, s.Requests)

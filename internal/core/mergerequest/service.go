@@ -67,6 +67,8 @@ type Service struct {
 	columns     string // of MergeRequest, under the alias m
 	jobs        job.Enqueuer
 
+	above Above
+
 	merging sync.Map          // ID of each request whose merge runs in this process
 	lanes   [64]chan struct{} // merges into one target branch follow one another
 }

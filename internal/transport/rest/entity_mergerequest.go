@@ -8,8 +8,6 @@ import (
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/milestone"
-	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/transport/rest/api"
@@ -146,66 +144,27 @@ type requestUser struct {
 	CanMerge bool `json:"can_merge"`
 }
 
-// requestView says how merge requests are shown.
-type requestView struct {
-	projects map[project.ID]*project.Project
-	from     string // full path of the project or group that asks, "" for the whole instance
-	details  bool   // labels with all they have
-
-	milestones map[milestone.ID]*milestoneEntity // nil reads them
+// requestShape says how merge requests are shown.
+type requestShape struct {
+	from    string // full path of the project or group that asks, "" for the whole instance
+	details bool   // labels with all they have
 }
 
-// requestEntities renders merge requests with one look at each related subject.
-func (s *Server) requestEntities(ctx context.Context, as authz.Actor, v requestView, list []*mergerequest.MergeRequest) ([]mergeRequestEntity, error) {
-	users := make([]authz.UserID, 0, 3*len(list))
-	due := make([]*milestone.ID, len(list))
-	seen := map[authz.UserID]bool{}
-	need := func(id authz.UserID) {
-		if !seen[id] {
-			seen[id] = true
-			users = append(users, id)
-		}
-	}
-	for i, m := range list {
-		due[i] = m.MilestoneID
-		need(m.AuthorID)
-		for _, id := range m.Assignees {
-			need(id)
-		}
-		for _, r := range m.Reviewers {
-			need(r.UserID)
-		}
-		for _, by := range []*authz.UserID{m.MergeUserID, m.ClosedByID} {
-			if by != nil {
-				need(*by)
-			}
-		}
-	}
-	people, err := s.Accounts.ByIDs(ctx, users)
+// requestEntities renders merge requests as the caller may see them.
+func (s *Server) requestEntities(ctx context.Context, as authz.Actor, list []*mergerequest.MergeRequest, shape requestShape, want mergerequest.ViewOptions) ([]mergeRequestEntity, error) {
+	views, err := s.Requests.Views(ctx, as, list, want)
 	if err != nil {
 		return nil, err
 	}
-	milestones := v.milestones
-	if milestones == nil {
-		if milestones, err = s.milestonesOf(ctx, as, due...); err != nil {
-			return nil, err
-		}
-	}
-	out := make([]mergeRequestEntity, 0, len(list))
-	for _, m := range list {
-		if p := v.projects[m.ProjectID]; p != nil {
-			e := s.requestEntity(m, p, v, people)
-			if m.MilestoneID != nil {
-				e.Milestone = milestones[*m.MilestoneID]
-			}
-			out = append(out, e)
-		}
+	out := make([]mergeRequestEntity, len(views))
+	for i := range views {
+		out[i] = s.requestEntity(&views[i], shape)
 	}
 	return out, nil
 }
 
-func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project, v requestView, people map[authz.UserID]*account.Summary) mergeRequestEntity {
-	from := v.from
+func (s *Server) requestEntity(m *mergerequest.View, shape requestShape) mergeRequestEntity {
+	p, from := m.Project, shape.from
 	if from == "" {
 		from = p.FullPath
 	}
@@ -213,38 +172,25 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 		ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
 		CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time),
 		MergedAt: api.TimePtr(m.MergedAt.Ptr()), ClosedAt: api.TimePtr(m.ClosedAt.Ptr()), TargetBranch: m.TargetBranch, SourceBranch: m.SourceBranch,
-		UserNotesCount: m.VisibleNotes, Upvotes: m.Upvotes, Downvotes: m.Downvotes, Author: s.user(people[m.AuthorID]),
-		Assignees: make([]userBasic, 0, len(m.Assignees)), Reviewers: make([]userBasic, 0, len(m.Reviewers)),
-		SourceProjectID: m.SourceProjectID, TargetProjectID: m.ProjectID, Labels: labelList(m.Labels, v.details),
+		UserNotesCount: m.VisibleNotes, Upvotes: m.Upvotes, Downvotes: m.Downvotes, Author: s.user(m.Author),
+		MergeUser: s.user(m.MergeUser), ClosedBy: s.user(m.ClosedBy), Assignees: usersBasic(m.Assignees), Reviewers: usersBasic(m.Reviewers),
+		SourceProjectID: m.SourceProjectID, TargetProjectID: m.ProjectID, Labels: labelList(m.Labels, shape.details),
 		Draft: m.Draft, WorkInProgress: m.Draft, ImportedFrom: "none", WhenPipelineSucceeds: m.MergeWhenPipelineSucceeds,
-		MergeStatus: m.Status, DetailedMergeStatus: m.DetailedStatus(p), SHA: present(m.HeadSHA),
+		MergeStatus: m.Status, DetailedMergeStatus: m.Detailed, SHA: present(m.HeadSHA),
 		MergeCommitSHA: m.MergeCommitSHA, SquashCommitSHA: m.SquashCommitSHA, DiscussionLocked: m.DiscussionLocked,
 		ShouldRemoveSource: m.ShouldRemoveSource, ForceRemoveSource: m.ForceRemoveSource, PreparedAt: api.Time(m.CreatedAt.Time),
-		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
+		Reference: m.IID.Reference(), References: references(p, from, m.IID.Reference()), WebURL: m.URL,
 		Squash: m.Squash, SquashOnMerge: m.SquashOnMerge(p), HasConflicts: m.Status == mergerequest.CannotBeMerged,
 		DiscussionsResolved: !m.Blocked(p), ApprovalsBeforeMerge: m.ApprovalsBeforeMerge, TimeStats: newTimeStats(m.Totals),
-	}
-	if m.MergeUserID != nil {
-		e.MergeUser = s.user(people[*m.MergeUserID])
 	}
 	if m.State == mergerequest.StateMerged {
 		e.MergedBy = e.MergeUser
 	}
-	if m.ClosedByID != nil {
-		e.ClosedBy = s.user(people[*m.ClosedByID])
-	}
-	for _, id := range m.Assignees {
-		if u := people[id]; u != nil {
-			e.Assignees = append(e.Assignees, newUserBasic(u))
-		}
-	}
 	if len(e.Assignees) > 0 {
 		e.Assignee = &e.Assignees[0]
 	}
-	for _, r := range m.Reviewers {
-		if u := people[r.UserID]; u != nil {
-			e.Reviewers = append(e.Reviewers, newUserBasic(u))
-		}
+	if m.Milestone != nil {
+		e.Milestone = s.milestoneOf(m.Milestone)
 	}
 	if m.Fork() {
 		e.AllowCollaboration, e.AllowMaintainerToPush = &m.AllowCollaboration, &m.AllowCollaboration
@@ -258,11 +204,20 @@ func (s *Server) requestEntity(m *mergerequest.MergeRequest, p *project.Project,
 	return e
 }
 
+// usersBasic renders users, an empty list for none.
+func usersBasic(list []*account.Summary) []userBasic {
+	out := make([]userBasic, len(list))
+	for i, u := range list {
+		out[i] = newUserBasic(u)
+	}
+	return out
+}
+
 // simpleRequests renders merge requests in the short form.
-func (s *Server) simpleRequests(v requestView, list []*mergerequest.MergeRequest) []simpleMergeRequest {
-	out := make([]simpleMergeRequest, 0, len(list))
-	for _, m := range list {
-		if p := v.projects[m.ProjectID]; p != nil {
+func (s *Server) simpleRequests(page *mergerequest.Page) []simpleMergeRequest {
+	out := make([]simpleMergeRequest, 0, len(page.Items))
+	for _, m := range page.Items {
+		if p := page.Projects[m.ProjectID]; p != nil {
 			out = append(out, simpleMergeRequest{
 				ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
 				CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
@@ -274,30 +229,22 @@ func (s *Server) simpleRequests(v requestView, list []*mergerequest.MergeRequest
 
 // requestFull renders one merge request alone.
 func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (mergeRequestFull, error) {
-	v := requestView{projects: map[project.ID]*project.Project{p.ID: p}, from: p.FullPath}
-	list, err := s.requestEntities(ctx, as, v, []*mergerequest.MergeRequest{m})
+	views, err := s.Requests.Views(ctx, as, []*mergerequest.MergeRequest{m}, mergerequest.ViewOptions{Full: true, Projects: oneProject(p)})
 	if err != nil {
 		return mergeRequestFull{}, err
 	}
-	may, err := s.Requests.CanMerge(ctx, as, p, m)
-	if err != nil {
-		return mergeRequestFull{}, err
-	}
-	ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
-	subscribed, err := s.Subscriptions.Of(ctx, as, ref)
-	if err != nil {
-		return mergeRequestFull{}, err
-	}
+	v := &views[0]
 	out := mergeRequestFull{
-		mergeRequestEntity: list[0], Subscribed: subscribed[ref], MergeError: m.MergeError, User: requestUser{CanMerge: may},
+		mergeRequestEntity: s.requestEntity(v, requestShape{from: p.FullPath}), Subscribed: v.Full.Subscribed, MergeError: v.MergeError,
+		User: requestUser{CanMerge: v.Full.CanMerge},
 	}
-	if m.BaseSHA != "" {
-		out.DiffRefs = &diffRefsEntity{BaseSHA: m.BaseSHA, HeadSHA: m.HeadSHA, StartSHA: m.StartSHA}
+	if v.BaseSHA != "" {
+		out.DiffRefs = &diffRefsEntity{BaseSHA: v.BaseSHA, HeadSHA: v.HeadSHA, StartSHA: v.StartSHA}
 	}
-	if out.requestBuilds, out.requestHead, err = s.requestBuilds(ctx, as, p, m); err != nil {
+	if out.requestBuilds, out.requestHead, err = s.requestBuilds(ctx, v.Full.Builds); err != nil {
 		return mergeRequestFull{}, err
 	}
-	if n := m.ChangesCount; n != nil {
+	if n := v.ChangesCount; n != nil {
 		count := filesCount(*n)
 		out.ChangesCount = &count
 	}
@@ -305,13 +252,13 @@ func (s *Server) requestFull(ctx context.Context, as authz.Actor, p *project.Pro
 }
 
 // requestBuilds renders what the caller may see of the pipelines of a merge request.
-func (s *Server) requestBuilds(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest) (*requestBuilds, *requestHead, error) {
-	v, err := s.Requests.Builds(ctx, as, p, m)
-	if err != nil || v == nil {
-		return nil, nil, err
+func (s *Server) requestBuilds(ctx context.Context, v *mergerequest.BuildView) (*requestBuilds, *requestHead, error) {
+	if v == nil {
+		return nil, nil, nil
 	}
 	builds, head := &requestBuilds{}, &requestHead{}
 	if v.Head != nil {
+		var err error
 		if head.HeadPipeline, err = s.pipelineFull(ctx, v.Source, v.Head, v.Course); err != nil {
 			return nil, nil, err
 		}

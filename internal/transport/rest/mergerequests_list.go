@@ -227,16 +227,15 @@ func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilt
 			return api.List[requestForm]{}, err
 		}
 	}
-	v := requestView{projects: page.Projects, from: from, details: in.WithDetails}
 	items := make([]requestForm, 0, len(page.Items))
 	if in.View == "simple" {
-		list := s.simpleRequests(v, page.Items)
+		list := s.simpleRequests(page)
 		for i := range list {
 			items = append(items, &list[i])
 		}
 		return api.Listed(page.Page, items), nil
 	}
-	list, err := s.requestEntities(ctx, as, v, page.Items)
+	list, err := s.requestEntities(ctx, as, page.Items, requestShape{from: from, details: in.WithDetails}, mergerequest.ViewOptions{Projects: page.Projects})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}

@@ -70,6 +70,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Labels: p.Labels, Now: p.World.Now,
 		Things: map[noteable.Kind]subscription.Things{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests},
 	})
+	p.Requests.Connect(mergerequest.Above{Subscriptions: p.Subscriptions})
 	p.Commands = quickaction.New(quickaction.Deps{
 		Policy: p.World.Policy, Accounts: p.Accounts, Projects: p.World.Projects, Issues: p.Issues, Requests: p.Requests, Milestones: p.Milestones,
 		References: p.References, Awards: p.Awards, Iterations: p.Iterations, Boards: p.Boards, Subscriptions: p.Subscriptions, Repos: p.Repos, Now: p.World.Now,

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -244,7 +245,7 @@ func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at search.Pl
 	if err != nil {
 		return out, err
 	}
-	entities, err := s.requestEntities(ctx, as, requestView{projects: list.Projects, from: fullPath(at)}, list.Items)
+	entities, err := s.requestEntities(ctx, as, list.Items, requestShape{from: fullPath(at)}, mergerequest.ViewOptions{Projects: list.Projects})
 	if err != nil {
 		return out, err
 	}

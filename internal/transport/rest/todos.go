@@ -245,7 +245,7 @@ func (s *Server) todoThings(ctx context.Context, as authz.Actor, at todoTargets,
 		ref := noteable.Ref{Kind: noteable.Issue, ID: int64(ofIssues[i].ID)}
 		at.things[ref], at.urls[ref] = todoIssue{ofIssues[i]}, ofIssues[i].WebURL
 	}
-	ofRequests, err := s.requestEntities(ctx, as, requestView{projects: at.projects, milestones: s.milestoneEntities(milestones)}, requests)
+	ofRequests, err := s.requestEntities(ctx, as, requests, requestShape{}, mergerequest.ViewOptions{Projects: at.projects, Milestones: milestones})
 	for i := range ofRequests {
 		ref := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(ofRequests[i].ID)}
 		at.things[ref], at.urls[ref] = todoRequest{ofRequests[i]}, ofRequests[i].WebURL
