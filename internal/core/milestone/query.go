@@ -16,8 +16,9 @@ var columns = db.Columns[Milestone]("m") + ", p.id AS project_id, r.path"
 const tables = `milestones m JOIN namespaces n ON n.id = m.namespace_id
 	JOIN routes r ON r.namespace_id = m.namespace_id LEFT JOIN projects p ON p.namespace_id = m.namespace_id`
 
-// order is by due date; milestones without one come last.
-var order = page.Order{page.Text("due_date", "m.due_date").Null(), page.ID("m.id")}
+// order is by due date; milestones without one come last, and of those that are due on the same day
+// the newest first.
+var order = page.Order{page.Text("due_date", "m.due_date").Null(), page.ID("m.id").Desc()}
 
 // list reads a page of the milestones of a place.
 func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {

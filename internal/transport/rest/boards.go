@@ -120,7 +120,6 @@ type updateBoardParams struct {
 	MilestoneID     api.Opt[int64] `param:"milestone_id" doc:"ID of the milestone whose issues the board shows; 0 removes it"`
 	Labels          api.Strings    `param:"labels" doc:"Label names of the issues that the board shows, separated by commas; empty removes all"`
 	Weight          api.Opt[int64] `param:"weight" min:"0" doc:"Weight of the issues that the board shows"`
-	_               struct{}       `atleastone:"name,hide_backlog_list,hide_closed_list,assignee_id,milestone_id,labels,weight"`
 }
 
 func (h boardHandlers) update(ctx context.Context, as authz.Actor, in updateBoardParams) (boardEntity, error) {

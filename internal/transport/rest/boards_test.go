@@ -78,6 +78,9 @@ func TestBoards(t *testing.T) {
 		} {
 			p.want(tt.as, tt.method, tt.path, tt.body, tt.status, tt.answer)
 		}
+		if b := p.do("planner", "PUT", appBoards+"/1", `{}`); b["id"] != 1.0 { // as of a client that changes the lists alone
+			t.Errorf("board after no change: %v", b)
+		}
 		moved := p.do("planner", "PUT", lists+"/1", `{"position":2,"max_issue_count":5}`)
 		if moved["position"] != 2.0 || moved["max_issue_count"] != 5.0 || moved["limit_metric"] != nil {
 			t.Errorf("moved list: %v", moved)

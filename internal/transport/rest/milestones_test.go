@@ -142,6 +142,12 @@ func TestMilestones(t *testing.T) {
 		if got := p.pick("planner", appIssues+"?milestone=None", "iid"); got != "6 5 1" {
 			t.Errorf("without a milestone after its deletion: got %q", got)
 		}
+
+		p.do("planner", "POST", appMilestones, `{"title":"n1"}`)
+		p.do("planner", "POST", appMilestones, `{"title":"n2"}`)
+		if got := p.pick("", appMilestones+"?state=active", "title"); got != "v1 n2 n1" {
+			t.Errorf("two without a due date: got %q, want the newest first", got)
+		}
 	})
 }
 
