@@ -34,31 +34,117 @@ func TestGlab_create(t *testing.T) {
 	s.git(t, work, "", "commit", "-q", "--allow-empty", "-m", "Mend the lock\n\nIt was broken."+signed)
 	s.git(t, work, "", "push", "-q", "-u", "origin", "signed")
 
-	address, err := url.Parse(s.server.URL)
+	terminal{home: home, work: work, bin: bin}.configure(t, s.server.URL).run(t, "mr", "create", "--fill", "--yes", "--target-branch", "main")
+	open := got(s.root.MergeRequests.GetMergeRequest(s.project.ID, 1, nil)).must(t)
+	if open.Title != "Mend the lock" || !strings.Contains(open.Description, "It was broken.") || open.SourceBranch != "signed" || open.TargetBranch != "main" {
+		t.Errorf("merge request: got %+v", open)
+	}
+}
+
+// TestGlab_planning lets glab work with issues, incidents, labels, milestones, iterations,
+// boards, snippets, searches and events, and looks at what it prints.
+func TestGlab_planning(t *testing.T) {
+	bin := glab(t)
+	s := &story{server: servertest.Start(t, "", "--rate-limits=off")}
+	s.root = s.client(t, servertest.RootToken)
+	s.project = got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Glab"), InitializeWithReadme: new(true)})).must(t)
+	home := t.TempDir()
+	work := filepath.Join(home, "work")
+	s.git(t, home, "", "clone", "-q", s.remote("root", servertest.RootToken), work)
+	shell := terminal{home: home, work: work, bin: bin}.configure(t, s.server.URL)
+	got(s.root.Issues.CreateIssue(s.project.ID, &gitlab.CreateIssueOptions{Title: new("The site is down"), IssueType: new("incident")})).must(t)
+	for _, step := range []struct {
+		line string   // arguments, cut at bars
+		want []string // what it prints
+	}{
+		{"label|create|--name|bug|--color|#dc143c|--description|What is wrong", []string{"Created label: bug", "#dc143c"}},
+		{"label|list", []string{"1 of 1 on root/glab", "What is wrong"}},
+		{"label|get|1", []string{"bug", "#dc143c"}},
+		{"label|edit|--label-id|1|--new-name|defect|--color|#112233", []string{"Updated name: defect", "#112233"}},
+		{"milestone|create|--title|v1|--description|first|--due-date|2030-01-02", []string{"Created project milestone v1 (ID: 1)"}},
+		{"milestone|edit|1|--title|v2", []string{"Updated project milestone v2"}},
+		{"milestone|get|1", []string{"Title: v2", "Due Date: 2030-01-02"}},
+		{"milestone|list|--project|root/glab|--state|active|--search|v", []string{"v2", "active"}},
+		{"issue|create|--title|The lock jams|--description|It *jams*|--label|defect|--milestone|v2|--assignee|root|--weight|3|--due-date|2030-02-03|--yes", []string{"/root/glab/-/issues/2"}},
+		{"issue|create|--title|Second|--description|x|--confidential|--time-estimate|3h|--time-spent|1h|--yes", []string{"/root/glab/-/issues/3"}},
+		{"issue|list", []string{"3 open issues", "#1", "#2", "(defect)", "#3"}},
+		{"issue|list|--assignee|root|--milestone|v2|--label|defect|--search|lock|--in|title|--order|updated_at|--sort|asc", []string{"1 open issue", "The lock jams"}},
+		{"issue|list|--not-label|defect|--confidential|--all", []string{"1 issue", "Second"}},
+		{"issue|view|2", []string{"The lock jams", "labels:\tdefect", "milestone:\tv2", "assignees:\troot"}},
+		{"issue|view|2|--output|json", []string{`"weight":3`, `"due_date":"2030-02-03"`}},
+		{"issue|update|2|--title|The lock jams again|--label|urgent|--unlabel|defect|--unassign|--lock-discussion|--due-date|2030-03-04", []string{"added labels urgent", "removed labels defect"}},
+		{"issue|note|2|-m|A note for @root", []string{"/root/glab/-/issues/2#note_"}},
+		{"issue|view|2|--comments", []string{"The lock jams again", "A note for @root"}},
+		{"issue|close|2", []string{"Closed issue #2"}},
+		{"issue|list|--closed", []string{"1 closed issue"}},
+		{"issue|reopen|2", []string{"Reopened issue #2"}},
+		{"issue|unsubscribe|2", []string{"Unsubscribed"}},
+		{"issue|subscribe|2", []string{"Subscribed"}},
+		{"issue|board|create|Planning", []string{`Board created: "Planning"`}},
+		{"incident|list", []string{"1 open incident", "The site is down"}},
+		{"incident|view|1", []string{"The site is down"}},
+		{"incident|note|1|-m|It is slow", []string{"#note_"}},
+		{"incident|close|1", []string{"#1"}},
+		{"incident|reopen|1", []string{"#1"}},
+		{"incident|unsubscribe|1", []string{"Unsubscribed"}},
+		{"incident|subscribe|1", []string{"Subscribed"}},
+		{"iteration|list", []string{"iteration 0 of 0"}},
+		{"snippet|create|--title|s|--filename|a.txt|--description|d|README.md", []string{"/root/glab/-/snippets/1"}},
+		{"snippet|create|--title|t|--personal|README.md", []string{"/-/snippets/2"}},
+		{"repo|search|--search|glab", []string{"root/glab"}},
+		{"user|events", []string{"Opened Issue Second", "A note for @root", "Closed Issue The lock jams again"}},
+		{"label|delete|urgent", []string{"deleted"}},
+		{"milestone|delete|1", []string{"Deleted project milestone with ID 1"}},
+		{"issue|delete|3", []string{"Issue deleted"}},
+	} {
+		out := shell.run(t, strings.Split(step.line, "|")...)
+		for _, want := range step.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("glab %s: got %q, want %q in it", strings.ReplaceAll(step.line, "|", " "), out, want)
+			}
+		}
+	}
+	boards := got(s.root.Boards.ListIssueBoards(s.project.ID, nil)).must(t)
+	if len(boards) != 1 || boards[0].Name != "Planning" {
+		t.Errorf("boards: got %+v", boards)
+	}
+}
+
+// terminal is where glab runs: in a clone, with a home of its own.
+type terminal struct{ home, work, bin string }
+
+// configure writes the configuration for a server.
+func (x terminal) configure(t *testing.T, server string) terminal {
+	t.Helper()
+	address, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := fmt.Sprintf("git_protocol: http\ncheck_update: false\ntelemetry: false\nhost: %[1]s\nhosts:\n  %[1]s:\n    api_host: %[2]s\n    api_protocol: http\n    git_protocol: http\n    token: %[3]s\n",
 		address.Hostname(), address.Host, servertest.RootToken)
-	if err := os.WriteFile(filepath.Join(home, "config.yml"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(x.home, "config.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return x
+}
+
+// run gives what glab prints.
+func (x terminal) run(t *testing.T, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "mr", "create", "--fill", "--yes", "--target-branch", "main")
-	cmd.Dir = work
+	cmd := exec.CommandContext(ctx, x.bin, args...)
+	cmd.Dir = x.work
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GLAB_CONFIG_DIR=" + home, "GLAB_CHECK_UPDATE=false", "GLAB_SEND_TELEMETRY=false", "NO_PROMPT=true",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + x.home, "GLAB_CONFIG_DIR=" + x.home, "GLAB_CHECK_UPDATE=false", "GLAB_SEND_TELEMETRY=false", "GLAB_NO_PROMPT=true",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com",
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("glab mr create --fill: %v\n%s", err, out)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("glab %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	open := got(s.root.MergeRequests.GetMergeRequest(s.project.ID, 1, nil)).must(t)
-	if open.Title != "Mend the lock" || !strings.Contains(open.Description, "It was broken.") || open.SourceBranch != "signed" || open.TargetBranch != "main" {
-		t.Errorf("merge request: got %+v", open)
-	}
+	return string(out)
 }
 
 // glab gives the program: that of the path, or the one packed beside the contract. The test
