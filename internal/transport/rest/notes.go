@@ -169,7 +169,7 @@ func (h noteHandlers) create(ctx context.Context, as authz.Actor, in createNoteP
 type updateNoteParams struct {
 	notePath
 	Body         *string `param:"body,nonempty" chars:"1000000" doc:"Text of the note"`
-	Confidential *bool   `param:"confidential" doc:"Accepted and ignored: the confidentiality of a note cannot be changed"`
+	Confidential *bool   `param:"confidential" doc:"Deprecated: the confidentiality of a note cannot be changed; another value is refused"`
 }
 
 func (h noteHandlers) update(ctx context.Context, as authz.Actor, in updateNoteParams) (api.Reply[createdForm], error) {
