@@ -295,7 +295,7 @@ func TestWeb_content(t *testing.T) {
 			"/groups/work/inner/-/iterations":                       {"2030-01-07 to 2030-01-20"},
 			"/groups/work/inner/-/iterations/1":                     {"Ship <em>it</em>", "2030-01-20", "work/inner/tools#1 by"},
 			"/groups/work/-/issues?label_name=bug":                  {"Broken &lt;hammer&gt;", "work/inner/tools#1 by", "With the label", "label_name=bug&amp;state=closed"},
-			in + "wikis":                                            {`<a href="/work/inner/tools/-/wikis/more/deep" `, `src="/work/inner/tools/-/wikis/uploads/x/p.png"`, "<em>now</em>", "more/deep-page", w.path + ".wiki.git"},
+			in + "wikis":                                            {`<a href="/work/inner/tools/-/wikis/more/deep">`, `src="/work/inner/tools/-/wikis/uploads/x/p.png"`, "<em>now</em>", "more/deep-page", w.path + ".wiki.git"},
 			in + "wikis/home/history":                               {"mona", "?version_id="},
 			in + "wikis/pages":                                      {"more/deep-page", "home"},
 			in + "wikis/more/deep-page":                             {"Deep <strong>down</strong>", `href="/work/inner/tools/-/wikis/home"`, `/work/inner/tools/-/issues/1"`, "not #999"},
