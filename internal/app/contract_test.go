@@ -113,7 +113,6 @@ func TestContract(t *testing.T) {
 		{"snippets", "mate", "/snippets"},
 		{"notes", "owner", path + issue + "/notes"},
 		{"notes", "owner", path + request + "/notes"},
-		{"notes", "owner", group + "/epics/" + epics["epics/:noteable_id"] + "/notes"},
 		{"issues", "owner", group + "/epics/" + epics[":epic_iid"] + "/issues"},
 		{"merge_request", "owner", path + request},
 		{"merge_requests", "owner", path + "/merge_requests"},
