@@ -64,6 +64,7 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Snippets.Sync, job.Unique())
 	job.Register(&r, a.core.Notes.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, note.Fold{})
+	job.Register(&r, a.core.Notes.FollowPositions)
 	job.Register(&r, a.core.Snippets.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, snippet.Fold{})
 	job.Register(&r, a.core.Wikis.Sync, job.Unique())

@@ -65,6 +65,7 @@ type Error struct {
 	List    []string // shown as a JSON array of sentences
 	Fields  []Field  // shown as a JSON object of arrays
 	Bare    bool
+	Detail  string // more about what is wrong, shown beside the message; "" for nothing more
 	Err     error // the cause: logged, never shown
 }
 

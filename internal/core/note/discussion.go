@@ -145,7 +145,7 @@ func (s *Service) CreateDiscussion(ctx context.Context, as authz.Actor, on On, i
 	}
 	kind := discussionNote
 	n.Type = &kind
-	if err := s.prepare(ctx, as, on, t, in.Line, n); err != nil {
+	if err := s.prepare(ctx, as, on, t, &in, n); err != nil {
 		return nil, t, err
 	}
 	if err := s.write(ctx, as, on, t, n, nil); err != nil {
@@ -179,7 +179,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 		return nil, t, err
 	}
 	n.DiscussionID, n.Internal = id, first.Internal
-	if err := s.prepare(ctx, as, on, t, nil, n); err != nil {
+	if err := s.prepare(ctx, as, on, t, &Input{}, n); err != nil {
 		return nil, t, err
 	}
 	err = s.write(ctx, as, on, t, n, func(ctx context.Context, before noteable.Counts) error {
@@ -194,7 +194,7 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 				return err
 			}
 		}
-		n.Type, n.Position, n.LineCode = first.Type, first.Position, first.LineCode
+		n.joins(first)
 		n.resolve(as, n.UpdatedAt.Time, Resolution{before.Threads > 0 && before.Unresolved == 0})
 		return nil
 	})
@@ -202,6 +202,14 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 		return nil, t, fmt.Errorf("reply: %w", err)
 	}
 	return n, t, nil
+}
+
+// joins makes the note one of the discussion that begins with first.
+func (n *Note) joins(first *Note) {
+	n.Type, n.Position, n.Original, n.Changed, n.LineCode = first.Type, first.Position, first.Original, first.Changed, first.LineCode
+	if n.Kind == noteable.MergeRequest {
+		n.CommitID = first.CommitID
+	}
 }
 
 // first reads the note that a discussion begins with, as far as the actor may read it.

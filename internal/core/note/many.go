@@ -87,7 +87,8 @@ func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.
 	}
 	args = append(append(args, sourceArgs...), limit)
 	notes, err := db.Select[shortened](ctx, s.db, "SELECT "+shortColumns+` FROM (
-		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id, n.commit_id ORDER BY n.id) AS place
+		SELECT n.*, ROW_NUMBER() OVER (PARTITION BY n.noteable_type, n.noteable_id, n.project_id,
+			CASE WHEN n.noteable_type = 'Commit' THEN n.commit_id END ORDER BY n.id) AS place
 		FROM notes n WHERE (`+among+") AND "+sources+") n WHERE n.place <= ? ORDER BY n.id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("notes on many things: %w", err)

@@ -37,7 +37,9 @@ type Note struct {
 	GroupID      *int64        `db:"group_id"`
 	AuthorID     authz.UserID  `db:"author_id"`
 	Type         *string       `db:"type"` // nil outside of threads, DiscussionNote, DiffNote
-	Position     *Position     `db:"position"`
+	Position     *Position     `db:"position"`  // in the newest version that has it
+	Original     *Position     `db:"original_position"` // where it was made; nil where Position is that still
+	Changed      *Position     `db:"change_position"`   // what a later version did to it; nil where it did nothing
 	LineCode     *string       `db:"line_code"`
 	Body         string        `db:"body" fold:"body_fold,sparse"` // Markdown
 	System       bool          `db:"system"`
@@ -82,6 +84,8 @@ type Input struct {
 	CreatedAt *time.Time // ignored from those who may not set it
 	HeadSHA   string     // what the caller believes to be the head of the merge request, for /merge
 	Line      *Line      // of the diff of a commit; one that the diff does not have is left out
+	Position  *Position  // in the diff of a merge request or a commit; refused where the diff does not have it
+	CommitID  string     // of a merge request, the commit whose diff the position is in; "" for that of a version
 }
 
 // Changes are those of Update; nil leaves alone.

@@ -25,17 +25,49 @@ type Line struct {
 	Old    bool // it was taken away
 }
 
-// Position says which line of a diff a note is about. An added line
-// has no old number, and a removed line has no new number.
+// PositionType says what of a file a note on a diff is about.
+type PositionType string
+
+// The types of positions.
+const (
+	TextPosition  PositionType = "text"
+	ImagePosition PositionType = "image"
+	FilePosition  PositionType = "file"
+)
+
+// Position says what in a diff a note is about. Of a text it is a line: an added one has no
+// old number, and a removed one has no new number. Of an image it is a point.
 type Position struct {
-	BaseSHA  string `json:"base_sha"`
-	StartSHA string `json:"start_sha"`
-	HeadSHA  string `json:"head_sha"`
-	OldPath  string `json:"old_path"`
-	NewPath  string `json:"new_path"`
-	Type     string `json:"position_type"` // text
-	OldLine  *int   `json:"old_line"`
-	NewLine  *int   `json:"new_line"`
+	BaseSHA  string       `json:"base_sha"`
+	StartSHA string       `json:"start_sha"`
+	HeadSHA  string       `json:"head_sha"`
+	OldPath  string       `json:"old_path"`
+	NewPath  string       `json:"new_path"`
+	Type     PositionType `json:"position_type"`
+	OldLine  *int         `json:"old_line"`
+	NewLine  *int         `json:"new_line"`
+
+	Range *LineRange `json:"line_range,omitempty"` // of a text, where it is more than one line; it ends with the line
+
+	// Of an image: its size and the point, in pixels.
+	Width  *int     `json:"width,omitempty"`
+	Height *int     `json:"height,omitempty"`
+	X      *float64 `json:"x,omitempty"`
+	Y      *float64 `json:"y,omitempty"`
+}
+
+// LineRange is the lines that a note is about.
+type LineRange struct {
+	Start RangeEnd `json:"start"`
+	End   RangeEnd `json:"end"`
+}
+
+// RangeEnd is the first or the last line of a range.
+type RangeEnd struct {
+	LineCode string  `json:"line_code"`
+	Type     *string `json:"type"` // new, old, expanded; nil for a line that is the same in both files
+	OldLine  *int    `json:"old_line"`
+	NewLine  *int    `json:"new_line"`
 }
 
 // Scan reads what Value wrote.
@@ -71,7 +103,7 @@ func (p *Position) Line() (number int, old bool) {
 
 func newPosition(base, head gitstore.ObjectID, f *gitcmd.FileDiff, line gitcmd.ChangedLine) *Position {
 	p := &Position{
-		BaseSHA: base.String(), StartSHA: base.String(), HeadSHA: head.String(), OldPath: f.OldPath, NewPath: f.NewPath, Type: "text",
+		BaseSHA: base.String(), StartSHA: base.String(), HeadSHA: head.String(), OldPath: f.OldPath, NewPath: f.NewPath, Type: TextPosition,
 	}
 	if line.Old {
 		p.OldLine = &line.OldNumber
@@ -92,20 +124,30 @@ type keeper interface {
 	Keep(ctx context.Context, p *project.Project, on noteable.Ref) error
 }
 
-// placer is implemented by things that have a diff.
+// placer is implemented by things whose changed lines are named by path and number alone.
 type placer interface {
 	Place(ctx context.Context, as authz.Actor, p *project.Project, on noteable.Ref, line Line) (at *Position, lineCode string, err error)
 }
 
 // prepare does what a new note needs of git.
-func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable.Target, line *Line, n *Note) error {
-	if things, ok := s.things[t.Kind].(placer); ok && line != nil {
-		position, code, err := things.Place(ctx, as, on.Project, t.Ref, *line)
+func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable.Target, in *Input, n *Note) error {
+	kind := diffNote
+	if in.Position != nil {
+		position, code, err := s.CheckPosition(ctx, on, t, *in.Position, in.CommitID)
+		if err != nil {
+			return err
+		}
+		n.Type, n.Position, n.LineCode = &kind, position, code
+		if t.Kind == noteable.MergeRequest && in.CommitID != "" {
+			n.CommitID = &position.HeadSHA
+		}
+	}
+	if things, ok := s.things[t.Kind].(placer); ok && in.Line != nil {
+		position, code, err := things.Place(ctx, as, on.Project, t.Ref, *in.Line)
 		if err != nil {
 			return err
 		}
 		if position != nil {
-			kind := diffNote
 			n.Type, n.Position, n.LineCode = &kind, position, &code
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/quickaction"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/repo"
 )
 
 // Deps are what the service is built on.
@@ -31,6 +32,7 @@ type Deps struct {
 	Awards   *award.Service
 	Jobs     job.Enqueuer
 	Projects *project.Service
+	Repos    *repo.Service
 	Now      func() time.Time
 	Things   map[noteable.Kind]Noteables // what can be commented on
 
@@ -47,6 +49,7 @@ type Service struct {
 	awards   *award.Service
 	jobs     job.Enqueuer
 	projects *project.Service
+	repos    *repo.Service
 	now      func() time.Time
 	things   map[noteable.Kind]Noteables
 	texts    reference.Reader
@@ -57,7 +60,7 @@ type Service struct {
 // New builds the service.
 func New(deps Deps) *Service {
 	return &Service{
-		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects,
+		db: deps.DB, policy: deps.Policy, bus: deps.Bus, accounts: deps.Accounts, awards: deps.Awards, jobs: deps.Jobs, projects: deps.Projects, repos: deps.Repos,
 		now: deps.Now, things: deps.Things, texts: deps.Texts, commands: deps.Commands,
 	}
 }
@@ -171,7 +174,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, on On, in Input) (
 		a, err := s.awards.Add(ctx, as, t, name)
 		return Result{Award: a}, t, err
 	}
-	if err := s.prepare(ctx, as, on, t, in.Line, n); err != nil {
+	if err := s.prepare(ctx, as, on, t, &in, n); err != nil {
 		return Result{}, t, err
 	}
 	if err := s.write(ctx, as, on, t, n, nil); err != nil {
@@ -207,6 +210,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 			err = insert(noteable.Counts{})
 		} else {
 			_, err = s.counted(ctx, t.Ref, n.DiscussionID, now, insert)
+		}
+		if err == nil && join == nil {
+			err = s.late(ctx, n)
 		}
 		if err != nil {
 			return err

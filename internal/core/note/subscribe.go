@@ -19,6 +19,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.copied)
 	event.On(b, name, s.promoted)
 	event.On(b, "threads that issues follow up", s.followUp)
+	event.On(b, "positions of notes", s.versioned)
 	event.On(b, name, func(ctx context.Context, e issue.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Issue, ID: int64(e.Issue.ID)})
 	})

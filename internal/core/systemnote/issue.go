@@ -61,6 +61,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.AutoMergeCanceled)
 	event.On(b, name, s.AutoMergeAborted)
 	event.On(b, name, s.ThreadsResolved)
+	event.On(b, name, s.LinesChanged)
 	event.On(b, name, s.EpicUpdated)
 	event.On(b, name, s.EpicIssueAdded)
 	event.On(b, name, s.EpicIssueRemoved)

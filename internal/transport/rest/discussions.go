@@ -36,10 +36,14 @@ func (h discussionHandlers) routes() []*api.Route {
 	if h.kind == noteable.MergeRequest {
 		change = append(change, authz.ResolveNote)
 	}
+	create := api.Post(path, h.create)
+	if h.kind == noteable.MergeRequest || h.kind == noteable.Commit {
+		create = api.Post(path, h.createOnDiff)
+	}
 	out := []*api.Route{
 		api.Get(path, h.list).Doc("List the discussions on " + on).Needs(read...),
 		api.Get(one, h.get).Doc("Get a discussion on " + on).Needs(read...),
-		api.Post(path, h.create).Doc("Create a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
+		create.Doc("Create a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
 		api.Get(notes, h.notes).Doc("List the notes of a discussion on " + on).Needs(read...),
 		api.Post(notes, h.reply).Doc("Add a note to a discussion on "+on).Needs(h.read, authz.CreateNote).Rate(limit.NotesCreate),
 		api.Get(notes+"/:note_id", h.note).Doc("Get a note of a discussion on " + on).Needs(read...),
@@ -207,13 +211,27 @@ type createDiscussionParams struct {
 	discussionText
 }
 
+type createOnDiffParams struct {
+	createDiscussionParams
+	diffParams
+}
+
+// createOnDiff is create for things that have a diff.
+func (h discussionHandlers) createOnDiff(ctx context.Context, as authz.Actor, in createOnDiffParams) (api.Reply[begunForm], error) {
+	return h.begin(ctx, as, in.discussionsPath, in.onDiff(h.kind, in.input()))
+}
+
 func (h discussionHandlers) create(ctx context.Context, as authz.Actor, in createDiscussionParams) (api.Reply[begunForm], error) {
+	return h.begin(ctx, as, in.discussionsPath, in.input())
+}
+
+func (h discussionHandlers) begin(ctx context.Context, as authz.Actor, path discussionsPath, in note.Input) (api.Reply[begunForm], error) {
 	var out api.Reply[begunForm]
-	on, err := h.of(ctx, as, in.discussionsPath)
+	on, err := h.of(ctx, as, path)
 	if err != nil {
 		return out, err
 	}
-	made, target, err := h.Notes.CreateDiscussionWithCommands(ctx, as, on, in.input())
+	made, target, err := h.Notes.CreateDiscussionWithCommands(ctx, as, on, in)
 	if err != nil {
 		return out, err
 	}

@@ -24,13 +24,19 @@ type noteEntity struct {
 	NoteableID   int64         `json:"noteable_id"`
 	NoteableType noteable.Kind `json:"noteable_type"`
 	ProjectID    *int64        `json:"project_id"`
-	CommitID     *string       `json:"commit_id,omitempty" later:"discussions on diffs"`
+	*requestLine
+	Position     *positionEntity `json:"position,omitempty"` // of notes on diffs
 	Resolvable   bool          `json:"resolvable"`
 	*resolution
 	Confidential    bool           `json:"confidential"`
 	Internal        bool           `json:"internal"`
 	NoteableIID     *int64         `json:"noteable_iid"`
 	CommandsChanges map[string]any `json:"commands_changes"` // what quick actions changed, of a note just written
+}
+
+// requestLine is what only notes on the diff of a merge request say.
+type requestLine struct {
+	CommitID *string `json:"commit_id"` // of the commit whose diff it is; null for that of a version
 }
 
 // noteAuthor is a user's summary with what the contract adds to it on notes: the
@@ -65,12 +71,15 @@ func (s *Server) noteEntity(n *note.View, t noteable.Target) noteEntity {
 	e := noteEntity{
 		ID: n.ID, Type: n.Type, Body: n.Body, Author: s.noteAuthor(n.Author), CreatedAt: api.Time(n.CreatedAt.Time),
 		UpdatedAt: api.Time(n.UpdatedAt.Time), System: n.System, NoteableID: n.TargetID, NoteableType: n.Kind,
-		CommitID: n.CommitID, Resolvable: n.Resolution != nil, Confidential: n.Internal, Internal: n.Internal, NoteableIID: t.IID,
+		Position: newPositionEntity(n.Position), Resolvable: n.Resolution != nil, Confidential: n.Internal, Internal: n.Internal, NoteableIID: t.IID,
 		CommandsChanges: map[string]any{},
 	}
 	if n.ProjectID != nil {
 		id := int64(*n.ProjectID)
 		e.ProjectID = &id
+	}
+	if n.Position != nil && n.Kind == noteable.MergeRequest {
+		e.requestLine = &requestLine{n.CommitID}
 	}
 	if r := n.Resolution; r != nil {
 		e.resolution = &resolution{Resolved: r.Resolved, ResolvedBy: s.user(r.By), ResolvedAt: api.TimePtr(n.ResolvedAt.Ptr())}

@@ -170,7 +170,11 @@ func (x *exchange) known(err error, e *errs.Error) {
 		if w.key != "" {
 			text = `{"` + w.key + `":` + text + `}`
 		}
-		x.object(w.status, "message", text)
+		pairs := []string{"message", text}
+		if e.Detail != "" {
+			pairs = append(pairs, "detail", quoted(e.Detail))
+		}
+		x.object(w.status, pairs...)
 		return
 	}
 	f, ok := frames[e.Kind]

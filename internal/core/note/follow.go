@@ -1,0 +1,259 @@
+package note
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
+)
+
+// FollowPositions is the job that moves the positions of notes on a merge request to its newest
+// version.
+type FollowPositions struct {
+	RequestID mergerequest.ID `json:"merge_request_id"`
+	UserID    authz.UserID    `json:"user_id"` // who pushed; 0 where that is not known
+	Username  string          `json:"username"`
+}
+
+// Kind names the job.
+func (FollowPositions) Kind() string { return "note_positions" }
+
+// LinesChanged is published when a new version of a merge request has changed the lines that
+// threads are about.
+type LinesChanged struct {
+	authz.Stamp
+
+	RequestID mergerequest.ID
+	IID       mergerequest.IID
+	Project   *project.Project
+	VersionID mergerequest.VersionID
+	Version   int // its number, from 1
+	Threads   []ChangedThread
+}
+
+// ChangedThread is a thread whose line was changed.
+type ChangedThread struct {
+	Discussion string
+	LineCode   string // of the line as the thread was about it; "" for none
+}
+
+// versioned enqueues the job where there is something to follow.
+func (s *Service) versioned(ctx context.Context, e mergerequest.NewVersion) error {
+	any, err := db.Select[int](ctx, s.db, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
+		noteable.MergeRequest, e.MergeRequest.ID, diffNote)
+	if err != nil {
+		return fmt.Errorf("look for notes on diffs: %w", err)
+	}
+	if len(any) == 0 {
+		return nil
+	}
+	return s.jobs.Enqueue(ctx, FollowPositions{RequestID: e.MergeRequest.ID, UserID: e.By.UserID, Username: e.By.Username})
+}
+
+// late enqueues the job for a new note on a version of a merge request that is not the newest.
+func (s *Service) late(ctx context.Context, n *Note) error {
+	if n.Kind != noteable.MergeRequest || n.Position == nil || n.CommitID != nil {
+		return nil
+	}
+	head, err := db.Get[string](ctx, s.db, "SELECT head_sha FROM merge_requests WHERE id = ?", n.TargetID)
+	if err != nil {
+		return fmt.Errorf("newest version: %w", err)
+	}
+	if head == n.Position.HeadSHA {
+		return nil
+	}
+	return s.jobs.Enqueue(ctx, FollowPositions{RequestID: mergerequest.ID(n.TargetID)})
+}
+
+// newest is what the job reads of a merge request.
+type newest struct {
+	ID        mergerequest.ID         `db:"id"`
+	IID       mergerequest.IID        `db:"iid"`
+	ProjectID project.ID              `db:"target_project_id"`
+	AuthorID  authz.UserID            `db:"author_id"`
+	VersionID *mergerequest.VersionID `db:"version_id"`
+	Base      string                  `db:"base_sha"`
+	Start     string                  `db:"start_sha"`
+	Head      string                  `db:"head_sha"`
+}
+
+// placed is the position of the notes of one thread.
+type placed struct {
+	Discussion string    `db:"discussion_id"`
+	Position   *Position `db:"position"`
+	LineCode   *string   `db:"line_code"`
+
+	next *Position `db:"-"`
+	code *string   `db:"-"`
+	fate fate      `db:"-"`
+}
+
+// FollowPositions moves the positions of all threads on a merge request to its newest version,
+// with three diffs for all threads of one version. Threads whose line was changed are outdated:
+// they keep their position.
+func (s *Service) FollowPositions(ctx context.Context, work FollowPositions) error {
+	m, err := db.Get[newest](ctx, s.db, `SELECT id, iid, target_project_id, author_id, version_id, base_sha, start_sha, head_sha
+		FROM merge_requests WHERE id = ?`, work.RequestID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("follow positions: %w", err)
+	}
+	if m.VersionID == nil || m.Base == "" {
+		return nil
+	}
+	threads, err := db.Select[placed](ctx, s.db, `SELECT n.discussion_id, n.position, n.line_code FROM notes n
+		WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? AND n.change_position IS NULL AND n.commit_id IS NULL AND n.position IS NOT NULL
+		GROUP BY n.discussion_id, n.position, n.line_code ORDER BY MIN(n.id)`, noteable.MergeRequest, m.ID, diffNote)
+	if err != nil {
+		return fmt.Errorf("positions to follow: %w", err)
+	}
+	projects, err := s.projects.Load(ctx, []project.ID{m.ProjectID})
+	if err != nil || projects[m.ProjectID] == nil {
+		return err
+	}
+	p := projects[m.ProjectID]
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	type pair struct{ base, head string }
+	tracers := map[pair]*tracer{}
+	var changes []*placed
+	for i := range threads {
+		at := &threads[i]
+		from := pair{at.Position.BaseSHA, at.Position.HeadSHA}
+		if from == (pair{m.Base, m.Head}) {
+			continue
+		}
+		t, known := tracers[from]
+		if !known {
+			if t, err = newTracer(ctx, r, from.base, from.head, &m); err != nil {
+				return err
+			}
+			tracers[from] = t
+		}
+		if t == nil {
+			continue // the commits are gone
+		}
+		if at.next, at.code, at.fate = t.trace(at.Position); at.fate != unknown {
+			changes = append(changes, at)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return s.storePositions(ctx, work, p, &m, changes)
+}
+
+// newTracer compares the commits of an old diff with those of the newest; nil where the
+// repository does not have them any more.
+func newTracer(ctx context.Context, r *gitcmd.Repo, base, head string, m *newest) (*tracer, error) {
+	var ids [4]gitstore.ObjectID
+	for i, sha := range []string{base, head, m.Base, m.Head} {
+		id, err := gitstore.ParseObjectID(sha)
+		if err != nil {
+			return nil, nil
+		}
+		ids[i] = id
+	}
+	t := &tracer{a: base, b: head, start: m.Start, c: m.Base, d: m.Head}
+	for _, x := range []struct {
+		from, to gitstore.ObjectID
+		index    **fileIndex
+	}{{ids[0], ids[2], &t.ac}, {ids[1], ids[3], &t.bd}, {ids[2], ids[3], &t.cd}} {
+		d, err := r.Diff(ctx, x.from, x.to, lineDiff)
+		if errors.Is(err, gitstore.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("follow positions: %w", err)
+		}
+		*x.index = newFileIndex(d)
+	}
+	return t, nil
+}
+
+// storePositions writes where the threads are now. What another run of the job wrote meanwhile
+// stays.
+func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *project.Project, m *newest, changes []*placed) error {
+	by := authz.Actor{UserID: work.UserID, Username: work.Username}
+	if by.UserID == 0 {
+		by.UserID = m.AuthorID // found by looking at the branch rather than told by a push
+	}
+	now := s.now()
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM merge_requests WHERE id = ?"+s.db.Dialect().ForUpdate(), m.ID); err != nil {
+			return err
+		}
+		var late []ChangedThread
+		for _, at := range changes {
+			set, args := "position = ?, line_code = ?", []any{at.next, at.code}
+			if at.fate == outdated {
+				set, args = "change_position = ?", []any{at.next}
+			}
+			n, err := s.db.Exec(ctx, "UPDATE notes SET "+set+`, original_position = COALESCE(original_position, position)
+				WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND position = ? AND change_position IS NULL`,
+				append(args, noteable.MergeRequest, m.ID, at.Discussion, at.Position)...)
+			if err != nil {
+				return err
+			}
+			if n > 0 && at.fate == outdated {
+				thread := ChangedThread{Discussion: at.Discussion}
+				if at.LineCode != nil {
+					thread.LineCode = *at.LineCode
+				}
+				late = append(late, thread)
+			}
+		}
+		if len(late) == 0 {
+			return nil
+		}
+		number, err := db.Get[int](ctx, s.db, "SELECT COUNT(*) FROM merge_request_versions WHERE merge_request_id = ? AND id <= ?", m.ID, *m.VersionID)
+		if err != nil {
+			return err
+		}
+		if p.Settings().ResolveOutdatedDiffDiscussions {
+			if err := s.resolveOutdated(ctx, by, m, late); err != nil {
+				return err
+			}
+		}
+		return s.bus.Publish(ctx, LinesChanged{
+			Stamp: by.Stamp(now), RequestID: m.ID, IID: m.IID, Project: p, VersionID: *m.VersionID, Version: number, Threads: late,
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("store positions: %w", err)
+	}
+	return nil
+}
+
+// resolveOutdated resolves threads whose line was changed, in the caller's transaction.
+func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, m *newest, late []ChangedThread) error {
+	on := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
+	now := s.now()
+	before, err := s.threads(ctx, on, "")
+	if err != nil {
+		return err
+	}
+	for _, t := range late {
+		if _, err := s.db.Exec(ctx, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
+			AND discussion_id = ? AND type IS NOT NULL AND resolved_at IS NULL`, db.At(now), by.UserID, on.Kind, on.ID, t.Discussion); err != nil {
+			return fmt.Errorf("resolve outdated thread: %w", err)
+		}
+	}
+	after, err := s.threads(ctx, on, "")
+	if err != nil || after == before {
+		return err
+	}
+	_, err = s.things[on.Kind].CountNotes(ctx, on, after.Less(before), now)
+	return err
+}
