@@ -268,6 +268,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
 	review := w.do("developer", "POST", onRequest+"/discussions", map[string]any{"body": "A review"})
+	draft := w.do("owner", "POST", onRequest+"/draft_notes", map[string]any{"note": "Kept back"})
 	onCommit := w.do("developer", "POST", path+"/repository/commits/"+head["id"].(string)+"/discussions", map[string]any{"body": "A remark"})
 	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
 	private := w.do("owner", "POST", path+"/snippets", aSnippet("private"))
@@ -322,7 +323,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"award on a note of a request": awards["note of a request"],
 		"issues/:id":                   number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
-		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), "version": number(list[0], "id"),
+		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p

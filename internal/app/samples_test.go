@@ -269,6 +269,13 @@ func samples() map[string][]sample {
 		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
 
+		"GET /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "owner's"}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/draft_notes":                       {{body: obj{"note": "Kept back"}}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "owner's", body: obj{"note": "Other"}}},
+		"DELETE /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":      {{note: "owner's"}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish": {{note: "owner's"}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/draft_notes/bulk_publish":          {{}},
+
 		"GET /projects/:id/issues/:issue_iid":                                      {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
 		"POST /projects/:id/issues":                                                {{body: obj{"title": "New"}}, {note: "iid", body: obj{"title": "New", "iid": 77}}},
 		"PUT /projects/:id/issues/:issue_iid":                                      {{note: "guest's", body: obj{"title": "Other"}}, {note: "confidential", values: with{"issue_iid": "=confidential"}, body: obj{"title": "Other"}}, {note: "labels", body: obj{"add_labels": "x"}}},

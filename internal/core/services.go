@@ -31,6 +31,7 @@ import (
 	"tenon/internal/core/changelog"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/deploykey"
+	"tenon/internal/core/draftnote"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
@@ -140,6 +141,7 @@ type Services struct {
 	Changelogs   *changelog.Service
 	Commands     *quickaction.Service
 	Notes        *note.Service
+	Drafts       *draftnote.Service
 	Snippets     *snippet.Service
 	Wikis        *wiki.Service
 	Awards       *award.Service
@@ -295,6 +297,7 @@ func (s *Services) planning(c *check, d Deps) {
 			noteable.Commit: &note.Commits{DB: d.DB, Repos: s.Repos},
 		},
 	}))
+	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, Requests: s.Requests, Now: d.Now}))
 	s.Todos = todo.New(need(c, todo.Deps{
 		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
 		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,

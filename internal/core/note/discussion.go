@@ -182,8 +182,25 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	if err := s.prepare(ctx, as, on, t, &Input{}, n); err != nil {
 		return nil, t, err
 	}
-	err = s.write(ctx, as, on, t, n, func(ctx context.Context, before noteable.Counts) error {
-		first, err := s.first(ctx, seen, id) // it may be another one now
+	if err := s.write(ctx, as, on, t, n, s.joining(as, seen, n)); err != nil {
+		return nil, t, fmt.Errorf("reply: %w", err)
+	}
+	return n, t, nil
+}
+
+// joins makes the note one of the discussion that begins with first.
+func (n *Note) joins(first *Note) {
+	n.Type, n.Position, n.Original, n.Changed, n.LineCode = first.Type, first.Position, first.Original, first.Changed, first.LineCode
+	if n.Kind == noteable.MergeRequest {
+		n.CommitID = first.CommitID
+	}
+}
+
+// joining makes a new note one of its discussion, in the transaction that writes it. The reply to
+// a resolved thread is resolved.
+func (s *Service) joining(as authz.Actor, seen sight, n *Note) func(ctx context.Context, before noteable.Counts) error {
+	return func(ctx context.Context, before noteable.Counts) error {
+		first, err := s.first(ctx, seen, n.DiscussionID) // it may be another one now
 		if err != nil {
 			return err
 		}
@@ -197,18 +214,6 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 		n.joins(first)
 		n.resolve(as, n.UpdatedAt.Time, Resolution{before.Threads > 0 && before.Unresolved == 0})
 		return nil
-	})
-	if err != nil {
-		return nil, t, fmt.Errorf("reply: %w", err)
-	}
-	return n, t, nil
-}
-
-// joins makes the note one of the discussion that begins with first.
-func (n *Note) joins(first *Note) {
-	n.Type, n.Position, n.Original, n.Changed, n.LineCode = first.Type, first.Position, first.Original, first.Changed, first.LineCode
-	if n.Kind == noteable.MergeRequest {
-		n.CommitID = first.CommitID
 	}
 }
 

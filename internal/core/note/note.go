@@ -36,8 +36,8 @@ type Note struct {
 	ProjectID    *project.ID   `db:"project_id"`
 	GroupID      *int64        `db:"group_id"`
 	AuthorID     authz.UserID  `db:"author_id"`
-	Type         *string       `db:"type"` // nil outside of threads, DiscussionNote, DiffNote
-	Position     *Position     `db:"position"`  // in the newest version that has it
+	Type         *string       `db:"type"`              // nil outside of threads, DiscussionNote, DiffNote
+	Position     *Position     `db:"position"`          // in the newest version that has it
 	Original     *Position     `db:"original_position"` // where it was made; nil where Position is that still
 	Changed      *Position     `db:"change_position"`   // what a later version did to it; nil where it did nothing
 	LineCode     *string       `db:"line_code"`
@@ -59,6 +59,8 @@ type On struct {
 
 	// Discussion is what notes that are named by id have to be part of; "" is any.
 	Discussion string
+
+	reviewed bool // notes are published together
 }
 
 func (o On) place() noteable.Place { return noteable.Place{Project: o.Project, Group: o.Group} }
@@ -133,7 +135,13 @@ type Fact struct {
 }
 
 // Created is published when a comment was made.
-type Created struct{ Fact }
+type Created struct {
+	Fact
+
+	// Reviewed says that it is one of several that were published together, of which Reviewed
+	// tells.
+	Reviewed bool
+}
 
 // Updated is published when the text of a comment was changed.
 type Updated struct{ Fact }

@@ -312,3 +312,22 @@ func (x *fileIndex) linesOf(f *gitcmd.FileDiff) gitcmd.LineMap {
 	return m
 }
 
+// CommitOf gives the SHA of a commit of the project that things are on. It asks for no permission
+// and is for core.
+func (s *Service) CommitOf(ctx context.Context, on On, name string) (string, error) {
+	r, err := s.repos.Open(ctx, on.Project)
+	if err != nil {
+		return "", err
+	}
+	rev, err := r.Resolve(ctx, name)
+	if errors.Is(err, gitstore.ErrNotFound) || errors.Is(err, gitstore.ErrBadName) {
+		return "", errs.Missing("Commit")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find commit: %w", err)
+	}
+	if _, err := r.Commit(ctx, rev.ID); err != nil {
+		return "", errs.Missing("Commit")
+	}
+	return rev.ID.String(), nil
+}

@@ -217,7 +217,10 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, Created{Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)}})
+		return s.bus.Publish(ctx, Created{
+			Fact:     Fact{Note: *n, Target: t, Project: on.Project, Group: on.Group, Stamp: as.Stamp(now)},
+			Reviewed: on.reviewed,
+		})
 	})
 }
 

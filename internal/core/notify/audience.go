@@ -119,7 +119,7 @@ func (s *Service) recipients(ctx context.Context, m Mailing, t *thing) ([]*recip
 	case unmergeable:
 		a.add(named, "", m.Users...)
 	case "new_note":
-		names = s.todos.Names([]string{t.note.Body}, nil)
+		names = s.todos.Names(append([]string{t.note.Body}, t.more...), nil)
 	}
 	if len(names) > 0 {
 		users, err := s.todos.Mentioned(ctx, t.actor, t.target(), names)

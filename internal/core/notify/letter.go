@@ -40,7 +40,7 @@ func (s *Service) letter(ctx context.Context, as authz.Actor, m Mailing, t *thin
 	body := ""
 	switch {
 	case t.note != nil:
-		body, l.url = t.note.Body, t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
+		body, l.url = strings.Join(append([]string{t.note.Body}, t.more...), "\n\n---\n\n"), t.url+"#note_"+strconv.FormatInt(int64(t.note.ID), 10)
 	case m.begins(), m.Event == newMention:
 		body = t.description
 	}
@@ -197,6 +197,9 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 	case "merge_merge_request":
 		return who + " merged " + it + ": " + t.title, nil
 	case "new_note":
+		if len(m.Review) > 0 {
+			return who + " reviewed " + it + ":", nil
+		}
 		if t.note.Internal {
 			return who + " wrote an internal note on " + it + ":", nil
 		}

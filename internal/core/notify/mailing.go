@@ -23,6 +23,7 @@ type Mailing struct {
 	On     noteable.Kind  `json:"on"`
 	Target int64          `json:"target"`
 	Note   note.ID        `json:"note,omitempty"`
+	Review []note.ID      `json:"review,omitempty"` // published together with the note
 	By     authz.UserID   `json:"by"`
 	Users  []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review
 	Former []authz.UserID `json:"former,omitempty"` // no longer so
@@ -87,6 +88,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.mail(ctx, ofEpic(closeEpic, e.Fact)) })
 	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.mail(ctx, ofEpic(reopenEpic, e.Fact)) })
 	event.On(b, name, s.noted)
+	event.On(b, name, s.reviewed)
 }
 
 func ofIssue(event string, f issue.Fact) Mailing {
@@ -192,10 +194,17 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 }
 
 func (s *Service) noted(ctx context.Context, e note.Created) error {
-	if e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest && e.Target.Kind != noteable.Epic {
+	if e.Reviewed || e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest && e.Target.Kind != noteable.Epic {
 		return nil
 	}
 	return s.mail(ctx, Mailing{Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Note: e.Note.ID, By: e.By.UserID})
+}
+
+// reviewed sends one mail about notes that were published together.
+func (s *Service) reviewed(ctx context.Context, e note.Reviewed) error {
+	return s.mail(ctx, Mailing{
+		Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Note: e.Notes[0], Review: e.Notes[1:], By: e.By.UserID,
+	})
 }
 
 func text(s *string) string {

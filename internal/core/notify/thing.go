@@ -34,6 +34,7 @@ type thing struct {
 	labels       []label.Label
 
 	note  *note.Note // nil where the event is no note
+	more  []string   // texts of the notes that were published together with it
 	first note.ID    // of the discussion of the note; 0 where the note is the first
 
 	actor authz.Actor   // who did it, as far as permissions go
@@ -100,11 +101,22 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	if m.Note == 0 {
 		return t, nil
 	}
-	notes, err := s.notes.ByIDs(ctx, authz.System(), []note.ID{m.Note})
-	if err != nil || notes[m.Note] == nil {
+	notes, err := s.notes.ByIDs(ctx, authz.System(), append([]note.ID{m.Note}, m.Review...))
+	if err != nil {
 		return nil, err
 	}
-	t.note = notes[m.Note]
+	for _, id := range append([]note.ID{m.Note}, m.Review...) {
+		switch n := notes[id]; {
+		case n == nil: // deleted since
+		case t.note == nil:
+			t.note = n
+		default:
+			t.more = append(t.more, n.Body)
+		}
+	}
+	if t.note == nil {
+		return nil, nil
+	}
 	t.first, err = s.notes.First(ctx, t.note)
 	return t, err
 }

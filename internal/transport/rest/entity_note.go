@@ -25,8 +25,8 @@ type noteEntity struct {
 	NoteableType noteable.Kind `json:"noteable_type"`
 	ProjectID    *int64        `json:"project_id"`
 	*requestLine
-	Position     *positionEntity `json:"position,omitempty"` // of notes on diffs
-	Resolvable   bool          `json:"resolvable"`
+	Position   *positionEntity `json:"position,omitempty"` // of notes on diffs
+	Resolvable bool            `json:"resolvable"`
 	*resolution
 	Confidential    bool           `json:"confidential"`
 	Internal        bool           `json:"internal"`

@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/spool"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/draftnote"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -79,6 +80,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		DB: d, Policy: p.World.Policy, Bus: p.Bus, Accounts: p.Accounts, Awards: p.Awards, Projects: p.World.Projects, Repos: p.Repos, Now: p.World.Now, Commands: p.Commands, Jobs: discard,
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 	})
+	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, Requests: p.Requests, Now: p.World.Now})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
@@ -89,7 +91,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes(), p.issueLinkRoutes()))
+	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.draftNoteRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes(), p.issueLinkRoutes()))
 	for name, level := range map[string]authz.Level{"dev": authz.Developer, "maint": authz.Maintainer} {
 		as := p.User(name)
 		as.Scopes = authz.AllScopes()

@@ -72,11 +72,11 @@ func (p *rangeEndParams) end() note.RangeEnd {
 
 // positionEntity is where in a diff a note is.
 type positionEntity struct {
-	BaseSHA  *string            `json:"base_sha"`
-	StartSHA *string            `json:"start_sha"`
-	HeadSHA  *string            `json:"head_sha"`
-	OldPath  *string            `json:"old_path"`
-	NewPath  *string            `json:"new_path"`
+	BaseSHA  *string           `json:"base_sha"`
+	StartSHA *string           `json:"start_sha"`
+	HeadSHA  *string           `json:"head_sha"`
+	OldPath  *string           `json:"old_path"`
+	NewPath  *string           `json:"new_path"`
 	Type     note.PositionType `json:"position_type"`
 	*linePlace
 	*imagePlace

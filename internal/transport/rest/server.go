@@ -97,6 +97,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("time tracking", s.timeTrackingRoutes()),
 		api.Tagged("notes", s.noteRoutes()),
 		api.Tagged("discussions", s.discussionRoutes()),
+		api.Tagged("draft_notes", s.draftNoteRoutes()),
 		api.Tagged("award_emoji", s.awardRoutes()),
 		api.Tagged("resource_events", s.resourceEventRoutes()),
 		api.Tagged("subscriptions", s.subscriptionRoutes()),

@@ -170,11 +170,7 @@ func (x *exchange) known(err error, e *errs.Error) {
 		if w.key != "" {
 			text = `{"` + w.key + `":` + text + `}`
 		}
-		pairs := []string{"message", text}
-		if e.Detail != "" {
-			pairs = append(pairs, "detail", quoted(e.Detail))
-		}
-		x.object(w.status, pairs...)
+		x.object(w.status, detailed(e, text)...)
 		return
 	}
 	f, ok := frames[e.Kind]
@@ -186,7 +182,7 @@ func (x *exchange) known(err error, e *errs.Error) {
 		h.Set("Retry-After", strconv.Itoa(int(errs.RetryAfter.Seconds())))
 	}
 	if e.Kind != errs.TooMany {
-		x.object(f.status, "message", message(e, f))
+		x.object(f.status, detailed(e, message(e, f))...)
 		return
 	}
 	x.w.Header().Set("Retry-After", defaultRetry)
@@ -195,6 +191,14 @@ func (x *exchange) known(err error, e *errs.Error) {
 		exceeded.Headers(x.w.Header())
 	}
 	x.object(f.status, "message", `{"error":`+message(e, f)+`}`)
+}
+
+// detailed puts what else an error says beside its message.
+func detailed(e *errs.Error, message string) []string {
+	if e.Detail == "" {
+		return []string{"message", message}
+	}
+	return []string{"message", message, "detail", quoted(e.Detail)}
 }
 
 // message gives the JSON of what an error says.
