@@ -268,7 +268,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
 	review := w.do("developer", "POST", onRequest+"/discussions", map[string]any{"body": "A review"})
-	draft := w.do("owner", "POST", onRequest+"/draft_notes", map[string]any{"note": "Kept back"})
+	draft := w.do("admin", "POST", onRequest+"/draft_notes", map[string]any{"note": "Kept back"})
 	onCommit := w.do("developer", "POST", path+"/repository/commits/"+head["id"].(string)+"/discussions", map[string]any{"body": "A remark"})
 	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
 	private := w.do("owner", "POST", path+"/snippets", aSnippet("private"))

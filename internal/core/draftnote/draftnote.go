@@ -232,7 +232,7 @@ func (s *Service) fits(ctx context.Context, d *Draft, id ID) error {
 
 // Update changes the text or the position of a draft.
 func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID, c Changes) (*Draft, error) {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.notes.MayComment(ctx, as, on)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on note.On, id ID,
 
 // Delete removes a draft.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, on note.On, id ID) error {
-	t, err := s.notes.Target(ctx, as, on)
+	t, err := s.notes.MayComment(ctx, as, on)
 	if err != nil {
 		return err
 	}

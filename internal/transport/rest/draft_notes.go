@@ -23,8 +23,8 @@ func (s *Server) draftNoteRoutes() []*api.Route {
 		api.Get(all, s.listDraftNotes).Doc("List the draft notes on a merge request").Needs(read...),
 		api.Get(all+"/:draft_note_id", s.getDraftNote).Doc("Get a draft note on a merge request").Needs(read...),
 		api.Post(all, s.createDraftNote).Doc("Create a draft note on a merge request").Needs(write...).Rate(limit.NotesCreate),
-		api.Put(all+"/:draft_note_id", s.updateDraftNote).Timed().Doc("Update a draft note on a merge request").Needs(read...),
-		api.Delete(all+"/:draft_note_id", s.deleteDraftNote).Timed().Doc("Delete a draft note on a merge request").Needs(read...),
+		api.Put(all+"/:draft_note_id", s.updateDraftNote).Timed().Doc("Update a draft note on a merge request").Needs(write...),
+		api.Delete(all+"/:draft_note_id", s.deleteDraftNote).Timed().Doc("Delete a draft note on a merge request").Needs(write...),
 		api.Put(all+"/:draft_note_id/publish", s.publishDraftNote).Doc("Publish a draft note on a merge request").Needs(write...),
 		api.Post(all+"/bulk_publish", s.publishDraftNotes).Doc("Publish all draft notes on a merge request").
 			Status(http.StatusNoContent).Needs(write...),
