@@ -269,11 +269,11 @@ func samples() map[string][]sample {
 		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
 
-		"GET /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "admin's\"}},
+		"GET /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "admin's"}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/draft_notes":                       {{body: obj{"note": "Kept back"}}},
-		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "admin's\", body: obj{"note": "Other"}}},
-		"DELETE /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":      {{note: "admin's\"}},
-		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish": {{note: "admin's\"}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "admin's", body: obj{"note": "Other"}}},
+		"DELETE /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":      {{note: "admin's"}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish": {{note: "admin's"}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/draft_notes/bulk_publish":          {{}},
 
 		"GET /projects/:id/issues/:issue_iid":                                      {{}, {note: "confidential", values: with{"issue_iid": "=confidential"}}},
