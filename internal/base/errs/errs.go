@@ -66,7 +66,7 @@ type Error struct {
 	Fields  []Field  // shown as a JSON object of arrays
 	Bare    bool
 	Detail  string // more about what is wrong, shown beside the message; "" for nothing more
-	Err     error // the cause: logged, never shown
+	Err     error  // the cause: logged, never shown
 }
 
 // Error gives the text for logs and for clients without structured bodies.
