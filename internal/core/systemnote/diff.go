@@ -3,9 +3,11 @@ package systemnote
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/weburl"
 )
 
 // LinesChanged tells threads on a diff that a new version has changed their line.
@@ -23,7 +25,7 @@ func (s *Service) LinesChanged(ctx context.Context, e note.LinesChanged) error {
 }
 
 func changedLine(e note.LinesChanged, thread note.ChangedThread) string {
-	to := fmt.Sprintf("/%s/-/merge_requests/%d/diffs?diff_id=%d", e.Project.FullPath, e.IID, e.VersionID)
+	to, _, _ := strings.Cut((&weburl.Site{}).MergeRequestDiff(e.Project.FullPath, int64(e.IID), int64(e.VersionID), ""), "&") // with its base
 	if thread.LineCode != "" {
 		to += "#" + thread.LineCode
 	}
