@@ -61,6 +61,7 @@ import (
 	"tenon/internal/core/snippet"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/subscription"
+	"tenon/internal/core/suggestion"
 	"tenon/internal/core/systemnote"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/todo"
@@ -142,6 +143,7 @@ type Services struct {
 	Commands     *quickaction.Service
 	Notes        *note.Service
 	Drafts       *draftnote.Service
+	Suggestions  *suggestion.Service
 	Snippets     *snippet.Service
 	Wikis        *wiki.Service
 	Awards       *award.Service
@@ -298,6 +300,9 @@ func (s *Services) planning(c *check, d Deps) {
 		},
 	}))
 	s.Drafts = draftnote.New(need(c, draftnote.Deps{DB: d.DB, Notes: s.Notes, Requests: s.Requests, Now: d.Now}))
+	s.Suggestions = suggestion.New(need(c, suggestion.Deps{
+		DB: d.DB, Accounts: s.Accounts, Projects: s.Projects, Requests: s.Requests, Repos: s.Repos, Notes: s.Notes,
+	}))
 	s.Todos = todo.New(need(c, todo.Deps{
 		DB: d.DB, Policy: s.Policy, Subscriptions: s.Subscriptions, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
 		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,

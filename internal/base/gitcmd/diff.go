@@ -36,6 +36,7 @@ type FileDiff struct {
 	Binary    bool
 	Patch     []byte // from the first @@ on; empty for binary, mode-only and left-out changes
 	TooLarge  bool   // the patch was longer than allowed and was left out
+	Collapsed bool   // the same, because those before it took the room of all; TooLarge is set too
 	Additions int    // counted even where the patch was left out as too large
 	Deletions int
 }

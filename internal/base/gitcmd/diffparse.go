@@ -199,6 +199,7 @@ func (p *diffParser) keepPart(f *FileDiff, line []byte, whole bool) {
 		n++
 	}
 	if len(f.Patch)+n > p.options.MaxFileBytes || p.total+n > p.options.MaxBytes {
+		f.Collapsed = len(f.Patch)+n <= p.options.MaxFileBytes
 		p.total -= len(f.Patch)
 		f.Patch, f.TooLarge, p.diff.Overflow = nil, true, true
 		return

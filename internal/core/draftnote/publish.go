@@ -3,8 +3,10 @@ package draftnote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -27,15 +29,11 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, on note.On, id ID
 	if err != nil {
 		return err
 	}
-	return s.publish(ctx, as, on, t, func(ctx context.Context) ([]quickaction.Text, error) {
-		drafts, err := s.take(ctx, as, t, id)
-		if err != nil {
-			return nil, err
-		}
-		if len(drafts) == 0 {
+	return s.publish(ctx, as, on, t, id, func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error) {
+		if len(notes) == 0 {
 			return nil, errs.Missing("")
 		}
-		return s.notes.Publish(ctx, as, on, t, pending(drafts))
+		return s.notes.Publish(ctx, as, on, t, notes)
 	})
 }
 
@@ -51,12 +49,7 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 			return ofDraft(err)
 		}
 	}
-	return s.publish(ctx, as, on, t, func(ctx context.Context) ([]quickaction.Text, error) {
-		drafts, err := s.take(ctx, as, t, 0)
-		if err != nil {
-			return nil, err
-		}
-		notes := pending(drafts)
+	return s.publish(ctx, as, on, t, 0, func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error) {
 		if r.Summary != "" {
 			notes = append(notes, note.Pending{Body: r.Summary})
 		}
@@ -70,29 +63,89 @@ func (s *Service) PublishAll(ctx context.Context, as authz.Actor, on note.On, r 
 	})
 }
 
-// publish takes drafts and writes their notes in one transaction, and runs their quick actions
-// after it: what was taken is published once, or is a draft still.
-func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, do func(ctx context.Context) ([]quickaction.Text, error)) error {
-	var texts []quickaction.Text
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		var err error
-		texts, err = do(ctx)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish draft notes: %w", ofDraft(err))
+// errStale is a draft that was changed between the look at its suggestions and its publication.
+var errStale = errors.New("draft note was changed")
+
+// publish takes a draft, or all where the id is 0, and writes their notes in one transaction,
+// and runs their quick actions after it: what was taken is published once, or is a draft still.
+func (s *Service) publish(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, id ID, do func(ctx context.Context, notes []note.Pending) ([]quickaction.Text, error)) error {
+	for try := 0; ; try++ {
+		suggested, err := s.suggested(ctx, as, on, t, id)
+		if err != nil {
+			return err
+		}
+		var texts []quickaction.Text
+		err = s.db.InTx(ctx, func(ctx context.Context) error {
+			drafts, err := s.take(ctx, as, t, id)
+			if err != nil {
+				return err
+			}
+			notes, err := pending(drafts, suggested)
+			if err == nil {
+				texts, err = do(ctx, notes)
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, errStale) && try < 3:
+			continue
+		case errors.Is(err, errStale):
+			return errs.New(errs.Conflict, "")
+		case err != nil:
+			return fmt.Errorf("publish draft notes: %w", ofDraft(err))
+		}
+		return s.notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
 	}
-	return s.notes.RunCommands(ctx, as.Unconditional(), on, t, texts)
 }
 
-// take removes a draft of the actor, or all where the id is 0, and gives what it removed in the
-// order of its making.
-func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, id ID) ([]Draft, error) {
+// which selects a draft of the actor, or all where the id is 0.
+func which(as authz.Actor, t noteable.Target, id ID) db.Where {
 	var w db.Where
 	w.And("merge_request_id = ? AND author_id = ?", t.ID, as.UserID)
 	if id != 0 {
 		w.And("id = ?", id)
 	}
+	return w
+}
+
+// suggestions are those of one draft, with the text that they were read from.
+type suggestions struct {
+	note string
+	list []note.Suggestion
+}
+
+// suggested reads the suggestions of drafts that may have some.
+func (s *Service) suggested(ctx context.Context, as authz.Actor, on note.On, t noteable.Target, id ID) (map[ID]suggestions, error) {
+	w := which(as, t, id)
+	w.Raw("note LIKE '%suggestion%'")
+	drafts, err := db.Select[Draft](ctx, s.db, "SELECT "+db.Columns[Draft]("")+" FROM draft_notes"+w.SQL()+" ORDER BY id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("suggestions of draft notes: %w", err)
+	}
+	out := map[ID]suggestions{}
+	for _, d := range drafts {
+		at := d.Position
+		if d.DiscussionID != nil {
+			found, _, err := s.notes.FindDiscussion(ctx, as, on, *d.DiscussionID)
+			if err != nil && !errs.Is(err, errs.NotFound) {
+				return nil, err
+			}
+			if err == nil {
+				at = found.Notes[0].Position
+			}
+		}
+		list, err := s.notes.SuggestionsIn(ctx, on, at, d.Note)
+		if err != nil {
+			return nil, err
+		}
+		out[d.ID] = suggestions{d.Note, list}
+	}
+	return out, nil
+}
+
+// take removes drafts, and gives what it removed in the order of its making.
+func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, id ID) ([]Draft, error) {
+	w := which(as, t, id)
 	drafts, err := db.Select[Draft](ctx, s.db, "DELETE FROM draft_notes"+w.SQL()+" RETURNING "+db.Columns[Draft](""), w.Args()...)
 	if err != nil {
 		return nil, err
@@ -101,13 +154,17 @@ func (s *Service) take(ctx context.Context, as authz.Actor, t noteable.Target, i
 	return drafts, nil
 }
 
-func pending(drafts []Draft) []note.Pending {
+func pending(drafts []Draft, suggested map[ID]suggestions) ([]note.Pending, error) {
 	out := make([]note.Pending, len(drafts))
 	for i, d := range drafts {
-		out[i] = note.Pending{Body: d.Note, Resolve: d.Resolve, CommitID: d.CommitID, Position: d.Position, LineCode: d.LineCode}
+		g := suggested[d.ID]
+		if g.note != d.Note && strings.Contains(d.Note, "suggestion") {
+			return nil, errStale
+		}
+		out[i] = note.Pending{Body: d.Note, Resolve: d.Resolve, CommitID: d.CommitID, Position: d.Position, LineCode: d.LineCode, Suggested: g.list}
 		if d.DiscussionID != nil {
 			out[i].Discussion = *d.DiscussionID
 		}
 	}
-	return out
+	return out, nil
 }

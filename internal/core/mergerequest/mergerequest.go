@@ -153,6 +153,7 @@ type Version struct {
 	HeadSHA        string    `db:"head_sha"`
 	CommitsCount   int64     `db:"commits_count"`
 	ChangesCount   int64     `db:"changes_count"`
+	PatchID        *string   `db:"patch_id_sha"` // stable patch id of the diff, "" where it is empty; nil where it is not known
 	CreatedAt      db.Time   `db:"created_at"`
 }
 

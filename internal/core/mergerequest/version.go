@@ -336,7 +336,7 @@ func (s *Service) Versions(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return list, fmt.Errorf("list versions: %w", err)
 	}
-	return list, nil
+	return list, s.identify(ctx, p, list.Items)
 }
 
 // Version gives one version of a request.
@@ -352,7 +352,8 @@ func (s *Service) Version(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil {
 		return nil, fmt.Errorf("read version: %w", err)
 	}
-	return &v, nil
+	one := []Version{v}
+	return &one[0], s.identify(ctx, p, one)
 }
 
 // keepOld keeps the head of a version that is about to be old, where the new head does not

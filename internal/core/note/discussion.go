@@ -182,6 +182,9 @@ func (s *Service) Reply(ctx context.Context, as authz.Actor, on On, id string, i
 	if err := s.prepare(ctx, as, on, t, &Input{}, n); err != nil {
 		return nil, t, err
 	}
+	if n.Suggested, err = s.SuggestionsIn(ctx, on, first.Position, n.Body); err != nil {
+		return nil, t, err
+	}
 	if err := s.write(ctx, as, on, t, n, s.joining(as, seen, n)); err != nil {
 		return nil, t, fmt.Errorf("reply: %w", err)
 	}

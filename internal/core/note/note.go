@@ -48,6 +48,9 @@ type Note struct {
 	ResolvedByID *authz.UserID `db:"resolved_by_id"`
 	CreatedAt    db.Time       `db:"created_at"`
 	UpdatedAt    db.Time       `db:"updated_at"`
+
+	// Suggested is what a new note says should stand in place of its lines; Suggestions reads it of others.
+	Suggested []Suggestion `db:"-"`
 }
 
 // On says what is commented on: a thing of a kind in a project or a group.

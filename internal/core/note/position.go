@@ -151,6 +151,10 @@ func (s *Service) prepare(ctx context.Context, as authz.Actor, on On, t noteable
 			n.Type, n.Position, n.LineCode = &kind, position, &code
 		}
 	}
+	var err error
+	if n.Suggested, err = s.SuggestionsIn(ctx, on, n.Position, n.Body); err != nil {
+		return err
+	}
 	if things, ok := s.things[t.Kind].(keeper); ok {
 		return things.Keep(ctx, on.Project, t.Ref)
 	}

@@ -18,6 +18,7 @@ type Pending struct {
 	CommitID   *string
 	Position   *Position // as CheckPosition gave it; nil for none
 	LineCode   *string
+	Suggested  []Suggestion // as SuggestionsIn gave them for the body
 }
 
 // Reviewed is published when notes were published together.
@@ -104,6 +105,7 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on On, t noteable
 	if err != nil {
 		return nil, err
 	}
+	n.Suggested = p.Suggested
 	if p.Discussion != "" {
 		first, err := s.first(ctx, seen, p.Discussion)
 		if err != nil && !errs.Is(err, errs.NotFound) {

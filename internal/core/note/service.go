@@ -214,6 +214,9 @@ func (s *Service) write(ctx context.Context, as authz.Actor, on On, t noteable.T
 		if err == nil && join == nil {
 			err = s.late(ctx, n)
 		}
+		if err == nil {
+			err = s.storeSuggestions(ctx, n.ID, n.Suggested)
+		}
 		if err != nil {
 			return err
 		}
@@ -307,6 +310,10 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 	if err := checkBody(*c.Body); err != nil {
 		return nil, t, err
 	}
+	suggestions, err := s.SuggestionsIn(ctx, on, n.Position, *c.Body)
+	if err != nil {
+		return nil, t, err
+	}
 	now := s.now()
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		out, err := db.Update(ctx, s.db, db.Row{Table: "notes", ID: n.ID, Now: s.now}, func(_ context.Context, n *Note) error {
@@ -320,6 +327,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, on On, id ID, c Ch
 			return err
 		}
 		n = &out.After
+		if n.Position != nil && n.Kind == noteable.MergeRequest {
+			if err := s.replaceSuggestions(ctx, n.ID, suggestions); err != nil {
+				return err
+			}
+		}
 		if _, err := s.things[t.Kind].CountNotes(ctx, t.Ref, noteable.Counts{}, now); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type ViewOptions struct {
 	People map[authz.UserID]*account.Summary // also those whom the notes do not name
 }
 
-// Views shows notes that were read for the caller, of any things, in one statement at most.
+// Views shows notes that were read for the caller, of any things, in one statement at most, and one more where some are on diffs.
 func (s *Service) Views(ctx context.Context, notes []Note, want ViewOptions) ([]View, error) {
 	people := want.People
 	if people == nil {
@@ -35,9 +35,14 @@ func (s *Service) Views(ctx context.Context, notes []Note, want ViewOptions) ([]
 			return nil, fmt.Errorf("views of notes: %w", err)
 		}
 	}
+	suggestions, err := s.Suggestions(ctx, notes)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]View, len(notes))
 	for i := range notes {
 		out[i] = newView(&notes[i], people)
+		out[i].Suggested = suggestions[notes[i].ID]
 	}
 	return out, nil
 }

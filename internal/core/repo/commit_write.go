@@ -35,6 +35,8 @@ type Action struct {
 	LastCommitID string  // refuse when another commit touched the file last; "" asks nothing
 	Executable   *bool   // of chmod
 
+	Blob gitstore.ObjectID // refuse when the file has another content by now; zero asks nothing
+
 	submodule gitstore.ObjectID // that a submodule shall name
 }
 

@@ -75,6 +75,9 @@ func (t *treeEdit) action(ctx context.Context, a *Action) error {
 			return err
 		}
 	}
+	if !a.Blob.IsZero() && (!exists || old.id != a.Blob) {
+		return errs.Plain("A file has been changed.")
+	}
 	if a.Kind == actionSubmodule {
 		return t.moveSubmodule(a, old, exists)
 	}

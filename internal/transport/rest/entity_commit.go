@@ -95,6 +95,8 @@ type diffEntity struct {
 	NewFile     bool   `json:"new_file"`
 	RenamedFile bool   `json:"renamed_file"`
 	DeletedFile bool   `json:"deleted_file"`
+	Collapsed   bool   `json:"collapsed"` // left out, because the diffs before it are long
+	TooLarge    bool   `json:"too_large"` // left out, because it is long
 }
 
 func newDiffEntity(f *gitcmd.FileDiff) diffEntity {
@@ -103,6 +105,7 @@ func newDiffEntity(f *gitcmd.FileDiff) diffEntity {
 		NewPath: strings.ToValidUTF8(f.NewPath, "\uFFFD"), OldPath: strings.ToValidUTF8(f.OldPath, "\uFFFD"),
 		AMode: f.OldMode.String(), BMode: f.NewMode.String(),
 		NewFile: f.New(), RenamedFile: f.Renamed(), DeletedFile: f.Deleted(),
+		Collapsed: f.Collapsed, TooLarge: f.TooLarge && !f.Collapsed,
 	}
 	if f.Binary {
 		e.Diff = "Binary files a/" + e.OldPath + " and b/" + e.NewPath + " differ\n"

@@ -28,10 +28,11 @@ type noteEntity struct {
 	Position   *positionEntity `json:"position,omitempty"` // of notes on diffs
 	Resolvable bool            `json:"resolvable"`
 	*resolution
-	Confidential    bool           `json:"confidential"`
-	Internal        bool           `json:"internal"`
-	NoteableIID     *int64         `json:"noteable_iid"`
-	CommandsChanges map[string]any `json:"commands_changes"` // what quick actions changed, of a note just written
+	Suggestions     *[]suggestionEntity `json:"suggestions,omitempty"` // of notes on the diff of a merge request
+	Confidential    bool                `json:"confidential"`
+	Internal        bool                `json:"internal"`
+	NoteableIID     *int64              `json:"noteable_iid"`
+	CommandsChanges map[string]any      `json:"commands_changes"` // what quick actions changed, of a note just written
 }
 
 // requestLine is what only notes on the diff of a merge request say.
@@ -80,6 +81,8 @@ func (s *Server) noteEntity(n *note.View, t noteable.Target) noteEntity {
 	}
 	if n.Position != nil && n.Kind == noteable.MergeRequest {
 		e.requestLine = &requestLine{n.CommitID}
+		list := newSuggestionEntities(n.Suggested)
+		e.Suggestions = &list
 	}
 	if r := n.Resolution; r != nil {
 		e.resolution = &resolution{Resolved: r.Resolved, ResolvedBy: s.user(r.By), ResolvedAt: api.TimePtr(n.ResolvedAt.Ptr())}

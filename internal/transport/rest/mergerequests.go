@@ -184,6 +184,7 @@ func (s *Server) requestCommits(ctx context.Context, as authz.Actor, in requestL
 
 type changesParams struct {
 	requestPath
+	Unidiff  bool `param:"unidiff" default:"false" doc:"Return diffs in unified diff format"`
 	RawDiffs bool `param:"access_raw_diffs" doc:"Accepted and ignored: diffs are always read from Git"`
 }
 
@@ -197,7 +198,7 @@ func (s *Server) requestChanges(ctx context.Context, as authz.Actor, in changesP
 		return mergeRequestFull{}, err
 	}
 	out, err := s.requestFull(ctx, as, p, m)
-	changes := diffEntities(d.Files)
+	changes := unified(diffEntities(d.Files), in.Unidiff)
 	out.Changes, out.Overflow = &changes, &d.Overflow
 	return out, err
 }
@@ -227,13 +228,22 @@ type versionOfRequest struct {
 	RequestID      mergerequest.ID        `json:"merge_request_id"`
 	State          string                 `json:"state"`
 	RealSize       string                 `json:"real_size"`
-	PatchIDSHA     *string                `json:"patch_id_sha" later:"diff discussions"`
+	PatchIDSHA     *string                `json:"patch_id_sha"` // null for an empty diff
+}
+
+// given is nil for "".
+func given(text *string) *string {
+	if text == nil || *text == "" {
+		return nil
+	}
+	return text
 }
 
 func newVersionOfRequest(v *mergerequest.Version) versionOfRequest {
 	return versionOfRequest{
 		ID: v.ID, HeadCommitSHA: v.HeadSHA, BaseCommitSHA: v.BaseSHA, StartCommitSHA: v.StartSHA,
 		CreatedAt: api.Time(v.CreatedAt.Time), RequestID: v.MergeRequestID, State: "collected", RealSize: filesCount(v.ChangesCount),
+		PatchIDSHA: given(v.PatchID),
 	}
 }
 
@@ -252,6 +262,7 @@ func (s *Server) requestVersions(ctx context.Context, as authz.Actor, in request
 
 type requestVersionParams struct {
 	requestPath
+	Unidiff   bool                   `param:"unidiff" default:"false" doc:"Return diffs in unified diff format"`
 	VersionID mergerequest.VersionID `param:"version_id,required" doc:"ID of the merge request diff version"`
 }
 
@@ -281,5 +292,5 @@ func (s *Server) requestVersion(ctx context.Context, as authz.Actor, in requestV
 	if d, err = s.Requests.Diff(ctx, as, p, m, v); err != nil {
 		return versionWithChanges{}, err
 	}
-	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: diffEntities(d.Files)}, nil
+	return versionWithChanges{versionOfRequest: newVersionOfRequest(v), Commits: s.commitEntities(p, commits.Items), Diffs: unified(diffEntities(d.Files), in.Unidiff)}, nil
 }

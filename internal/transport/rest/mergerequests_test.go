@@ -29,6 +29,7 @@ import (
 	"tenon/internal/core/reference"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/subscription"
+	"tenon/internal/core/suggestion"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest/api"
 )
@@ -81,6 +82,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 		Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.MergeRequest: p.Requests, noteable.Commit: &note.Commits{DB: d, Repos: p.Repos}},
 	})
 	p.Drafts = draftnote.New(draftnote.Deps{DB: d, Notes: p.Notes, Requests: p.Requests, Now: p.World.Now})
+	p.Suggestions = suggestion.New(suggestion.Deps{DB: d, Accounts: p.Accounts, Projects: p.World.Projects, Requests: p.Requests, Repos: p.Repos, Notes: p.Notes})
 	p.kit = api.New(api.Config{
 		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
@@ -91,7 +93,7 @@ func newMerging(t *testing.T, d *db.DB) *planning {
 			}
 			return as, nil
 		},
-	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.draftNoteRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.timeTrackingRoutes(), p.issueLinkRoutes()))
+	}, slices.Concat(p.commitRoutes(), p.commitCommentRoutes(), p.issueRoutes(), p.noteRoutes(), p.discussionRoutes(), p.draftNoteRoutes(), p.suggestionRoutes(), p.awardRoutes(), p.resourceEventRoutes(), p.mergeRequestRoutes(), p.mergeRequestDiffRoutes(), p.timeTrackingRoutes(), p.issueLinkRoutes()))
 	for name, level := range map[string]authz.Level{"dev": authz.Developer, "maint": authz.Maintainer} {
 		as := p.User(name)
 		as.Scopes = authz.AllScopes()

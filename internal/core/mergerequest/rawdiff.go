@@ -1,0 +1,69 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// RawDiff streams the newest version as the plain text of a .diff file; without a version it is
+// empty. Close it in any case.
+func (s *Service) RawDiff(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) (io.ReadCloser, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, err
+	}
+	if m.BaseSHA == "" {
+		return io.NopCloser(eof{}), nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	text, to := io.Pipe()
+	go func() { // ends with git, which ends when the text is closed or the request is over
+		to.CloseWithError(r.RawDiff(ctx, idOf(m.BaseSHA), idOf(m.HeadSHA), to))
+	}()
+	return text, nil
+}
+
+// eof is an empty text.
+type eof struct{}
+
+// Read says that there is no more.
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// identify computes the patch ids of versions that have none, and stores them. A version whose
+// commits are gone has none.
+func (s *Service) identify(ctx context.Context, p *project.Project, versions []Version) error {
+	var r *gitcmd.Repo
+	for i := range versions {
+		v := &versions[i]
+		if v.PatchID != nil || v.BaseSHA == "" {
+			continue
+		}
+		if r == nil {
+			var err error
+			if r, err = s.repos.Open(ctx, p); err != nil {
+				return err
+			}
+		}
+		id, err := r.PatchID(ctx, idOf(v.BaseSHA), idOf(v.HeadSHA))
+		if errors.Is(err, gitstore.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("patch id of version: %w", err)
+		}
+		v.PatchID = &id
+		if _, err := s.db.Exec(ctx, "UPDATE merge_request_versions SET patch_id_sha = ? WHERE id = ?", id, v.ID); err != nil {
+			return fmt.Errorf("store patch id: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package suggestion
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/core/authz"
+)
+
+// defaultMessage is that of projects that have none of their own.
+const defaultMessage = "Apply %{suggestions_count} suggestion(s) to %{files_count} file(s)\n\n%{co_authored_by}"
+
+// message fills the placeholders of a message, or of the project's where it is "". Unknown ones stay
+// as they are.
+func (s *Service) message(ctx context.Context, as authz.Actor, a *set, template string) (string, error) {
+	if strings.TrimSpace(template) == "" && a.target.SuggestionCommitMessage != nil {
+		template = *a.target.SuggestionCommitMessage
+	}
+	if strings.TrimSpace(template) == "" {
+		template = defaultMessage
+	}
+	ids := []authz.UserID{as.UserID}
+	var paths []string
+	for _, g := range a.list {
+		n := a.notes[g.NoteID]
+		if !slices.Contains(ids, n.AuthorID) {
+			ids = append(ids, n.AuthorID)
+		}
+		if !slices.Contains(paths, n.Position.NewPath) {
+			paths = append(paths, n.Position.NewPath)
+		}
+	}
+	users, err := s.accounts.Load(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	var authors []string
+	for _, id := range ids[1:] {
+		if u := users[id]; u != nil {
+			authors = append(authors, "Co-authored-by: "+u.Name+" <"+u.CommitAddress(s.accounts.CommitHost())+">")
+		}
+	}
+	values := []string{
+		"%{branch_name}", a.request.SourceBranch,
+		"%{files_count}", strconv.Itoa(len(paths)),
+		"%{file_paths}", strings.Join(paths, ", "),
+		"%{project_name}", a.target.Name,
+		"%{project_path}", a.target.Path,
+		"%{suggestions_count}", strconv.Itoa(len(a.list)),
+		"%{co_authored_by}", strings.Join(authors, "\n"),
+	}
+	if u := users[as.UserID]; u != nil {
+		values = append(values, "%{user_full_name}", u.Name, "%{username}", u.Username)
+	}
+	return strings.TrimSpace(strings.NewReplacer(values...).Replace(template)), nil
+}
