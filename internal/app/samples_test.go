@@ -269,7 +269,7 @@ func samples() map[string][]sample {
 		"POST /projects/:id/repository/changelog":                                  {{body: obj{"version": "2.0.0", "from": "main"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/versions/:version_id": {{}},
 
-		"POST /projects/:id/merge_requests/:merge_request_iid/context_commits":   {{body: obj{"commits": []any{"=:sha"}}}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/context_commits":   {{body: obj{"commits": "=:sha"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/context_commits": {{query: "commits=none", status: http.StatusBadRequest}},
 		"PUT /suggestions/:id/apply":   {{values: with{"id": "1"}, status: http.StatusNotFound}},
 		"PUT /suggestions/batch_apply": {{body: obj{"ids": []any{1}}, status: http.StatusNotFound}},
