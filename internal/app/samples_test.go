@@ -395,6 +395,9 @@ func samples() map[string][]sample {
 		"POST /projects/:id/merge_requests":                                                        {{body: obj{"title": "New", "source_branch": "spare", "target_branch": "main"}}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid":                                      {{body: obj{"title": "Other"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid":                                   {{}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/approve":                             {{}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/unapprove":                           {{first: "POST /projects/=projects/:id/merge_requests/=:merge_request_iid/approve"}},
+		"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":                      {{status: http.StatusUnauthorized}}, // for bots
 		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/rebase":                               {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/cancel_merge_when_pipeline_succeeds": {{status: http.StatusNotAcceptable}},

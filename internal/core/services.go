@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/attribute"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
@@ -139,6 +140,7 @@ type Services struct {
 	// MetricImages are those of incidents.
 	MetricImages *metricimage.Service
 	Requests     *mergerequest.Service
+	Approvals    *approval.Service
 	Changelogs   *changelog.Service
 	Commands     *quickaction.Service
 	Notes        *note.Service
@@ -270,6 +272,9 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Protections: s.Protections, Repos: s.Repos,
 		Labels: s.Labels, Milestones: s.Milestones, Issues: s.Issues, Times: s.Times, Checks: s.Checks, References: s.References, Settings: s.Settings, Jobs: d.Jobs, Log: d.Log, Now: d.Now, URLs: s.URLs,
 	}))
+	s.Approvals = approval.New(need(c, approval.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Requests: s.Requests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
+	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
 	}))
@@ -308,6 +313,7 @@ func (s *Services) planning(c *check, d Deps) {
 		Namespaces: s.Namespaces, Texts: reference.NewReader(s.URLs), Things: things, Now: d.Now,
 	}))
 	s.Commands.Register(s.Todos.Commands()...)
+	s.Commands.Register(s.Approvals.Commands()...)
 	s.Commands.Connect(s.Notes)
 	s.Notifications = notify.New(need(c, notify.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Projects: s.Projects, Issues: s.Issues, Requests: s.Requests, Epics: s.Epics,
@@ -345,6 +351,7 @@ func (s *Services) reactions(c *check, d Deps) {
 func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
+	s.Requests.ConnectRequirements(s.Approvals)
 	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
 	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
 	s.Protections.Connect(s.Requests)

@@ -37,7 +37,22 @@ const chunk = 2000
 // KnownAddresses says which of some folded addresses are those of users. It asks for no
 // permission.
 func (s *Service) KnownAddresses(ctx context.Context, emails []string) (map[string]bool, error) {
-	out := map[string]bool{}
+	owners, err := s.AddressOwners(ctx, emails)
+	out := make(map[string]bool, len(owners))
+	for email := range owners {
+		out[email] = true
+	}
+	return out, err
+}
+
+// AddressOwners gives the users who proved to read some folded addresses, or whose private
+// ones they are. Other addresses are left out. It asks for no permission.
+func (s *Service) AddressOwners(ctx context.Context, emails []string) (map[string]authz.UserID, error) {
+	type row struct {
+		Email  string       `db:"email_fold"`
+		UserID authz.UserID `db:"user_id"`
+	}
+	out := map[string]authz.UserID{}
 	var private []authz.UserID
 	suffix := "@" + db.Fold(s.CommitHost())
 	for _, email := range emails {
@@ -50,12 +65,12 @@ func (s *Service) KnownAddresses(ctx context.Context, emails []string) (map[stri
 	}
 	for start := 0; start < len(emails); start += chunk {
 		marks, args := db.Marks(emails[start:min(start+chunk, len(emails))])
-		found, err := db.Select[string](ctx, s.db, "SELECT email_fold FROM emails WHERE email_fold IN ("+marks+") AND confirmed_at IS NOT NULL", args...)
+		found, err := db.Select[row](ctx, s.db, "SELECT email_fold, user_id FROM emails WHERE email_fold IN ("+marks+") AND confirmed_at IS NOT NULL", args...)
 		if err != nil {
 			return nil, fmt.Errorf("look for addresses: %w", err)
 		}
-		for _, email := range found {
-			out[email] = true
+		for _, r := range found {
+			out[r.Email] = r.UserID
 		}
 	}
 	for start := 0; start < len(private); start += chunk {
@@ -64,7 +79,7 @@ func (s *Service) KnownAddresses(ctx context.Context, emails []string) (map[stri
 			return nil, err
 		}
 		for _, u := range users {
-			out[db.Fold(u.PrivateAddress(s.CommitHost()))] = true
+			out[db.Fold(u.PrivateAddress(s.CommitHost()))] = u.ID
 		}
 	}
 	return out, nil

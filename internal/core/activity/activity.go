@@ -27,6 +27,7 @@ const (
 	Joined    = "joined"
 	Left      = "left"
 	Destroyed = "destroyed"
+	Approved  = "approved"
 )
 
 // Entry is one thing a user did. Zero values of the target fields are stored as null.

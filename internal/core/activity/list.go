@@ -58,7 +58,7 @@ func (e *Event) Name() string {
 		return "deleted"
 	case e.Push != nil:
 		return "pushed to"
-	case wiki, e.Action == Closed, e.Action == Joined, e.Action == Left, e.Action == Destroyed, e.Action == "approved":
+	case wiki, e.Action == Closed, e.Action == Joined, e.Action == Left, e.Action == Destroyed, e.Action == Approved:
 		return e.Action
 	case e.Action == "expired":
 		return "removed due to membership expiration from"

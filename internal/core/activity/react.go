@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -34,6 +35,7 @@ func (r *Recorder) Subscribe(b *event.Bus) {
 	event.On(b, name, r.RequestClosed)
 	event.On(b, name, r.RequestReopened)
 	event.On(b, name, r.RequestMerged)
+	event.On(b, name, r.RequestApproved)
 }
 
 // ProjectCreated records a new project.
@@ -156,6 +158,11 @@ func (r *Recorder) RequestReopened(ctx context.Context, e mergerequest.Reopened)
 // RequestMerged records a merge.
 func (r *Recorder) RequestMerged(ctx context.Context, e mergerequest.Merged) error {
 	return r.request(ctx, e.Fact, Merged)
+}
+
+// RequestApproved records an approval.
+func (r *Recorder) RequestApproved(ctx context.Context, e approval.Approved) error {
+	return r.request(ctx, e.Fact.Fact, Approved)
 }
 
 // Pushed records moved branches and tags: each by itself, or all of a kind as one entry

@@ -73,4 +73,5 @@ func (r *Recorder) subscribeProjects(b *event.Bus) {
 	event.On(b, name, r.TagProtected)
 	event.On(b, name, r.TagUnprotected)
 	event.On(b, name, r.RequestMerged)
+	event.On(b, name, r.ApprovalSettingsChanged)
 }

@@ -183,6 +183,13 @@ const (
 	SetMergeRequestMetadata Ability = "set_merge_request_metadata"
 	AcceptMergeRequest      Ability = "accept_merge_request"
 	DeleteMergeRequest      Ability = "delete_merge_request"
+
+	ApproveMergeRequest        Ability = "approve_merge_request"
+	ReadApprovalRules          Ability = "read_approval_rules"
+	ReadApprovalSettings       Ability = "read_approval_settings"
+	AdminApprovalSettings      Ability = "admin_approval_settings"
+	ReadGroupApprovalSettings  Ability = "read_group_approval_settings"
+	AdminGroupApprovalSettings Ability = "admin_group_approval_settings"
 )
 
 // Rule is one row of the permission table: who may do a thing with a subject
@@ -378,4 +385,11 @@ var Rules = map[Ability]Rule{
 	SetMergeRequestMetadata: {Min: Developer, Feature: MergeRequests, Write: true},
 	AcceptMergeRequest:      {Min: Developer, Feature: MergeRequests, Write: true},
 	DeleteMergeRequest:      {Min: Owner, Feature: MergeRequests, Write: true},
+
+	ApproveMergeRequest:        {Min: Reporter, Feature: MergeRequests, Write: true}, // below Developer if a rule names the user
+	ReadApprovalRules:          {SignedIn: true, Feature: MergeRequests, Code: true},
+	ReadApprovalSettings:       {Min: Maintainer},
+	AdminApprovalSettings:      {Min: Maintainer, Write: true},
+	ReadGroupApprovalSettings:  {Min: Owner},
+	AdminGroupApprovalSettings: {Min: Owner, Write: true},
 }

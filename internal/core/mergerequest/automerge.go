@@ -337,8 +337,11 @@ func (s *Service) notDue(ctx context.Context, as authz.Actor, p *project.Project
 	if reason := unfit(m); reason != "" {
 		return s.abort(ctx, as, p, m, reason)
 	}
-	if m.Blocked(p) {
-		return nil // CountNotes comes back to it
+	if err := s.readObstacle(ctx, p, m); err != nil {
+		return err
+	}
+	if m.Blocked(p) || m.Obstacle.Status != "" {
+		return nil // CountNotes comes back to it, or who meets the condition by Unblock
 	}
 	if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil || !passed(p, m) {
 		return err

@@ -24,6 +24,7 @@ const (
 	Conflict             ConditionName = "conflict"
 	NeedRebase           ConditionName = "need_rebase" // where only a fast-forward may be merged
 	DiscussionsUnsettled ConditionName = "discussions_not_resolved"
+	NotApproved          ConditionName = "not_approved"
 	CIMustPass           ConditionName = "ci_must_pass"
 )
 
@@ -41,7 +42,7 @@ const (
 // conditions lists what a merge of m into p asks for, as far as the row and its last trial
 // merge say. The first that is not met is what detailed_merge_status names.
 func conditions(p *project.Project, m *MergeRequest) []Condition {
-	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), passesCI(p, m)}
+	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), passesCI(p, m)}
 }
 
 // met gives a condition that stands in the way where reason is not "".
@@ -108,6 +109,10 @@ func isSettled(p *project.Project, m *MergeRequest) Condition {
 	return met(DiscussionsUnsettled, reason, "discussions_not_resolved")
 }
 
+func isApproved(m *MergeRequest) Condition {
+	return met(NotApproved, m.Obstacle.Reason, m.Obstacle.Status)
+}
+
 func passesCI(p *project.Project, m *MergeRequest) Condition {
 	const reason = "the pipeline must succeed"
 	switch {
@@ -123,7 +128,7 @@ func passesCI(p *project.Project, m *MergeRequest) Condition {
 
 // DetailedStatus gives the first thing that stands in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// discussions_not_resolved, ci_still_running, ci_must_pass or mergeable.
+// discussions_not_resolved, not_approved, ci_still_running, ci_must_pass or mergeable.
 func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 	if m.State == StateOpened && m.untried() {
 		return "unchecked"
@@ -153,8 +158,10 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 	if reason := unfit(m); reason != "" {
 		return reason
 	}
-	if c := isSettled(p, m); c.Reason != "" {
-		return c.Reason
+	for _, c := range []Condition{isSettled(p, m), isApproved(m)} {
+		if c.Reason != "" {
+			return c.Reason
+		}
 	}
 	switch {
 	case in.waits(m):

@@ -65,10 +65,11 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, source *project.Pr
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.compare(ctx, target, source, m); err != nil {
+	people, err := s.compare(ctx, target, source, m)
+	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.insert(ctx, as, target, m, labels); err != nil {
+	if err := s.insert(ctx, as, target, m, labels, people); err != nil {
 		return nil, nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // the row is there: finish what belongs to it
@@ -207,7 +208,7 @@ func (s *Service) build(ctx context.Context, as authz.Actor, source, target *pro
 }
 
 // insert writes the request with its first version and publishes that it was created.
-func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, labels []label.Label) error {
+func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, labels []label.Label, people contributors) error {
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		iid, err := namespace.NextIID(ctx, s.db, p.NamespaceID, namespace.KindMergeRequest)
 		if err != nil {
@@ -226,6 +227,9 @@ func (s *Service) insert(ctx context.Context, as authz.Actor, p *project.Project
 			if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET version_id = ? WHERE id = ?", m.VersionID, m.ID); err != nil {
 				return fmt.Errorf("record version: %w", err)
 			}
+		}
+		if err := s.storeContributors(ctx, m.ID, people); err != nil {
+			return err
 		}
 		if err := s.addPeople(ctx, m); err != nil {
 			return err

@@ -225,6 +225,9 @@ func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects
 		}
 		m.Status = m.statusAt(tip)
 	}
+	if err := s.readObstacles(ctx, page, projects); err != nil {
+		return err
+	}
 	return s.readPipelines(ctx, page, projects)
 }
 

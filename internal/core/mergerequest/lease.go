@@ -85,6 +85,12 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 	if m.State != StateOpened || m.Draft || m.TargetBranch != a.m.TargetBranch || m.Blocked(a.p) {
 		return errChanged
 	}
+	if err := s.readObstacle(ctx, a.p, m); err != nil {
+		return err
+	}
+	if m.Obstacle.Status != "" {
+		return errChanged
+	}
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {
 		return errChanged
 	}

@@ -145,6 +145,9 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 	if m.State == StateLocked {
 		return errLocked
 	}
+	if err := s.readObstacle(ctx, p, m); err != nil {
+		return err
+	}
 	if p.MergeNeedsPipeline || in.WhenReady {
 		if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil {
 			return err

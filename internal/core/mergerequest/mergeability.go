@@ -41,6 +41,7 @@ const (
 	ToUpdate  Permission = "update_merge_request"
 	ToPush    Permission = "push_to_source_branch"
 	ToResolve Permission = "resolve_discussions"
+	ToApprove Permission = "approve_merge_request"
 	ToBuild   Permission = "run_pipelines"
 )
 
@@ -131,6 +132,9 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 			return err
 		}
 		c.Discussions, err = s.openThreads(ctx, as, p, m)
+	case NotApproved:
+		c.Change, c.Level = ToApprove, &developer
+		c.CanChange, err = s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, m.Subject(as, p))
 	case CIMustPass:
 		c.Change = ToBuild
 		if source == nil {

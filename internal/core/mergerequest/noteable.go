@@ -63,13 +63,14 @@ func (s *Service) CountNotes(ctx context.Context, on noteable.Ref, by noteable.C
 		return n, fmt.Errorf("count notes of merge request: %w", err)
 	}
 	if by.Unresolved < 0 && n.Unresolved == 0 {
-		return n, s.unblocked(ctx, ID(on.ID))
+		return n, s.Unblock(ctx, ID(on.ID))
 	}
 	return n, nil
 }
 
-// unblocked has a request merged that waited for its threads to be resolved.
-func (s *Service) unblocked(ctx context.Context, id ID) error {
+// Unblock has a request merged that is set to merge by itself and waited for something else
+// than its pipeline, which may be met in the caller's transaction.
+func (s *Service) Unblock(ctx context.Context, id ID) error {
 	m, err := s.load(ctx, "m.id = ?", id)
 	if err != nil || !m.MergeWhenPipelineSucceeds {
 		return err

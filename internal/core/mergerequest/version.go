@@ -110,16 +110,19 @@ func (s *Service) bring(ctx context.Context, l *look, source, p *project.Project
 	return nil
 }
 
-// compare fills version and trial of a request that is not stored yet.
-func (s *Service) compare(ctx context.Context, p, source *project.Project, m *MergeRequest) error {
+// compare fills version and trial of a request that is not stored yet, and tells who wrote it.
+func (s *Service) compare(ctx context.Context, p, source *project.Project, m *MergeRequest) (contributors, error) {
 	l, err := s.look(ctx, p, source, m)
 	if err != nil {
-		return err
+		return contributors{}, err
 	}
 	if err := l.version(ctx, m); err != nil {
-		return err
+		return contributors{}, err
 	}
-	return l.trial(ctx, m)
+	if err := l.trial(ctx, m); err != nil {
+		return contributors{}, err
+	}
+	return s.contributorsOf(ctx, l, m, "")
 }
 
 // refresh brings an open request up to date with its branches, in the row and in m: a
@@ -150,6 +153,9 @@ func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Proj
 	}
 	if l.outdated(m) {
 		if err := s.renew(ctx, by, l, p, m); err != nil {
+			return err
+		}
+		if err := s.readObstacle(ctx, p, m); err != nil {
 			return err
 		}
 		if err := s.readPipelines(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p}); err != nil {
@@ -220,6 +226,14 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	if err != nil {
 		return err
 	}
+	since := old
+	if m.BaseSHA == "" {
+		since = "" // there was nothing to compare with, or another branch
+	}
+	people, err := s.contributorsOf(ctx, l, &next, since)
+	if err != nil {
+		return err
+	}
 	if err := s.keepOld(ctx, l, p, old); err != nil {
 		return err
 	}
@@ -244,6 +258,9 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 			return err
 		}
 		next.UpdatedAt, next.VersionID = out.After.UpdatedAt, out.After.VersionID
+		if err := s.storeContributors(ctx, m.ID, people); err != nil {
+			return err
+		}
 		if old == next.HeadSHA {
 			return nil
 		}

@@ -196,6 +196,10 @@ func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error)
 		return who + " reopened " + it + ": " + t.title, nil
 	case "merge_merge_request":
 		return who + " merged " + it + ": " + t.title, nil
+	case approved:
+		return who + " approved " + it + ": " + t.title, nil
+	case unapproved:
+		return who + " no longer approves " + it + ": " + t.title, nil
 	case "new_note":
 		if len(m.Review) > 0 {
 			return who + " reviewed " + it + ":", nil

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"tenon/internal/base/event"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -34,14 +35,16 @@ type Mailing struct {
 // Kind names the job.
 func (Mailing) Kind() string { return "notification_mail" }
 
-// Events that no user chooses: they are for those who are named or concerned, and for those who
-// subscribed to a label.
+// Events that no user chooses: they are for those who are named or concerned, for those who
+// subscribed to a label, or for those who take part.
 const (
 	newMention  = "new_mention"
 	relabeled   = "relabeled"
 	unmergeable = "unmergeable"
 	closeEpic   = "close_epic"
 	reopenEpic  = "reopen_epic"
+	approved    = "approve_merge_request"
+	unapproved  = "unapprove_merge_request"
 )
 
 // newEpic is the event of epics that users choose for a group.
@@ -87,6 +90,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.epicUpdated)
 	event.On(b, name, func(ctx context.Context, e epic.Closed) error { return s.mail(ctx, ofEpic(closeEpic, e.Fact)) })
 	event.On(b, name, func(ctx context.Context, e epic.Reopened) error { return s.mail(ctx, ofEpic(reopenEpic, e.Fact)) })
+	event.On(b, name, func(ctx context.Context, e approval.Approved) error {
+		return s.mail(ctx, ofRequest(approved, e.Fact.Fact))
+	})
+	event.On(b, name, func(ctx context.Context, e approval.Unapproved) error {
+		return s.mail(ctx, ofRequest(unapproved, e.Fact.Fact))
+	})
 	event.On(b, name, s.noted)
 	event.On(b, name, s.reviewed)
 }

@@ -50,6 +50,11 @@ type Settings struct {
 	UserDefaultInternalRegex     *string  `setting:"user_default_internal_regex" default:"null"`
 	UserDefaultsToPrivateProfile bool     `setting:"user_defaults_to_private_profile" default:"false"`
 
+	// Approvals of merge requests.
+	PreventAuthorApproval      bool `setting:"prevent_merge_requests_author_approval" default:"false"`
+	PreventCommittersApproval  bool `setting:"prevent_merge_requests_committers_approval" default:"false"`
+	DisableOverridingApprovers bool `setting:"disable_overriding_approvers_per_merge_request" default:"false"`
+
 	// Tokens and transport.
 	DSAKeyRestriction                   int    `setting:"dsa_key_restriction" default:"0"` // least bits of SSH keys; 0 is any, -1 forbids the type
 	ECDSAKeyRestriction                 int    `setting:"ecdsa_key_restriction" default:"0"`

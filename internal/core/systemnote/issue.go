@@ -57,6 +57,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.RequestPushed)
 	event.On(b, name, s.SourceBranchDeleted)
 	event.On(b, name, s.SourceBranchRestored)
+	event.On(b, name, s.Approved)
+	event.On(b, name, s.Unapproved)
 	event.On(b, name, s.AutoMergeEnabled)
 	event.On(b, name, s.AutoMergeCanceled)
 	event.On(b, name, s.AutoMergeAborted)

@@ -6,6 +6,7 @@ import (
 	"html"
 	"strings"
 
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
@@ -64,6 +65,16 @@ func (s *Service) SourceBranchDeleted(ctx context.Context, e mergerequest.Source
 // SourceBranchRestored tells that it is there again.
 func (s *Service) SourceBranchRestored(ctx context.Context, e mergerequest.SourceBranchRestored) error {
 	return s.recordRequest(ctx, e.Fact, []string{"restored source branch `" + e.MergeRequest.SourceBranch + "`"})
+}
+
+// Approved tells that a user approved a merge request.
+func (s *Service) Approved(ctx context.Context, e approval.Approved) error {
+	return s.recordRequest(ctx, e.Fact.Fact, []string{"approved this merge request"})
+}
+
+// Unapproved tells that a user took that back.
+func (s *Service) Unapproved(ctx context.Context, e approval.Unapproved) error {
+	return s.recordRequest(ctx, e.Fact.Fact, []string{"unapproved this merge request"})
 }
 
 // AutoMergeEnabled tells that a merge request is to be merged when its pipeline succeeds.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/event"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/epic"
@@ -29,6 +30,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, func(ctx context.Context, e mergerequest.Merged) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.NewVersion) error { return s.resolveRequest(ctx, e.Fact) })
 	event.On(b, name, s.unmergeable)
+	event.On(b, name, func(ctx context.Context, e approval.Approved) error { return s.resolveRequest(ctx, e.Fact.Fact) })
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
 	})

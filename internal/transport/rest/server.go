@@ -107,6 +107,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("events", s.eventRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestDiffRoutes()),
+		api.Tagged("merge_request_approvals", s.approvalRoutes()),
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
 		api.Tagged("search", s.searchRoutes()),

@@ -50,6 +50,9 @@ type settingValues struct {
 	UserDefaultExternal                              bool     `json:"user_default_external"`
 	UserDefaultInternalRegex                         *string  `json:"user_default_internal_regex"`
 	UserDefaultsToPrivateProfile                     bool     `json:"user_defaults_to_private_profile"`
+	PreventAuthorApproval                            bool     `json:"prevent_merge_requests_author_approval"`
+	PreventCommittersApproval                        bool     `json:"prevent_merge_requests_committers_approval"`
+	DisableOverridingApprovers                       bool     `json:"disable_overriding_approvers_per_merge_request"`
 	DSAKeyRestriction                                int      `json:"dsa_key_restriction"`
 	ECDSAKeyRestriction                              int      `json:"ecdsa_key_restriction"`
 	ECDSASKKeyRestriction                            int      `json:"ecdsa_sk_key_restriction"`
@@ -189,6 +192,9 @@ type updateSettingsParams struct {
 	UserDefaultExternal                              *bool           `param:"user_default_external" doc:"Set new users to external by default"`
 	UserDefaultInternalRegex                         api.Opt[string] `param:"user_default_internal_regex" doc:"Regular expression of email addresses of new users who are not external by default"`
 	UserDefaultsToPrivateProfile                     *bool           `param:"user_defaults_to_private_profile" doc:"New users have a private profile by default"`
+	PreventAuthorApproval                            *bool           `param:"prevent_merge_requests_author_approval" doc:"Prevent approvals by authors of merge requests"`
+	PreventCommittersApproval                        *bool           `param:"prevent_merge_requests_committers_approval" doc:"Prevent approvals by committers to merge requests"`
+	DisableOverridingApprovers                       *bool           `param:"disable_overriding_approvers_per_merge_request" doc:"Prevent editing approval rules in merge requests"`
 	DSAKeyRestriction                                *int            `param:"dsa_key_restriction" values:"-1,0,1024,2048,3072" doc:"Minimum bit length of an uploaded DSA key; 0 allows any, -1 forbids them"`
 	ECDSAKeyRestriction                              *int            `param:"ecdsa_key_restriction" values:"-1,0,256,384,521" doc:"Minimum curve size of an uploaded ECDSA key; 0 allows any, -1 forbids them"`
 	ECDSASKKeyRestriction                            *int            `param:"ecdsa_sk_key_restriction" values:"-1,0,256" doc:"Minimum curve size of an uploaded ECDSA_SK key; 0 allows any, -1 forbids them"`

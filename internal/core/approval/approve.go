@@ -1,0 +1,237 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+)
+
+// Input is what an approval may come with.
+type Input struct {
+	SHA      string // what the source branch must be at; "" for whatever it is
+	Password string // of the actor, where the project demands it
+}
+
+var errNotEligible = errs.New(errs.Unauthorized, "")
+
+// Approve records that the actor agrees with a merge request as it is, and returns how its
+// approvals stand then. It requires ReadMergeRequest. Where the source branch is not at in.SHA
+// it is a Conflict; for an actor who may not approve, who already did, or whose password is
+// demanded and wrong it is Unauthorized.
+func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, in Input) (*State, error) {
+	m, err := s.requests.Read(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if in.SHA != "" && in.SHA != m.HeadSHA {
+		return nil, mismatch(m)
+	}
+	st, err := s.stateOf(ctx, p, m)
+	if err != nil {
+		return nil, err
+	}
+	may, err := s.MayApprove(ctx, as, p, st)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, errNotEligible
+	}
+	if st.Settings.RequirePassword.On {
+		if err := s.requirePassword(ctx, as, in.Password); err != nil {
+			return nil, err
+		}
+	}
+	a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewApproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
+			switch {
+			case row.State == mergerequest.StateMerged:
+				return errNotEligible
+			case row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch:
+				return mismatch(row)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		former, err := s.approvalsOf(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(former, func(b Approval) bool { return b.UserID == as.UserID }) {
+			return errNotEligible
+		}
+		a.ID = 0
+		id, err := db.Insert(ctx, s.db, "approvals", a)
+		if err != nil {
+			return err
+		}
+		a.ID = ID(id)
+		if err := s.bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: append(slices.Clone(former), a), Former: former}, Approval: a}); err != nil {
+			return err
+		}
+		return s.requests.Unblock(ctx, m.ID)
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return nil, errNotEligible
+	}
+	if err := known("approve merge request", err); err != nil {
+		return nil, err
+	}
+	return s.State(ctx, as, p, iid)
+}
+
+// mismatch refuses an approval of another version.
+func mismatch(m *mergerequest.MergeRequest) error {
+	return errs.New(errs.Conflict, "SHA does not match HEAD of source branch: "+m.HeadSHA)
+}
+
+// known leaves refusals as they are and says of other errors what failed.
+func known(what string, err error) error {
+	var refused *errs.Error
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// requirePassword asks the actor who they are once more, with the counters of a sign-in.
+func (s *Service) requirePassword(ctx context.Context, as authz.Actor, password string) error {
+	if password == "" {
+		return errNotEligible
+	}
+	who, err := s.accounts.AuthenticatePassword(ctx, as.Username, password)
+	if errs.Is(err, errs.Forbidden) || err == nil && who.UserID != as.UserID {
+		return errNotEligible
+	}
+	return err
+}
+
+// MayApprove reports whether the actor could approve the merge request of a state now: a
+// developer, or a reporter whom a rule names. Authors and contributors may where the project
+// lets them.
+func (s *Service) MayApprove(ctx context.Context, as authz.Actor, p *project.Project, st *State) (bool, error) {
+	m := st.Request
+	if !as.SignedIn() || m.State == mergerequest.StateMerged || st.excluded[as.UserID] || st.Approver(as.UserID) != nil {
+		return false, nil
+	}
+	may, err := s.policy.Can(ctx, as, authz.ApproveMergeRequest, m.Subject(as, p))
+	if err != nil || !may {
+		return false, err
+	}
+	level, err := s.policy.Level(ctx, as, p.Subject())
+	if err != nil || level >= authz.Developer {
+		return err == nil, err
+	}
+	return slices.ContainsFunc(st.Rules, func(r RuleState) bool { return slices.Contains(r.Approvers, as.UserID) }), nil
+}
+
+// Unapprove takes the actor's approval of a merge request back, and returns how its approvals
+// stand then. It requires ReadMergeRequest; without an approval it is NotFound.
+func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*State, error) {
+	m, err := s.requests.Read(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(ctx context.Context, row *mergerequest.MergeRequest) error {
+			if row.State == mergerequest.StateMerged {
+				return errs.Missing("")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		former, err := s.approvalsOf(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(former, func(a Approval) bool { return a.UserID == as.UserID })
+		if i < 0 {
+			return errs.Missing("")
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM approvals WHERE id = ?", former[i].ID); err != nil {
+			return err
+		}
+		left := slices.Delete(slices.Clone(former), i, i+1)
+		return s.bus.Publish(ctx, Unapproved{Fact: Fact{Fact: f, Approvals: left, Former: former}, Approval: former[i]})
+	})
+	if err := known("take approval back", err); err != nil {
+		return nil, err
+	}
+	return s.State(ctx, as, p, iid)
+}
+
+// ResetAll removes all approvals of a merge request. Only bots of projects and groups may that
+// may change the merge request; other actors are Unauthorized.
+func (s *Service) ResetAll(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) error {
+	m, err := s.requests.Find(ctx, as, p, iid)
+	if err != nil {
+		return err
+	}
+	may, err := s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, m.Subject(as, p))
+	if err != nil {
+		return err
+	}
+	if !as.Bot || !may {
+		return errNotEligible
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(context.Context, *mergerequest.MergeRequest) error { return nil })
+		if err != nil {
+			return err
+		}
+		return s.reset(ctx, f, nil)
+	})
+	return known("reset approvals", err)
+}
+
+// approvalsOf reads all approvals of a merge request, the oldest first.
+func (s *Service) approvalsOf(ctx context.Context, id mergerequest.ID) ([]Approval, error) {
+	out, err := db.Select[Approval](ctx, s.db, "SELECT "+db.Columns[Approval]("a")+" FROM approvals a WHERE a.merge_request_id = ? ORDER BY a.id", id)
+	if err != nil {
+		return nil, fmt.Errorf("read approvals: %w", err)
+	}
+	return out, nil
+}
+
+// reset removes those approvals of a merge request that gone selects, all where it is nil, in
+// the transaction of the event whose fact f is.
+func (s *Service) reset(ctx context.Context, f mergerequest.Fact, gone func(Approval) bool) error {
+	former, err := s.approvalsOf(ctx, f.MergeRequest.ID)
+	if err != nil {
+		return err
+	}
+	var left []Approval
+	var ids []ID
+	var users []authz.UserID
+	for _, a := range former {
+		if gone != nil && !gone(a) {
+			left = append(left, a)
+			continue
+		}
+		ids, users = append(ids, a.ID), append(users, a.UserID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var w db.Where
+	w.In("id", ids)
+	if _, err := s.db.Exec(ctx, "DELETE FROM approvals"+w.SQL(), w.Args()...); err != nil {
+		return fmt.Errorf("reset approvals: %w", err)
+	}
+	if err := s.requests.Unreview(ctx, f.MergeRequest.ID, users); err != nil {
+		return err
+	}
+	return s.bus.Publish(ctx, Reset{Fact{Fact: f, Approvals: left, Former: former}})
+}

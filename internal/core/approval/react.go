@@ -1,0 +1,45 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/event"
+	"tenon/internal/core/mergerequest"
+)
+
+// Subscribe registers what takes approvals back.
+func (s *Service) Subscribe(b *event.Bus) {
+	event.On(b, "approvals", s.OnNewVersion)
+	event.On(b, "approvals", s.OnUpdated)
+}
+
+// OnNewVersion removes the approvals of the version before, or makes them count for the new
+// one where the project says so.
+func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) error {
+	set, err := s.settingsAt(ctx, e.Project.NamespaceID)
+	if err != nil {
+		return err
+	}
+	if !set.RetainOnPush.On {
+		return s.reset(ctx, e.Fact, nil)
+	}
+	_, err = s.db.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.MergeRequest.ID, e.OldSHA)
+	if err != nil {
+		return fmt.Errorf("keep approvals: %w", err)
+	}
+	return nil
+}
+
+// OnUpdated removes approvals of a merge request that goes to another branch now, unless the
+// project keeps them.
+func (s *Service) OnUpdated(ctx context.Context, e mergerequest.Updated) error {
+	if e.Diff.OldTarget == nil {
+		return nil
+	}
+	set, err := s.settingsAt(ctx, e.Project.NamespaceID)
+	if err != nil || set.RetainOnPush.On {
+		return err
+	}
+	return s.reset(ctx, e.Fact, nil)
+}

@@ -1,0 +1,81 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
+	"tenon/internal/core/authz"
+)
+
+// contributors are the addresses of authors and committers of a version, folded, with the
+// users who own them now.
+type contributors struct {
+	emails map[string]bool
+	owners map[string]authz.UserID
+	all    bool // of the whole version rather than of commits that came to it
+}
+
+// contributorsOf finds who wrote the commits of the version that m's fields describe, or of
+// those that came since old, the head of the version before, where nothing else changed.
+func (s *Service) contributorsOf(ctx context.Context, l look, m *MergeRequest, old string) (contributors, error) {
+	out := contributors{emails: map[string]bool{}, all: true}
+	if m.BaseSHA == "" {
+		return out, nil
+	}
+	opts := gitcmd.LogOptions{From: []gitstore.ObjectID{idOf(m.HeadSHA)}, Not: []gitstore.ObjectID{idOf(m.StartSHA)}}
+	if old != "" {
+		grown, err := contains(ctx, l.repo, idOf(m.HeadSHA), idOf(old))
+		if err != nil {
+			return out, err
+		}
+		if out.all = !grown; grown {
+			opts.Not = append(opts.Not, idOf(old))
+		}
+	}
+	ids, err := l.repo.Log(ctx, opts)
+	if err != nil {
+		return out, fmt.Errorf("list commits of version: %w", err)
+	}
+	for chunk := range slices.Chunk(ids, 500) {
+		commits, err := l.repo.Commits(ctx, chunk)
+		if err != nil {
+			return out, fmt.Errorf("read commits of version: %w", err)
+		}
+		for _, c := range commits {
+			out.emails[db.Fold(c.Author.Email)], out.emails[db.Fold(c.Committer.Email)] = true, true
+		}
+	}
+	out.owners, err = s.accounts.AddressOwners(ctx, slices.Sorted(maps.Keys(out.emails)))
+	return out, err
+}
+
+// storeContributors records who wrote the commits of a request. An address keeps the users it
+// had when its commits came until no commit has it any more.
+func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) error {
+	if c.all {
+		known, err := db.Select[string](ctx, s.db, "SELECT DISTINCT email_fold FROM merge_request_contributors WHERE merge_request_id = ?", id)
+		if err != nil {
+			return fmt.Errorf("read contributors: %w", err)
+		}
+		known = slices.DeleteFunc(known, func(email string) bool { return c.emails[email] })
+		for chunk := range slices.Chunk(known, db.MaxArgs/2) {
+			marks, args := db.Marks(chunk)
+			if _, err := s.db.Exec(ctx, "DELETE FROM merge_request_contributors WHERE merge_request_id = ? AND email_fold IN ("+marks+")",
+				append([]any{id}, args...)...); err != nil {
+				return fmt.Errorf("drop contributors: %w", err)
+			}
+		}
+	}
+	for _, email := range slices.Sorted(maps.Keys(c.owners)) {
+		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_contributors (merge_request_id, email_fold, user_id) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, id, email, c.owners[email]); err != nil {
+			return fmt.Errorf("record contributor: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package mergerequest
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/core/project"
+)
+
+// Requirement is something outside of this package that a merge waits for.
+type Requirement interface {
+	// Unmet tells which of some open merge requests it keeps from being merged. It
+	// reads in the transaction of ctx where there is one. Projects has those of all requests.
+	Unmet(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) (map[ID]Obstacle, error)
+}
+
+// Obstacle says how a requirement keeps a merge request from being merged.
+type Obstacle struct {
+	Status string // in the words of detailed_merge_status
+	Reason string // what the refusal of a merge says
+}
+
+// ConnectRequirements gives the service what merges wait for, the most important first.
+func (s *Service) ConnectRequirements(list ...Requirement) { s.requirements = list }
+
+// readObstacles fills Obstacle of the open requests of a page.
+func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
+	var open []*MergeRequest
+	for _, m := range page {
+		m.Obstacle = Obstacle{}
+		if (m.State == StateOpened || m.State == StateLocked) && projects[m.ProjectID] != nil {
+			open = append(open, m)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	for _, c := range s.requirements {
+		unmet, err := c.Unmet(ctx, open, projects)
+		if err != nil {
+			return fmt.Errorf("requirements of a merge: %w", err)
+		}
+		for _, m := range open {
+			if m.Obstacle.Status == "" {
+				m.Obstacle = unmet[m.ID]
+			}
+		}
+	}
+	return nil
+}
+
+// readObstacle is readObstacles for one request of p that has changed meanwhile.
+func (s *Service) readObstacle(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	return s.readObstacles(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p})
+}

@@ -1,0 +1,56 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// States of a reviewer that approvals cause.
+const (
+	ReviewApproved   = "approved"
+	ReviewUnapproved = "unapproved"
+)
+
+// Review records in the caller's transaction what the actor, if asked for a review, made of a
+// request, and gives what an event says of that. The request is locked until the transaction
+// ends; judge sees it as it is then. It asks for no permission: its callers in core have.
+func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project, id ID, state string, judge func(ctx context.Context, m *MergeRequest) error) (Fact, error) {
+	out, err := db.Update(ctx, s.db, s.row(id), func(ctx context.Context, m *MergeRequest) error {
+		m.UpdatedAt = s.stamp()
+		return judge(ctx, m)
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return Fact{}, errs.Missing("")
+	}
+	if err != nil {
+		return Fact{}, err
+	}
+	before := out.Before
+	if err := s.attach(ctx, []*MergeRequest{&before}); err != nil {
+		return Fact{}, err
+	}
+	if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", state, id, as.UserID); err != nil {
+		return Fact{}, fmt.Errorf("record review: %w", err)
+	}
+	f, err := s.fact(ctx, as, p, out)
+	f.Before.Reviewers = before.Reviewers
+	return f, err
+}
+
+// Unreview takes back in the caller's transaction that users approved a request.
+func (s *Service) Unreview(ctx context.Context, id ID, users []authz.UserID) error {
+	var w db.Where
+	w.And("merge_request_id = ?", id)
+	w.In("user_id", users)
+	w.And("state = ?", ReviewApproved)
+	if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ?"+w.SQL(), append([]any{ReviewUnapproved}, w.Args()...)...); err != nil {
+		return fmt.Errorf("take back reviews: %w", err)
+	}
+	return nil
+}
