@@ -283,6 +283,8 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		awards[name] = number(w.do("developer", "POST", at+"/award_emoji", map[string]any{"name": "tada"}), "id")
 	}
 	waiting := w.do("admin", "POST", path+"/issues/"+number(issue, "iid")+"/todo", nil)
+	rule := w.do("owner", "POST", path+"/approval_rules", map[string]any{"name": "reviewers", "approvals_required": 0, "user_ids": []any{w.ids["developer"]}})
+	own := w.do("owner", "POST", onRequest+"/approval_rules", map[string]any{"name": "reviewers", "approvals_required": 0, "approval_project_rule_id": number(rule, "id")})
 	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
 	var list []map[string]any
 	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
@@ -324,6 +326,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"issues/:id":                   number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"),
+		":approval_rule_id": number(rule, "id"), "rule of merge request": number(own, "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})
 	return p

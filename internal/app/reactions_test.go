@@ -50,6 +50,7 @@ var provedElsewhere = map[string]string{
 	"note.ThreadsResolved: system notes":              "internal/transport/rest TestDiscussions_mergeRequest",
 	"running imports":                                 "internal/core/repo TestService_CancelImport",
 	"visibility of forks":                             "internal/core/project TestService_Transfer_lowers_forks",
+	"approvals":                                       "internal/core/approval TestService_OnNewVersion",
 	"merge requests between forks":                    "internal/core/mergerequest TestFork_unforked",
 	"issue.Created: notes":                            "internal/transport/rest TestIssueCopies",
 	"issue.Moved: system notes":                       "internal/app TestIssueHistory",
@@ -256,6 +257,9 @@ func (s *story) mergeRequests(at string) {
 	s.step(func() { s.do("bob", "PUT", mr, map[string]any{"title": "Add a and b"}) }, effects{"mergerequest.Updated: system notes": systemNotes})
 	s.step(func() { s.do("bob", "PUT", mr, map[string]any{"state_event": "close"}) }, effects{"mergerequest.Closed: activity": activityOf("closed")})
 	s.step(func() { s.do("bob", "PUT", mr, map[string]any{"state_event": "reopen"}) }, effects{"mergerequest.Reopened: activity": activityOf("reopened")})
+	s.step(func() { s.do("ann", "POST", mr+"/approve", nil) },
+		effects{"approval.Approved: activity": activityOf("approved"), "approval.Approved: system notes": systemNotes})
+	s.step(func() { s.do("ann", "POST", mr+"/unapprove", nil) }, effects{"approval.Unapproved: system notes": systemNotes})
 	var head string
 	s.step(func() {
 		s.do("bob", "POST", at+"/repository/commits", map[string]any{

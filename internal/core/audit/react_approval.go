@@ -7,6 +7,30 @@ import (
 	"tenon/internal/core/approval"
 )
 
+// ApprovalRuleCreated records a new rule.
+func (r *Recorder) ApprovalRuleCreated(ctx context.Context, e approval.RuleCreated) error {
+	return r.Record(ctx, approvalRule(e.RuleFact, "approval_rule_created", "Added approval rule with number of required approvals of "+strconv.FormatInt(e.Rule.Required, 10)))
+}
+
+// ApprovalRuleUpdated records another name or number of approvals of a rule.
+func (r *Recorder) ApprovalRuleUpdated(ctx context.Context, e approval.RuleUpdated) error {
+	out := approvalRule(e.RuleFact, "approval_rule_updated", "Changed number of required approvals from "+
+		strconv.FormatInt(e.Before.Required, 10)+" to "+strconv.FormatInt(e.Rule.Required, 10))
+	out.Details = map[string]any{"change": "number of required approvals", "from": e.Before.Required, "to": e.Rule.Required}
+	return r.Record(ctx, out)
+}
+
+// ApprovalRuleDeleted records the end of a rule.
+func (r *Recorder) ApprovalRuleDeleted(ctx context.Context, e approval.RuleDeleted) error {
+	return r.Record(ctx, approvalRule(e.RuleFact, "approval_rule_deleted", "Deleted approval rule"))
+}
+
+func approvalRule(e approval.RuleFact, event, message string) Entry {
+	out := aboutProject(e.By, e.Project.ID, e.Rule.Name, e.Project.FullPath, event, message)
+	out.TargetType, out.TargetID = "ApprovalRule", int64(e.Rule.ID)
+	return out
+}
+
 // ApprovalSettingsChanged records each setting of approvals that changed.
 func (r *Recorder) ApprovalSettingsChanged(ctx context.Context, e approval.SettingsChanged) error {
 	for _, c := range []struct {

@@ -74,4 +74,7 @@ func (r *Recorder) subscribeProjects(b *event.Bus) {
 	event.On(b, name, r.TagUnprotected)
 	event.On(b, name, r.RequestMerged)
 	event.On(b, name, r.ApprovalSettingsChanged)
+	event.On(b, name, r.ApprovalRuleCreated)
+	event.On(b, name, r.ApprovalRuleUpdated)
+	event.On(b, name, r.ApprovalRuleDeleted)
 }

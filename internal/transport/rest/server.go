@@ -108,6 +108,8 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestDiffRoutes()),
 		api.Tagged("merge_request_approvals", s.approvalRoutes()),
+		api.Tagged("merge_request_approvals", s.approvalSettingRoutes()),
+		api.Tagged("merge_request_approvals", s.approvalRuleRoutes()),
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
 		api.Tagged("search", s.searchRoutes()),

@@ -1,0 +1,502 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/project"
+	"tenon/internal/core/protection"
+)
+
+const (
+	maxName     = 255
+	maxRequired = 100 // approvals
+	maxRules    = 100 // of a project, or of a merge request
+	maxPeople   = 500 // users of a rule, and groups
+)
+
+// Ruling is what a rule is made of, or what changes of it; nil leaves alone.
+type Ruling struct {
+	Name         *string
+	Required     *int64
+	Type         RuleType // "" is that of the name and of who is named; of a new rule alone
+	ReportType   *string
+	Users        *[]authz.UserID // those who cannot be in the rule are left out
+	Usernames    *[]string       // beside Users
+	Groups       *[]authz.NamespaceID
+	Branches     *[]protection.RuleID
+	AllProtected *bool
+	Source       RuleID // the project's rule that a merge request's is made of; 0 for none
+	RemoveHidden bool   // drop groups that the actor may not see
+}
+
+// RuleFact is what the events of rules say.
+type RuleFact struct {
+	authz.Stamp
+
+	Project *project.Project
+	Request *mergerequest.MergeRequest // nil for a rule of the project
+	Rule    Rule                       // as it is now, or was at its deletion
+	Before  *Rule                      // nil where it was made or deleted
+}
+
+// RuleCreated is published when a rule was made.
+type RuleCreated struct{ RuleFact }
+
+// RuleUpdated is published when a rule changed.
+type RuleUpdated struct{ RuleFact }
+
+// RuleDeleted is published when a rule was deleted.
+type RuleDeleted struct{ RuleFact }
+
+// scope is where rules stand: a project, or one of its merge requests.
+type scope struct {
+	p *project.Project
+	m *mergerequest.MergeRequest // nil for the rules of the project
+}
+
+// of selects the rules of the scope.
+func (o scope) of() db.Where {
+	var w db.Where
+	if o.m != nil {
+		w.And("r.merge_request_id = ?", o.m.ID)
+	} else {
+		w.And("r.project_id = ?", o.p.ID)
+	}
+	return w
+}
+
+// Rules lists the rules of a project. It requires ReadApprovalRules.
+func (s *Service) Rules(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[*Rule], error) {
+	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
+		return page.Page[*Rule]{}, err
+	}
+	return s.listRules(ctx, scope{p: p}, r)
+}
+
+func (s *Service) listRules(ctx context.Context, o scope, r page.Range) (page.Page[*Rule], error) {
+	q := page.Query{Columns: db.Columns[Rule]("r"), From: "approval_rules r", Where: o.of(), Order: page.Order{page.ID("r.id")}}
+	list, err := page.Select[Rule](ctx, s.db, q, r)
+	if err != nil {
+		return page.Page[*Rule]{}, fmt.Errorf("list approval rules: %w", err)
+	}
+	out := page.Map(list, func(r *Rule) *Rule { return r })
+	if err := s.attach(ctx, out.Items); err != nil {
+		return out, err
+	}
+	return out, s.readSources(ctx, out.Items)
+}
+
+// readSources reads the rules that rules of merge requests were made of.
+func (s *Service) readSources(ctx context.Context, rules []*Rule) error {
+	var ids []RuleID
+	for _, r := range rules {
+		if r.SourceID != nil {
+			ids = append(ids, *r.SourceID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var w db.Where
+	w.In("r.id", ids)
+	sources, err := s.rules(ctx, w)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		for _, source := range sources {
+			if r.SourceID != nil && *r.SourceID == source.ID {
+				r.Source = source
+			}
+		}
+	}
+	return nil
+}
+
+// Rule gives one rule of a project. It requires ReadApprovalRules.
+func (s *Service) Rule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadApprovalRules, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.findRule(ctx, scope{p: p}, id)
+}
+
+func (s *Service) findRule(ctx context.Context, o scope, id RuleID) (*Rule, error) {
+	w := o.of()
+	w.And("r.id = ?", id)
+	found, err := s.rules(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errs.Missing("")
+	}
+	return found[0], s.readSources(ctx, found)
+}
+
+// CreateRule makes a rule of a project. It requires AdminApprovalSettings.
+func (s *Service) CreateRule(ctx context.Context, as authz.Actor, p *project.Project, in Ruling) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.create(ctx, as, scope{p: p}, in)
+}
+
+// UpdateRule changes a rule of a project. It requires AdminApprovalSettings.
+func (s *Service) UpdateRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID, in Ruling) (*Rule, error) {
+	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+		return nil, err
+	}
+	return s.update(ctx, as, scope{p: p}, id, in)
+}
+
+// DeleteRule deletes a rule of a project. It requires AdminApprovalSettings.
+func (s *Service) DeleteRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) error {
+	if err := s.policy.Require(ctx, as, authz.AdminApprovalSettings, p.Subject()); err != nil {
+		return err
+	}
+	return s.remove(ctx, as, scope{p: p}, id)
+}
+
+// create makes a rule for an actor who may.
+func (s *Service) create(ctx context.Context, as authz.Actor, o scope, in Ruling) (*Rule, error) {
+	now := db.At(s.now())
+	r := &Rule{Type: Regular, CreatedAt: now, UpdatedAt: now}
+	if o.m != nil {
+		r.RequestID = &o.m.ID
+		if in.Source != 0 {
+			source, err := s.findRule(ctx, scope{p: o.p}, in.Source)
+			if err != nil {
+				return nil, err
+			}
+			r.SourceID, r.Type, r.Name, r.Required = &source.ID, source.Type, source.Name, source.Required
+			r.Users, r.Groups = source.Users, source.Groups
+		}
+	} else {
+		r.ProjectID = &o.p.ID
+	}
+	if in.Type != "" {
+		r.Type = in.Type
+	}
+	if r.Type == ReportApprover {
+		r.ReportType = in.ReportType
+	}
+	if err := s.apply(ctx, as, o, r, in); err != nil {
+		return nil, err
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.lockScope(ctx, o); err != nil {
+			return err
+		}
+		if err := s.room(ctx, o, r); err != nil {
+			return err
+		}
+		r.ID = 0
+		id, err := db.Insert(ctx, s.db, "approval_rules", r)
+		if err != nil {
+			return err
+		}
+		r.ID = RuleID(id)
+		if err := s.storeParts(ctx, r); err != nil {
+			return err
+		}
+		if err := s.attach(ctx, []*Rule{r}); err != nil {
+			return err
+		}
+		return s.bus.Publish(ctx, RuleCreated{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *r}})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		err = errTaken
+	}
+	if err := known("create approval rule", err); err != nil {
+		return nil, err
+	}
+	return r, s.readSources(ctx, []*Rule{r})
+}
+
+// errTaken refuses a second rule of one name and type.
+var errTaken = errs.Broken("", "name", "has already been taken")
+
+// lockScope makes rules of a project or of a merge request be written one after the other.
+func (s *Service) lockScope(ctx context.Context, o scope) error {
+	name := fmt.Sprintf("approval rules of project %d", o.p.ID)
+	if o.m != nil {
+		name = fmt.Sprintf("approval rules of merge request %d", o.m.ID)
+	}
+	return s.db.Lock(ctx, name)
+}
+
+// room refuses one rule more than there may be, and a second one for any approver.
+func (s *Service) room(ctx context.Context, o scope, r *Rule) error {
+	type row struct {
+		All int64 `db:"n"`
+		Any int64 `db:"any_rules"`
+	}
+	w := o.of()
+	has, err := db.Get[row](ctx, s.db, "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN r.rule_type = 'any_approver' THEN 1 ELSE 0 END), 0) AS any_rules FROM approval_rules r"+w.SQL(), w.Args()...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count approval rules: %w", err)
+	case has.All >= maxRules:
+		return errs.Broken("", "base", fmt.Sprintf("there are already %d approval rules", maxRules))
+	case r.Type == AnyApprover && has.Any > 0:
+		return errs.Broken("", "rule_type", "any-approver for the "+o.noun()+" already exists")
+	}
+	return nil
+}
+
+func (o scope) noun() string {
+	if o.m != nil {
+		return "merge request"
+	}
+	return "project"
+}
+
+// apply validates what is wanted and puts it into the rule.
+func (s *Service) apply(ctx context.Context, as authz.Actor, o scope, r *Rule, in Ruling) error {
+	var bad errs.Fields
+	if in.Name != nil {
+		r.Name = strings.TrimSpace(*in.Name)
+	}
+	if in.Required != nil {
+		r.Required = *in.Required
+	}
+	if in.AllProtected != nil {
+		r.AllProtected = *in.AllProtected
+	}
+	bad.Check(r.Name != "", "name", "can't be blank")
+	bad.Check(utf8.RuneCountInString(r.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
+	bad.Check(r.Required >= 0, "approvals_required", "must be greater than or equal to 0")
+	bad.Check(r.Required <= maxRequired, "approvals_required", "must be less than or equal to 100")
+	for name, n := range map[string]int{"users": size(in.Users) + size(in.Usernames), "groups": size(in.Groups), "protected_branches": size(in.Branches)} {
+		bad.Check(n <= maxPeople, name, fmt.Sprintf("total must be less than or equal to %d", maxPeople))
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if in.Users != nil || in.Usernames != nil {
+		var err error
+		if r.Users, err = s.members(ctx, o.p, in); err != nil {
+			return err
+		}
+	}
+	if in.Groups != nil || in.RemoveHidden {
+		kept, err := s.groups(ctx, as, r.Groups, in)
+		if err != nil {
+			return err
+		}
+		r.Groups = kept
+	}
+	if in.Branches != nil {
+		rules, err := s.protections.Rules(ctx, o.p.ID)
+		if err != nil {
+			return err
+		}
+		r.Branches = nil
+		for _, b := range rules {
+			if slices.Contains(*in.Branches, b.ID) {
+				r.Branches = append(r.Branches, b.ID)
+			}
+		}
+		slices.Sort(r.Branches)
+	}
+	if r.Type == AnyApprover && len(r.Users)+len(r.Groups) > 0 {
+		return errs.Broken("", "rule_type", "any_approver can't have users or groups")
+	}
+	return nil
+}
+
+func size[T any](list *[]T) int {
+	if list == nil {
+		return 0
+	}
+	return len(*list)
+}
+
+// members keeps those of the wanted users who could approve in the project, by id.
+func (s *Service) members(ctx context.Context, p *project.Project, in Ruling) ([]authz.UserID, error) {
+	var ids []authz.UserID
+	if in.Users != nil {
+		ids = append(ids, *in.Users...)
+	}
+	if in.Usernames != nil && len(*in.Usernames) > 0 {
+		names := make([]string, len(*in.Usernames))
+		for i, name := range *in.Usernames {
+			names[i] = db.Fold(strings.TrimPrefix(name, "@"))
+		}
+		var w db.Where
+		w.In("username_fold", names)
+		more, err := db.Select[authz.UserID](ctx, s.db, "SELECT id FROM users"+w.SQL()+" ORDER BY id", w.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("find approvers: %w", err)
+		}
+		ids = append(ids, more...)
+	}
+	slices.Sort(ids)
+	subject := p.Subject()
+	subject.Known = false // that is the level of the actor
+	subject.Closed = false
+	return s.policy.Able(ctx, authz.ApproveMergeRequest, subject, slices.Compact(ids), nil)
+}
+
+// groups keeps those of the wanted groups that the actor may see, and those of before that it may
+// not, unless they are to go, by id.
+func (s *Service) groups(ctx context.Context, as authz.Actor, before []authz.NamespaceID, in Ruling) ([]authz.NamespaceID, error) {
+	want := before
+	if in.Groups != nil {
+		want = *in.Groups
+	}
+	all := slices.Concat(want, before)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	type row struct {
+		ID         authz.NamespaceID `db:"namespace_id"`
+		Visibility authz.Visibility  `db:"visibility"`
+	}
+	var w db.Where
+	w.In("g.namespace_id", all)
+	rows, err := db.Select[row](ctx, s.db, "SELECT g.namespace_id, n.visibility FROM groups g JOIN namespaces n ON n.id = g.namespace_id"+w.SQL()+" ORDER BY g.namespace_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("find groups of approvers: %w", err)
+	}
+	var out []authz.NamespaceID
+	for _, g := range rows {
+		seen, err := s.policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Group", Namespace: g.ID, Visibility: g.Visibility})
+		if err != nil {
+			return nil, err
+		}
+		if seen && slices.Contains(want, g.ID) || !seen && !in.RemoveHidden && slices.Contains(before, g.ID) {
+			out = append(out, g.ID)
+		}
+	}
+	return out, nil
+}
+
+// storeParts writes users, groups and branches of a rule in place of those it had.
+func (s *Service) storeParts(ctx context.Context, r *Rule) error {
+	for _, part := range []struct {
+		table, column string
+		ids           []int64
+	}{
+		{"approval_rule_users", "user_id", numbers(r.Users)},
+		{"approval_rule_groups", "group_id", numbers(r.Groups)},
+		{"approval_rule_branches", "protected_branch_id", numbers(r.Branches)},
+	} {
+		if _, err := s.db.Exec(ctx, "DELETE FROM "+part.table+" WHERE rule_id = ?", r.ID); err != nil {
+			return fmt.Errorf("store approvers: %w", err)
+		}
+		for chunk := range slices.Chunk(part.ids, 200) {
+			args := make([]any, 0, 2*len(chunk))
+			for _, id := range chunk {
+				args = append(args, r.ID, id)
+			}
+			_, err := s.db.Exec(ctx, "INSERT INTO "+part.table+" (rule_id, "+part.column+") VALUES "+
+				strings.Repeat("(?, ?), ", len(chunk)-1)+"(?, ?)", args...)
+			if err != nil {
+				return fmt.Errorf("store approvers: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func numbers[T ~int64](ids []T) []int64 {
+	out := make([]int64, len(ids))
+	for i, id := range ids {
+		out[i] = int64(id)
+	}
+	return out
+}
+
+// update changes a rule for an actor who may.
+func (s *Service) update(ctx context.Context, as authz.Actor, o scope, id RuleID, in Ruling) (*Rule, error) {
+	var out *Rule
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.lockScope(ctx, o); err != nil {
+			return err
+		}
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM approval_rules WHERE id = ?", id); err != nil {
+			return err
+		}
+		before, err := s.findRule(ctx, o, id)
+		if err != nil {
+			return err
+		}
+		if !before.userDefined() && before.Type != ReportApprover {
+			return errs.New(errs.Forbidden, "") // CODEOWNERS says what it is
+		}
+		after := *before
+		if err := s.apply(ctx, as, o, &after, in); err != nil {
+			return err
+		}
+		_, err = db.Update(ctx, s.db, db.Row{Table: "approval_rules", ID: id}, func(_ context.Context, row *Rule) error {
+			row.Name, row.Required, row.AllProtected, row.UpdatedAt = after.Name, after.Required, after.AllProtected, db.At(s.now())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.storeParts(ctx, &after); err != nil {
+			return err
+		}
+		if out, err = s.findRule(ctx, o, id); err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, RuleUpdated{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *out, Before: before}}); err != nil {
+			return err
+		}
+		return s.unblock(ctx, o)
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		err = errTaken
+	}
+	return out, known("update approval rule", err)
+}
+
+// unblock has a merge request merged that may have waited for a rule that changed.
+func (s *Service) unblock(ctx context.Context, o scope) error {
+	if o.m == nil {
+		return nil
+	}
+	return s.requests.Unblock(ctx, o.m.ID)
+}
+
+// remove deletes a rule for an actor who may.
+func (s *Service) remove(ctx context.Context, as authz.Actor, o scope, id RuleID) error {
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		if err := s.lockScope(ctx, o); err != nil {
+			return err
+		}
+		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM approval_rules WHERE id = ?", id); err != nil {
+			return err
+		}
+		before, err := s.findRule(ctx, o, id)
+		if err != nil {
+			return err
+		}
+		if before.Type == CodeOwner {
+			return errs.New(errs.Forbidden, "")
+		}
+		if _, err := s.db.Exec(ctx, "DELETE FROM approval_rules WHERE id = ?", id); err != nil {
+			return err
+		}
+		if err := s.bus.Publish(ctx, RuleDeleted{RuleFact{Stamp: as.Stamp(s.now()), Project: o.p, Request: o.m, Rule: *before}}); err != nil {
+			return err
+		}
+		return s.unblock(ctx, o)
+	})
+	return known("delete approval rule", err)
+}
