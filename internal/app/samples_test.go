@@ -406,7 +406,7 @@ func samples() map[string][]sample {
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":  {{values: with{"approval_rule_id": "=rule of merge request"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":     {{values: with{"approval_rule_id": "=rule of merge request"}}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/approve":                             {{}},
-		"POST /projects/:id/merge_requests/:merge_request_iid/unapprove":                           {{first: "POST /projects/=projects/:id/merge_requests/=:merge_request_iid/approve"}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/unapprove":                           {{status: http.StatusNotFound}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":                      {{status: http.StatusUnauthorized}}, // for bots
 		"PUT /projects/:id/merge_requests/:merge_request_iid/merge":                                {{}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/rebase":                               {{}},
