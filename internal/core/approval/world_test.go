@@ -82,7 +82,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.approvals = approval.New(approval.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Requests: w.requests, Protections: w.protections, Settings: w.settings, Now: w.Now,
 	})
-	w.requests.ConnectConditions(w.approvals)
+	w.requests.ConnectRequirements(w.approvals)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
 	w.jobs, err = job.New(d, &registry, job.Config{})
