@@ -268,6 +268,10 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	note := w.do("guest", "POST", onIssue, map[string]any{"body": "A word"})
 	internal := w.do("owner", "POST", onIssue, map[string]any{"body": "Between us", "internal": true})
 	review := w.do("developer", "POST", onRequest+"/discussions", map[string]any{"body": "A review"})
+	position := maps.Clone(request["diff_refs"].(map[string]any))
+	maps.Copy(position, obj{"position_type": "text", "old_path": "feature.md", "new_path": "feature.md", "new_line": 1})
+	suggested := w.do("developer", "POST", onRequest+"/discussions", obj{"body": "```suggestion\nBetter\n```", "position": position})
+	suggestion := suggested["notes"].([]any)[0].(map[string]any)["suggestions"].([]any)[0].(map[string]any)
 	draft := w.do("admin", "POST", onRequest+"/draft_notes", map[string]any{"note": "Kept back"})
 	onCommit := w.do("developer", "POST", path+"/repository/commits/"+head["id"].(string)+"/discussions", map[string]any{"body": "A remark"})
 	snippet := w.do("reporter", "POST", path+"/snippets", aSnippet("public"))
@@ -325,7 +329,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"award on a note of a request": awards["note of a request"],
 		"issues/:id":                   number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
-		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"),
+		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"), "suggestions/:id": number(suggestion, "id"),
 		":approval_rule_id": number(rule, "id"), "rule of merge request": number(own, "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})

@@ -76,8 +76,10 @@ func TestMetricImages(t *testing.T) {
 			{"gus", images, onePixel(), "", 403, ""},
 			{"stan", images, onePixel(), "", 403, ""},
 			{"mona", at + "/issues/2/metric_images", onePixel(), "", 403, ""},
-			{"mona", images, "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "", 400,
-				`{"message":{"file":["does not have a supported format. Only png, jpeg, gif and webp are supported"]}}`},
+			{
+				"mona", images, "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "", 400,
+				`{"message":{"file":["does not have a supported format. Only png, jpeg, gif and webp are supported"]}}`,
+			},
 			{"mona", images, onePixel()[:40], "", 400, ""},
 			{"mona", images, strings.Repeat("x", 1<<20+1), "", 400, `{"message":"400 Bad request - File is too large"}`},
 			{"mona", images, onePixel(), "javascript:alert(1)", 400, `{"message":{"url":["must be a valid URL"]}}`},

@@ -271,8 +271,8 @@ func samples() map[string][]sample {
 
 		"POST /projects/:id/merge_requests/:merge_request_iid/context_commits":   {{body: obj{"commits": "=:sha"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/context_commits": {{query: "commits=none", status: http.StatusBadRequest}},
-		"PUT /suggestions/:id/apply":   {{values: with{"id": "1"}, status: http.StatusNotFound}},
-		"PUT /suggestions/batch_apply": {{body: obj{"ids": []any{1}}, status: http.StatusNotFound}},
+		"PUT /suggestions/:id/apply":   {{in: "project"}},
+		"PUT /suggestions/batch_apply": {{in: "project", body: obj{"ids": "=suggestions/:id"}}},
 
 		"GET /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id":         {{note: "admin's"}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/draft_notes":                       {{body: obj{"note": "Kept back"}}},

@@ -16,7 +16,8 @@ func TestFileDiff_Lines(t *testing.T) {
 		{"replace, no context", "@@ -2 +2,3 @@\n-b\n+x\n+y\n+z\n@@ -7 +9 @@\n-g\n+G\n", map[int]int{1: 1, 2: 0, 3: 5, 6: 8, 7: 0, 8: 10}, map[int]int{2: 0, 4: 0, 5: 3, 9: 0, 10: 8}},
 		{
 			"two changes in one hunk", "@@ -1,6 +1,5 @@\n a\n-b\n c\n d\n-e\n+E\n f\n\\ No newline at end of file\n",
-			map[int]int{1: 1, 2: 0, 3: 2, 5: 0, 6: 5, 7: 6}, map[int]int{2: 3, 4: 0, 5: 6},
+			map[int]int{1: 1, 2: 0, 3: 2, 5: 0, 6: 5, 7: 6},
+			map[int]int{2: 3, 4: 0, 5: 6},
 		},
 	} {
 		m := (&FileDiff{Patch: []byte(tt.patch)}).Lines()

@@ -218,10 +218,10 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 }
 
 // state judges one merge request.
-func (at *situation) state(m *mergerequest.MergeRequest, p *project.Project) *State {
-	st := &State{Request: m, Settings: at.settings[p.NamespaceID], excluded: map[authz.UserID]bool{}, Approved: true}
+func (s *situation) state(m *mergerequest.MergeRequest, p *project.Project) *State {
+	st := &State{Request: m, Settings: s.settings[p.NamespaceID], excluded: map[authz.UserID]bool{}, Approved: true}
 	if !st.Settings.CommitterApproval.On {
-		st.excluded = at.contributors[m.ID]
+		st.excluded = s.contributors[m.ID]
 	}
 	if !st.Settings.AuthorApproval.On {
 		if st.excluded == nil {
@@ -230,7 +230,7 @@ func (at *situation) state(m *mergerequest.MergeRequest, p *project.Project) *St
 		st.excluded[m.AuthorID] = true
 	}
 	var by []authz.UserID // whose approvals count
-	for _, a := range at.approvals[m.ID] {
+	for _, a := range s.approvals[m.ID] {
 		if a.HeadSHA != m.HeadSHA {
 			continue // given for a version that is no longer the newest
 		}
@@ -239,7 +239,7 @@ func (at *situation) state(m *mergerequest.MergeRequest, p *project.Project) *St
 			by = append(by, a.UserID)
 		}
 	}
-	for _, r := range at.applying(m, st) {
+	for _, r := range s.applying(m, st) {
 		one := r.judge(by, st.excluded)
 		st.Required += one.Required
 		st.Left += one.Left
@@ -263,9 +263,9 @@ func (r *RuleState) Named() bool { return !r.fallback }
 
 // applying gives the rules that speak of a merge request. Its own stand for those of the
 // project where the project allows that; a report asks for nothing until there is one.
-func (at *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
+func (s *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
 	var out []*Rule
-	for _, r := range at.ofRequest[m.ID] {
+	for _, r := range s.ofRequest[m.ID] {
 		switch {
 		case r.Type == CodeOwner:
 			out = append(out, r)
@@ -277,8 +277,8 @@ func (at *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
 	if st.Overwritten {
 		return out
 	}
-	for _, r := range at.ofProject[m.ProjectID] {
-		if r.userDefined() && r.speaksOf(m.TargetBranch, at.protected[m.ProjectID]) {
+	for _, r := range s.ofProject[m.ProjectID] {
+		if r.userDefined() && r.speaksOf(m.TargetBranch, s.protected[m.ProjectID]) {
 			out = append(out, r)
 		}
 	}

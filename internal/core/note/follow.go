@@ -46,12 +46,12 @@ type ChangedThread struct {
 
 // versioned enqueues the job where there is something to follow.
 func (s *Service) versioned(ctx context.Context, e mergerequest.NewVersion) error {
-	any, err := db.Select[int](ctx, s.db, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
+	found, err := db.Select[int](ctx, s.db, `SELECT 1 FROM notes n WHERE n.noteable_type = ? AND n.noteable_id = ? AND n.type = ? LIMIT 1`,
 		noteable.MergeRequest, e.MergeRequest.ID, diffNote)
 	if err != nil {
 		return fmt.Errorf("look for notes on diffs: %w", err)
 	}
-	if len(any) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
 	return s.jobs.Enqueue(ctx, FollowPositions{RequestID: e.MergeRequest.ID, UserID: e.By.UserID, Username: e.By.Username})

@@ -113,7 +113,7 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on On, t noteable
 		}
 		if err == nil && first.repliable() {
 			n.DiscussionID, n.Internal = p.Discussion, first.Internal
-			return n, s.publishReply(ctx, as, on, t, seen, p, n)
+			return n, s.write(ctx, as, on, t, n, s.replied(as, t, seen, n, p.Resolve))
 		}
 	}
 	n.CommitID = p.CommitID
@@ -124,10 +124,10 @@ func (s *Service) publish(ctx context.Context, as authz.Actor, on On, t noteable
 	return n, s.write(ctx, as, on, t, n, nil)
 }
 
-// publishReply writes a reply, which resolves its discussion or opens it again.
-func (s *Service) publishReply(ctx context.Context, as authz.Actor, on On, t noteable.Target, seen sight, p *Pending, n *Note) error {
+// replied is what goes with the writing of a reply: it resolves its discussion or opens it again.
+func (s *Service) replied(as authz.Actor, t noteable.Target, seen sight, n *Note, resolve bool) func(context.Context, noteable.Counts) error {
 	join := s.joining(as, seen, n)
-	return s.write(ctx, as, on, t, n, func(ctx context.Context, before noteable.Counts) error {
+	return func(ctx context.Context, before noteable.Counts) error {
 		if err := join(ctx, before); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Service) publishReply(ctx context.Context, as authz.Actor, on On, t not
 			return err
 		}
 		resolved := false
-		if p.Resolve {
+		if resolve {
 			if resolved, err = s.MayResolve(ctx, as, t, &Discussion{ID: n.DiscussionID, Notes: []Note{*first}}); err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (s *Service) publishReply(ctx context.Context, as authz.Actor, on On, t not
 		_, err = s.db.Exec(ctx, "UPDATE notes SET "+set+" WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND type IS NOT NULL"+cond,
 			append(args, t.Kind, t.ID, n.DiscussionID)...)
 		return err
-	})
+	}
 }
 
 // RunCommands runs the quick actions of texts that Publish gave. What they cannot do is left out.

@@ -128,19 +128,19 @@ type approversParams struct {
 	Usernames api.Strings `param:"usernames" doc:"Usernames of approvers"`
 }
 
-func (in approversParams) ruling() approval.Ruling {
+func (p approversParams) ruling() approval.Ruling {
 	var out approval.Ruling
-	if in.UserIDs != nil {
-		ids := userIDs(in.UserIDs)
+	if p.UserIDs != nil {
+		ids := userIDs(p.UserIDs)
 		out.Users = &ids
 	}
-	if in.Usernames != nil {
-		names := []string(in.Usernames)
+	if p.Usernames != nil {
+		names := []string(p.Usernames)
 		out.Usernames = &names
 	}
-	if in.GroupIDs != nil {
-		ids := make([]authz.NamespaceID, len(in.GroupIDs))
-		for i, id := range in.GroupIDs {
+	if p.GroupIDs != nil {
+		ids := make([]authz.NamespaceID, len(p.GroupIDs))
+		for i, id := range p.GroupIDs {
 			ids[i] = authz.NamespaceID(id)
 		}
 		out.Groups = &ids
@@ -154,13 +154,13 @@ type ruleBranchesParams struct {
 	AllProtected *bool    `param:"applies_to_all_protected_branches" doc:"Apply the rule to all protected branches"`
 }
 
-func (in ruleBranchesParams) into(r *approval.Ruling) {
-	r.AllProtected = in.AllProtected
-	if in.BranchIDs == nil {
+func (p ruleBranchesParams) into(r *approval.Ruling) {
+	r.AllProtected = p.AllProtected
+	if p.BranchIDs == nil {
 		return
 	}
-	ids := make([]protection.RuleID, len(in.BranchIDs))
-	for i, id := range in.BranchIDs {
+	ids := make([]protection.RuleID, len(p.BranchIDs))
+	for i, id := range p.BranchIDs {
 		ids[i] = protection.RuleID(id)
 	}
 	r.Branches = &ids
@@ -195,9 +195,9 @@ type ruleChangesParams struct {
 	approversParams
 }
 
-func (in ruleChangesParams) ruling() approval.Ruling {
-	out := in.approversParams.ruling()
-	out.Name, out.Required, out.RemoveHidden = in.Name, in.Required, in.RemoveHidden
+func (p ruleChangesParams) ruling() approval.Ruling {
+	out := p.approversParams.ruling()
+	out.Name, out.Required, out.RemoveHidden = p.Name, p.Required, p.RemoveHidden
 	return out
 }
 

@@ -133,7 +133,7 @@ type approvalSettingsParams struct {
 	RequirePassword   *bool `param:"require_password_to_approve" alias:"require_reauthentication_to_approve" doc:"Require the password of the user to approve"`
 }
 
-func (in approvalSettingsParams) changes() approval.Changes { return approval.Changes(in) }
+func (p approvalSettingsParams) changes() approval.Changes { return approval.Changes(p) }
 
 func (s *Server) approvalSettings(ctx context.Context, as authz.Actor, in projectPath) (approvalSettingsEntity, error) {
 	p, err := s.Projects.Find(ctx, as, in.ID)

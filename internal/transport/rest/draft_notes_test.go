@@ -45,8 +45,10 @@ func TestDraftNotes(t *testing.T) {
 			{"maint", "POST", draftsPath, `{"note":"x","resolve_discussion":true}`, 400, `{"message":{"base":["User is not allowed to resolve thread"]}}`},
 			{"stranger", "POST", draftsPath, `{"note":"x","resolve_discussion":true,"in_reply_to_discussion_id":"` + thread.ID + `"}`, 400, `{"message":{"base":["User is not allowed to resolve thread"]}}`},
 			{"maint", "POST", draftsPath, `{"note":"x","commit_id":"nowhere"}`, 400, `{"message":{"commit_id":["is invalid"]}}`},
-			{"maint", "POST", draftsPath, `{"note":"x","position":` + p.at(`"new_line":3`) + `}`, 400,
-				`{"message":{"line_code":["can't be blank","must be a valid line code"]},"detail":"new_line 3 is not an added line; an unchanged line has old_line 3 as well"}`},
+			{
+				"maint", "POST", draftsPath, `{"note":"x","position":` + p.at(`"new_line":3`) + `}`, 400,
+				`{"message":{"line_code":["can't be blank","must be a valid line code"]},"detail":"new_line 3 is not an added line; an unchanged line has old_line 3 as well"}`,
+			},
 			{"maint", "POST", draftsPath + "/bulk_publish", "", 204, ""},
 			{"maint", "PUT", draftsPath + "/1/publish", "", 404, missing},
 		} {

@@ -15,8 +15,8 @@ func (s *Server) mergeRequestDiffRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get(one+"/raw_diffs", s.requestRawDiffs).Doc("Get the raw diffs of a merge request").Needs(authz.ReadMergeRequest),
 		api.Get(one+"/context_commits", s.contextCommits).Doc("List the context commits of a merge request").Needs(authz.ReadMergeRequest),
-		api.Post(one+"/context_commits", s.addContextCommits).Doc("Create context commits of a merge request").Needs(authz.ReadMergeRequest, authz.UpdateMergeRequest),
-		api.Delete(one+"/context_commits", s.removeContextCommits).Doc("Delete context commits of a merge request").Needs(authz.ReadMergeRequest, authz.UpdateMergeRequest),
+		api.Post(one+"/context_commits", s.addContextCommits).Doc("Create context commits of a merge request").Needs(authz.ReadMergeRequest, authz.ReadCode, authz.UpdateMergeRequest),
+		api.Delete(one+"/context_commits", s.removeContextCommits).Doc("Delete context commits of a merge request").Needs(authz.ReadMergeRequest, authz.ReadCode, authz.UpdateMergeRequest),
 	)
 }
 

@@ -11,8 +11,8 @@ import (
 // suggestionRoutes are the endpoints that apply suggestions of notes on merge requests.
 func (s *Server) suggestionRoutes() []*api.Route {
 	return api.Scoped(nil,
-		api.Put("/suggestions/:id/apply", s.applySuggestion).Doc("Apply a suggestion").Needs(authz.PushCode, authz.ReadMergeRequest, authz.ReadNote),
-		api.Put("/suggestions/batch_apply", s.applySuggestions).Doc("Apply multiple suggestions").Needs(authz.PushCode, authz.ReadMergeRequest, authz.ReadNote),
+		api.Put("/suggestions/:id/apply", s.applySuggestion).Doc("Apply a suggestion").Needs(authz.PushCode, authz.ReadMergeRequest, authz.ReadNote, authz.ResolveNote),
+		api.Put("/suggestions/batch_apply", s.applySuggestions).Doc("Apply multiple suggestions").Needs(authz.PushCode, authz.ReadMergeRequest, authz.ReadNote, authz.ResolveNote),
 	)
 }
 
