@@ -25,8 +25,10 @@ func TestApprovals(t *testing.T) {
 		}
 		mr := p + "/merge_requests/1"
 		push := func(file string) {
-			s.do("ben", "POST", p+"/repository/commits", obj{"branch": "topic", "start_branch": "main", "force": true, "commit_message": "Add " + file,
-				"actions": []any{obj{"action": "create", "file_path": file, "content": "x"}}})
+			s.do("ben", "POST", p+"/repository/commits", obj{
+				"branch": "topic", "start_branch": "main", "force": true, "commit_message": "Add " + file,
+				"actions": []any{obj{"action": "create", "file_path": file, "content": "x"}},
+			})
 		}
 		push("a.txt")
 		s.do("ben", "POST", p+"/merge_requests", obj{"source_branch": "topic", "target_branch": "main", "title": "Topic"})
@@ -56,6 +58,13 @@ func TestApprovals(t *testing.T) {
 		want("ben", "POST", p+"/approval_rules", obj{"name": "mine", "approvals_required": 0}, http.StatusForbidden, "")
 		want("ann", "POST", p+"/approval_rules", obj{"name": "two eyes", "approvals_required": 0}, http.StatusBadRequest, "has already been taken")
 		want("ann", "POST", p+"/approval_rules", obj{"name": "many", "approvals_required": 101}, http.StatusBadRequest, "")
+
+		// One for the protected branches, whose levels only developers see.
+		every := s.do("ann", "POST", p+"/approval_rules", obj{"name": "main", "approvals_required": 0, "protected_branch_ids": []any{1}})
+		at := p + "/approval_rules/" + number(every, "id")
+		want("ben", "GET", at, nil, http.StatusOK, `"protected_branches":[{"id":1,"name":"main",`)
+		want("dan", "GET", at, nil, http.StatusOK, `"protected_branches":[]`)
+		s.do("ann", "DELETE", at, nil)
 
 		want("ann", "GET", mr, nil, http.StatusOK, `"detailed_merge_status":"not_approved"`)
 		want("ann", "PUT", mr+"/merge", nil, http.StatusMethodNotAllowed, "not approved")

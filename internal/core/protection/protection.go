@@ -145,6 +145,15 @@ func (s *Service) Rules(ctx context.Context, id project.ID) ([]*Rule, error) {
 	return s.readRules(ctx, branchTables, id)
 }
 
+// Readable gives the rules of a project's protected branches that the actor may see: all or none.
+func (s *Service) Readable(ctx context.Context, as authz.Actor, p *project.Project) ([]*Rule, error) {
+	may, err := s.policy.Can(ctx, as, authz.ReadProtectedBranch, p.Subject())
+	if err != nil || !may {
+		return nil, err
+	}
+	return s.Rules(ctx, p.ID)
+}
+
 // TagRules reads the protected tag rules of a project, by name, in one statement.
 func (s *Service) TagRules(ctx context.Context, id project.ID) ([]*Rule, error) {
 	return s.readRules(ctx, tagTables, id)

@@ -53,7 +53,7 @@ func (s *Server) projectRules(ctx context.Context, as authz.Actor, p *project.Pr
 		if len(r.Branches) == 0 || len(branches) > 0 {
 			continue
 		}
-		list, err := s.Protections.Rules(ctx, p.ID)
+		list, err := s.Protections.Readable(ctx, as, p)
 		if err != nil {
 			return nil, err
 		}
