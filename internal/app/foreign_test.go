@@ -20,7 +20,7 @@ func TestForeign(t *testing.T) {
 		for range 3 {
 			two.values[":issue_iid"] = number(w.do("owner", "POST", path+"/issues", obj{"title": "Another"}), "iid")
 		}
-		two.values["issues/:noteable_id"], two.values["issues/:eventable_id"] = two.values[":issue_iid"], two.values[":issue_iid"]
+		two.values["issues/:noteable_id"], two.values["issues/:eventable_id"], two.values["incident"] = two.values[":issue_iid"], two.values[":issue_iid"], two.values[":issue_iid"]
 		request := w.do("owner", "POST", path+"/merge_requests", obj{"title": "Another", "source_branch": "spare", "target_branch": "main"})
 		two.values[":merge_request_iid"] = number(request, "iid")
 		two.values["merge_requests/:noteable_id"], two.values["merge_requests/:eventable_id"] = number(request, "iid"), number(request, "iid")
@@ -98,7 +98,7 @@ func (w *world) askForeign(t *testing.T, prefix string, one, two *place, as stri
 				// People and groups belong to no project.
 				nested := !slices.Contains([]string{":id", ":user_id", ":email", ":group_id", ":project_id", ":forked_from_id", ":provider"}, n)
 				if strings.HasPrefix(n, ":") && nested {
-					r.place = mixed(one, two, n, names)
+					r.place = mixed(one, two, n, names, r.sample.values)
 					q, missing := r.request()
 					if missing != "" {
 						t.Fatalf("%s: no value for %s", key(route), missing)
@@ -120,13 +120,17 @@ func creates(method, path string) bool {
 	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path")
 }
 
-// mixed is the place one, but for one name of the path, which is two's.
-func mixed(one, two *place, name string, path []string) *place {
+// mixed is the place one, but for one name of the path, which is two's, also where the sample
+// takes its value from another name.
+func mixed(one, two *place, name string, path []string, sampled with) *place {
 	p := &place{name: one.name, project: one.project, values: maps.Clone(one.values)}
 	for _, word := range path {
 		if v, ok := two.values[word+"/"+name]; ok {
 			p.values[word+"/"+name] = v
 		}
+	}
+	if other, ok := strings.CutPrefix(sampled[strings.TrimPrefix(name, ":")], "="); ok {
+		name = other
 	}
 	if v, ok := two.values[name]; ok {
 		p.values[name] = v

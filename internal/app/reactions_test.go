@@ -61,6 +61,8 @@ var provedElsewhere = map[string]string{
 	"labels":                                          "internal/app TestOrphans",
 	"reactions":                                       "internal/app TestOrphans",
 	"metric images":                                   "internal/app TestMetricImages",
+	"mergerequest.NewVersion: positions of notes":     "internal/transport/rest TestPositions",
+	"note.LinesChanged: system notes":                 "internal/transport/rest TestPositions",
 	"issue.Addressed: system notes":                   "internal/transport/rest TestQuickActions_code",
 	"mergerequest.SourceBranchDeleted: system notes":  "internal/transport/rest TestQuickActions_code",
 	"mergerequest.SourceBranchRestored: system notes": "internal/transport/rest TestQuickActions_code",

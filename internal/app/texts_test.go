@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime/multipart"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -141,7 +142,7 @@ func (w *world) longText(t *testing.T, l longRequest) {
 			values[p.Name] = repeated{letter, p.Chars}
 			kind, body := encode(values)
 			got := w.sendBody(q, kind, body)
-			if got.Code >= 300 || !strings.Contains(got.Body.String(), values[p.Name].String()) {
+			if got.Code >= 300 || got.Code != http.StatusNoContent && !strings.Contains(got.Body.String(), values[p.Name].String()) {
 				t.Errorf("%s with %d characters of %s as %s: got %d %.200s", route, p.Chars, script, name, got.Code, got.Body)
 			}
 		}

@@ -12,18 +12,25 @@ import (
 // untimed are the routes that change or delete what has no time of its last change.
 func untimed() map[string]string {
 	return map[string]string{
-		"PUT /projects/:id/repository/files/:file_path":                            "last_commit_id is the condition of a file",
-		"DELETE /projects/:id/repository/files/:file_path":                         "last_commit_id is the condition of a file",
-		"PUT /projects/:id/repository/submodules/:submodule":                       "makes a commit",
-		"DELETE /projects/:id/repository/merged_branches":                          "many things at once",
-		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id": "many notes at once",
-		"PUT /notification_settings":                                               "the caller's alone, with no time of its last change",
-		"PUT /groups/:id/notification_settings":                                    "the caller's alone, with no time of its last change",
-		"PUT /projects/:id/notification_settings":                                  "the caller's alone, with no time of its last change",
-		"PUT /projects/:id/wikis/:slug":                                            "makes a commit",
-		"DELETE /projects/:id/wikis/:slug":                                         "makes a commit",
-		"PUT /groups/:id/wikis/:slug":                                              "makes a commit",
-		"DELETE /groups/:id/wikis/:slug":                                           "makes a commit",
+		"PUT /projects/:id/repository/files/:file_path":                                          "last_commit_id is the condition of a file",
+		"DELETE /projects/:id/repository/files/:file_path":                                       "last_commit_id is the condition of a file",
+		"PUT /projects/:id/repository/submodules/:submodule":                                     "makes a commit",
+		"DELETE /projects/:id/repository/merged_branches":                                        "many things at once",
+		"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id":               "many notes at once",
+		"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish": "a draft note becomes a note",
+		"PUT /suggestions/:id/apply":                                                             "makes a commit",
+		"PUT /suggestions/batch_apply":                                                           "makes a commit",
+		"DELETE /projects/:id/merge_requests/:merge_request_iid/context_commits":                 "many things at once",
+		"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":                    "many approvals at once",
+		"PUT /projects/:id/merge_request_approval_setting":                                       "the answer has no time of its last change",
+		"PUT /groups/:id/merge_request_approval_setting":                                         "the answer has no time of its last change",
+		"PUT /notification_settings":                                                             "the caller's alone, with no time of its last change",
+		"PUT /groups/:id/notification_settings":                                                  "the caller's alone, with no time of its last change",
+		"PUT /projects/:id/notification_settings":                                                "the caller's alone, with no time of its last change",
+		"PUT /projects/:id/wikis/:slug":                                                          "makes a commit",
+		"DELETE /projects/:id/wikis/:slug":                                                       "makes a commit",
+		"PUT /groups/:id/wikis/:slug":                                                            "makes a commit",
+		"DELETE /groups/:id/wikis/:slug":                                                         "makes a commit",
 	}
 }
 

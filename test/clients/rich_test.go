@@ -254,6 +254,9 @@ func (r *rich) plans(t *testing.T) {
 	open := requests["open"]
 	at := project + "/merge_requests/" + number(open)
 	requestNote := post(t, r.ann, at+"/notes", fields{"body": "Fine"})
+	draft := post(t, r.root, at+"/draft_notes", fields{"note": "Why?"})
+	rule := post(t, r.ann, project+"/approval_rules", fields{"name": "two eyes", "approvals_required": 1, "user_ids": []int64{r.annID}, "protected_branch_ids": []int64{}})
+	raw[fields](t, r.ann, http.MethodPost, at+"/approval_rules", fields{"name": "two eyes", "approvals_required": 1, "approval_project_rule_id": rule})
 	post(t, r.ann, project+"/statuses/"+got(r.ann.Branches.GetBranch(r.project.ID, "open")).must(t).Commit.ID, fields{"state": "success", "name": "ci", "ref": "open"})
 	got(r.ann.MergeRequests.AcceptMergeRequest(r.project.ID, requests["merged"], &gitlab.AcceptMergeRequestOptions{})).must(t)
 	got(r.ann.MergeRequests.UpdateMergeRequest(r.project.ID, requests["closed"], &gitlab.UpdateMergeRequestOptions{StateEvent: new("close")})).must(t)
@@ -261,6 +264,7 @@ func (r *rich) plans(t *testing.T) {
 	maps.Copy(r.values, fields{
 		"issue": issue.IID, "issueIID": issue.IID, "Issues.GetIssueByID.issue": issue.ID, "note": note, "noteID": note,
 		"mergeRequest": open, "mergeRequestIID": open, "mr": open, "version": version, "Notes.GetMergeRequestNote.note": requestNote,
+		"DraftNotes.GetDraftNote.note": draft, "Projects.GetProjectApprovalRule.ruleID": rule,
 	})
 }
 

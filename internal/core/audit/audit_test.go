@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/accesstoken"
 	"tenon/internal/core/account"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/audit"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
@@ -133,7 +134,20 @@ func recorded(ann authz.Actor) []sample {
 	rule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Project: 5, Name: "Shop", Path: shop}, Rule: pushrule.Rule{ID: 9}}
 	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
+	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
+	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
 	return []sample{
+		{approval.RuleCreated{RuleFact: required}, onShop("approval_rule_created", "ApprovalRule", 9, "two eyes")},
+		{approval.RuleUpdated{RuleFact: required}, onShop("approval_rule_updated", "ApprovalRule", 9, "two eyes")},
+		{approval.RuleDeleted{RuleFact: required}, onShop("approval_rule_deleted", "ApprovalRule", 9, "two eyes")},
+		{
+			approval.SettingsChanged{Stamp: by, Place: approval.Place{ID: 5, Path: shop}, Before: lax, After: strict},
+			onShop("project_merge_request_approval_setting_updated", projectType, 5, shop),
+		},
+		{
+			approval.SettingsChanged{Stamp: by, Place: approval.Place{Group: true, ID: 3, Path: "team"}, Before: strict, After: lax},
+			onTeam("group_merge_request_approval_setting_updated", group, 3, "team"),
+		},
 		{
 			setting.Changed{Stamp: by, Name: "signup_enabled", From: true, To: false},
 			of(audit.Instance, 1, "", "application_setting_updated", "ApplicationSetting", 1, "signup_enabled"),

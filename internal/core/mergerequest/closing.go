@@ -110,10 +110,15 @@ func issueList(issues []ClosedIssue) string {
 // Closes lists the issues that merging a request closes for the actor. It requires
 // ReadMergeRequest.
 func (s *Service) Closes(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]ClosedIssue, error) {
-	m, err := s.Find(ctx, as, p, iid)
+	m, err := s.findRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
+	return s.closesOf(ctx, as, p, m)
+}
+
+// closesOf is Closes of a request that the actor may read.
+func (s *Service) closesOf(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) ([]ClosedIssue, error) {
 	var commits []*gitstore.Commit
 	if m.HeadSHA != "" {
 		r, err := s.repos.Open(ctx, p)
@@ -130,11 +135,11 @@ func (s *Service) Closes(ctx context.Context, as authz.Actor, p *project.Project
 // Related lists the issues that merging a request closes for the actor, and those that its title and
 // description name, by id; the actor may not read all of the latter. It requires ReadMergeRequest.
 func (s *Service) Related(ctx context.Context, as authz.Actor, p *project.Project, iid IID) ([]int64, error) {
-	m, err := s.Find(ctx, as, p, iid)
+	m, err := s.findRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
-	closed, err := s.Closes(ctx, as, p, iid)
+	closed, err := s.closesOf(ctx, as, p, m)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,9 @@ type relations struct {
 // for one, but for the full ones. They must have been read for the caller. Those of a project
 // that is gone by now are left out.
 func (s *Service) Views(ctx context.Context, as authz.Actor, list []*MergeRequest, want ViewOptions) ([]View, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
 	r, err := s.related(ctx, as, list, want)
 	if err != nil {
 		return nil, fmt.Errorf("views of merge requests: %w", err)

@@ -29,7 +29,7 @@ func newEpicNotices(t *testing.T, d *db.DB) *planning {
 	})
 	p.Commands.Register(p.Todos.Commands()...)
 	p.Notes = note.New(note.Deps{
-		DB: d, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
+		DB: d, Accounts: p.Accounts, Policy: p.World.Policy, Bus: p.Bus, Awards: p.Awards, Projects: p.World.Projects, Now: p.World.Now, Commands: p.Commands,
 		Texts: reference.NewReader(p.URLs), Things: map[noteable.Kind]note.Noteables{noteable.Issue: p.Issues, noteable.Epic: p.Epics},
 		Jobs: job.EnqueuerFunc(func(context.Context, job.Args, ...job.Option) error { return nil }),
 	})

@@ -3,10 +3,10 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -99,7 +99,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 		Policy:        w.Policy, Settings: settings, URLs: urls,
 	}, Now: w.Now}
 	p.kit = api.New(api.Config{
-		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
+		ExternalURL: "https://tenon.example", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), FindUser: (&httpkit.SignOn{Accounts: p.Accounts}).FindUser,
 		Authenticate: func(_ context.Context, c httpkit.Credential) (authz.Actor, error) {
 			as, ok := p.users[c.Secret]
 			if !ok {
