@@ -289,6 +289,13 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	waiting := w.do("admin", "POST", path+"/issues/"+number(issue, "iid")+"/todo", nil)
 	rule := w.do("owner", "POST", path+"/approval_rules", map[string]any{"name": "reviewers", "approvals_required": 0, "user_ids": []any{w.ids["developer"]}})
 	own := w.do("owner", "POST", onRequest+"/approval_rules", map[string]any{"name": "reviewers", "approvals_required": 0, "approval_project_rule_id": number(rule, "id")})
+	var others []string // the first, which is merged, blocks the merge request
+	for _, target := range []string{"main", "feature"} {
+		other := w.do("developer", "POST", path+"/merge_requests", map[string]any{"title": "Blocking", "source_branch": "merged", "target_branch": target})
+		others = append(others, number(other, "id"))
+	}
+	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
+	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
 	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
 	var list []map[string]any
 	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
@@ -330,6 +337,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		"issues/:id":                   number(issue, "id"), "todos/:id": number(waiting, "id"), "confidential": number(secret, "iid"), "secret": number(secret, "id"), ":issue_link_id": number(link, "id"), "loose": number(loose, "iid"), "internal": number(internal, "id"),
 		":branch": "feature", ":tag_name": "v1", ":sha": head["id"].(string), "blobs/:sha": file["blob_id"].(string),
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"), "suggestions/:id": number(suggestion, "id"),
+		":block_id": number(block, "id"), "other merge request": others[1],
 		":approval_rule_id": number(rule, "id"), "rule of merge request": number(own, "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})

@@ -356,9 +356,12 @@ func (s *story) ends(group, at string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	blocking := number(s.do("bob", "POST", at+"/merge_requests", map[string]any{"source_branch": "plan", "target_branch": "stable", "title": "First"}), "id")
+	s.do("ann", "POST", at+"/merge_requests/2/blocks", map[string]any{"blocking_merge_request_id": blocking})
 	s.step(func() { s.publish(project.Deleted{Fact: project.Fact{Stamp: system, Project: *shop}}) }, effects{
-		"project.Deleted: deploy keys":   "SELECT COUNT(*) FROM deploy_key_projects",
-		"project.Deleted: access tokens": liveTokens,
+		"project.Deleted: merge request dependencies": "SELECT COUNT(*) FROM merge_request_blocks",
+		"project.Deleted: deploy keys":                "SELECT COUNT(*) FROM deploy_key_projects",
+		"project.Deleted: access tokens":              liveTokens,
 	})
 	team, err := s.core.Namespaces.Find(s.t.Context(), authz.System(), group)
 	if err != nil {

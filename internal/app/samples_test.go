@@ -405,6 +405,8 @@ func samples() map[string][]sample {
 		"PUT /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":     {{values: with{"approval_rule_id": "=rule of merge request"}, body: obj{"name": "other"}}},
 		"DELETE /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":  {{values: with{"approval_rule_id": "=rule of merge request"}}},
 		"GET /projects/:id/merge_requests/:merge_request_iid/approval_rules/:approval_rule_id":     {{values: with{"approval_rule_id": "=rule of merge request"}}},
+		"POST /projects/:id/merge_requests/:merge_request_iid/blocks":                              {{body: obj{"blocking_merge_request_id": "=other merge request"}}},
+		"DELETE /projects/:id/merge_requests/:merge_request_iid/blocks/:block_id":                  {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/approve":                             {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/unapprove":                           {{status: http.StatusNotFound}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":                      {{status: http.StatusUnauthorized}}, // for bots

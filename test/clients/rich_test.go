@@ -259,6 +259,8 @@ func (r *rich) plans(t *testing.T) {
 	raw[fields](t, r.ann, http.MethodPost, at+"/approval_rules", fields{"name": "two eyes", "approvals_required": 1, "approval_project_rule_id": rule})
 	post(t, r.ann, project+"/statuses/"+got(r.ann.Branches.GetBranch(r.project.ID, "open")).must(t).Commit.ID, fields{"state": "success", "name": "ci", "ref": "open"})
 	got(r.ann.MergeRequests.AcceptMergeRequest(r.project.ID, requests["merged"], &gitlab.AcceptMergeRequestOptions{})).must(t)
+	first := got(r.ann.MergeRequests.GetMergeRequest(r.project.ID, requests["merged"], nil)).must(t).ID
+	got(r.ann.MergeRequests.CreateMergeRequestDependency(r.project.ID, open, gitlab.CreateMergeRequestDependencyOptions{BlockingMergeRequestID: &first})).must(t)
 	got(r.ann.MergeRequests.UpdateMergeRequest(r.project.ID, requests["closed"], &gitlab.UpdateMergeRequestOptions{StateEvent: new("close")})).must(t)
 	version := got(r.ann.MergeRequests.GetMergeRequestDiffVersions(r.project.ID, open, nil)).must(t)[0].ID
 	maps.Copy(r.values, fields{

@@ -25,6 +25,7 @@ const (
 	NeedRebase           ConditionName = "need_rebase" // where only a fast-forward may be merged
 	DiscussionsUnsettled ConditionName = "discussions_not_resolved"
 	NotApproved          ConditionName = "not_approved"
+	BlockedByOthers      ConditionName = "merge_request_blocked"
 	CIMustPass           ConditionName = "ci_must_pass"
 )
 
@@ -42,7 +43,7 @@ const (
 // conditions lists what a merge of m into p asks for, as far as the row and its last trial
 // merge say. The first that is not met is what detailed_merge_status names.
 func conditions(p *project.Project, m *MergeRequest) []Condition {
-	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), passesCI(p, m)}
+	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), isUnblocked(m), passesCI(p, m)}
 }
 
 // met gives a condition that stands in the way where reason is not "".
@@ -113,6 +114,14 @@ func isApproved(m *MergeRequest) Condition {
 	return met(NotApproved, m.Obstacle.Reason, m.Obstacle.Status)
 }
 
+func isUnblocked(m *MergeRequest) Condition {
+	reason := ""
+	if m.Blockers > 0 {
+		reason = "other merge requests must be merged first"
+	}
+	return met(BlockedByOthers, reason, "blocked_status")
+}
+
 func passesCI(p *project.Project, m *MergeRequest) Condition {
 	const reason = "the pipeline must succeed"
 	switch {
@@ -128,7 +137,7 @@ func passesCI(p *project.Project, m *MergeRequest) Condition {
 
 // DetailedStatus gives the first thing that stands in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// discussions_not_resolved, not_approved, ci_still_running, ci_must_pass or mergeable.
+// discussions_not_resolved, not_approved, blocked_status, ci_still_running, ci_must_pass or mergeable.
 func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 	if m.State == StateOpened && m.untried() {
 		return "unchecked"
@@ -158,7 +167,7 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 	if reason := unfit(m); reason != "" {
 		return reason
 	}
-	for _, c := range []Condition{isSettled(p, m), isApproved(m)} {
+	for _, c := range []Condition{isSettled(p, m), isApproved(m), isUnblocked(m)} {
 		if c.Reason != "" {
 			return c.Reason
 		}

@@ -39,7 +39,14 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		now.Assignees, now.Reviewers, now.Labels = m.Assignees, m.Reviewers, m.Labels
+		waiting, err := s.blockedBy(ctx, m.ID)
+		if err != nil {
+			return err
+		}
 		if _, err := s.db.Exec(ctx, "DELETE FROM merge_requests WHERE id = ?", m.ID); err != nil {
+			return err
+		}
+		if err := s.release(ctx, waiting); err != nil {
 			return err
 		}
 		if err := s.labels.Detach(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}); err != nil {

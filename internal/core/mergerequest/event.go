@@ -106,6 +106,19 @@ func (e Unmergeable) Concerned() []authz.UserID {
 	return out
 }
 
+// DependencyAdded is published when a merge request waits for another one to be merged. The
+// merge request itself is as before.
+type DependencyAdded struct {
+	Fact
+	Blocking MergeRequest
+}
+
+// DependencyRemoved is published when it no longer waits for that one.
+type DependencyRemoved struct {
+	Fact
+	Blocking MergeRequest
+}
+
 // SourceBranchDeleted is published when the source branch of an open merge request was deleted.
 type SourceBranchDeleted struct{ Fact }
 

@@ -140,7 +140,7 @@ func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Pro
 	return nil
 }
 
-// attach reads assignees, reviewers, votes and labels of all rows in two statements.
+// attach reads assignees, reviewers, votes, labels and blocking requests of all rows in two statements.
 func (s *Service) attach(ctx context.Context, page []*MergeRequest) error {
 	ids := make([]int64, len(page))
 	for i, m := range page {
@@ -161,13 +161,13 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 	ids, byID := make([]ID, len(page)), make(map[ID]*MergeRequest, len(page))
 	for i, m := range page {
 		ids[i], byID[m.ID] = m.ID, m
-		m.Assignees, m.Reviewers, m.Labels, m.Upvotes, m.Downvotes = nil, nil, labels[int64(m.ID)], 0, 0
+		m.Assignees, m.Reviewers, m.Labels, m.Upvotes, m.Downvotes, m.Blockers = nil, nil, labels[int64(m.ID)], 0, 0, 0
 	}
 	marks, args := db.Marks(ids)
 	type row struct {
 		RequestID ID       `db:"merge_request_id"`
-		Value     int64    `db:"value"`      // the id of the user, or the number of votes
-		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes
+		Value     int64    `db:"value"`      // the id of the user, or the number of votes or blocking requests
+		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes, blockers
 		CreatedAt *db.Time `db:"created_at"` // of reviewers
 	}
 	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id AS value, '' AS state, NULL AS created_at
@@ -178,7 +178,10 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 		UNION ALL
 		SELECT awardable_id, COUNT(*), name, NULL FROM award_emoji WHERE awardable_type = 'MergeRequest' AND awardable_id IN (`+marks+`)
 			AND name IN ('`+liked+`', '`+disliked+`') GROUP BY awardable_id, name
-		ORDER BY merge_request_id, value`, slices.Concat(args, args, args)...)
+		UNION ALL
+		SELECT b.blocked_id, COUNT(*), '`+blockers+`', NULL FROM merge_request_blocks b
+			JOIN merge_requests o ON o.id = b.blocking_id AND o.state <> 'merged' WHERE b.blocked_id IN (`+marks+`) GROUP BY b.blocked_id
+		ORDER BY merge_request_id, value`, slices.Concat(args, args, args, args)...)
 	if err != nil {
 		return fmt.Errorf("read assignees, reviewers and votes: %w", err)
 	}
@@ -189,6 +192,8 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 			m.Upvotes = r.Value
 		case r.State == disliked:
 			m.Downvotes = r.Value
+		case r.State == blockers:
+			m.Blockers = r.Value
 		case r.CreatedAt == nil:
 			m.Assignees = append(m.Assignees, user)
 		default:
@@ -203,6 +208,9 @@ const (
 	liked    = "thumbsup"
 	disliked = "thumbsdown"
 )
+
+// blockers marks how many merge requests block one, among the names of emoji.
+const blockers = "blocking merge requests"
 
 // readStatus fills Status from the stored trial and the present tips of the target
 // branches, which costs no statement and no process: one look at a reference for each

@@ -88,7 +88,7 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 	if err := s.readObstacle(ctx, a.p, m); err != nil {
 		return err
 	}
-	if m.Obstacle.Status != "" {
+	if m.Obstacle.Status != "" || m.Blockers > 0 {
 		return errChanged
 	}
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {
@@ -172,7 +172,14 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if l.SquashCommitSHA != nil {
 		e.SquashCommitSHA = *l.SquashCommitSHA
 	}
-	return s.bus.Publish(ctx, e)
+	if err := s.bus.Publish(ctx, e); err != nil {
+		return err
+	}
+	waiting, err := s.blockedBy(ctx, l.RequestID)
+	if err != nil {
+		return err
+	}
+	return s.release(ctx, waiting)
 }
 
 // reopen ends a lease whose merge has not happened. Where the request is set to merge by

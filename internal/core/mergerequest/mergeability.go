@@ -30,6 +30,8 @@ type ConditionView struct {
 	CanChange bool           // whether the caller has it
 
 	Discussions []string   // open threads that it waits for, the oldest of them
+	Blocking    *Page      // merge requests that it waits for and that the caller may read; nil for none
+	Hidden      int        // how many it waits for beside them
 	Build       *BuildView // the pipeline that it waits for; nil for none, and for callers who may not see it
 }
 
@@ -115,13 +117,15 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 	developer := authz.Developer
 	var err error
 	switch c.Name {
-	case NotOpen, DraftStatus:
+	case NotOpen, DraftStatus, BlockedByOthers:
 		if m.State != StateOpened && m.State != StateClosed {
 			return nil // what is merged stays so
 		}
 		c.Change, c.Level = ToUpdate, &developer
 		c.Users = slices.Compact(slices.Sorted(slices.Values(append([]authz.UserID{m.AuthorID}, m.Assignees...))))
-		c.CanChange, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p))
+		if c.CanChange, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, p)); err == nil && c.Name == BlockedByOthers {
+			err = s.nameBlocking(ctx, as, m, c)
+		}
 	case CommitsStatus, Conflict, NeedRebase:
 		return s.explainBranch(ctx, as, source, m, c)
 	case DiscussionsUnsettled:
@@ -188,4 +192,29 @@ func (s *Service) openThreads(ctx context.Context, as authz.Actor, p *project.Pr
 		return nil, fmt.Errorf("open threads of merge request: %w", err)
 	}
 	return out, nil
+}
+
+// nameBlocking adds the requests that have to be merged first.
+func (s *Service) nameBlocking(ctx context.Context, as authz.Actor, m *MergeRequest, c *ConditionView) error {
+	rows, err := s.blockRows(ctx, "b.blocked_id = ? AND EXISTS (SELECT 1 FROM merge_requests o WHERE o.id = b.blocking_id AND o.state <> 'merged')", m.ID)
+	if err != nil {
+		return err
+	}
+	ids := make([]ID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.BlockingID
+	}
+	found, err := s.ByIDs(ctx, as, ids)
+	if err != nil {
+		return err
+	}
+	c.Blocking = &Page{}
+	for _, id := range ids {
+		if other := found[id]; other != nil {
+			c.Blocking.Items = append(c.Blocking.Items, other)
+		}
+	}
+	c.Hidden = len(ids) - len(c.Blocking.Items)
+	c.Blocking.Projects, err = s.projects.ByIDs(ctx, as, projectsOf(c.Blocking.Items))
+	return err
 }

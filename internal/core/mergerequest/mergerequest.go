@@ -107,6 +107,8 @@ type MergeRequest struct {
 	Pipeline ci.State `db:"-"`
 	// Obstacle is the first thing outside of this package that keeps an open request from being merged; see Requirement.
 	Obstacle Obstacle `db:"-"`
+	// Blockers is how many merge requests have to be merged before this one.
+	Blockers int64 `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 

@@ -49,7 +49,11 @@ func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, proje
 	return nil
 }
 
-// readObstacle is readObstacles for one request of p that has changed meanwhile.
+// readObstacle is readObstacles for one request of p that has changed meanwhile, and counts
+// what blocks it.
 func (s *Service) readObstacle(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	if err := s.readBlockers(ctx, m); err != nil {
+		return err
+	}
 	return s.readObstacles(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p})
 }

@@ -23,6 +23,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "merge requests between forks", s.OnUnforked)
 	event.On(b, "automatic merges", s.OnStatus)
 	s.subscribeClosing(b)
+	event.On(b, "merge request dependencies", s.OnProjectDeleted)
 	event.On(b, "milestones of merge requests", s.OnPromoted)
 	event.On(b, "milestones of merge requests", s.OnTransferred)
 }

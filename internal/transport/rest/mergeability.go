@@ -25,6 +25,9 @@ type conditionEntity struct {
 	Changeable  *changersEntity             `json:"changed_by"`  // who can have it met; null where it is met, or can never be
 	Discussions []string                    `json:"discussions"` // IDs of the unresolved threads that it waits for
 	Pipeline    *pipelineEntity             `json:"pipeline"`    // that it waits for
+
+	MergeRequests []simpleMergeRequest `json:"merge_requests"`              // that it waits for
+	Hidden        int                  `json:"hidden_merge_requests_count"` // the same, which the caller may not read
 }
 
 // changersEntity is who can have a condition met.
@@ -70,6 +73,10 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 		}
 		if b := c.Build; b != nil && b.Head != nil {
 			e.Pipeline = s.pipeline(b.Source, b.Head)
+		}
+		e.MergeRequests, e.Hidden = []simpleMergeRequest{}, c.Hidden
+		if c.Blocking != nil {
+			e.MergeRequests = s.simpleRequests(c.Blocking)
 		}
 		out.Conditions[i] = e
 	}

@@ -107,6 +107,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("events", s.eventRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestRoutes()),
 		api.Tagged("merge_requests", s.mergeRequestDiffRoutes()),
+		api.Tagged("merge_requests", s.requestBlockRoutes()),
 		api.Tagged("merge_request_approvals", slices.Concat(s.approvalRoutes(), s.approvalSettingRoutes(), s.approvalRuleRoutes())),
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
