@@ -178,6 +178,35 @@ func TestService_Approve_contributors(t *testing.T) {
 	})
 }
 
+// Whose commits they are is settled when they are pushed: an address that changes its user before
+// anything has looked at the merge request, or before there is one, makes no difference.
+func TestService_Approve_settledAtPush(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.set(approval.Changes{CommitterApproval: ptr(false), AuthorApproval: ptr(true)})
+		m := w.open("topic", files{"b": "b\n"})
+		rename := func(who authz.Actor, name string) {
+			w.exec("UPDATE emails SET email = ?, email_fold = ? WHERE user_id = ?", name+"@example.com", name+"@example.com", who.UserID)
+		}
+		w.push("topic", "", files{"c": "c\n"}, "ruth")
+		rename(w.reviewer, "new")
+		_, err := w.approve(w.reviewer, m.IID, approval.Input{})
+		wantError(t, "author of a commit who gave the address away", err, errs.Unauthorized, "")
+		w.push("topic", "", files{"c": "d\n"}, "nemo")
+		rename(w.owner, "nemo")
+		_, err = w.approve(w.owner, m.IID, approval.Input{})
+		check(t, err)
+
+		w.push("later", "main", files{"l": "l\n"}, "mary")
+		rename(w.maintainer, "other")
+		later, _, err := w.requests.Create(t.Context(), w.developer, w.as(w.developer), mergerequest.Input{SourceBranch: "later", TargetBranch: "main", Title: "Later"})
+		check(t, err)
+		_, err = w.approve(w.maintainer, later.IID, approval.Input{})
+		wantError(t, "author of a commit that was pushed before the merge request", err, errs.Unauthorized, "")
+		_, err = w.approve(w.reviewer, later.IID, approval.Input{})
+		check(t, err)
+	})
+}
+
 func TestService_UpdateSettings(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

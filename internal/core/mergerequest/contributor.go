@@ -5,24 +5,26 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 )
 
 // contributors are the addresses of authors and committers of a version, folded, with the
-// users who own them now.
+// users who had them when the commits were pushed.
 type contributors struct {
 	emails map[string]bool
-	owners map[string]authz.UserID
+	owners map[string][]authz.UserID
 	all    bool // of the whole version rather than of commits that came to it
 }
 
 // contributorsOf finds who wrote the commits of the version that m's fields describe, or of
 // those that came since old, the head of the version before, where nothing else changed.
-func (s *Service) contributorsOf(ctx context.Context, l look, m *MergeRequest, old string) (contributors, error) {
+func (s *Service) contributorsOf(ctx context.Context, l look, source *project.Project, m *MergeRequest, old string) (contributors, error) {
 	out := contributors{emails: map[string]bool{}, all: true}
 	if m.BaseSHA == "" {
 		return out, nil
@@ -50,7 +52,11 @@ func (s *Service) contributorsOf(ctx context.Context, l look, m *MergeRequest, o
 			out.emails[db.Fold(c.Author.Email)], out.emails[db.Fold(c.Committer.Email)] = true, true
 		}
 	}
-	out.owners, err = s.accounts.AddressOwners(ctx, slices.Sorted(maps.Keys(out.emails)))
+	places := []project.ID{m.ProjectID} // that the commits were pushed to
+	if source != nil && source.ID != m.ProjectID {
+		places = append(places, source.ID)
+	}
+	out.owners, err = s.repos.AddressOwners(ctx, places, slices.Sorted(maps.Keys(out.emails)))
 	return out, err
 }
 
@@ -71,10 +77,16 @@ func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) 
 			}
 		}
 	}
+	var args []any
 	for _, email := range slices.Sorted(maps.Keys(c.owners)) {
-		if _, err := s.db.Exec(ctx, `INSERT INTO merge_request_contributors (merge_request_id, email_fold, user_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, id, email, c.owners[email]); err != nil {
-			return fmt.Errorf("record contributor: %w", err)
+		for _, user := range c.owners[email] {
+			args = append(args, id, email, user)
+		}
+	}
+	for chunk := range slices.Chunk(args, 3*500) {
+		if _, err := s.db.Exec(ctx, "INSERT INTO merge_request_contributors (merge_request_id, email_fold, user_id) VALUES "+
+			strings.Repeat("(?, ?, ?), ", len(chunk)/3-1)+"(?, ?, ?) ON CONFLICT DO NOTHING", chunk...); err != nil {
+			return fmt.Errorf("record contributors: %w", err)
 		}
 	}
 	return nil

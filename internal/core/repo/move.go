@@ -78,6 +78,7 @@ type Pushed struct {
 	Project   *project.Project `json:"-"` // after the push; not stored with the intention
 	Source    Source
 	Changes   []PushedRef
+	Addresses []string `json:",omitempty"` // of authors and committers of its commits, folded
 }
 
 // PushedRef is one moved reference with what the record of activity says of it. Where one
@@ -111,6 +112,9 @@ func (s *Service) MoveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	}
 	event := Pushed{ProjectID: p.ID, FullPath: p.FullPath, Stamp: as.Stamp(s.now()), Source: source}
 	if event.Changes, err = s.describeAll(ctx, r, p, moved(changes)); err != nil {
+		return err
+	}
+	if event.Addresses, err = s.pushedAddresses(ctx, r, p, source, changes); err != nil {
 		return err
 	}
 	intent, err := s.intend(ctx, event, branch)
@@ -276,6 +280,9 @@ func (s *Service) settle(ctx context.Context, intent int64, e Pushed, branch str
 		}
 		if gone == 0 {
 			return nil // the reconciler was faster
+		}
+		if err := s.settleAddresses(ctx, e.ProjectID, e.Addresses); err != nil {
+			return err
 		}
 		if err := s.projects.RecordPush(ctx, e.ProjectID, branch, s.now()); err != nil {
 			return err
