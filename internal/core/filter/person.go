@@ -57,6 +57,12 @@ func (r Rows) Table(table, key string) Part {
 	return Part{from: "EXISTS (SELECT 1" + from, count: "(SELECT COUNT(*)" + from}
 }
 
+// And narrows a part that is a table of its own to rows (x) with a condition.
+func (p Part) And(cond string) Part {
+	p.from, p.count = p.from+" AND "+cond, p.count+" AND "+cond
+	return p
+}
+
 const byUsername = "(SELECT u.id FROM users u WHERE u.username_fold = ?)"
 
 // Is adds that the person has the part.

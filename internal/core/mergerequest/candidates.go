@@ -83,6 +83,7 @@ func (f Filter) partOf(as authz.Actor, requests, all func(query string, args ...
 	if f.ReviewsForMe {
 		all(reviewed+"= ?", as.UserID)
 	}
+	f.approverCandidates(all)
 	if is, args, ok := f.Author.Equals(); ok {
 		requests("author_id "+is, args...)
 	}

@@ -27,6 +27,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 		w.And("m.id IN ("+query+")", args...)
 	}
 	f.people(w, as)
+	f.approvers(w)
 	f.labels(w)
 	f.branches(w)
 	rows.Times(w, filter.Times{
@@ -44,8 +45,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	rows.NotReaction(w, as, f.Not.Reaction)
 	rows.Milestone(w, f.Milestone, now)
 	rows.NotMilestone(w, f.Not.Milestone, now)
-	// Nothing in the instance was deployed or approved yet: only the absence of that matches.
-	return !f.Deployed && !f.Approved
+	return !f.Deployed // nothing in the instance was deployed yet
 }
 
 // rows are the merge requests of a list (m).

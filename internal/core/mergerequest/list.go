@@ -25,11 +25,12 @@ type Filter struct {
 	Assignee      filter.Person
 	Reviewer      filter.Person
 	MergeUser     filter.Person
-	Deployed      bool     // only what was deployed, which nothing is yet
-	Approved      bool     // only what a user approved, which no user can yet
-	Issue         int64    // only those that name the issue with this id; 0 for all
-	Closing       bool     // of these, only those that close it
-	Labels        []string // all of them; AnyLabel and NoLabel are words of their own
+	Deployed      bool            // only what was deployed, which nothing is yet
+	ApprovedBy    []filter.Person // all of them, the first five
+	Approvers     []filter.Person // whom rules name: all of them, the first five
+	Issue         int64           // only those that name the issue with this id; 0 for all
+	Closing       bool            // of these, only those that close it
+	Labels        []string        // all of them; AnyLabel and NoLabel are words of their own
 	Milestone     filter.Milestone
 	Reaction      string // name of an award, "None", "Any" or ""
 	SourceBranch  string

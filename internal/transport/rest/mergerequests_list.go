@@ -44,6 +44,8 @@ type requestFilterParams struct {
 	DeployedBefore *time.Time   `param:"deployed_before" doc:"Return merge requests deployed before this time"`
 	Environment    string       `param:"environment" doc:"Return merge requests deployed to this environment"`
 	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Return merge requests approved by all these user IDs, None or Any"`
+	ApprovedNames  api.Strings  `param:"approved_by_usernames" doc:"Return merge requests approved by all these usernames, None or Any"`
+	_              struct{}     `exclusive:"approved_by_ids,approved_by_usernames"`
 	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Return merge requests with all these user IDs as approvers, None or Any"`
 	Not            requestNot   `param:"not" doc:"Return items that do not match these filters"`
 	WithDetails    bool         `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
@@ -90,8 +92,8 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Search: r.Search, In: requestFields(r.In),
 		CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore,
 		UpdatedAfter: r.UpdatedAfter, UpdatedBefore: r.UpdatedBefore,
-		Deployed: r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
-		Approved: wants(r.ApprovedByIDs) || wants(r.ApproverIDs),
+		Deployed:   r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
+		ApprovedBy: append(idsOrWords(r.ApprovedByIDs), namesOrWords(r.ApprovedNames)...), Approvers: idsOrWords(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
 			Labels: r.Not.Labels, Milestone: milestoneOr(r.Not.Milestone, ""), Reaction: r.Not.Reaction,
 			Author:   userOrName(r.Not.AuthorID, r.Not.AuthorUsername),
@@ -113,16 +115,6 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 // requestFields are the fields to search; other words are ignored.
 func requestFields(in string) []string {
 	return slices.DeleteFunc(strings.Split(in, ","), func(field string) bool { return field != "title" && field != "description" })
-}
-
-// wants reports whether a filter of users asks for a user, not for none.
-func wants(ids api.Strings) bool {
-	for _, id := range ids {
-		if id != "" && !strings.EqualFold(id, "none") {
-			return true
-		}
-	}
-	return false
 }
 
 // applyScope narrows a list to the merge requests that the caller has a part in.

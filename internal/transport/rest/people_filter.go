@@ -30,6 +30,34 @@ func idOrName(id api.IDOrWord, name string) filter.Person {
 	return filter.One(new(authz.UserID(id.ID)))
 }
 
+// idsOrWords selects by the ids of users, or by wildcards; what is neither is no user.
+func idsOrWords(ids api.Strings) []filter.Person {
+	var out []filter.Person
+	for _, text := range ids {
+		if text == "" {
+			continue
+		}
+		who := idOrName(api.IDOrWord{}, text)
+		if !who.None && !who.Any {
+			id, err := strconv.ParseInt(text, 10, 64)
+			who = filter.Person{ID: authz.UserID(id), Nothing: err != nil || id <= 0}
+		}
+		out = append(out, who)
+	}
+	return out
+}
+
+// namesOrWords selects by usernames, or by wildcards.
+func namesOrWords(names api.Strings) []filter.Person {
+	var out []filter.Person
+	for _, name := range names {
+		if name != "" {
+			out = append(out, idOrName(api.IDOrWord{}, strings.TrimPrefix(name, "@")))
+		}
+	}
+	return out
+}
+
 // oneName is the value of a parameter that takes a list of one username.
 func oneName(names api.Strings) (string, error) {
 	switch {
