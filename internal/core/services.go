@@ -352,6 +352,7 @@ func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
 	s.Requests.ConnectRequirements(s.Approvals)
+	s.Requests.ConnectApprovals(s.Approvals)
 	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
 	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))
 	s.Protections.Connect(s.Requests)

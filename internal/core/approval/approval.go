@@ -96,6 +96,8 @@ type State struct {
 	Required    int64 // how many approvals the rules ask for
 	Left        int64 // how many of them are missing
 	Approved    bool  // every rule is satisfied
+	// Unusable says that code owners have to approve and the CODEOWNERS file exceeds the limits.
+	Unusable bool
 
 	excluded map[authz.UserID]bool // who may not approve: the author, or who wrote commits
 }

@@ -21,8 +21,11 @@ func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) e
 	if err != nil {
 		return err
 	}
-	if !set.RetainOnPush.On {
+	switch {
+	case !set.RetainOnPush.On:
 		return s.reset(ctx, e.Fact, nil)
+	case set.SelectiveRemovals.On && e.MergeRequest.OwnersKey != "":
+		return nil // until it is known which files changed, none of them counts: see PlanOwners
 	}
 	_, err = s.db.Exec(ctx, "UPDATE approvals SET head_sha = ? WHERE merge_request_id = ? AND head_sha = ?", e.NewSHA, e.MergeRequest.ID, e.OldSHA)
 	if err != nil {

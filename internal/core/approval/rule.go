@@ -79,11 +79,17 @@ const (
 	partMember
 )
 
-// attach reads users, groups, branches and members of rules.
+// attach reads users, groups, branches and members of rules, of a thousand with each statement.
 func (s *Service) attach(ctx context.Context, rules []*Rule) error {
-	if len(rules) == 0 {
-		return nil
+	for chunk := range slices.Chunk(rules, 1000) {
+		if err := s.attachSome(ctx, chunk); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (s *Service) attachSome(ctx context.Context, rules []*Rule) error {
 	byID := make(map[RuleID]*Rule, len(rules))
 	ids := make([]RuleID, len(rules))
 	for i, r := range rules {

@@ -26,6 +26,7 @@ func (s *Service) apply(ctx context.Context, as authz.Actor, o scope, r *Rule, i
 		r.AllProtected = *in.AllProtected
 	}
 	bad.Check(r.Name != "", "name", "can't be blank")
+	bad.Check(r.Type != ReportApprover || r.ReportType != nil, "report_type", "can't be blank")
 	bad.Check(utf8.RuneCountInString(r.Name) <= maxName, "name", "is too long (maximum is 255 characters)")
 	bad.Check(r.Required >= 0, "approvals_required", "must be greater than or equal to 0")
 	bad.Check(r.Required <= maxRequired, "approvals_required", "must be less than or equal to 100")
@@ -113,24 +114,15 @@ func (s *Service) groups(ctx context.Context, as authz.Actor, before []authz.Nam
 	if len(all) == 0 {
 		return nil, nil
 	}
-	type row struct {
-		ID         authz.NamespaceID `db:"namespace_id"`
-		Visibility authz.Visibility  `db:"visibility"`
-	}
-	var w db.Where
-	w.In("g.namespace_id", all)
-	rows, err := db.Select[row](ctx, s.db, "SELECT g.namespace_id, n.visibility FROM groups g JOIN namespaces n ON n.id = g.namespace_id"+w.SQL()+" ORDER BY g.namespace_id", w.Args()...)
+	visible, err := s.groupsSeen(ctx, as, all)
 	if err != nil {
-		return nil, fmt.Errorf("find groups of approvers: %w", err)
+		return nil, err
 	}
 	var out []authz.NamespaceID
-	for _, g := range rows {
-		seen, err := s.policy.Can(ctx, as, authz.ReadGroup, authz.Subject{Thing: "Group", Namespace: g.ID, Visibility: g.Visibility})
-		if err != nil {
-			return nil, err
-		}
-		if seen && slices.Contains(want, g.ID) || !seen && !in.RemoveHidden && slices.Contains(before, g.ID) {
-			out = append(out, g.ID)
+	for _, id := range all {
+		seen := slices.Contains(visible, id)
+		if seen && slices.Contains(want, id) || !seen && !in.RemoveHidden && slices.Contains(before, id) {
+			out = append(out, id)
 		}
 	}
 	return out, nil

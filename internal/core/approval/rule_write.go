@@ -240,6 +240,7 @@ func (s *Service) room(ctx context.Context, o scope, r *Rule) error {
 		Any int64 `db:"any_rules"`
 	}
 	w := o.of()
+	w.And("r.rule_type <> ?", CodeOwner)
 	has, err := db.Get[row](ctx, s.db, "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN r.rule_type = 'any_approver' THEN 1 ELSE 0 END), 0) AS any_rules FROM approval_rules r"+w.SQL(), w.Args()...)
 	switch {
 	case err != nil:

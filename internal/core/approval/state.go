@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -47,7 +48,7 @@ func (s *Service) Unmet(ctx context.Context, page []*mergerequest.MergeRequest, 
 	}
 	var some []*mergerequest.MergeRequest
 	for _, m := range page {
-		if ruled[m.ProjectID] || single[m.ID] || minimum(m, projects[m.ProjectID]) > 0 {
+		if ruled[m.ProjectID] || single[m.ID] || minimum(m, projects[m.ProjectID]) > 0 || strings.HasPrefix(m.OwnersKey, unusable) {
 			some = append(some, m)
 		}
 	}
@@ -60,7 +61,10 @@ func (s *Service) Unmet(ctx context.Context, page []*mergerequest.MergeRequest, 
 	}
 	out := map[mergerequest.ID]mergerequest.Obstacle{}
 	for id, st := range states {
-		if !st.Approved {
+		switch {
+		case st.Unusable:
+			out[id] = mergerequest.Obstacle{Status: "not_approved", Reason: "the CODEOWNERS file of the target branch exceeds the limits"}
+		case !st.Approved:
 			out[id] = mergerequest.Obstacle{Status: "not_approved", Reason: "the merge request is not approved"}
 		}
 	}
@@ -116,8 +120,9 @@ type situation struct {
 }
 
 type protectedBranch struct {
-	id   protection.RuleID
-	name string
+	id     protection.RuleID
+	name   string
+	owners bool // code owners have to approve
 }
 
 // states finds how the approvals of merge requests stand, in at most four statements. Rules are
@@ -186,13 +191,14 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 		Text    string   `db:"text"`
 		Created *db.Time `db:"created_at"` // of approvals
 		Branch  bool     `db:"branch"`
+		Owners  bool     `db:"owners"`
 	}
 	marks, args := db.Marks(ids)
 	ofProjects, more := db.Marks(projects)
-	rows, err := db.Select[row](ctx, s.db, `SELECT id, merge_request_id AS of_id, user_id, head_sha AS text, created_at, false AS branch
+	rows, err := db.Select[row](ctx, s.db, `SELECT id, merge_request_id AS of_id, user_id, head_sha AS text, created_at, false AS branch, false AS owners
 			FROM approvals WHERE merge_request_id IN (`+marks+`)
-		UNION ALL SELECT 0, merge_request_id, user_id, '', NULL, false FROM merge_request_contributors WHERE merge_request_id IN (`+marks+`)
-		UNION ALL SELECT id, project_id, 0, name, NULL, true FROM protected_branches WHERE project_id IN (`+ofProjects+`)
+		UNION ALL SELECT 0, merge_request_id, user_id, '', NULL, false, false FROM merge_request_contributors WHERE merge_request_id IN (`+marks+`)
+		UNION ALL SELECT id, project_id, 0, name, NULL, true, code_owner_approval_required FROM protected_branches WHERE project_id IN (`+ofProjects+`)
 		ORDER BY id`, slices.Concat(args, args, more)...)
 	if err != nil {
 		return fmt.Errorf("read approvals: %w", err)
@@ -202,7 +208,7 @@ func (s *Service) gather(ctx context.Context, page []*mergerequest.MergeRequest,
 		switch {
 		case r.Branch:
 			p := project.ID(r.Of)
-			at.protected[p] = append(at.protected[p], protectedBranch{protection.RuleID(r.ID), r.Text})
+			at.protected[p] = append(at.protected[p], protectedBranch{protection.RuleID(r.ID), r.Text, r.Owners})
 		case r.Created != nil:
 			at.approvals[id] = append(at.approvals[id], Approval{
 				ID: r.ID, RequestID: id, UserID: authz.UserID(r.User), HeadSHA: r.Text, CreatedAt: *r.Created,
@@ -246,6 +252,9 @@ func (s *situation) state(m *mergerequest.MergeRequest, p *project.Project) *Sta
 		st.Approved = st.Approved && one.Approved
 		st.Rules = append(st.Rules, one)
 	}
+	if strings.HasPrefix(m.OwnersKey, unusable) && s.ownersApprove(m) {
+		st.Unusable, st.Approved = true, false
+	}
 	if least := minimum(m, p); least > 0 && !slices.ContainsFunc(st.Rules, func(r RuleState) bool { return r.userDefined() }) {
 		fallback := Rule{Type: AnyApprover, Required: least}
 		one := fallback.judge(by, nil)
@@ -268,7 +277,11 @@ func (s *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
 	for _, r := range s.ofRequest[m.ID] {
 		switch {
 		case r.Type == CodeOwner:
-			out = append(out, r)
+			one := *r
+			if !s.ownersApprove(m) {
+				one.Required = 0
+			}
+			out = append(out, &one)
 		case r.userDefined() && st.Settings.Overrides.On:
 			st.Overwritten = true
 			out = append(out, r)
@@ -284,6 +297,13 @@ func (s *situation) applying(m *mergerequest.MergeRequest, st *State) []*Rule {
 	}
 	slices.SortFunc(out, func(a, b *Rule) int { return int(a.ID - b.ID) })
 	return out
+}
+
+// ownersApprove reports whether a rule of the target branch has code owners approve.
+func (s *situation) ownersApprove(m *mergerequest.MergeRequest) bool {
+	return slices.ContainsFunc(s.protected[m.ProjectID], func(b protectedBranch) bool {
+		return b.owners && protection.MatchWildcard(b.name, m.TargetBranch)
+	})
 }
 
 // speaksOf reports whether the rule of a project applies to merge requests into a branch.

@@ -44,6 +44,8 @@ type world struct {
 	group       authz.NamespaceID
 
 	owner, maintainer, developer, reviewer, reporter, guest, stranger authz.Actor
+
+	names map[authz.UserID]string
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -83,6 +85,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Requests: w.requests, Protections: w.protections, Settings: w.settings, Now: w.Now,
 	})
 	w.requests.ConnectRequirements(w.approvals)
+	w.requests.ConnectApprovals(w.approvals)
 	var registry job.Registry
 	w.requests.RegisterJobs(&registry)
 	w.jobs, err = job.New(d, &registry, job.Config{})
@@ -94,6 +97,10 @@ func newWorld(t *testing.T, d *db.DB) *world {
 
 	w.owner, w.maintainer, w.developer, w.reviewer = w.User("olga"), w.User("mary"), w.User("dave"), w.User("ruth")
 	w.reporter, w.guest, w.stranger = w.User("rita"), w.User("gus"), w.User("stan")
+	w.names = map[authz.UserID]string{}
+	for _, who := range []authz.Actor{w.owner, w.maintainer, w.developer, w.reviewer, w.reporter, w.guest, w.stranger} {
+		w.names[who.UserID] = who.Username
+	}
 	w.group = w.Group("group", authz.Private, 0)
 	w.id = w.Project("group/shop", authz.Private, w.group)
 	w.Join(w.id, w.owner, authz.Owner)
@@ -114,6 +121,9 @@ func check(t *testing.T, err error) {
 }
 
 type files map[string]string
+
+// removed is the text of a file that a commit removes.
+const removed = "\x00"
 
 // as gives the project for an actor.
 func (w *world) as(who authz.Actor) *project.Project { w.T.Helper(); return w.Find(who, w.id) }
@@ -147,6 +157,10 @@ func (w *world) push(branch, from string, content files, name string) string {
 	}
 	var changes []gitstore.TreeChange
 	for path, text := range content {
+		if text == removed {
+			changes = append(changes, gitstore.TreeChange{Path: path})
+			continue
+		}
 		blob, err := r.WriteBlob(ctx, []byte(text))
 		check(w.T, err)
 		changes = append(changes, gitstore.TreeChange{Path: path, Mode: gitstore.ModeFile, ID: blob})

@@ -27,6 +27,7 @@ type ConditionView struct {
 	Change    Permission     // that those have who can have the condition met; "" where it is met, or can never be
 	Level     *authz.Level   // the least role with the permission; nil where rules of the branch decide, or there is no role
 	Users     []authz.UserID // who has the permission whatever their role
+	Hidden    bool           // members of groups that the caller may not see have it as well
 	CanChange bool           // whether the caller has it
 
 	Discussions []string   // open threads that it waits for, the oldest of them
@@ -137,8 +138,14 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		}
 		c.Discussions, err = s.openThreads(ctx, as, p, m)
 	case NotApproved:
-		c.Change, c.Level = ToApprove, &developer
-		c.CanChange, err = s.policy.Can(ctx, as, authz.SetMergeRequestMetadata, m.Subject(as, p))
+		who, err := s.approvals.Approvers(ctx, as, p, m)
+		if err != nil {
+			return err
+		}
+		c.Change, c.Users, c.Hidden, c.CanChange = ToApprove, who.Users, who.Hidden, who.CanChange
+		if who.Any {
+			c.Level = &developer
+		}
 	case CIMustPass:
 		c.Change = ToBuild
 		if source == nil {

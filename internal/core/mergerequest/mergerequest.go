@@ -67,6 +67,9 @@ type MergeRequest struct {
 	TrialSourceSHA string      `db:"trial_source_sha"`
 	TrialTargetSHA string      `db:"trial_target_sha"`
 
+	// OwnersKey identifies what the rules of code owners were made of; see Approvals.
+	OwnersKey string `db:"owners_key"`
+
 	MergeCommitSHA  *string `db:"merge_commit_sha"`
 	SquashCommitSHA *string `db:"squash_commit_sha"`
 	MergeError      *string `db:"merge_error"`
@@ -112,7 +115,8 @@ type MergeRequest struct {
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 
-	conflicts bool // the last trial merge, made just now, met conflicts
+	conflicts     bool // the last trial merge, made just now, met conflicts
+	ownersChanged bool // it came with other rules of code owners
 }
 
 // Fork reports whether the source branch stands in another project.

@@ -60,29 +60,49 @@ func (l look) merge(ctx context.Context) (gitcmd.MergeResult, error) {
 // storeTrial records the result for the commits it was made for, unless the request has
 // got another version or is no longer open. It publishes that a request could be merged before
 // and has conflicts now.
+//
+// The rules of code owners are stored with it, so that a trial merge of the present tips says that
+// they are those of the present files.
 func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRequest) error {
-	store := func(ctx context.Context, only string) (int64, error) {
-		return s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?
-			WHERE id = ? AND state = 'opened' AND head_sha = ?`+only,
-			m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.ID, m.HeadSHA)
+	storeOwners, err := s.planOwners(ctx, p, m)
+	if err != nil {
+		return err
 	}
-	if !m.conflicts {
+	store := func(ctx context.Context, only string) (int64, error) {
+		return s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = ?, trial_target_sha = ?, owners_key = ?
+			WHERE id = ? AND state = 'opened' AND head_sha = ?`+only,
+			m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA, m.OwnersKey, m.ID, m.HeadSHA)
+	}
+	if !m.conflicts && storeOwners == nil {
 		if _, err := store(ctx, ""); err != nil {
 			return fmt.Errorf("store trial merge: %w", err)
 		}
 		return nil
 	}
-	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := store(ctx, " AND trial_result = 'can_be_merged'")
-		if err == nil && n == 0 {
-			_, err = store(ctx, "")
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		lost := int64(0) // requests that have conflicts now
+		var err error
+		if m.conflicts {
+			lost, err = store(ctx, " AND trial_result = 'can_be_merged'")
 		}
-		if err != nil || n == 0 {
+		stored := lost
+		if err == nil && lost == 0 {
+			stored, err = store(ctx, "")
+		}
+		if err != nil || stored == 0 || lost == 0 && storeOwners == nil {
 			return err
 		}
 		f, err := s.fact(ctx, authz.Actor{}, p, db.Change[MergeRequest]{Before: *m, After: *m})
 		if err != nil {
 			return err
+		}
+		if storeOwners != nil {
+			if err := storeOwners(ctx, f); err != nil {
+				return err
+			}
+		}
+		if lost == 0 {
+			return nil
 		}
 		return s.bus.Publish(ctx, Unmergeable{f})
 	})

@@ -122,7 +122,14 @@ func (s *Service) compare(ctx context.Context, p, source *project.Project, m *Me
 	if err := l.trial(ctx, m); err != nil {
 		return contributors{}, err
 	}
-	return s.contributorsOf(ctx, l, m, "")
+	key, err := s.approvals.OwnersKey(ctx, l.repo, m)
+	if err != nil {
+		return contributors{}, err
+	}
+	if key != "" { // the rules of code owners come with a trial merge of a stored request
+		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = "", "", ""
+	}
+	return s.contributorsOf(ctx, l, source, m, "")
 }
 
 // refresh brings an open request up to date with its branches, in the row and in m: a
@@ -152,7 +159,7 @@ func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Proj
 		return err
 	}
 	if l.outdated(m) {
-		if err := s.renew(ctx, by, l, p, m); err != nil {
+		if err := s.renew(ctx, by, l, p, source, m); err != nil {
 			return err
 		}
 		if err := s.readObstacle(ctx, p, m); err != nil {
@@ -169,6 +176,11 @@ func (s *Service) refreshIn(ctx context.Context, by authz.Actor, p *project.Proj
 		}
 		if err := s.storeTrial(ctx, p, m); err != nil {
 			return err
+		}
+		if m.ownersChanged {
+			if err := s.readObstacle(ctx, p, m); err != nil {
+				return err
+			}
 		}
 	}
 	m.Status = m.statusAt(hexOf(l.target))
@@ -216,7 +228,7 @@ func (l look) version(ctx context.Context, m *MergeRequest) error {
 }
 
 // renew stores a new version. When another request was first, m becomes what the row says.
-func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.Project, m *MergeRequest) error {
+func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p, source *project.Project, m *MergeRequest) error {
 	old := m.HeadSHA
 	next := *m
 	if err := l.version(ctx, &next); err != nil {
@@ -230,7 +242,7 @@ func (s *Service) renew(ctx context.Context, by authz.Actor, l look, p *project.
 	if m.BaseSHA == "" {
 		since = "" // there was nothing to compare with, or another branch
 	}
-	people, err := s.contributorsOf(ctx, l, &next, since)
+	people, err := s.contributorsOf(ctx, l, source, &next, since)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type changersEntity struct {
 	Permission  mergerequest.Permission `json:"permission"`
 	AccessLevel *authz.Level            `json:"access_level"` // the least role; null where the rules of a branch decide
 	Users       []userBasic             `json:"users"`        // whatever their role
+	HiddenUsers bool                    `json:"hidden_users"` // members of groups that the caller may not see as well
 	CurrentUser bool                    `json:"current_user"` // whether the caller can
 }
 
@@ -64,7 +65,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 		c := &v.Conditions[i]
 		e := conditionEntity{Identifier: c.Name, Status: c.State, Message: present(c.Reason), Discussions: append([]string{}, c.Discussions...)}
 		if c.Change != "" {
-			e.Changeable = &changersEntity{Permission: c.Change, AccessLevel: c.Level, Users: make([]userBasic, 0, len(c.Users)), CurrentUser: c.CanChange}
+			e.Changeable = &changersEntity{Permission: c.Change, AccessLevel: c.Level, Users: make([]userBasic, 0, len(c.Users)), HiddenUsers: c.Hidden, CurrentUser: c.CanChange}
 			for _, id := range c.Users {
 				if u := people[id]; u != nil {
 					e.Changeable.Users = append(e.Changeable.Users, newUserBasic(u))

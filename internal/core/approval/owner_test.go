@@ -1,0 +1,140 @@
+package approval_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/approval"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/codeowner"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/protection"
+)
+
+// owners are the rules of code owners of a merge request: section, pattern, number, users.
+func (w *world) owners(iid mergerequest.IID) string {
+	w.T.Helper()
+	var out []string
+	st := w.state(iid)
+	for i := range st.Rules {
+		if r := &st.Rules[i]; r.Type == approval.CodeOwner {
+			line := fmt.Sprintf("%s %s %d", r.Section, r.Name, r.Required)
+			for _, id := range r.Approvers {
+				line += " " + w.names[id]
+			}
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// ownersApprove has code owners approve what goes into main.
+func (w *world) ownersApprove(on bool) {
+	w.T.Helper()
+	_, err := w.protections.UpdateProtectedBranch(w.T.Context(), w.maintainer, w.as(w.maintainer), "main", protection.Changes{CodeOwners: &on})
+	check(w.T, err)
+}
+
+// Merge requests have the rules of the CODEOWNERS file of their target branch for the files that
+// they change, and wait for them where the branch is protected so.
+func TestState_codeOwners(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.Member(w.group, w.reporter, authz.Developer)
+		w.push("main", "", files{
+			"docs/CODEOWNERS": "*.go @ruth @stan @nobody\n/docs/ @group @Olga\n[Build][2]\nMakefile ruth@example.com @OLGA\n^[Look]\n*.css @ruth\n",
+		}, "olga")
+		m := w.open("topic", files{"a.go": "a\n", "docs/x.css": "x\n", "b": "b\n"})
+		equal(t, "rules", w.owners(m.IID), "codeowners *.go 0 ruth, codeowners /docs/ 0 olga rita, Look *.css 0 ruth")
+		equal(t, "status where they are not asked for", w.status(m.IID), "mergeable")
+		w.ownersApprove(true)
+		equal(t, "rules of a branch with owners", w.owners(m.IID), "codeowners *.go 1 ruth, codeowners /docs/ 1 olga rita, Look *.css 0 ruth")
+		equal(t, "status", w.status(m.IID), "not_approved")
+		_, err := w.approve(w.reviewer, m.IID, approval.Input{})
+		check(t, err)
+		equal(t, "status with one of two", w.status(m.IID), "not_approved")
+		wantError(t, "merge", w.merge(m.IID), errs.NotAllowed, "the merge request is not approved")
+		_, err = w.approve(w.reporter, m.IID, approval.Input{}) // a member of the group
+		check(t, err)
+		equal(t, "status with both", w.status(m.IID), "mergeable")
+
+		// They are not changed or deleted by users.
+		for i := range w.state(m.IID).Rules {
+			id := w.state(m.IID).Rules[i].ID
+			wantError(t, "delete", w.approvals.DeleteRequestRule(ctx, w.developer, w.as(w.developer), m.IID, id), errs.Forbidden, "")
+			_, err := w.approvals.UpdateRequestRule(ctx, w.developer, w.as(w.developer), m.IID, id, approval.Ruling{Required: ptr(int64(0))})
+			wantError(t, "update", err, errs.Forbidden, "")
+		}
+		equal(t, "overwritten", w.state(m.IID).Overwritten, false)
+
+		// A new version has the rules of its files; what the source branch says of owners does not count.
+		w.push("topic", "", files{"Makefile": "all:\n", "docs/CODEOWNERS": "* @dave\n"}, "dave")
+		equal(t, "rules of a new version", w.owners(m.IID),
+			"codeowners *.go 1 ruth, codeowners /docs/ 1 olga rita, Look *.css 0 ruth, Build Makefile 2 olga ruth")
+		equal(t, "status of a new version", w.status(m.IID), "not_approved")
+
+		// Other owners in the target branch are those from then on.
+		w.push("main", "", files{"CODEOWNERS": "*.go @mary\nb @dave\n"}, "olga")
+		equal(t, "merge after a push to the target", w.merge(m.IID) == nil, false)
+		equal(t, "rules of the file at the root", w.owners(m.IID), "codeowners *.go 1 mary, codeowners b 1")
+		_, err = w.approve(w.maintainer, m.IID, approval.Input{})
+		check(t, err)
+		equal(t, "status where the author is the only other owner", w.status(m.IID), "mergeable")
+
+		// A file out of bounds holds up merges until it is mended.
+		w.push("main", "", files{"CODEOWNERS": "* @mary\n" + strings.Repeat("#", codeowner.MaxBytes)}, "olga")
+		wantError(t, "merge with a large file", w.merge(m.IID), errs.NotAllowed, "the CODEOWNERS file of the target branch exceeds the limits")
+		equal(t, "approved", w.state(m.IID).Approved, false)
+		w.ownersApprove(false)
+		equal(t, "status without owners", w.status(m.IID), "mergeable")
+		w.ownersApprove(true)
+		w.push("main", "", files{"CODEOWNERS": "nothing @mary\n"}, "olga")
+		equal(t, "rules for other files", w.owners(m.IID), "")
+		check(t, w.merge(m.IID))
+	})
+}
+
+// A push that leaves approvals takes those of the owners of the files that it changes, and none
+// counts while it is not known whose those are.
+func TestState_selectiveRemovals(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.set(approval.Changes{RetainOnPush: ptr(true), SelectiveRemovals: ptr(true)})
+		w.push("main", "", files{"CODEOWNERS": "*.go @ruth\n*.c @olga\n"}, "olga")
+		w.ownersApprove(true)
+		m := w.open("topic", files{"a.go": "a\n", "b.c": "b\n"})
+		for _, who := range []authz.Actor{w.reviewer, w.owner, w.maintainer} {
+			_, err := w.approve(who, m.IID, approval.Input{})
+			check(t, err)
+		}
+		approved := func() string {
+			var out []string
+			for _, id := range w.state(m.IID).Users() {
+				out = append(out, w.names[id])
+			}
+			return strings.Join(out, " ")
+		}
+		equal(t, "approvals", approved(), "ruth olga mary")
+		w.push("topic", "", files{"other": "o\n"}, "dave")
+		equal(t, "after a push of a file without owners", approved(), "ruth olga mary")
+		w.push("topic", "", files{"b.c": "c\n"}, "dave")
+		wantError(t, "merge", w.merge(m.IID), errs.NotAllowed, "the merge request is not approved")
+		equal(t, "after a push of a file of olga's", approved(), "ruth mary")
+		equal(t, "status", w.status(m.IID), "not_approved")
+
+		// A file that is as before again leaves the merge request, with its rule, and was changed
+		// nevertheless.
+		_, err := w.approve(w.owner, m.IID, approval.Input{})
+		check(t, err)
+		w.push("main", "", files{"x.go": "x\n"}, "olga")
+		w.push("topic", "", files{"a.go": removed}, "dave")
+		equal(t, "after a push that takes a file of ruth's back", approved(), "mary olga")
+
+		// Without CODEOWNERS no file has owners.
+		w.push("main", "", files{"CODEOWNERS": removed}, "olga")
+		w.push("topic", "", files{"b.c": "d\n"}, "dave")
+		equal(t, "after the owners are gone", approved(), "mary olga")
+		check(t, w.merge(m.IID))
+	})
+}
