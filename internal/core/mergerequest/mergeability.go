@@ -24,11 +24,11 @@ type Mergeability struct {
 type ConditionView struct {
 	Condition
 
-	Change    Permission     // that those have who can have the condition met; "" where it is met, or can never be
-	Level     *authz.Level   // the least role with the permission; nil where rules of the branch decide, or there is no role
-	Users     []authz.UserID // who has the permission whatever their role
-	Hidden    bool           // members of groups that the caller may not see have it as well
-	CanChange bool           // whether the caller has it
+	Change      Permission     // that those have who can have the condition met; "" where it is met, or can never be
+	Level       *authz.Level   // the least role with the permission; nil where rules of the branch decide, or there is no role
+	Users       []authz.UserID // who has the permission whatever their role
+	HiddenUsers bool           // members of groups that the caller may not see have it as well
+	CanChange   bool           // whether the caller has it
 
 	Discussions []string   // open threads that it waits for, the oldest of them
 	Blocking    *Page      // merge requests that it waits for and that the caller may read; nil for none
@@ -142,7 +142,7 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		if err != nil {
 			return err
 		}
-		c.Change, c.Users, c.Hidden, c.CanChange = ToApprove, who.Users, who.Hidden, who.CanChange
+		c.Change, c.Users, c.HiddenUsers, c.CanChange = ToApprove, who.Users, who.Hidden, who.CanChange
 		if who.Any {
 			c.Level = &developer
 		}

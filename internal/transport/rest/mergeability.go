@@ -65,7 +65,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 		c := &v.Conditions[i]
 		e := conditionEntity{Identifier: c.Name, Status: c.State, Message: present(c.Reason), Discussions: append([]string{}, c.Discussions...)}
 		if c.Change != "" {
-			e.Changeable = &changersEntity{Permission: c.Change, AccessLevel: c.Level, Users: make([]userBasic, 0, len(c.Users)), HiddenUsers: c.Hidden, CurrentUser: c.CanChange}
+			e.Changeable = &changersEntity{Permission: c.Change, AccessLevel: c.Level, Users: make([]userBasic, 0, len(c.Users)), HiddenUsers: c.HiddenUsers, CurrentUser: c.CanChange}
 			for _, id := range c.Users {
 				if u := people[id]; u != nil {
 					e.Changeable.Users = append(e.Changeable.Users, newUserBasic(u))
