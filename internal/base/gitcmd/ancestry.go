@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 
 	"tenon/internal/base/gitstore"
@@ -17,35 +19,108 @@ func (r *Repo) MergeBase(ctx context.Context, ids ...gitstore.ObjectID) (gitstor
 		return gitstore.ObjectID{}, fmt.Errorf("merge base of nothing: %w", gitstore.ErrBadName)
 	}
 	same := true
-	args := []string{"merge-base", "--octopus"}
 	for _, id := range ids {
 		same = same && id == ids[0]
-		args = append(args, id.String())
 	}
 	if same {
 		return ids[0], nil
 	}
-	if len(ids) == 2 {
-		args = append(args[:1], args[2:]...)
+	bases, err := r.mergeBases(ctx, ids...)
+	if err != nil {
+		return gitstore.ObjectID{}, err
 	}
+	if len(bases) == 0 {
+		return gitstore.ObjectID{}, fmt.Errorf("merge base: %w", gitstore.ErrNotFound)
+	}
+	return bases[0], nil
+}
+
+// mergeBases gives all best common ancestors, none being no error. Those of two commits
+// that are near each other take no process.
+func (r *Repo) mergeBases(ctx context.Context, ids ...gitstore.ObjectID) ([]gitstore.ObjectID, error) {
 	key := baseKey(r.Path(), ids)
-	if base, ok := lru.Get[gitstore.ObjectID](r.git.results, key); ok {
-		return found(base)
+	if bases, ok := lru.Get[[]gitstore.ObjectID](r.git.results, key); ok {
+		return bases, nil
 	}
-	out, err := r.git.output(ctx, call{repo: r, args: args}, 4<<10)
+	if len(ids) == 2 {
+		if base, sure := r.nearBase(ctx, ids[0], ids[1]); sure {
+			bases := []gitstore.ObjectID{base}
+			r.remember(r.git.results, key, bases, 250)
+			return bases, nil
+		}
+	}
+	args := []string{"merge-base", "--all"}
+	if len(ids) > 2 {
+		args = append(args, "--octopus")
+	}
+	for _, id := range ids {
+		args = append(args, id.String())
+	}
+	out, err := r.git.output(ctx, call{repo: r, args: args}, 64<<10)
 	if code := exitCode(err); code == 1 {
-		r.remember(r.git.results, key, gitstore.ObjectID{}, 250)
-		return found(gitstore.ObjectID{})
+		r.remember(r.git.results, key, []gitstore.ObjectID(nil), 250)
+		return nil, nil
 	}
 	if err != nil {
-		return gitstore.ObjectID{}, missing(err)
+		return nil, missing(err)
 	}
 	bases, err := parseIDs(out)
 	if err != nil || len(bases) == 0 {
-		return gitstore.ObjectID{}, fmt.Errorf("merge base: unexpected answer %q", clip(string(out)))
+		return nil, fmt.Errorf("merge base: unexpected answer %q", clip(string(out)))
 	}
-	r.remember(r.git.results, key, bases[0], 250)
-	return bases[0], nil
+	r.remember(r.git.results, key, bases, 250+20*len(bases))
+	return bases, nil
+}
+
+// nearBases is how many commits are read before git is asked for a merge base.
+const nearBases = 256
+
+// nearBase looks for the only best common ancestor of two commits, without a process of its
+// own. sure is false where that does not tell: far away, none, or several.
+func (r *Repo) nearBase(ctx context.Context, a, b gitstore.ObjectID) (base gitstore.ObjectID, sure bool) {
+	const left, right, below = 1, 2, 4 // of a, of b, of a common ancestor
+	marks := map[gitstore.ObjectID]int{}
+	var queue []*gitstore.Commit // the newest last; a commit may come again with more marks
+	push := func(id gitstore.ObjectID, mark int) bool {
+		if marks[id]&mark == mark {
+			return true
+		}
+		marks[id] |= mark
+		c, err := r.Commit(ctx, id)
+		if err != nil || len(marks) > nearBases {
+			return false
+		}
+		when := c.Committer.When.Unix()
+		at := sort.Search(len(queue), func(i int) bool { return queue[i].Committer.When.Unix() > when })
+		queue = slices.Insert(queue, at, c)
+		return true
+	}
+	if !push(a, left) || !push(b, right) {
+		return base, false
+	}
+	open := func(c *gitstore.Commit) bool { return marks[c.ID]&below == 0 }
+	var found []gitstore.ObjectID
+	for slices.ContainsFunc(queue, open) {
+		c := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		mark := marks[c.ID]
+		if mark == left|right {
+			if !slices.Contains(found, c.ID) {
+				found = append(found, c.ID)
+			}
+			mark |= below
+		}
+		for _, parent := range c.Parents {
+			if !push(parent, mark) {
+				return base, false
+			}
+		}
+	}
+	found = slices.DeleteFunc(found, func(id gitstore.ObjectID) bool { return marks[id]&below != 0 })
+	if len(found) != 1 {
+		return base, false
+	}
+	return found[0], true
 }
 
 // baseKey remembers the merge base of commits.
@@ -55,13 +130,6 @@ func baseKey(path string, ids []gitstore.ObjectID) resultKey {
 		all.Write(id[:])
 	}
 	return resultKey{path, "base", all.String()}
-}
-
-func found(base gitstore.ObjectID) (gitstore.ObjectID, error) {
-	if base.IsZero() {
-		return base, fmt.Errorf("merge base: %w", gitstore.ErrNotFound)
-	}
-	return base, nil
 }
 
 // exitCode gives the exit code of a failed process, 0 for no error, -1 for any other failure.

@@ -50,8 +50,9 @@ func (r *Repo) line(ctx context.Context, o LogOptions) (ids []gitstore.ObjectID,
 // it along single parents is in the history of the other: it would be a better base.
 func (r *Repo) addBase(stop map[gitstore.ObjectID]bool, a, b gitstore.ObjectID) {
 	for _, pair := range [][2]gitstore.ObjectID{{a, b}, {b, a}} {
-		if base, known := lru.Get[gitstore.ObjectID](r.git.results, baseKey(r.Path(), pair[:])); known && !base.IsZero() {
-			stop[base] = true
+		bases, _ := lru.Get[[]gitstore.ObjectID](r.git.results, baseKey(r.Path(), pair[:]))
+		if len(bases) > 0 {
+			stop[bases[0]] = true
 		}
 	}
 }

@@ -32,12 +32,21 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs gitstore.ObjectID) (M
 			return known, nil
 		}
 	}
-	args := []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.String(), theirs.String()}
-	result, err := r.mergeTree(ctx, args)
+	result, err := r.mergeTwo(ctx, ours, theirs)
 	if err == nil && r.merges != nil {
 		r.merges.note(MergePair{ours, theirs}, result)
 	}
 	return result, err
+}
+
+// mergeTwo merges in process where the folders alone decide, and in a process of git otherwise.
+func (r *Repo) mergeTwo(ctx context.Context, ours, theirs gitstore.ObjectID) (MergeResult, error) {
+	if bases, err := r.mergeBases(ctx, ours, theirs); err == nil && len(bases) == 1 {
+		if tree, ok, err := r.joined(ctx, bases[0], ours, theirs, true); err == nil && ok {
+			return MergeResult{Tree: tree, Clean: true}, nil
+		}
+	}
+	return r.mergeTree(ctx, []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.String(), theirs.String()})
 }
 
 func (r *Repo) mergeTree(ctx context.Context, args []string) (MergeResult, error) {

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sort"
 	"strings"
@@ -98,6 +99,11 @@ func encodeTree(entries []TreeEntry) []byte {
 		buf.Write(e.ID[:])
 	}
 	return buf.Bytes()
+}
+
+// WriteTree stores a folder of these entries, which it sorts. The objects that they name must be there.
+func (r *Repo) WriteTree(ctx context.Context, entries []TreeEntry) (ObjectID, error) {
+	return r.writeObject(ctx, KindTree, encodeTree(entries))
 }
 
 // sortKey makes a folder sort as if its name ended in a slash.

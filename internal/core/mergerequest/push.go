@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
@@ -32,6 +33,10 @@ type trials struct {
 	ProjectID project.ID `json:"project_id"`
 	Branch    string     `json:"branch"`
 }
+
+// trialsAfter is how long a target branch is left alone after a push before the trial merges of
+// its requests are made again, so that many pushes or merges in a row cost one job.
+const trialsAfter = time.Second
 
 // Kind names the job.
 func (trials) Kind() string { return "merge_request_trials" }
@@ -77,7 +82,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}); err != nil {
+		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}, job.At(s.now().Add(trialsAfter))); err != nil {
 			return err
 		}
 	}
@@ -201,49 +206,60 @@ func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, pr
 const maxPushed = 20_000
 
 // followTarget marks the requests merged whose last commit came into their target branch
-// with this push. A request without commits of its own has nothing to merge.
+// with this push. A request without commits of its own has nothing to merge. Other requests are
+// not read, unless the project merges by fast-forward and they wait for a pipeline.
 func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.ID, c repo.RefChange) error {
-	var in map[gitstore.ObjectID]bool
-	return s.eachOpen(ctx, func(rows []*MergeRequest, projects map[project.ID]*project.Project) error {
-		p := projects[id]
-		if p == nil {
-			return nil
-		}
-		r, err := s.repos.Open(ctx, p)
+	all, err := s.projects.Load(ctx, []project.ID{id})
+	p := all[id]
+	if err != nil || p == nil {
+		return err
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	pushed, err := pushedCommits(ctx, r, c)
+	if err != nil {
+		return err
+	}
+	const of = "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0"
+	for chunk := range slices.Chunk(pushed, db.MaxArgs/2) {
+		marks, args := db.Marks(chunk)
+		rows, _, err := s.open(ctx, of+" AND m.head_sha IN ("+marks+")", append([]any{id, c.Ref.Short()}, args...)...)
 		if err != nil {
 			return err
 		}
-		if in == nil {
-			if in, err = pushedCommits(ctx, r, c); err != nil {
+		for _, m := range rows {
+			if err := s.mergedByHand(ctx, by, p, m, r, c); err != nil {
 				return err
 			}
 		}
+	}
+	if p.MergeMethod == project.MergeCommit {
+		return nil
+	}
+	return s.eachOpen(ctx, func(rows []*MergeRequest, _ map[project.ID]*project.Project) error {
 		for _, m := range rows {
-			if in[idOf(m.HeadSHA)] {
-				err = s.mergedByHand(ctx, by, p, m, r, c)
-			} else if m.MergeWhenPipelineSucceeds && p.MergeMethod != project.MergeCommit {
-				err = s.overtake(ctx, by, p, m, r, c.New)
-			}
-			if err != nil {
+			if err := s.overtake(ctx, by, p, m, r, c.New); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0", id, c.Ref.Short())
+	}, of+" AND m.merge_when_pipeline_succeeds", id, c.Ref.Short())
 }
 
-// pushedCommits are the commits that came with a push, the newest of them. They are none
-// where the push was pushed over since, and its commits swept away.
-func pushedCommits(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) (map[gitstore.ObjectID]bool, error) {
+// pushedCommits are the ids of the commits that came with a push, the newest of them. They are
+// none where the push was pushed over since, and its commits swept away.
+func pushedCommits(ctx context.Context, r *gitcmd.Repo, c repo.RefChange) ([]string, error) {
 	pushed, err := r.Log(ctx, gitcmd.LogOptions{From: []gitstore.ObjectID{c.New}, Not: []gitstore.ObjectID{c.Old}, Limit: maxPushed})
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, fmt.Errorf("list pushed commits: %w", err)
 	}
-	in := make(map[gitstore.ObjectID]bool, len(pushed))
+	out := make([]string, 0, len(pushed))
 	for _, commit := range pushed {
-		in[commit] = true
+		out = append(out, hexOf(commit))
 	}
-	return in, nil
+	return out, nil
 }
 
 // overtake takes back the wish to merge a request that would have to be rebased first,

@@ -2,16 +2,18 @@ package mergerequest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
 // retry makes the trial merges of all open requests into a branch that are out of date,
-// those of a batch that need git in one process.
+// those of a batch in two processes of git at most.
 func (s *Service) retry(ctx context.Context, work trials) error {
 	return s.eachOpen(ctx, func(rows []*MergeRequest, projects map[project.ID]*project.Project) error {
 		if p := projects[work.ProjectID]; p != nil {
@@ -31,55 +33,92 @@ func (s *Service) retryThese(ctx context.Context, p *project.Project, branch str
 	if err != nil {
 		return err
 	}
-	var stale []*MergeRequest
-	var pairs []gitcmd.MergePair
-	for _, m := range rows {
-		if m.statusAt(hexOf(target)) != m.TrialResult || m.TrialSourceSHA == "" {
-			stale = append(stale, m)
-			pairs = append(pairs, gitcmd.MergePair{Ours: target, Theirs: idOf(m.HeadSHA)})
+	rows = slices.DeleteFunc(rows, func(m *MergeRequest) bool {
+		return m.statusAt(hexOf(target)) == m.TrialResult && m.TrialSourceSHA != ""
+	})
+	if target.IsZero() || len(rows) < 3 {
+		return s.retryAlone(ctx, p, rows)
+	}
+	stale, err := s.unmoved(ctx, p, rows)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	heads := make([]gitstore.ObjectID, len(stale))
+	for i, m := range stale {
+		heads[i] = idOf(m.HeadSHA)
+	}
+	results, err := r.TryMerges(ctx, target, heads)
+	if err != nil {
+		return fmt.Errorf("trial merges: %w", err)
+	}
+	alike := map[MergeStatus][]*MergeRequest{}
+	for i, m := range stale {
+		before := m.TrialResult
+		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
+		if results[i] == gitcmd.TrialClean {
+			m.TrialResult = CanBeMerged
+		}
+		m.conflicts = results[i] == gitcmd.TrialConflict || results[i] == gitcmd.TrialUnrelated
+		if !m.conflicts || before == CannotBeMerged { // nothing to publish
+			alike[m.TrialResult] = append(alike[m.TrialResult], m)
+		} else if err := s.storeTrial(ctx, p, m); err != nil {
+			return err
 		}
 	}
-	if target.IsZero() || len(stale) < 3 {
-		return s.retryAlone(ctx, p, stale)
-	}
-	tip, err := r.Commit(ctx, target)
-	if err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	q, err := r.Quarantine(ctx)
-	if err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	results, err := q.MergeTrees(ctx, pairs)
-	if err := errors.Join(err, q.Discard()); err != nil {
-		return fmt.Errorf("trial merges: %w", err)
-	}
-	for i, m := range stale {
-		source, err := s.source(ctx, p, m)
-		if err != nil {
+	for _, result := range []MergeStatus{CanBeMerged, CannotBeMerged} {
+		if err := s.storeTrials(ctx, result, target, alike[result]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// unmoved leaves out requests whose source branch is not at their head: another job comes, or
+// the next read of the request. The commits of forks come into p.
+func (s *Service) unmoved(ctx context.Context, p *project.Project, rows []*MergeRequest) ([]*MergeRequest, error) {
+	var forks []project.ID
+	for _, m := range rows {
+		if m.SourceProjectID != nil && *m.SourceProjectID != p.ID {
+			forks = append(forks, *m.SourceProjectID)
+		}
+	}
+	sources, err := s.projects.Load(ctx, forks)
+	if err != nil {
+		return nil, err
+	}
+	var out []*MergeRequest
+	for _, m := range rows {
+		source := p
+		if m.SourceProjectID == nil {
+			source = nil
+		} else if *m.SourceProjectID != p.ID {
+			source = sources[*m.SourceProjectID]
 		}
 		l, err := s.look(ctx, p, source, m)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if hexOf(l.source) != m.HeadSHA || l.target != target {
-			continue // moved again: another job comes, or the next read of the request
+		if hexOf(l.source) == m.HeadSHA {
+			out = append(out, m)
 		}
-		m.TrialResult, m.TrialSourceSHA, m.TrialTargetSHA = CannotBeMerged, m.HeadSHA, hexOf(target)
-		nothing := false // new in the source, which only a merge that changes nothing may hide
-		if results[i].Tree == tip.Tree {
-			if nothing, err = contains(ctx, r, target, l.source); err != nil {
-				return err
-			}
-		}
-		if results[i].Clean && !nothing {
-			m.TrialResult = CanBeMerged
-		}
-		m.conflicts = !results[i].Clean
-		if err := s.storeTrial(ctx, p, m); err != nil {
-			return err
-		}
+	}
+	return out, nil
+}
+
+// storeTrials records one result for requests that still have the head that
+// was tried, in one statement.
+func (s *Service) storeTrials(ctx context.Context, result MergeStatus, target gitstore.ObjectID, rows []*MergeRequest) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	args := []any{result, hexOf(target)}
+	for _, m := range rows {
+		args = append(args, m.ID, m.HeadSHA)
+	}
+	tried := strings.Repeat(", (CAST(? AS BIGINT), CAST(? AS TEXT))", len(rows))[2:]
+	if _, err := s.db.Exec(ctx, `UPDATE merge_requests SET trial_result = ?, trial_source_sha = head_sha, trial_target_sha = ?
+		WHERE state = 'opened' AND (id, head_sha) IN (VALUES `+tried+")", args...); err != nil {
+		return fmt.Errorf("store trial merges: %w", err)
 	}
 	return nil
 }

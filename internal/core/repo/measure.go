@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/base/language"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -102,66 +100,10 @@ func (s *Service) look(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectI
 	if m.License, m.LicenseKey, err = licenseOf(ctx, r, root); err != nil {
 		return err
 	}
-	if err := countLanguages(ctx, r, tip, m.LanguagesOf); err != nil {
+	if err := s.countLanguages(ctx, r, tip, m.LanguagesOf); err != nil {
 		return fmt.Errorf("measure languages: %w", err)
 	}
 	return nil
-}
-
-var errEnough = errors.New("enough was looked at")
-
-// countLanguages adds up the bytes of each language.
-func countLanguages(ctx context.Context, r *gitcmd.Repo, tip gitstore.ObjectID, into map[string]int64) error {
-	files, heads := 0, int64(0)
-	err := r.Walk(ctx, tip, "", func(e gitcmd.PathEntry) error {
-		if e.Mode != gitstore.ModeFile && e.Mode != gitstore.ModeExecutable {
-			return nil
-		}
-		if files++; files > maxMeasured {
-			return errEnough
-		}
-		if !language.Own(e.Path) {
-			return nil
-		}
-		var failed error
-		name := language.Detect(e.Path, func() []byte {
-			if heads > maxHeads {
-				return nil
-			}
-			var text []byte
-			text, failed = head(ctx, r, e.ID)
-			heads += int64(len(text))
-			return text
-		})
-		if failed != nil || name == "" {
-			return failed
-		}
-		info, err := r.Info(ctx, e.ID)
-		if err != nil {
-			return err
-		}
-		if info.Size > 0 {
-			into[name] += info.Size
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
-}
-
-// head reads how a file begins.
-func head(ctx context.Context, r *gitcmd.Repo, id gitstore.ObjectID) ([]byte, error) {
-	blob, err := r.OpenBlob(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(blob, language.Head))
-	if err := errors.Join(err, blob.Close()); err != nil {
-		return nil, fmt.Errorf("read file: %w", err)
-	}
-	return text, nil
 }
 
 // readmeEndings are those of a README, the best first.

@@ -24,6 +24,7 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
+	"tenon/internal/base/lru"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
@@ -95,6 +96,7 @@ type Service struct {
 	log         *slog.Logger
 	now         func() time.Time
 	urls        *weburl.Site
+	languages   *lru.Cache // of folders
 
 	archiveLarge int64
 
@@ -162,7 +164,7 @@ func New(d Deps) *Service {
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
 		fetches: newGate(d.Fetches), receives: newGate(pushLimits), streams: newGate(streamLimits),
-		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30),
+		log: d.Log, now: d.Now, urls: d.URLs, archiveLarge: cmp.Or(d.ArchiveLarge, 1<<30), languages: lru.New(languageCache),
 	}
 }
 
