@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
@@ -194,25 +196,9 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 		if _, err := db.Select[int64](ctx, s.db, "SELECT id FROM merge_requests WHERE id = ?"+s.db.Dialect().ForUpdate(), m.ID); err != nil {
 			return err
 		}
-		var late []ChangedThread
-		for _, at := range changes {
-			set, args := "position = ?, line_code = ?", []any{at.next, at.code}
-			if at.fate == outdated {
-				set, args = "change_position = ?", []any{at.next}
-			}
-			n, err := s.db.Exec(ctx, "UPDATE notes SET "+set+`, original_position = COALESCE(original_position, position)
-				WHERE noteable_type = ? AND noteable_id = ? AND discussion_id = ? AND position = ? AND change_position IS NULL`,
-				append(args, noteable.MergeRequest, m.ID, at.Discussion, at.Position)...)
-			if err != nil {
-				return err
-			}
-			if n > 0 && at.fate == outdated {
-				thread := ChangedThread{Discussion: at.Discussion}
-				if at.LineCode != nil {
-					thread.LineCode = *at.LineCode
-				}
-				late = append(late, thread)
-			}
+		late, err := s.writePositions(ctx, m, changes)
+		if err != nil {
+			return err
 		}
 		if len(late) == 0 {
 			return nil
@@ -236,6 +222,59 @@ func (s *Service) storePositions(ctx context.Context, work FollowPositions, p *p
 	return nil
 }
 
+// positionsAtOnce is how many threads one statement moves.
+const positionsAtOnce = 500
+
+// writePositions stores where the threads are now, many in one statement, and gives those whose
+// line was changed, in the caller's transaction.
+func (s *Service) writePositions(ctx context.Context, m *newest, changes []*placed) ([]ChangedThread, error) {
+	var late []ChangedThread
+	for _, write := range []struct {
+		set  string
+		late bool
+	}{{"position = v.column3, line_code = v.column4", false}, {"change_position = v.column3", true}} {
+		var these []*placed
+		for _, at := range changes {
+			if (at.fate == outdated) == write.late {
+				these = append(these, at)
+			}
+		}
+		for chunk := range slices.Chunk(these, positionsAtOnce) {
+			args := make([]any, 0, 4*len(chunk)+2)
+			for _, at := range chunk {
+				args = append(args, at.Discussion, at.Position, at.next, at.code)
+			}
+			rows := strings.Repeat(", (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))", len(chunk))[2:]
+			written, err := db.Select[string](ctx, s.db, "UPDATE notes SET "+write.set+`, original_position = COALESCE(notes.original_position, notes.position)
+				FROM (VALUES `+rows+`) AS v
+				WHERE notes.noteable_type = ? AND notes.noteable_id = ? AND notes.discussion_id = v.column1 AND notes.position = v.column2
+					AND notes.change_position IS NULL
+				RETURNING notes.discussion_id`, append(args, noteable.MergeRequest, m.ID)...)
+			if err != nil {
+				return nil, err
+			}
+			if !write.late {
+				continue
+			}
+			stored := make(map[string]bool, len(written))
+			for _, id := range written {
+				stored[id] = true
+			}
+			for _, at := range chunk {
+				if !stored[at.Discussion] {
+					continue
+				}
+				thread := ChangedThread{Discussion: at.Discussion}
+				if at.LineCode != nil {
+					thread.LineCode = *at.LineCode
+				}
+				late = append(late, thread)
+			}
+		}
+	}
+	return late, nil
+}
+
 // resolveOutdated resolves threads whose line was changed, in the caller's transaction.
 func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, m *newest, late []ChangedThread) error {
 	on := noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
@@ -244,10 +283,15 @@ func (s *Service) resolveOutdated(ctx context.Context, by authz.Actor, m *newest
 	if err != nil {
 		return err
 	}
-	for _, t := range late {
+	for chunk := range slices.Chunk(late, positionsAtOnce) {
+		ids := make([]string, len(chunk))
+		for i, t := range chunk {
+			ids[i] = t.Discussion
+		}
+		marks, args := db.Marks(ids)
 		if _, err := s.db.Exec(ctx, `UPDATE notes SET resolved_at = ?, resolved_by_id = ? WHERE noteable_type = ? AND noteable_id = ?
-			AND discussion_id = ? AND type IS NOT NULL AND resolved_at IS NULL`, db.At(now), by.UserID, on.Kind, on.ID, t.Discussion); err != nil {
-			return fmt.Errorf("resolve outdated thread: %w", err)
+			AND discussion_id IN (`+marks+`) AND type IS NOT NULL AND resolved_at IS NULL`, append([]any{db.At(now), by.UserID, on.Kind, on.ID}, args...)...); err != nil {
+			return fmt.Errorf("resolve outdated threads: %w", err)
 		}
 	}
 	after, err := s.threads(ctx, on, "")

@@ -99,7 +99,8 @@ type System struct {
 	At        time.Time
 	Names     Named // what the lines name; the zero value for none
 
-	Discussion string // that the lines are part of; "" where each begins one
+	Discussion  string   // that the lines are part of; "" where each begins one
+	Discussions []string // that of each line, in place of Discussion
 }
 
 // Named is a thing that lines of history name. Only users who may read it see them, and they
@@ -117,8 +118,11 @@ func (s *Service) Record(ctx context.Context, h System, bodies ...string) error 
 	}
 	at := db.At(h.At)
 	var args []any
-	for _, body := range bodies {
+	for i, body := range bodies {
 		discussion := h.Discussion
+		if h.Discussions != nil {
+			discussion = h.Discussions[i]
+		}
 		if discussion == "" {
 			discussion = discussionID()
 		}

@@ -201,6 +201,64 @@ func TestPositions(t *testing.T) {
 	})
 }
 
+// TestPositions_many follows 500 threads on one file with as many statements as 20, and without a
+// process for each.
+func TestPositions_many(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const lines, threads = 600, 500
+		p := newMerging(t, d)
+		event.On(p.Bus, "system notes", systemnote.New(systemnote.Deps{Notes: p.Notes, Users: p.Accounts}).LinesChanged)
+		p.commit("maint", "main", "", "create", "code.txt", "first\n")
+		p.commit("dev", "topic", "main", "update", "code.txt", numbered(lines, nil))
+		m := p.do("dev", "POST", requestsPath, `{"source_branch":"topic","target_branch":"main","title":"Topic"}`)
+		made := p.do("dev", "POST", requestsPath+"/1/discussions", `{"body":"Why?","position":`+p.at(`"new_line":2`)+`}`)
+		at, err := db.Get[string](t.Context(), d, "SELECT position FROM notes WHERE discussion_id = ?", made["id"])
+		if err != nil || !strings.Contains(at, `"new_line":2`) {
+			t.Fatal(at, err)
+		}
+		begin := func(from, to int) {
+			for line := from; line <= to; line++ {
+				if _, err := d.Exec(t.Context(), `INSERT INTO notes (discussion_id, noteable_type, noteable_id, project_id, author_id, body, type, system, internal, created_at,
+						updated_at, position, line_code)
+					SELECT ?, noteable_type, noteable_id, project_id, author_id, body, type, system, internal, created_at, updated_at, ?, line_code
+					FROM notes WHERE discussion_id = ?`, fmt.Sprintf("%040d", line), strings.Replace(at, `"new_line":2`, fmt.Sprintf(`"new_line":%d`, line), 1), made["id"]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		follow := func() (statements uint64) {
+			before := d.Statements()
+			if err := p.Notes.FollowPositions(t.Context(), note.FollowPositions{RequestID: mergerequest.ID(m["id"].(float64)), UserID: p.users["dev"].UserID}); err != nil {
+				t.Fatal(err)
+			}
+			return d.Statements() - before
+		}
+		begin(3, 20)
+		p.commit("dev", "topic", "", "update", "code.txt", "top\n"+numbered(lines, map[int]string{5: "five\n"}))
+		p.do("dev", "GET", requestsPath+"/1", "")
+		few := follow()
+		begin(21, threads)
+		if many := follow(); many > few || few > 14 {
+			t.Errorf("statements: got %d for 19 threads and %d for %d, want the same, 14 at most", few, many, threads)
+		}
+		for line, want := range map[int]string{3: "4", 21: "22", threads: strconv.Itoa(threads + 1)} {
+			got, err := db.Get[string](t.Context(), d, "SELECT position FROM notes WHERE discussion_id = ?", fmt.Sprintf("%040d", line))
+			if err != nil || !strings.Contains(got, `"new_line":`+want+`,`) && !strings.Contains(got, `"new_line":`+want+`}`) {
+				t.Errorf("thread on line %d: got %s, %v, want line %s", line, got, err, want)
+			}
+		}
+		outdated, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM notes WHERE change_position IS NOT NULL")
+		if err != nil || outdated != 1 {
+			t.Errorf("%d threads are outdated, %v, want that on line 5", outdated, err)
+		}
+		told, err := db.Get[int](t.Context(), d, "SELECT COUNT(*) FROM notes WHERE system AND discussion_id = ? AND body LIKE 'changed this line%'", fmt.Sprintf("%040d", 5))
+		if err != nil || told != 1 {
+			t.Errorf("the outdated thread has %d notes about it, %v, want 1", told, err)
+		}
+	})
+}
+
 func mustJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
