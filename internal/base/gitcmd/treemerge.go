@@ -57,7 +57,7 @@ func (j joiner) join(ctx context.Context, base, ours, theirs gitstore.ObjectID, 
 			continue
 		}
 		switch b[name] {
-		case gitstore.TreeEntry{}:
+		case gitstore.TreeEntry{}: // added on their side alone
 			out = append(out, yours)
 		case yours: // removed on our side alone
 		default:
@@ -86,7 +86,11 @@ func (j joiner) entry(ctx context.Context, base, ours, theirs gitstore.TreeEntry
 		return ours, true, nil
 	case base == ours:
 		return theirs, true, nil
-	case base.Mode != gitstore.ModeTree, ours.Mode != gitstore.ModeTree, theirs.Mode != gitstore.ModeTree:
+	case ours.Mode != gitstore.ModeTree, theirs.Mode != gitstore.ModeTree:
+		return out, false, nil
+	case base.Mode == 0: // both added it
+		base.ID = gitstore.EmptyTree()
+	case base.Mode != gitstore.ModeTree:
 		return out, false, nil
 	}
 	out = ours

@@ -30,7 +30,7 @@ func changed(rng *rand.Rand, files map[string]string, steps int) map[string]stri
 		case 1:
 			out[name] += fmt.Sprintf("more %d\n", rng.IntN(2))
 		case 2:
-			out[fmt.Sprintf("d%d/new%d", rng.IntN(5), rng.IntN(3))] = fmt.Sprintf("new %d\n", rng.IntN(2))
+			out[fmt.Sprintf("d%d/new%d", rng.IntN(6), rng.IntN(5))] = fmt.Sprintf("new %d\n", rng.IntN(2))
 		case 3:
 			out[fmt.Sprintf("d%d/moved%d", rng.IntN(5), rng.IntN(3))] = out[name]
 			delete(out, name)

@@ -36,7 +36,7 @@ type trials struct {
 
 // trialsAfter is how long a target branch is left alone after a push before the trial merges of
 // its requests are made again, so that many pushes or merges in a row cost one job.
-const trialsAfter = time.Second
+const trialsAfter = 2 * time.Second
 
 // Kind names the job.
 func (trials) Kind() string { return "merge_request_trials" }

@@ -88,17 +88,21 @@ func (s *Service) unmoved(ctx context.Context, p *project.Project, rows []*Merge
 	}
 	var out []*MergeRequest
 	for _, m := range rows {
-		source := p
-		if m.SourceProjectID == nil {
-			source = nil
-		} else if *m.SourceProjectID != p.ID {
-			source = sources[*m.SourceProjectID]
+		var head gitstore.ObjectID
+		switch {
+		case m.SourceProjectID == nil:
+		case *m.SourceProjectID == p.ID:
+			if head, err = s.tip(ctx, p, m.SourceBranch); err != nil {
+				return nil, err
+			}
+		default:
+			l, err := s.look(ctx, p, sources[*m.SourceProjectID], m)
+			if err != nil {
+				return nil, err
+			}
+			head = l.source
 		}
-		l, err := s.look(ctx, p, source, m)
-		if err != nil {
-			return nil, err
-		}
-		if hexOf(l.source) == m.HeadSHA {
+		if hexOf(head) == m.HeadSHA {
 			out = append(out, m)
 		}
 	}

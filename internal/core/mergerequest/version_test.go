@@ -1,6 +1,7 @@
 package mergerequest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/page"
@@ -165,6 +167,52 @@ func TestService_trials(t *testing.T) {
 		equal(t, "after another push", fmt.Sprint(list()), "[unchecked unchecked unchecked unchecked cannot_be_merged_recheck cannot_be_merged_recheck]")
 		equal(t, "read alone", w.read(5).Status, mergerequest.CannotBeMerged)
 		equal(t, "read alone", w.read(1).Status, mergerequest.CanBeMerged)
+	})
+}
+
+// The trial merges of many requests take as many statements and processes as those of a few, and
+// a request that got into conflict is told.
+func TestService_trials_many(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const few, many = 6, 36
+		for i := range few {
+			w.open(fmt.Sprintf("b%d", i), files{fmt.Sprintf("d%d/f", i%4): "x"})
+		}
+		w.open("conflict", files{"a": "theirs\n"})
+		cost := func(text string) (statements uint64, processes int64) {
+			w.push("main", "", files{"a": text, "d1/" + text: text}, "Mine")
+			s, p := w.DB.Statements(), w.gitStarts()
+			check(t, w.requests.Retry(t.Context(), w.id, "main"))
+			return w.DB.Statements() - s, w.gitStarts() - p
+		}
+		told := map[mergerequest.ID]bool{}
+		event.On(w.Bus, "conflicts", func(_ context.Context, e mergerequest.Unmergeable) error {
+			told[e.MergeRequest.ID] = true
+			return nil
+		})
+		cost("ours")
+		equal(t, "conflicts told", len(told), 1)
+		clear(told)
+		one, _ := cost("again")
+		for i := few; i < many; i++ {
+			w.open(fmt.Sprintf("b%d", i), files{fmt.Sprintf("d%d/f%d", i%4, i): "x"})
+		}
+		all, processes := cost("more")
+		if all != one || one > 6 {
+			t.Errorf("statements: got %d for %d requests and %d for %d, want the same, 6 at most", one, few, all, many)
+		}
+		if processes > 2 { // the conflict needs a merge
+			t.Errorf("%d processes for %d requests, want 2 at most", processes, many)
+		}
+		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Range: page.Range{Limit: 100}})
+		check(t, err)
+		found := map[mergerequest.MergeStatus]int{}
+		for _, m := range page.Items {
+			found[m.Status]++
+		}
+		equal(t, "results", fmt.Sprint(found), fmt.Sprintf("map[can_be_merged:%d cannot_be_merged:1]", many))
+		equal(t, "conflicts told again", len(told), 0)
 	})
 }
 
