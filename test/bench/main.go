@@ -34,6 +34,7 @@ type options struct {
 	keep     bool
 	backup   bool
 	planning bool
+	review   bool
 }
 
 func main() {
@@ -58,6 +59,7 @@ func flags() (options, error) {
 	flag.BoolVar(&o.scale, "scale", false, "measure lists alone, on 100,000 projects and 1,000,000 issues")
 	flag.BoolVar(&o.backup, "backup", false, "measure alone how much reads slow down during a backup")
 	flag.BoolVar(&o.planning, "planning", false, "measure issues and notes alone, on 100,000 issues and 500,000 notes in one project")
+	flag.BoolVar(&o.review, "review", false, "measure merge requests alone: 2,000 open ones, with diffs, threads, approvals and merges")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -124,6 +126,13 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 		}
 		return err
 	}
+	if o.review {
+		failed, err := measureReview(ctx, o, l, w, out)
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d requests failed", failed)
+		}
+		return err
+	}
 	failed, err := l.measureWorld(ctx, o, folder, w, operations(w, o), out)
 	if err != nil {
 		return err
@@ -158,6 +167,19 @@ func measure(ctx context.Context, o options, folder string, s *server, out *repo
 // measureWorld measures operations on a repository and what git does with it. It gives
 // the requests that failed.
 func (l *loader) measureWorld(ctx context.Context, o options, folder string, w *world, ops []operation, out *report) (failed int, err error) {
+	if failed, err = l.measureAll(ctx, o, ops, out); err != nil {
+		return failed, err
+	}
+	if o.only.MatchString("git clone") || o.only.MatchString("git push") || o.only.MatchString("git archive") {
+		if err := measureGit(ctx, o, folder, l.server, w, out); err != nil {
+			return failed, fmt.Errorf("git: %w", err)
+		}
+	}
+	return failed, nil
+}
+
+// measureAll measures operations one after the other and gives the requests that failed.
+func (l *loader) measureAll(ctx context.Context, o options, ops []operation, out *report) (failed int, err error) {
 	out.header()
 	for _, op := range ops {
 		if !o.only.MatchString(op.name) {
@@ -169,11 +191,6 @@ func (l *loader) measureWorld(ctx context.Context, o options, folder string, w *
 		}
 		failed += r.one.errors + r.eight.errors
 		out.row(op, r)
-	}
-	if o.only.MatchString("git clone") || o.only.MatchString("git push") || o.only.MatchString("git archive") {
-		if err := measureGit(ctx, o, folder, l.server, w, out); err != nil {
-			return failed, fmt.Errorf("git: %w", err)
-		}
 	}
 	return failed, nil
 }

@@ -61,7 +61,12 @@ type filler struct {
 // fill makes a project with everything in it, over the interface and over git.
 func fill(ctx context.Context, o options, s *server, source string) (*world, error) {
 	f := &filler{world: &world{size: fullSize, url: s.url, source: source}, root: newAPI(s.url, rootToken)}
-	if o.quick {
+	switch {
+	case o.review && o.quick:
+		f.size = reviewQuickSize
+	case o.review:
+		f.size = reviewSize
+	case o.quick:
 		f.size = quickSize
 	}
 	for _, step := range []struct {
