@@ -153,6 +153,12 @@ func TestApprovals_clients(t *testing.T) {
 		want("ann", "GET", p+"/merge_requests?approver_ids[]="+fmt.Sprint(s.ids["ben"]), nil, http.StatusOK, `"iid":1`)
 		want("ann", "DELETE", mr+"/approval_rules/"+number(own, "id"), nil, http.StatusNoContent)
 
+		// Renovate: a rule that asks for nothing stands for those of the project, not for code owners.
+		want("ann", "GET", mr+"/approvals", nil, http.StatusOK, `"approvals_required":3`)
+		mine := s.do("ann", "POST", mr+"/approval_rules", obj{"name": "renovateIgnoreApprovals", "approvals_required": 0})
+		want("ann", "GET", mr+"/approvals", nil, http.StatusOK, `"approvals_required":2`)
+		want("ann", "DELETE", mr+"/approval_rules/"+number(mine, "id"), nil, http.StatusNoContent)
+
 		// A push that leaves approvals takes those of the owners of its files.
 		s.do("ben", "POST", p+"/repository/commits", obj{"branch": "topic", "commit_message": "More", "actions": []any{obj{"action": "create", "file_path": "b.go", "content": "b"}}})
 		want("ann", "GET", mr+"/approvals", nil, http.StatusOK, `"approved_by":[{"user":{"id":`+fmt.Sprint(s.ids["dan"]))

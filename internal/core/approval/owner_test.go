@@ -3,6 +3,7 @@ package approval_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"tenon/internal/base/errs"
@@ -136,5 +137,31 @@ func TestState_selectiveRemovals(t *testing.T) {
 		w.push("topic", "", files{"b.c": "d\n"}, "dave")
 		equal(t, "after the owners are gone", approved(), "mary olga")
 		check(t, w.merge(m.IID))
+	})
+}
+
+// Many readers of a new version at once make its rules once, and lose no approval.
+func TestState_codeOwners_parallel(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.set(approval.Changes{RetainOnPush: ptr(true), SelectiveRemovals: ptr(true)})
+		w.push("main", "", files{"CODEOWNERS": "*.go @ruth\n*.c @olga\n*.h @mary\n"}, "olga")
+		m := w.open("topic", files{"a.go": "a\n"})
+		for _, who := range []authz.Actor{w.reviewer, w.owner} {
+			_, err := w.approve(who, m.IID, approval.Input{})
+			check(t, err)
+		}
+		w.push("topic", "", files{"b.c": "b\n", "c.h": "c\n"}, "dave")
+		p := w.as(w.owner)
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() {
+				if _, err := w.approvals.State(t.Context(), w.owner, p, m.IID); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		equal(t, "rules", w.owners(m.IID), "codeowners *.go 0 ruth, codeowners *.c 0 olga, codeowners *.h 0 mary")
+		equal(t, "approvals", fmt.Sprint(w.state(m.IID).Users()), fmt.Sprint([]authz.UserID{w.reviewer.UserID}))
 	})
 }
