@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/codeowner"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/protection"
 )
 
@@ -83,6 +85,20 @@ func TestState_codeOwners(t *testing.T) {
 		_, err = w.approve(w.maintainer, m.IID, approval.Input{})
 		check(t, err)
 		equal(t, "status where the author is the only other owner", w.status(m.IID), "mergeable")
+
+		// Who becomes a member, of the project or of a group, is an owner from then on.
+		w.push("main", "", files{"CODEOWNERS": "*.go @mary @stan\n"}, "olga")
+		equal(t, "owners", w.owners(m.IID), "codeowners *.go 1 mary")
+		w.Join(w.id, w.stranger, authz.Developer)
+		check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
+			return w.Bus.Publish(ctx, namespace.MemberAdded{Place: namespace.Place{Namespace: w.as(w.owner).NamespaceID}})
+		}))
+		equal(t, "owners with a new member", w.owners(m.IID), "codeowners *.go 1 mary stan")
+		w.exec("DELETE FROM members WHERE user_id = ?", w.stranger.UserID)
+		check(t, w.DB.InTx(ctx, func(ctx context.Context) error {
+			return w.Bus.Publish(ctx, namespace.MemberRemoved{Place: namespace.Place{Namespace: w.group, Group: true}})
+		}))
+		equal(t, "owners without that member", w.owners(m.IID), "codeowners *.go 1 mary")
 
 		// A file out of bounds holds up merges until it is mended.
 		w.push("main", "", files{"CODEOWNERS": "* @mary\n" + strings.Repeat("#", codeowner.MaxBytes)}, "olga")

@@ -6,6 +6,7 @@ import (
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -46,6 +47,18 @@ func (noApprovals) PlanOwners(context.Context, *project.Project, *gitcmd.Repo, *
 
 func (noApprovals) Approvers(context.Context, authz.Actor, *project.Project, *MergeRequest) (Approvers, error) {
 	return Approvers{}, nil
+}
+
+// ownersOutdated has the rules of code owners of open requests made again, with their next trial
+// merges, because other users can be owners in a project or in those of a group.
+func (s *Service) ownersOutdated(ctx context.Context, at namespace.Place) error {
+	_, err := s.db.Exec(ctx, `UPDATE merge_requests SET owners_key = '?', trial_result = '', trial_source_sha = '', trial_target_sha = ''
+		WHERE state = 'opened' AND owners_key <> '' AND target_project_id IN (SELECT p.id FROM projects p
+			JOIN namespace_ancestors a ON a.namespace_id = p.namespace_id WHERE a.ancestor_id = ?)`, at.Namespace)
+	if err != nil {
+		return fmt.Errorf("outdate rules of code owners: %w", err)
+	}
+	return nil
 }
 
 // planOwners notes in m what its rules of code owners follow from since the trial merge, and
