@@ -51,6 +51,7 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Uploads.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, upload.Sweep{})
 	a.core.Requests.RegisterJobs(&r)
+	a.core.StatusChecks.RegisterJobs(&r)
 	job.Register(&r, a.core.SystemNotes.MentionPushed, job.Low())
 	job.Register(&r, a.core.Repos.Housekeep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(3), job.Timeout(time.Hour))
 	job.Register(&r, a.core.Repos.FillTemplate, job.Attempts(5), job.Timeout(5*time.Minute))

@@ -52,6 +52,7 @@ var provedElsewhere = map[string]string{
 	"visibility of forks":                             "internal/core/project TestService_Transfer_lowers_forks",
 	"approvals":                                       "internal/core/approval TestService_OnNewVersion",
 	"code owners":                                     "internal/core/approval TestState_codeOwners",
+	"external status checks":                          "internal/core/statuscheck TestService_Respond",
 	"merge requests between forks":                    "internal/core/mergerequest TestFork_unforked",
 	"issue.Created: notes":                            "internal/transport/rest TestIssueCopies",
 	"issue.Moved: system notes":                       "internal/app TestIssueHistory",

@@ -60,6 +60,7 @@ import (
 	"tenon/internal/core/setting"
 	"tenon/internal/core/signature"
 	"tenon/internal/core/snippet"
+	"tenon/internal/core/statuscheck"
 	"tenon/internal/core/sshkey"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/suggestion"
@@ -141,6 +142,7 @@ type Services struct {
 	MetricImages *metricimage.Service
 	Requests     *mergerequest.Service
 	Approvals    *approval.Service
+	StatusChecks *statuscheck.Service
 	Changelogs   *changelog.Service
 	Commands     *quickaction.Service
 	Notes        *note.Service
@@ -210,12 +212,17 @@ func (s *Services) people(c *check, d Deps) {
 	}))
 }
 
-// code builds projects and their repositories.
-func (s *Services) code(c *check, d Deps) {
-	outbound := &safehttp.Dialer{Rules: func() safehttp.Rules {
+// outbound opens connections that users ask for, as the settings allow.
+func (s *Services) outbound() *safehttp.Dialer {
+	return &safehttp.Dialer{Rules: func() safehttp.Rules {
 		set := s.Settings.Current()
 		return safehttp.Rules{Local: set.AllowLocalRequestsFromWebHooksAndServices, Allowed: set.OutboundLocalRequestsWhitelist}
 	}}
+}
+
+// code builds projects and their repositories.
+func (s *Services) code(c *check, d Deps) {
+	outbound := s.outbound()
 	s.Projects = project.New(need(c, project.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Attributes: s.Attributes, Namespaces: s.Namespaces, Settings: s.Settings, Now: d.Now,
 		Jobs: d.Jobs, Outbound: outbound, Box: d.Box,
@@ -274,6 +281,10 @@ func (s *Services) planning(c *check, d Deps) {
 	}))
 	s.Approvals = approval.New(need(c, approval.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Requests: s.Requests, Protections: s.Protections, Settings: s.Settings, Now: d.Now,
+	}))
+	s.StatusChecks = statuscheck.New(need(c, statuscheck.Deps{
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Accounts: s.Accounts, Projects: s.Projects, Repos: s.Repos, Requests: s.Requests,
+		Outbound: s.outbound(), Box: d.Box, Jobs: d.Jobs, Now: d.Now, URLs: s.URLs,
 	}))
 	s.Changelogs = changelog.New(need(c, changelog.Deps{
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
@@ -351,7 +362,7 @@ func (s *Services) reactions(c *check, d Deps) {
 func (s *Services) connect(c *check) {
 	s.Projects.Connect(need(c, project.Above{Repositories: s.Repos, Heads: s.Repos, LargeFiles: s.LFS, Attached: s.Repos, Uploads: s.Uploads}))
 	s.Repos.Connect(s.Requests)
-	s.Requests.ConnectRequirements(s.Approvals)
+	s.Requests.ConnectRequirements(s.Approvals, s.StatusChecks)
 	s.Requests.ConnectApprovals(s.Approvals)
 	s.Issues.Connect(need(c, issue.Above{Requests: s.Requests, Epics: s.Epics, Subscriptions: s.Subscriptions}))
 	s.Requests.Connect(need(c, mergerequest.Above{Subscriptions: s.Subscriptions}))

@@ -63,9 +63,9 @@ func (s *Service) Unmet(ctx context.Context, page []*mergerequest.MergeRequest, 
 	for id, st := range states {
 		switch {
 		case st.Unusable:
-			out[id] = mergerequest.Obstacle{Status: "not_approved", Reason: "the CODEOWNERS file of the target branch exceeds the limits"}
+			out[id] = mergerequest.Obstacle{Condition: mergerequest.NotApproved, Status: "not_approved", Reason: "the CODEOWNERS file of the target branch exceeds the limits"}
 		case !st.Approved:
-			out[id] = mergerequest.Obstacle{Status: "not_approved", Reason: "the merge request is not approved"}
+			out[id] = mergerequest.Obstacle{Condition: mergerequest.NotApproved, Status: "not_approved", Reason: "the merge request is not approved"}
 		}
 	}
 	return out, nil

@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/pushrule"
 	"tenon/internal/core/setting"
 	"tenon/internal/core/sshkey"
+	"tenon/internal/core/statuscheck"
 	"tenon/internal/core/token"
 	"tenon/internal/core/upload"
 )
@@ -133,6 +134,7 @@ func recorded(ann authz.Actor) []sample {
 	deployKey := deploykey.Change{Stamp: by, KeyID: 9, Title: "ci", ProjectID: 5, ProjectName: "Shop", FullPath: shop}
 	rule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Project: 5, Name: "Shop", Path: shop}, Rule: pushrule.Rule{ID: 9}}
 	groupRule := pushrule.Fact{Stamp: by, Place: pushrule.Place{Group: 3, Name: "Team", Path: "team"}, Rule: pushrule.Rule{ID: 9}}
+	checked := statuscheck.Fact{Stamp: by, Project: &place, Check: statuscheck.Check{ID: 9, Name: "scan"}}
 	protected := protection.Event{Stamp: by, ProjectID: 5, ProjectName: "Shop", FullPath: shop, Rule: protection.Rule{ID: 9, Name: "main"}}
 	required := approval.RuleFact{Stamp: by, Project: &place, Rule: approval.Rule{ID: 9, Name: "two eyes", Required: 2}, Before: &approval.Rule{ID: 9, Required: 1}}
 	lax, strict := approval.Settings{Overrides: approval.Value{On: true}}, approval.Settings{Overrides: approval.Value{On: true}, RequirePassword: approval.Value{On: true}}
@@ -223,6 +225,19 @@ func recorded(ann authz.Actor) []sample {
 		{pushrule.Created{Fact: rule}, onShop("push_rule_created", "PushRule", 9, "Shop")},
 		{pushrule.Updated{Fact: groupRule}, onTeam("push_rule_updated", "PushRule", 9, "Team")},
 		{pushrule.Deleted{Fact: rule}, onShop("push_rule_removed", "PushRule", 9, "Shop")},
+		{statuscheck.Created{Fact: checked}, onShop("create_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
+		{
+			statuscheck.Updated{Fact: statuscheck.Fact{Stamp: by, Project: &place, Check: checked.Check, Before: &statuscheck.Check{ID: 9, Name: "old", Sealed: new(string)}}},
+			slices.Concat(onShop("update_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan"), onShop("update_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")),
+		},
+		{statuscheck.Deleted{Fact: checked}, onShop("delete_status_check", "MergeRequests::ExternalStatusCheck", 9, "scan")},
+		{
+			statuscheck.Responded{
+				Stamp: by, Project: &place, Check: checked.Check, MergeRequest: mergerequest.MergeRequest{ID: 9, IID: 1},
+				Response: statuscheck.Response{Status: statuscheck.Passed},
+			},
+			onShop("status_check_response_update", "MergeRequests::ExternalStatusCheck", 9, "scan"),
+		},
 		{protection.BranchProtected{Event: protected}, onShop("protected_branch_created", "ProtectedBranch", 9, "main")},
 		{protection.BranchProtectionUpdated{Event: protected}, onShop("protected_branch_updated", "ProtectedBranch", 9, "main")},
 		{protection.BranchUnprotected{Event: protected}, onShop("protected_branch_removed", "ProtectedBranch", 9, "main")},

@@ -77,4 +77,8 @@ func (r *Recorder) subscribeProjects(b *event.Bus) {
 	event.On(b, name, r.ApprovalRuleCreated)
 	event.On(b, name, r.ApprovalRuleUpdated)
 	event.On(b, name, r.ApprovalRuleDeleted)
+	event.On(b, name, r.StatusCheckCreated)
+	event.On(b, name, r.StatusCheckUpdated)
+	event.On(b, name, r.StatusCheckDeleted)
+	event.On(b, name, r.StatusCheckResponded)
 }

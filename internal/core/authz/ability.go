@@ -190,6 +190,11 @@ const (
 	AdminApprovalSettings      Ability = "admin_approval_settings"
 	ReadGroupApprovalSettings  Ability = "read_group_approval_settings"
 	AdminGroupApprovalSettings Ability = "admin_group_approval_settings"
+
+	ReadExternalStatusChecks  Ability = "read_external_status_checks"
+	AdminExternalStatusChecks Ability = "admin_external_status_checks"
+	ReadStatusChecks          Ability = "read_status_checks" // of a merge request
+	AnswerStatusChecks        Ability = "answer_status_checks"
 )
 
 // Rule is one row of the permission table: who may do a thing with a subject
@@ -392,4 +397,9 @@ var Rules = map[Ability]Rule{
 	AdminApprovalSettings:      {Min: Maintainer, Write: true},
 	ReadGroupApprovalSettings:  {Min: Owner},
 	AdminGroupApprovalSettings: {Min: Owner, Write: true},
+
+	ReadExternalStatusChecks:  {Min: Maintainer},
+	AdminExternalStatusChecks: {Min: Maintainer, Write: true},
+	ReadStatusChecks:          {Min: Reporter, Feature: MergeRequests},
+	AnswerStatusChecks:        {Min: Developer, Feature: MergeRequests, Write: true},
 }

@@ -340,7 +340,7 @@ func (s *Service) notDue(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.readObstacle(ctx, p, m); err != nil {
 		return err
 	}
-	if m.Blocked(p) || m.Obstacle.Status != "" || m.Blockers > 0 {
+	if m.Blocked(p) || len(m.Obstacles) > 0 || m.Blockers > 0 {
 		return nil // CountNotes comes back to it, or who meets the condition by Unblock
 	}
 	if err := s.pipelinesOf(ctx, []*MergeRequest{m}); err != nil || !passed(p, m) {

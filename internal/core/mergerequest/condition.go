@@ -26,6 +26,7 @@ const (
 	DiscussionsUnsettled ConditionName = "discussions_not_resolved"
 	NotApproved          ConditionName = "not_approved"
 	BlockedByOthers      ConditionName = "merge_request_blocked"
+	StatusChecksMustPass ConditionName = "status_checks_must_pass"
 	CIMustPass           ConditionName = "ci_must_pass"
 )
 
@@ -43,7 +44,7 @@ const (
 // conditions lists what a merge of m into p asks for, as far as the row and its last trial
 // merge say. The first that is not met is what detailed_merge_status names.
 func conditions(p *project.Project, m *MergeRequest) []Condition {
-	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), isUnblocked(m), passesCI(p, m)}
+	return []Condition{isOpen(m), isReady(m), hasCommits(m), merges(m), isSettled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m), passesCI(p, m)}
 }
 
 // met gives a condition that stands in the way where reason is not "".
@@ -111,7 +112,16 @@ func isSettled(p *project.Project, m *MergeRequest) Condition {
 }
 
 func isApproved(m *MergeRequest) Condition {
-	return met(NotApproved, m.Obstacle.Reason, m.Obstacle.Status)
+	o := m.obstacle(NotApproved)
+	return met(NotApproved, o.Reason, o.Status)
+}
+
+func passesChecks(p *project.Project, m *MergeRequest) Condition {
+	if !p.Settings().OnlyMergeIfAllStatusChecksPassed {
+		return Condition{Name: StatusChecksMustPass, State: ConditionInactive}
+	}
+	o := m.obstacle(StatusChecksMustPass)
+	return met(StatusChecksMustPass, o.Reason, o.Status)
 }
 
 func isUnblocked(m *MergeRequest) Condition {
@@ -137,7 +147,8 @@ func passesCI(p *project.Project, m *MergeRequest) Condition {
 
 // DetailedStatus gives the first thing that stands in the way of a merge into p, in the
 // words of detailed_merge_status: not_open, unchecked, draft_status, broken_status,
-// discussions_not_resolved, not_approved, blocked_status, ci_still_running, ci_must_pass or mergeable.
+// discussions_not_resolved, not_approved, blocked_status, external_status_checks, ci_still_running,
+// ci_must_pass or mergeable.
 func (m *MergeRequest) DetailedStatus(p *project.Project) string {
 	if m.State == StateOpened && m.untried() {
 		return "unchecked"
@@ -167,7 +178,7 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 	if reason := unfit(m); reason != "" {
 		return reason
 	}
-	for _, c := range []Condition{isSettled(p, m), isApproved(m), isUnblocked(m)} {
+	for _, c := range []Condition{isSettled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m)} {
 		if c.Reason != "" {
 			return c.Reason
 		}

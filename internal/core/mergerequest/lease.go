@@ -88,7 +88,7 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 	if err := s.readObstacle(ctx, a.p, m); err != nil {
 		return err
 	}
-	if m.Obstacle.Status != "" || m.Blockers > 0 {
+	if len(m.Obstacles) > 0 || m.Blockers > 0 {
 		return errChanged
 	}
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {

@@ -34,6 +34,7 @@ type ConditionView struct {
 	Blocking    *Page      // merge requests that it waits for and that the caller may read; nil for none
 	Hidden      int        // how many it waits for beside them
 	Build       *BuildView // the pipeline that it waits for; nil for none, and for callers who may not see it
+	Checks      []string   // names of the external status checks that it waits for, for callers who may read them
 }
 
 // Permission is what a user needs to have a condition met.
@@ -46,6 +47,7 @@ const (
 	ToResolve Permission = "resolve_discussions"
 	ToApprove Permission = "approve_merge_request"
 	ToBuild   Permission = "run_pipelines"
+	ToAnswer  Permission = "answer_status_checks"
 )
 
 // maxOpenThreads bounds the threads that are named.
@@ -145,6 +147,15 @@ func (s *Service) explain(ctx context.Context, as authz.Actor, p, source *projec
 		c.Change, c.Users, c.HiddenUsers, c.CanChange = ToApprove, who.Users, who.Hidden, who.CanChange
 		if who.Any {
 			c.Level = &developer
+		}
+	case StatusChecksMustPass:
+		c.Change, c.Level = ToAnswer, &developer
+		if c.CanChange, err = s.policy.Can(ctx, as, authz.AnswerStatusChecks, m.Subject(as, p)); err != nil {
+			return err
+		}
+		var reads bool
+		if reads, err = s.policy.Can(ctx, as, authz.ReadStatusChecks, m.Subject(as, p)); reads {
+			c.Checks = m.obstacle(StatusChecksMustPass).Names
 		}
 	case CIMustPass:
 		c.Change = ToBuild

@@ -108,8 +108,8 @@ type MergeRequest struct {
 	// Pipeline is how the newest pipeline of the head stands, "" where there is none. It is
 	// filled for requests that wait for it, or whose project wants it to have succeeded.
 	Pipeline ci.State `db:"-"`
-	// Obstacle is the first thing outside of this package that keeps an open request from being merged; see Requirement.
-	Obstacle Obstacle `db:"-"`
+	// Obstacles are what outside of this package keeps an open request from being merged; see Requirement.
+	Obstacles []Obstacle `db:"-"`
 	// Blockers is how many merge requests have to be merged before this one.
 	Blockers int64 `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.

@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
 
 // Locate finds the request with a number for those who comment on it. It requires
@@ -76,4 +77,50 @@ func (s *Service) Unblock(ctx context.Context, id ID) error {
 		return err
 	}
 	return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
+}
+
+// UnblockAll is Unblock for all requests of a project.
+func (s *Service) UnblockAll(ctx context.Context, id project.ID) error {
+	type source struct {
+		ProjectID *project.ID `db:"source_project_id"`
+		Branch    string      `db:"source_branch"`
+	}
+	waiting, err := db.Select[source](ctx, s.db, `SELECT DISTINCT m.source_project_id, m.source_branch FROM merge_requests m
+		WHERE m.target_project_id = ? AND m.state = 'opened' AND m.merge_when_pipeline_succeeds ORDER BY m.source_project_id, m.source_branch`, id)
+	if err != nil {
+		return fmt.Errorf("read automatic merges: %w", err)
+	}
+	for _, w := range waiting {
+		if err := s.enqueueDue(ctx, w.ProjectID, w.Branch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Standing reads a request as events say of it, with its status, and its project, for work that
+// no user waits for. Both are nil where the request is gone or the project is being deleted. It
+// asks for no permission.
+func (s *Service) Standing(ctx context.Context, id ID) (*project.Project, *MergeRequest, error) {
+	p, m, err := s.still(ctx, id)
+	if err != nil || m == nil {
+		return nil, nil, err
+	}
+	if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+		return nil, nil, err
+	}
+	return p, m, s.readStatus(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p})
+}
+
+// Locked reads a request as events say of it and locks its row until the caller's transaction
+// ends. It asks for no permission.
+func (s *Service) Locked(ctx context.Context, id ID) (*MergeRequest, error) {
+	m, err := db.ForUpdate[MergeRequest](ctx, s.db, s.row(id))
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock merge request: %w", err)
+	}
+	return &m, s.attach(ctx, []*MergeRequest{&m})
 }

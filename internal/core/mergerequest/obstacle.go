@@ -16,18 +16,20 @@ type Requirement interface {
 
 // Obstacle says how a requirement keeps a merge request from being merged.
 type Obstacle struct {
-	Status string // in the words of detailed_merge_status
-	Reason string // what the refusal of a merge says
+	Condition ConditionName
+	Status    string   // in the words of detailed_merge_status
+	Reason    string   // what the refusal of a merge says
+	Names     []string // of what it waits for; empty where that has no names
 }
 
 // ConnectRequirements gives the service what merges wait for, the most important first.
 func (s *Service) ConnectRequirements(list ...Requirement) { s.requirements = list }
 
-// readObstacles fills Obstacle of the open requests of a page.
+// readObstacles fills Obstacles of the open requests of a page.
 func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
 	var open []*MergeRequest
 	for _, m := range page {
-		m.Obstacle = Obstacle{}
+		m.Obstacles = nil
 		if (m.State == StateOpened || m.State == StateLocked) && projects[m.ProjectID] != nil {
 			open = append(open, m)
 		}
@@ -41,12 +43,22 @@ func (s *Service) readObstacles(ctx context.Context, page []*MergeRequest, proje
 			return fmt.Errorf("requirements of a merge: %w", err)
 		}
 		for _, m := range open {
-			if m.Obstacle.Status == "" {
-				m.Obstacle = unmet[m.ID]
+			if o, ok := unmet[m.ID]; ok {
+				m.Obstacles = append(m.Obstacles, o)
 			}
 		}
 	}
 	return nil
+}
+
+// obstacle gives what stands in the way of a condition, the zero value for nothing.
+func (m *MergeRequest) obstacle(name ConditionName) Obstacle {
+	for _, o := range m.Obstacles {
+		if o.Condition == name {
+			return o
+		}
+	}
+	return Obstacle{}
 }
 
 // readObstacle is readObstacles for one request of p that has changed meanwhile, and counts

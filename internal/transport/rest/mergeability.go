@@ -28,6 +28,7 @@ type conditionEntity struct {
 
 	MergeRequests []simpleMergeRequest `json:"merge_requests"`              // that it waits for
 	Hidden        int                  `json:"hidden_merge_requests_count"` // the same, which the caller may not read
+	Checks        []string             `json:"external_status_checks"`      // names of those that it waits for
 }
 
 // changersEntity is who can have a condition met.
@@ -63,7 +64,7 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 	}
 	for i := range v.Conditions {
 		c := &v.Conditions[i]
-		e := conditionEntity{Identifier: c.Name, Status: c.State, Message: present(c.Reason), Discussions: append([]string{}, c.Discussions...)}
+		e := conditionEntity{Identifier: c.Name, Status: c.State, Message: present(c.Reason), Discussions: append([]string{}, c.Discussions...), Checks: append([]string{}, c.Checks...)}
 		if c.Change != "" {
 			e.Changeable = &changersEntity{Permission: c.Change, AccessLevel: c.Level, Users: make([]userBasic, 0, len(c.Users)), HiddenUsers: c.HiddenUsers, CurrentUser: c.CanChange}
 			for _, id := range c.Users {

@@ -109,6 +109,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("merge_requests", s.mergeRequestDiffRoutes()),
 		api.Tagged("merge_requests", s.requestBlockRoutes()),
 		api.Tagged("merge_request_approvals", slices.Concat(s.approvalRoutes(), s.approvalSettingRoutes(), s.approvalRuleRoutes())),
+		api.Tagged("status_checks", s.statusCheckRoutes()),
 		api.Tagged("snippets", s.snippetRoutes()),
 		api.Tagged("wikis", s.wikiRoutes()),
 		api.Tagged("search", s.searchRoutes()),

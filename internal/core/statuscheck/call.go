@@ -1,0 +1,210 @@
+package statuscheck
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/base/job"
+	"tenon/internal/base/safehttp"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/mergerequest"
+)
+
+const (
+	callTimeout  = 10 * time.Second
+	callAttempts = 4       // about two minutes
+	maxAnswer    = 8 << 10 // bytes that are read of an answer, which says nothing
+)
+
+// call is the job that tells the service of a check about a merge request.
+type call struct {
+	CheckID   ID                `json:"check_id"`
+	RequestID mergerequest.ID   `json:"merge_request_id"`
+	UserID    authz.UserID      `json:"user_id"` // who did it
+	Action    string            `json:"action"`
+	OldSHA    string            `json:"old_sha,omitempty"` // the head before a push
+	Changes   map[string]change `json:"changes,omitempty"`
+	Delivery  string            `json:"delivery"` // the same in each attempt
+}
+
+// Kind names the job.
+func (call) Kind() string { return "external_status_check" }
+
+// change is an attribute before and after.
+type change struct {
+	Previous any `json:"previous"`
+	Current  any `json:"current"`
+}
+
+// RegisterJobs says how services are called.
+func (s *Service) RegisterJobs(r *job.Registry) {
+	job.Register(r, s.call, job.On(job.Outbound), job.Attempts(callAttempts), job.Timeout(2*callTimeout))
+}
+
+// Subscribe registers what services are told about.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "external status checks"
+	event.On(b, name, s.OnCreated)
+	event.On(b, name, s.OnNewVersion)
+	event.On(b, name, s.OnUpdated)
+	event.On(b, name, s.OnClosed)
+	event.On(b, name, s.OnReopened)
+	event.On(b, name, s.OnMerged)
+}
+
+// OnCreated tells of a new merge request; one without commits is told of when it has some.
+func (s *Service) OnCreated(ctx context.Context, e mergerequest.Created) error {
+	if e.MergeRequest.HeadSHA == "" {
+		return nil
+	}
+	return s.tell(ctx, e.Fact, call{Action: "open"})
+}
+
+// OnNewVersion tells of a push.
+func (s *Service) OnNewVersion(ctx context.Context, e mergerequest.NewVersion) error {
+	return s.tell(ctx, e.Fact, call{Action: "update", OldSHA: e.OldSHA})
+}
+
+// OnUpdated tells of changed attributes.
+func (s *Service) OnUpdated(ctx context.Context, e mergerequest.Updated) error {
+	return s.tell(ctx, e.Fact, call{Action: "update", Changes: changes(e.Before, &e.MergeRequest)})
+}
+
+// OnClosed tells that a merge request was closed.
+func (s *Service) OnClosed(ctx context.Context, e mergerequest.Closed) error {
+	return s.tell(ctx, e.Fact, call{Action: "close"})
+}
+
+// OnReopened tells that a merge request was reopened.
+func (s *Service) OnReopened(ctx context.Context, e mergerequest.Reopened) error {
+	return s.tell(ctx, e.Fact, call{Action: "reopen"})
+}
+
+// OnMerged tells that a merge request was merged.
+func (s *Service) OnMerged(ctx context.Context, e mergerequest.Merged) error {
+	return s.tell(ctx, e.Fact, call{Action: "merge"})
+}
+
+// changes are the short attributes that differ.
+func changes(before, after *mergerequest.MergeRequest) map[string]change {
+	out := map[string]change{}
+	if before.Title != after.Title {
+		out["title"] = change{before.Title, after.Title}
+	}
+	if before.Draft != after.Draft {
+		out["draft"] = change{before.Draft, after.Draft}
+	}
+	if before.TargetBranch != after.TargetBranch {
+		out["target_branch"] = change{before.TargetBranch, after.TargetBranch}
+	}
+	return out
+}
+
+// tell has the services of all checks that apply to a merge request called, each by a job of
+// its own.
+func (s *Service) tell(ctx context.Context, e mergerequest.Fact, c call) error {
+	var w db.Where
+	w.And("c.project_id = ?", e.MergeRequest.ProjectID)
+	checks, err := s.read(ctx, w)
+	if err != nil {
+		return err
+	}
+	c.RequestID, c.UserID = e.MergeRequest.ID, e.By.UserID
+	for _, check := range checks {
+		if !check.applies(e.MergeRequest.TargetBranch) {
+			continue
+		}
+		c.CheckID, c.Delivery = check.ID, uuid.NewString()
+		if err := s.jobs.Enqueue(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call does the job. The service is told of the merge request as it is now.
+func (s *Service) call(ctx context.Context, c call) error {
+	p, m, err := s.requests.Standing(ctx, c.RequestID)
+	if err != nil || m == nil {
+		return err
+	}
+	check, err := s.find(ctx, m.ProjectID, c.CheckID)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.UserID == 0 { // the server did it
+		c.UserID = m.AuthorID
+	}
+	content, err := s.payload(ctx, &c, check, p, m)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("write payload of status check: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, check.URL, bytes.NewReader(body))
+	if err != nil {
+		return job.Permanent(errors.New("call status check: its URL is not valid"))
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "Tenon", "X-Gitlab-Event": "Merge Request Hook",
+		"X-Gitlab-Instance": s.urls.Root(), "Idempotency-Key": c.Delivery,
+	} {
+		request.Header.Set(name, value)
+	}
+	request.Close = true // the rules are asked when a connection is opened, not when one is used again
+	if check.Signs() {
+		key, err := s.box.Open(place(check.ID), *check.Sealed)
+		if err != nil { // the key of the instance was replaced
+			return job.Permanent(fmt.Errorf("open secret of status check: %w", err))
+		}
+		request.Header.Set("X-Gitlab-Signature", signature(key, body))
+	}
+	return s.send(request)
+}
+
+// signature is the HMAC-SHA256 of a body in hexadecimal.
+func signature(key string, body []byte) string {
+	h := hmac.New(sha256.New, []byte(key))
+	_, _ = h.Write(body) // never fails
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// send delivers a request. Errors do not name the URL, which may hold a secret.
+func (s *Service) send(r *http.Request) error {
+	answer, err := s.client.Do(r)
+	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
+		return job.Permanent(fmt.Errorf("call status check: %w", blocked))
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	if err != nil {
+		return fmt.Errorf("call status check: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // what it says does not matter
+	if answer.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("call status check: the service answered %d", answer.StatusCode)
+	}
+	return nil
+}
