@@ -47,14 +47,14 @@ func TestService(t *testing.T) {
 			wantError(t, "list by "+who.Username, err, errs.Forbidden, "")
 		}
 		for text, bad := range map[string]statuscheck.Input{
-			"Name can't be blank, External url can't be blank":                                    {},
-			"Name is too long (maximum is 255 characters)":                                        {Name: strings.Repeat("n", 256), URL: in.URL},
-			"External url is blocked: Only allowed schemes are http, https":                       {Name: "n", URL: "ftp://example.com"},
-			"External url must not contain a user name or password":                               {Name: "n", URL: "https://u:p@example.com"},
-			"Shared secret is too long (maximum is 255 characters)":                               {Name: "n", URL: in.URL, Secret: strings.Repeat("s", 256)},
-			"External url is blocked: Requests to the link local network are not allowed":         {Name: "n", URL: "http://169.254.169.254/latest"},
-			"Protected branches total must be less than or equal to 500":                          {Name: "n", URL: in.URL, Branches: make([]protection.RuleID, 501)},
-			"External url is too long (maximum is 255 characters)": {Name: "n", URL: in.URL + strings.Repeat("u", 255)},
+			"Name can't be blank, External url can't be blank":                            {},
+			"Name is too long (maximum is 255 characters)":                                {Name: strings.Repeat("n", 256), URL: in.URL},
+			"External url is blocked: Only allowed schemes are http, https":               {Name: "n", URL: "ftp://example.com"},
+			"External url must not contain a user name or password":                       {Name: "n", URL: "https://u:p@example.com"},
+			"Shared secret is too long (maximum is 255 characters)":                       {Name: "n", URL: in.URL, Secret: strings.Repeat("s", 256)},
+			"External url is blocked: Requests to the link local network are not allowed": {Name: "n", URL: "http://169.254.169.254/latest"},
+			"Protected branches total must be less than or equal to 500":                  {Name: "n", URL: in.URL, Branches: make([]protection.RuleID, 501)},
+			"External url is too long (maximum is 255 characters)":                        {Name: "n", URL: in.URL + strings.Repeat("u", 255)},
 		} {
 			_, err := w.checks.Create(ctx, w.maintainer, p, bad)
 			wantError(t, fmt.Sprintf("%.80v", bad), err, errs.Unprocessable, text)

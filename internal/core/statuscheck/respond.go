@@ -241,4 +241,3 @@ func (s *Service) Retry(ctx context.Context, as authz.Actor, p *project.Project,
 	})
 	return errs.Wrap(err, "retry status check")
 }
-
