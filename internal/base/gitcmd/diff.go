@@ -21,6 +21,7 @@ type DiffOptions struct {
 	MaxFiles         int // default 3,000
 	MaxFileBytes     int // a longer patch is left out; default 200 kB
 	MaxBytes         int // of all patches together; default 10 MB
+	MaxLines         int // of all patches together; default 100,000
 }
 
 // FileDiff is the change of one file. It is shared between callers: do not change it.
@@ -60,6 +61,7 @@ func (o DiffOptions) defaults() DiffOptions {
 	o.MaxFiles = orDefault(o.MaxFiles, 3000)
 	o.MaxFileBytes = orDefault(o.MaxFileBytes, 200<<10)
 	o.MaxBytes = orDefault(o.MaxBytes, 10<<20)
+	o.MaxLines = orDefault(o.MaxLines, 100_000)
 	o.Context = orDefault(o.Context, 3)
 	o.Context = min(max(o.Context, 0), 10_000)
 	return o

@@ -3,6 +3,8 @@ package gitcmd_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -135,8 +137,71 @@ func TestRepo_Diff_limits(t *testing.T) {
 	if !d.Overflow || d.Files[0].TooLarge || !d.Files[3].TooLarge || d.Files[3].Additions != 1000 {
 		t.Errorf("bytes: overflow %t, %+v", d.Overflow, d.Files[3].Additions)
 	}
+	if d.Files[0].Additions != 1000 || len(d.Files[0].Patch) == 0 {
+		t.Errorf("files: the first has %d additions in %d bytes", d.Files[0].Additions, len(d.Files[0].Patch))
+	}
+	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{MaxLines: 2500}))
+	kept := ""
+	for _, f := range d.Files {
+		kept += fmt.Sprint(f.Additions, len(f.Patch) > 0, f.Collapsed, f.TooLarge, " ")
+	}
+	if want := "1000 true false false 1000 true false false 1000 false true true 1000 false true true 1 true false false "; !d.Overflow || kept != want {
+		t.Errorf("lines: overflow %t, got %q, want %q", d.Overflow, kept, want)
+	}
 	d = gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, c, gitcmd.DiffOptions{}))
 	if len(d.Files) != 5 {
 		t.Errorf("after a flood: %d files", len(d.Files))
 	}
+}
+
+// The attack: a commit that changes very many files makes every reader of its diff cost memory
+// (CVE-2024-8233). What is allocated depends on the limits, not on how many files there are. The
+// test is not parallel, so that nothing else allocates meanwhile.
+func TestRepo_Diff_memory(t *testing.T) {
+	ctx := t.Context()
+	r := gittest.NewRepo(t, gittest.New(t))
+	tree := func(files int) gitstore.ObjectID {
+		blob := gittest.Must[gitstore.ObjectID](t)(r.WriteBlob(ctx, bytes.Repeat([]byte("a line of a file\n"), 20)))
+		changes := make([]gitstore.TreeChange, files)
+		for i := range changes {
+			changes[i] = gitstore.TreeChange{Path: fmt.Sprintf("dir-%03d/file-%05d", i/100, i), Mode: gitstore.ModeFile, ID: blob}
+		}
+		return gittest.Must[gitstore.ObjectID](t)(r.BuildTree(ctx, gitstore.ObjectID{}, changes))
+	}
+	few, many := tree(1_000), tree(10_000)
+	measure := func(of gitstore.ObjectID, o gitcmd.DiffOptions) uint64 {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := r.Diff(ctx, gitstore.ObjectID{}, of, o)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(d.Files) == 0 {
+			t.Fatalf("%v, %v", d, err)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, o := range []gitcmd.DiffOptions{{MaxFiles: 500}, {MaxFiles: 500, MaxLines: 400}, {MaxFiles: 500, MaxBytes: 8 << 10}, {MaxFiles: 500, NoPatch: true}} {
+		measure(few, gitcmd.DiffOptions{MaxFiles: 499}) // the process runs
+		small, large := measure(few, o), measure(many, o)
+		if large > 2*small+1<<20 {
+			t.Errorf("%+v: %d bytes for 10,000 files, %d for 1,000", o, large, small)
+		}
+	}
+	d := gittest.Must[*gitcmd.Diff](t)(r.Diff(ctx, gitstore.ObjectID{}, many, gitcmd.DiffOptions{MaxFiles: 500}))
+	if n := len(d.Files); n != 500 || !d.Overflow || d.Files[0].Additions != 20 || d.Files[n-1].Additions != 20 {
+		t.Errorf("10,000 files: %d, overflow %t, additions %d", n, d.Overflow, d.Files[0].Additions)
+	}
+	size := 0
+	if err := r.RawDiff(ctx, gitstore.ObjectID{}, many, counter(func(n int) { size += n })); err != nil || size < 10_000*300 {
+		t.Errorf("raw diff: %d bytes, %v", size, err)
+	}
+}
+
+// counter counts what is written to it.
+type counter func(n int)
+
+// Write counts the bytes.
+func (c counter) Write(p []byte) (int, error) {
+	c(len(p))
+	return len(p), nil
 }

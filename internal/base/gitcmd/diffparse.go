@@ -15,6 +15,10 @@ import (
 // output can begin with "=".
 const diffEnd = "=end"
 
+// maxNames is how many bytes of names are read of files beyond MaxFiles, to come to the patches
+// of those before them.
+const maxNames = 64 << 20
+
 // diffParser reads one answer of diff-tree: the pair, the raw lines, an empty line,
 // the patches, the end mark.
 type diffParser struct {
@@ -27,6 +31,9 @@ type diffParser struct {
 	next    int      // first file that may have the next patch
 	hunks   bool     // past the first @@ of the current patch
 	total   int      // bytes of all patches kept
+	lines   int      // lines of all patches kept
+	own     int      // of these, lines of the current file
+	more    bool     // there are files beyond MaxFiles
 	seen    int      // bytes read, kept or not
 }
 
@@ -84,10 +91,14 @@ func (p *diffParser) take(line []byte, whole bool) error {
 		if !whole {
 			return errFlood
 		}
-		if len(p.diff.Files) >= p.options.MaxFiles {
+		if len(p.diff.Files) < p.options.MaxFiles {
+			return p.raw(string(line))
+		}
+		p.more, p.diff.Overflow = true, true
+		if p.options.NoPatch || p.seen > maxNames {
 			return errFlood
 		}
-		return p.raw(string(line))
+		return nil // the patches of the files before it follow
 	case bytes.HasPrefix(line, []byte("diff --git ")):
 		if !whole {
 			return errFlood
@@ -170,9 +181,12 @@ func (p *diffParser) open(header string) error {
 	}
 	for i := p.next; i < len(p.headers); i++ {
 		if p.headers[i] == header {
-			p.at, p.next = i, i+1
+			p.at, p.next, p.own = i, i+1, 0
 			return nil
 		}
+	}
+	if p.more {
+		return errFlood // the first patch of a file beyond MaxFiles: those of all others came before
 	}
 	return fmt.Errorf("git diff-tree sent a patch of an unknown file: %q", clip(header))
 }
@@ -187,6 +201,9 @@ func (p *diffParser) keep(f *FileDiff, line []byte, whole bool) {
 			f.Deletions++
 		}
 	}
+	if !f.TooLarge {
+		p.lines, p.own = p.lines+1, p.own+1
+	}
 	p.keepPart(f, line, whole)
 }
 
@@ -198,9 +215,10 @@ func (p *diffParser) keepPart(f *FileDiff, line []byte, whole bool) {
 	if whole {
 		n++
 	}
-	if len(f.Patch)+n > p.options.MaxFileBytes || p.total+n > p.options.MaxBytes {
+	if len(f.Patch)+n > p.options.MaxFileBytes || p.total+n > p.options.MaxBytes || p.lines > p.options.MaxLines {
 		f.Collapsed = len(f.Patch)+n <= p.options.MaxFileBytes
 		p.total -= len(f.Patch)
+		p.lines -= p.own
 		f.Patch, f.TooLarge, p.diff.Overflow = nil, true, true
 		return
 	}

@@ -44,7 +44,9 @@ func (s *Service) Diff(ctx context.Context, as authz.Actor, p *project.Project, 
 		return nil, err
 	}
 	set := s.settings.Current()
-	d, err := r.Diff(ctx, idOf(base), idOf(head), gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxFileBytes: set.DiffMaxPatchBytes})
+	d, err := r.Diff(ctx, idOf(base), idOf(head), gitcmd.DiffOptions{
+		MaxFiles: set.DiffMaxFiles, MaxLines: set.DiffMaxLines, MaxFileBytes: set.DiffMaxPatchBytes,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("diff merge request: %w", err)
 	}

@@ -207,5 +207,5 @@ func (s *Service) diff(ctx context.Context, r *gitcmd.Repo, from, to gitstore.Ob
 
 func (s *Service) diffOptions() gitcmd.DiffOptions {
 	set := s.settings.Current()
-	return gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxFileBytes: set.DiffMaxPatchBytes}
+	return gitcmd.DiffOptions{MaxFiles: set.DiffMaxFiles, MaxLines: set.DiffMaxLines, MaxFileBytes: set.DiffMaxPatchBytes}
 }
