@@ -19,6 +19,7 @@ func (k *killed) check(t *testing.T) {
 	k.checkRepository(t)
 	k.checkMerges(t)
 	k.checkPlanned(t)
+	k.checkReviews(t)
 	k.checkRemains(t)
 	k.checkWorks(t)
 	if out := adminDone(t, k.s.Data, k.s.Database(), "check", "--fsck"); !strings.Contains(out, "no problems found") {

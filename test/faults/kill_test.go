@@ -53,9 +53,9 @@ func TestKill(t *testing.T) {
 		rounds := k.killAndRestart(length)
 		done()
 		writers.Wait()
-		t.Logf("killed %d times; answered: %d issues, %d notes, %d commits, %d pushes, %d merges, %d threads, %d wiki pages, %d epics, %d snippets",
+		t.Logf("killed %d times; answered: %d issues, %d notes, %d commits, %d pushes, %d merges, %d threads, %d wiki pages, %d epics, %d snippets, %d published drafts",
 			rounds, len(k.issues), len(k.notes), len(k.commits), len(k.pushes), len(k.merges),
-			len(k.planned.threads), len(k.planned.pages), len(k.planned.epics), len(k.planned.snippets))
+			len(k.planned.threads), len(k.planned.pages), len(k.planned.epics), len(k.planned.snippets), len(k.reviews.published))
 		k.check(t)
 	})
 }
@@ -78,10 +78,11 @@ type killed struct {
 	merges  map[int64]string // number to commit on main
 
 	planned planned // each part of it is written by one client
+	reviews reviews // written by one client
 }
 
 func newKilled(w *world) *killed {
-	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}, planned: newPlanned()}
+	k := &killed{world: w, up: make(chan struct{}), issues: map[int64]string{}, notes: map[int64]string{}, merges: map[int64]string{}, planned: newPlanned(), reviews: newReviews()}
 	close(k.up)
 	w.http.Timeout = 20 * time.Second
 	// From the first restart on, every push may lead to packing everything again.
@@ -135,7 +136,7 @@ func (k *killed) killAndRestart(length time.Duration) int {
 // should be; where it was not, it waits for the server. A refusal fails the test unless
 // it is one that an interrupted attempt of its own explains.
 func (k *killed) writers() []func(n int) bool {
-	writers := []func(n int) bool{k.commit, k.push(k.clone()), k.merge, k.discuss, k.page, k.organise}
+	writers := []func(n int) bool{k.commit, k.push(k.clone()), k.merge, k.discuss, k.page, k.organise, k.review}
 	for i := range 2 {
 		writers = append(writers,
 			func(n int) bool { return k.issue(fmt.Sprintf("issue %d of writer %d", n, i)) },
@@ -152,7 +153,12 @@ func (k *killed) post(method, path, body string, allowed ...int) *answer {
 
 // ask is post for a path that is not below the project's.
 func (k *killed) ask(method, path, body string, allowed ...int) *answer {
-	a, err := k.call(context.Background(), k.ann, method, path, body)
+	return k.askAs(k.ann, method, path, body, allowed...)
+}
+
+// askAs is ask as another user.
+func (k *killed) askAs(token, method, path, body string, allowed ...int) *answer {
+	a, err := k.call(context.Background(), token, method, path, body)
 	if err != nil {
 		return nil
 	}
