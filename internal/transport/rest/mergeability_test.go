@@ -74,6 +74,14 @@ func TestMergeability(t *testing.T) {
 		if len(list) != 1 || len(list[0].(string)) != 40 {
 			t.Errorf("threads: got %v", list)
 		}
+		// An internal thread is one of those that a merge waits for; who may not read it learns no more (CVE-2024-8650).
+		exec("UPDATE notes SET internal = true WHERE type IS NOT NULL")
+		for as, want := range map[string]int{"dev": 1, "guest": 0, "stranger": 0} {
+			if list := p.do(as, "GET", one+"/mergeability", "")["conditions"].([]any)[5].(map[string]any)["discussions"].([]any); len(list) != want {
+				t.Errorf("internal threads for %s: got %v, want %d", as, list, want)
+			}
+		}
+		exec("UPDATE notes SET internal = false")
 		refused(405, "405 Method Not Allowed - unresolved threads remain")
 		exec("UPDATE projects SET only_allow_merge_if_pipeline_succeeds = true")
 		shows("planner", "discussions_not_resolved", "unresolved threads remain",
