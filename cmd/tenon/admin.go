@@ -133,6 +133,7 @@ func printReplaced(w io.Writer, r *app.ReplacedKey) error {
 	lines := []string{
 		"there is another secret.key; back it up, apart from the database",
 		fmt.Sprintf("lost: the user names and passwords of %d imports that wait; they fail, start them again", r.Imports),
+		fmt.Sprintf("lost: the shared secrets of %d external status checks, which are called no more; set them again", r.Checks),
 		fmt.Sprintf("lost: what Git LFS clients may transfer, for at most %d minutes; they ask again by themselves", r.Minutes),
 		fmt.Sprintf("kept: passwords, access tokens and SSH keys of %d users, which do not depend on it", r.Users),
 	}

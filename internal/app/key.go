@@ -46,11 +46,21 @@ func countUsers(ctx context.Context, d *db.DB) (int, error) {
 	return db.Get[int](ctx, d, "SELECT count(*) FROM users")
 }
 
+// countSecrets counts the external status checks that sign what they send. It works on a schema
+// of any age.
+func countSecrets(ctx context.Context, d *db.DB) (int, error) {
+	if there, err := d.HasTable(ctx, "external_status_checks"); err != nil || !there {
+		return 0, err
+	}
+	return db.Get[int](ctx, d, "SELECT count(*) FROM external_status_checks WHERE sealed_secret IS NOT NULL")
+}
+
 // ReplacedKey says what became of a key and of what it had encrypted or signed.
 type ReplacedKey struct {
 	Kept    string `json:"kept,omitempty"`  // where the old key file is now, "" where there was none
 	Users   int    `json:"users"`           // whose passwords, tokens and keys still work: they do not depend on the key
 	Imports int    `json:"imports"`         // lost: imports that wait with an encrypted user name and password
+	Checks  int    `json:"status_checks"`   // lost: shared secrets of external status checks
 	Minutes int    `json:"lfs_minutes_max"` // lost: signed grants for large files of at most this age
 }
 
@@ -83,6 +93,9 @@ func ReplaceKey(ctx context.Context, c *config.Config, log *slog.Logger) (out *R
 	}
 	if out.Users == 0 {
 		return nil, errors.New("the database has no users: the first start makes a key")
+	}
+	if out.Checks, err = countSecrets(ctx, a.db); err != nil {
+		return nil, fmt.Errorf("count secrets of status checks: %w", err)
 	}
 	jobs, err := a.db.HasTable(ctx, "river_job")
 	if err != nil {

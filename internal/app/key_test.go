@@ -25,6 +25,10 @@ func TestKey_lost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		shop := "/projects/" + number(s.do("admin", "POST", "/projects", obj{"name": "shop"}), "id")
+		for name, shared := range map[string]string{"signed": "s3cret", "plain": ""} {
+			s.do("admin", "POST", shop+"/external_status_checks", obj{"name": name, "external_url": "https://checks.invalid/" + name, "shared_secret": shared})
+		}
 		log := slog.New(slog.DiscardHandler)
 		if _, err := ReplaceKey(ctx, s.config, log); err == nil || !strings.Contains(err.Error(), "another server runs") {
 			t.Errorf("while a server runs: got %v, want a refusal", err)
@@ -58,7 +62,7 @@ func TestKey_lost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (ReplacedKey{Users: 1, Imports: 2, Minutes: 30}); *replaced != want {
+		if want := (ReplacedKey{Users: 1, Imports: 2, Checks: 1, Minutes: 30}); *replaced != want {
 			t.Errorf("got %+v, want %+v", *replaced, want)
 		}
 		if now, err := os.ReadFile(name); err != nil || string(now) == string(key) {
