@@ -20,7 +20,7 @@ import (
 // about its head. It requires ReadStatusChecks.
 func (s *Service) Standings(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, r page.Range) (page.Page[Standing], error) {
 	var none page.Page[Standing]
-	m, err := s.requests.Read(ctx, as, p, iid)
+	m, err := s.requests.FindRow(ctx, as, p, iid)
 	if err != nil {
 		return none, err
 	}
