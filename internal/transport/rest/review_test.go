@@ -88,7 +88,8 @@ func TestMergeRequests_transitions(t *testing.T) {
 		const one = requestsPath + "/1"
 		head := p.do("dev", "GET", one, "")["sha"].(string)
 		p.do("dev", "POST", appPath+"/statuses/"+head, `{"state":"running","ref":"topic"}`)
-		p.want("dev", "PUT", one+"/merge", `{"merge_when_pipeline_succeeds":true}`, 200, "")
+		p.want("dev", "PUT", one+"/merge", `{"merge_when_pipeline_succeeds":true}`, 401, "") // main is protected
+		p.want("maint", "PUT", one+"/merge", `{"merge_when_pipeline_succeeds":true}`, 200, "")
 		transitions := []struct{ method, path, body string }{
 			{"PUT", "", `{"state_event":"close"}`},
 			{"PUT", "", `{"target_branch":"other"}`},
