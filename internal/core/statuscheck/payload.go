@@ -225,7 +225,7 @@ func (s *Service) sourceOf(ctx context.Context, p *project.Project, m *mergerequ
 		return p, nil
 	}
 	if m.SourceProjectID == nil {
-		return nil, nil //nolint:nilnil // a fork that is gone is no error
+		return nil, nil
 	}
 	found, err := s.projects.Load(ctx, []project.ID{*m.SourceProjectID})
 	return found[*m.SourceProjectID], err
@@ -306,7 +306,7 @@ func labels(p *project.Project, m *mergerequest.MergeRequest) []labelPart {
 func (s *Service) lastCommit(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) (*commitPart, error) {
 	id, err := gitstore.ParseObjectID(m.HeadSHA)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // there is no source branch
+		return nil, nil // there is no source branch
 	}
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
@@ -314,7 +314,7 @@ func (s *Service) lastCommit(ctx context.Context, p *project.Project, m *mergere
 	}
 	c, err := r.Commit(ctx, id)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		return nil, nil //nolint:nilnil // pushed over, and swept away
+		return nil, nil // pushed over, and swept away
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read head of merge request: %w", err)
