@@ -1,7 +1,6 @@
 package statuscheck
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,9 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,8 +23,7 @@ import (
 
 const (
 	callTimeout  = 10 * time.Second
-	callAttempts = 4       // about two minutes
-	maxAnswer    = 8 << 10 // bytes that are read of an answer, which says nothing
+	callAttempts = 4 // about two minutes
 )
 
 // call is the job that tells the service of a check about a merge request.
@@ -161,25 +156,25 @@ func (s *Service) call(ctx context.Context, c call) error {
 	if err != nil {
 		return fmt.Errorf("write payload of status check: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, check.URL, bytes.NewReader(body))
-	if err != nil {
-		return job.Permanent(errors.New("call status check: its URL is not valid"))
-	}
-	for name, value := range map[string]string{
+	delivery := safehttp.Delivery{URL: check.URL, Body: body, Header: map[string]string{
 		"Content-Type": "application/json", "User-Agent": "Tenon", "X-Gitlab-Event": "Merge Request Hook",
 		"X-Gitlab-Instance": s.urls.Root(), "Idempotency-Key": c.Delivery,
-	} {
-		request.Header.Set(name, value)
-	}
-	request.Close = true // the rules are asked when a connection is opened, not when one is used again
+	}}
 	if check.Signs() {
 		key, err := s.box.Open(place(check.ID), *check.Sealed)
 		if err != nil { // the key of the instance was replaced
 			return job.Permanent(fmt.Errorf("open secret of status check: %w", err))
 		}
-		request.Header.Set("X-Gitlab-Signature", signature(key, body))
+		delivery.Header["X-Gitlab-Signature"] = signature(key, body)
 	}
-	return s.send(request)
+	err = s.outbound.Deliver(ctx, callTimeout, delivery)
+	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
+		return job.Permanent(fmt.Errorf("call status check: %w", blocked))
+	}
+	if err != nil {
+		return fmt.Errorf("call status check: %w", err)
+	}
+	return nil
 }
 
 // signature is the HMAC-SHA256 of a body in hexadecimal.
@@ -187,24 +182,4 @@ func signature(key string, body []byte) string {
 	h := hmac.New(sha256.New, []byte(key))
 	_, _ = h.Write(body) // never fails
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// send delivers a request. Errors do not name the URL, which may hold a secret.
-func (s *Service) send(r *http.Request) error {
-	answer, err := s.client.Do(r)
-	if blocked, ok := errors.AsType[*safehttp.BlockedError](err); ok {
-		return job.Permanent(fmt.Errorf("call status check: %w", blocked))
-	}
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err
-	}
-	if err != nil {
-		return fmt.Errorf("call status check: %w", err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer) // what it says does not matter
-	if answer.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("call status check: the service answered %d", answer.StatusCode)
-	}
-	return nil
 }

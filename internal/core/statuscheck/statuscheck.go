@@ -3,7 +3,6 @@
 package statuscheck
 
 import (
-	"net/http"
 	"time"
 
 	"tenon/internal/base/db"
@@ -145,7 +144,6 @@ type Service struct {
 	repos    *repo.Service
 	requests *mergerequest.Service
 	outbound *safehttp.Dialer
-	client   *http.Client
 	box      *secret.Box
 	jobs     job.Enqueuer
 	now      func() time.Time
@@ -154,11 +152,8 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
-	s := &Service{
+	return &Service{
 		db: d.DB, policy: d.Policy, bus: d.Bus, accounts: d.Accounts, projects: d.Projects, repos: d.Repos, requests: d.Requests,
-		outbound: d.Outbound, client: d.Outbound.Client(callTimeout), box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
+		outbound: d.Outbound, box: d.Box, jobs: d.Jobs, now: d.Now, urls: d.URLs,
 	}
-	// An answer that leads elsewhere counts as delivered, and nothing goes there.
-	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return s
 }
