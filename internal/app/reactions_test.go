@@ -52,7 +52,6 @@ var provedElsewhere = map[string]string{
 	"visibility of forks":                             "internal/core/project TestService_Transfer_lowers_forks",
 	"approvals":                                       "internal/core/approval TestService_OnNewVersion",
 	"code owners":                                     "internal/core/approval TestState_codeOwners",
-	"external status checks":                          "internal/core/statuscheck TestService_Respond",
 	"merge requests between forks":                    "internal/core/mergerequest TestFork_unforked",
 	"issue.Created: notes":                            "internal/transport/rest TestIssueCopies",
 	"issue.Moved: system notes":                       "internal/app TestIssueHistory",
@@ -70,6 +69,7 @@ var provedElsewhere = map[string]string{
 	"mergerequest.SourceBranchRestored: system notes": "internal/transport/rest TestQuickActions_code",
 	"repo.Pushed: cross-references":                   "internal/app TestClosing",
 	"repo.Pushed: issues that commits close":          "internal/app TestClosing",
+	"external status checks":                          "internal/core/statuscheck TestService_Respond",
 	"boards":                                          "internal/transport/rest TestBoards",
 	"issue.Created: threads that issues follow up":    "internal/transport/rest TestFollowUp",
 }
