@@ -25,6 +25,8 @@ const (
 	movedThreads  = 500 // on another request, that follow a push
 	triedRequests = 200 // into one branch, that are checked again after a push
 	readers       = 2   // clients that read meanwhile
+
+	pause = 200 * time.Millisecond // between two looks at all requests into a branch
 )
 
 // review is a world with a request of many files and one with many threads.
@@ -233,17 +235,16 @@ func (r *review) checkParents(ctx context.Context) error {
 	return nil
 }
 
-// until asks every 20 ms whether something is done, for a minute at most.
-func until(ctx context.Context, done func(ctx context.Context) (bool, error)) (time.Duration, error) {
-	began := time.Now()
+// until asks again and again whether something is done, for a minute at most.
+func until(ctx context.Context, every time.Duration, done func(ctx context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		if yes, err := done(ctx); err != nil || yes {
-			return time.Since(began), err
+			return err
 		}
-		if err := wait(ctx, 20*time.Millisecond); err != nil {
-			return 0, errors.New("it is not done after a minute")
+		if err := wait(ctx, every); err != nil {
+			return errors.New("it is not done after a minute")
 		}
 	}
 }
@@ -260,7 +261,7 @@ func (r *review) measurePositions(ctx context.Context, l *loader, out *report) e
 		return err
 	}
 	one := fmt.Sprintf("%s/merge_requests/%d/discussions/%s", r.project, r.threads, r.last)
-	if _, err := until(ctx, func(ctx context.Context) (bool, error) {
+	if err := until(ctx, 20*time.Millisecond, func(ctx context.Context) (bool, error) {
 		text, err := r.root.get(ctx, one)
 		return strings.Contains(string(text), head), err
 	}); err != nil {
@@ -284,7 +285,7 @@ func (r *review) measureTrials(ctx context.Context, l *loader, out *report) erro
 		defer close(ended)
 		beside = l.run(ctx, op, &next, readers, 3*time.Second)
 	}()
-	_, err := until(ctx, r.tried)
+	err := until(ctx, pause, r.tried)
 	<-ended
 	if err != nil {
 		return err
@@ -297,7 +298,7 @@ func (r *review) measureTrials(ctx context.Context, l *loader, out *report) erro
 	if err := r.push(ctx, "2"); err != nil {
 		return err
 	}
-	if _, err := until(ctx, r.tried); err != nil {
+	if err := until(ctx, pause, r.tried); err != nil {
 		return err
 	}
 	slower := 1 - beside.rate/max(alone.rate, 1)
