@@ -87,6 +87,30 @@ func TestService_Measure(t *testing.T) {
 	})
 }
 
+// A folder that was counted before counts for the path where it is: copies of others' code count
+// for nothing.
+func TestService_Measure_again(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		languages := func(want string) {
+			t.Helper()
+			shares, err := w.repos.Languages(t.Context(), w.owner, w.as(w.owner))
+			if err != nil || fmt.Sprint(shares) != want {
+				t.Errorf("languages: %v, %v, want %s", shares, err, want)
+			}
+		}
+		w.put("main", "app/deep/main.go", strings.Repeat("x", 300))
+		w.put("main", "lib/a.rs", strings.Repeat("x", 100))
+		languages("[{Go 75} {Rust 25}]")
+		w.put("main", "lib/b.rs", strings.Repeat("x", 200)) // the folder app is known
+		languages("[{Go 50} {Rust 50}]")
+		w.put("main", "vendor/deep/main.go", strings.Repeat("x", 300)) // the same folder in another place
+		languages("[{Go 50} {Rust 50}]")
+		w.put("main", "more/deep/main.go", strings.Repeat("x", 300))
+		languages("[{Go 66.67} {Rust 33.33}]")
+	})
+}
+
 func TestService_Measure_names_licenses(t *testing.T) {
 	t.Parallel()
 	mit, err := os.ReadFile("../../../LICENSE")
