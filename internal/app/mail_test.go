@@ -31,6 +31,7 @@ func TestMail(t *testing.T) {
 				c.Mail = config.Mail{Host: "127.0.0.1", Port: post.Port, Security: mail.Plain, From: "Tenon <tenon@example.com>", ReplyTo: "noreply@example.com", Timeout: 10 * time.Second}
 			})
 			testMail(t, s, post)
+			testMailOfCode(t, s, post)
 		})
 	}
 }

@@ -155,6 +155,9 @@ func (s *Service) engaged(ctx context.Context, a *audience, m Mailing, t *thing)
 	if err != nil {
 		return err
 	}
+	for _, id := range t.committers {
+		of.Participants[id] = true
+	}
 	all := m.Event != newMention && m.Event != relabeled && m.Event != unmergeable
 	var subscribers, others []authz.UserID
 	for id, on := range of.Chosen {

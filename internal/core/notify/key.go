@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -13,7 +14,8 @@ import (
 	"tenon/internal/core/noteable"
 )
 
-// Thread is what an answer to a mail goes to, and whose it is.
+// Thread is what an answer to a mail goes to, and whose it is. Of a commit an answer has the
+// project alone: its Note is on the commit.
 type Thread struct {
 	User authz.UserID
 	On   noteable.Ref
@@ -27,14 +29,17 @@ const (
 )
 
 // kinds are those of threads, by the byte that stands for them in keys.
-var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2, noteable.Epic: 3}
+var kinds = map[noteable.Kind]byte{noteable.Issue: 1, noteable.MergeRequest: 2, noteable.Epic: 3, noteable.Snippet: 4, noteable.Commit: 5}
 
 // key makes the key of a thread for one purpose. It is derived, not stored: a new secret.key
 // makes all keys useless.
 func (s *Service) key(purpose string, t Thread) string {
 	body := []byte{kinds[t.On.Kind]}
-	for _, n := range []int64{int64(t.User), t.On.ID, int64(t.Note)} {
+	for _, n := range []int64{int64(t.User), t.On.ID + t.On.Project, int64(t.Note)} { // one of the two is 0
 		body = binary.AppendUvarint(body, uint64(n))
+	}
+	if hash, err := hex.DecodeString(t.On.Commit); err == nil && purpose == unsubscribeKey { // too long for an address
+		body = append(body, hash...)
 	}
 	return s.signer.Tag(purpose, body)
 }
@@ -61,6 +66,9 @@ func (s *Service) open(purpose, key string) (Thread, error) {
 		numbers[i], rest = int64(n), rest[size:]
 	}
 	t.User, t.On.ID, t.Note = authz.UserID(numbers[0]), numbers[1], note.ID(numbers[2])
+	if t.On.Kind == noteable.Commit {
+		t.On.ID, t.On.Project, t.On.Commit = 0, t.On.ID, hex.EncodeToString(rest)
+	}
 	return t, nil
 }
 

@@ -84,7 +84,7 @@ func short(text string) string {
 }
 
 func subject(m Mailing, t *thing) string {
-	line := t.place.name + " | " + t.title + " (" + t.sign + strconv.FormatInt(t.iid, 10) + ")"
+	line := t.place.name + " | " + t.title + " (" + t.short() + ")"
 	if m.begins() {
 		return line
 	}
@@ -95,7 +95,7 @@ func subject(m Mailing, t *thing) string {
 func (s *Service) join(out *mail.Message, m Mailing, t *thing) {
 	at := "@" + s.urls.Host()
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
-	root := t.root + number(t.ref.ID) + at
+	root := t.root + t.id() + at
 	switch {
 	case m.begins():
 		out.ID = root
@@ -146,10 +146,11 @@ func (s *Service) headers(t *thing, r *recipient, unsubscribe string) []mail.Hea
 		{Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"},
 		{Name: "Auto-Submitted", Value: "auto-generated"},
 		{Name: "X-Auto-Response-Suppress", Value: "All"},
-		{Name: prefix + "-ID", Value: number(t.ref.ID)},
-		{Name: prefix + "-IID", Value: number(t.iid)},
-		{Name: prefix + "-State", Value: t.state},
+		{Name: prefix + "-ID", Value: t.id()},
 		{Name: "X-GitLab-NotificationReason", Value: string(r.reason)},
+	}
+	if t.iid != 0 {
+		out = append(out, mail.Header{Name: prefix + "-IID", Value: number(t.iid)}, mail.Header{Name: prefix + "-State", Value: t.state})
 	}
 	if t.place.project == nil {
 		out = append(out, mail.Header{Name: "X-GitLab-Group-Id", Value: id}, mail.Header{Name: "X-GitLab-Group-Path", Value: t.place.path})
@@ -183,7 +184,7 @@ func why(r Reason) string {
 
 // lead says in a sentence what happened.
 func (s *Service) lead(ctx context.Context, m Mailing, t *thing) (string, error) {
-	who, it := "The server", t.noun+" "+t.sign+strconv.FormatInt(t.iid, 10)
+	who, it := "The server", t.noun+" "+t.short()
 	if t.by != nil {
 		who = t.by.Name
 	}

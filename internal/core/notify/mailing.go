@@ -19,17 +19,23 @@ import (
 // Mailing asks for the mails about one event. It names what happened by ids: texts, and who
 // may read them, are read when the mails are sent.
 type Mailing struct {
-	ID     string         `json:"id"`    // of the event
-	Event  string         `json:"event"` // of Events, or one of those below
-	On     noteable.Kind  `json:"on"`
-	Target int64          `json:"target"`
-	Note   note.ID        `json:"note,omitempty"`
-	Review []note.ID      `json:"review,omitempty"` // published together with the note
-	By     authz.UserID   `json:"by"`
-	Users  []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review
-	Former []authz.UserID `json:"former,omitempty"` // no longer so
-	Names  []string       `json:"names,omitempty"`  // now mentioned, folded
-	Labels []label.ID     `json:"labels,omitempty"` // now added
+	ID      string         `json:"id"`    // of the event
+	Event   string         `json:"event"` // of Events, or one of those below
+	On      noteable.Kind  `json:"on"`
+	Target  int64          `json:"target"`            // 0 for a commit
+	Project int64          `json:"project,omitempty"` // of a commit only
+	Commit  string         `json:"commit,omitempty"`  // hash, of a commit only
+	Note    note.ID        `json:"note,omitempty"`
+	Review  []note.ID      `json:"review,omitempty"` // published together with the note
+	By      authz.UserID   `json:"by"`
+	Users   []authz.UserID `json:"users,omitempty"`  // now assigned, or asked for a review
+	Former  []authz.UserID `json:"former,omitempty"` // no longer so
+	Names   []string       `json:"names,omitempty"`  // now mentioned, folded
+	Labels  []label.ID     `json:"labels,omitempty"` // now added
+}
+
+func (m *Mailing) ref() noteable.Ref {
+	return noteable.Ref{Kind: m.On, ID: m.Target, Project: m.Project, Commit: m.Commit}
 }
 
 // Kind names the job.
@@ -203,10 +209,12 @@ func (s *Service) requestUpdated(ctx context.Context, e mergerequest.Updated) er
 }
 
 func (s *Service) noted(ctx context.Context, e note.Created) error {
-	if e.Reviewed || e.Note.System || e.Target.Kind != noteable.Issue && e.Target.Kind != noteable.MergeRequest && e.Target.Kind != noteable.Epic {
+	if e.Reviewed || e.Note.System {
 		return nil
 	}
-	return s.mail(ctx, Mailing{Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Note: e.Note.ID, By: e.By.UserID})
+	return s.mail(ctx, Mailing{
+		Event: "new_note", On: e.Target.Kind, Target: e.Target.ID, Project: e.Target.Ref.Project, Commit: e.Target.Commit, Note: e.Note.ID, By: e.By.UserID,
+	})
 }
 
 // reviewed sends one mail about notes that were published together.

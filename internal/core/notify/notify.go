@@ -17,6 +17,8 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
+	"tenon/internal/core/repo"
+	"tenon/internal/core/snippet"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/todo"
 	"tenon/internal/core/weburl"
@@ -31,6 +33,8 @@ type Deps struct {
 	Issues        *issue.Service
 	Requests      *mergerequest.Service
 	Epics         *epic.Service
+	Snippets      *snippet.Service
+	Repos         *repo.Service
 	Namespaces    *namespace.Service
 	Notes         *note.Service
 	Subscriptions *subscription.Service
@@ -65,6 +69,8 @@ type Service struct {
 	issues        *issue.Service
 	requests      *mergerequest.Service
 	epics         *epic.Service
+	snippets      *snippet.Service
+	repos         *repo.Service
 	namespaces    *namespace.Service
 	notes         *note.Service
 	subscriptions *subscription.Service
@@ -83,7 +89,7 @@ func New(d Deps) *Service {
 	d.Out.Recipients = cmp.Or(d.Out.Recipients, MaxRecipients)
 	return &Service{
 		db: d.DB, policy: d.Policy, accounts: d.Accounts, projects: d.Projects, issues: d.Issues, requests: d.Requests, epics: d.Epics,
-		namespaces: d.Namespaces, notes: d.Notes,
+		snippets: d.Snippets, repos: d.Repos, namespaces: d.Namespaces, notes: d.Notes,
 		subscriptions: d.Subscriptions, todos: d.Todos, references: d.References, urls: d.URLs, signer: d.Signer, jobs: d.Jobs, log: d.Log,
 		now: d.Now, out: d.Out,
 	}

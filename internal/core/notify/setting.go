@@ -243,4 +243,5 @@ func (s *Service) Address(ctx context.Context, set *Setting) (string, error) {
 // Users reads users.
 type Users interface {
 	Load(ctx context.Context, ids []authz.UserID) (map[authz.UserID]*account.User, error)
+	AddressOwners(ctx context.Context, emails []string) (map[string]authz.UserID, error)
 }

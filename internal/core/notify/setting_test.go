@@ -28,6 +28,10 @@ func (a addresses) Load(ctx context.Context, ids []authz.UserID) (map[authz.User
 	return out, nil
 }
 
+func (addresses) AddressOwners(context.Context, []string) (map[string]authz.UserID, error) {
+	return nil, nil
+}
+
 func TestService_Update(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"strconv"
 
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -20,7 +21,7 @@ import (
 type thing struct {
 	ref          noteable.Ref
 	place        place
-	iid          int64
+	iid          int64  // 0 for a snippet and a commit
 	noun, sign   string // "issue", "#"
 	root         string // names the thread, such as "issue_7"
 	header       string // of the thing, such as "Issue"
@@ -31,6 +32,7 @@ type thing struct {
 	confidential bool
 	assignees    []authz.UserID
 	reviewers    []authz.UserID
+	committers   []authz.UserID // who wrote and committed a commit
 	labels       []label.Label
 
 	note  *note.Note // nil where the event is no note
@@ -79,15 +81,40 @@ func (t *thing) target() noteable.Target {
 	out.Subject.Confidential = t.confidential
 	if t.place.project == nil {
 		out.GroupID, out.GroupPath, out.EpicIID = t.place.namespace, t.place.path, t.iid
-	} else {
-		out.IID, out.ProjectID, out.ProjectPath = &t.iid, int64(t.place.projectID()), t.place.path
+		return out
+	}
+	out.ProjectID, out.ProjectPath = int64(t.place.projectID()), t.place.path
+	if t.iid != 0 {
+		out.IID = &t.iid
 	}
 	return out
 }
 
+// id names the thing in headers: a commit by its hash.
+func (t *thing) id() string {
+	if t.ref.Commit != "" {
+		return t.ref.Commit
+	}
+	return strconv.FormatInt(t.ref.ID, 10)
+}
+
+// shownHash is how many digits of a hash stand in a text.
+const shownHash = 8
+
+// short names the thing in texts.
+func (t *thing) short() string {
+	switch {
+	case t.ref.Commit != "":
+		return t.ref.Commit[:min(shownHash, len(t.ref.Commit))]
+	case t.iid == 0:
+		return t.sign + t.id()
+	}
+	return t.sign + strconv.FormatInt(t.iid, 10)
+}
+
 // thing reads what a mailing is about. It gives nil where that is gone.
 func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
-	t, err := s.about(ctx, noteable.Ref{Kind: m.On, ID: m.Target})
+	t, err := s.about(ctx, m.ref())
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -121,13 +148,17 @@ func (s *Service) thing(ctx context.Context, m Mailing) (*thing, error) {
 	return t, err
 }
 
-// about reads an issue, a merge request or an epic, nil where it is gone.
+// about reads what notes are on, nil where it is gone.
 func (s *Service) about(ctx context.Context, ref noteable.Ref) (*thing, error) {
 	switch ref.Kind {
 	case noteable.Issue:
 		return s.findIssue(ctx, ref)
 	case noteable.Epic:
 		return s.findEpic(ctx, ref)
+	case noteable.Snippet:
+		return s.findSnippet(ctx, ref)
+	case noteable.Commit:
+		return s.findCommit(ctx, ref)
 	}
 	id := mergerequest.ID(ref.ID)
 	found, err := s.requests.ByIDs(ctx, authz.System(), []mergerequest.ID{id})

@@ -29,17 +29,37 @@ func (s *Service) Locate(ctx context.Context, as authz.Actor, at noteable.Place,
 	return t, nil
 }
 
+// ByIDs returns those of the snippets with these ids that the actor may read, in two statements.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Snippet, error) {
+	out := make(map[ID]*Snippet, len(ids))
+	err := s.each(ctx, as, ids, func(sn *Snippet, _ authz.Subject) { out[sn.ID] = sn })
+	return out, err
+}
+
 // Subjects gives the permission subjects of those of the snippets that the actor may read, in
 // two statements.
 func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]authz.Subject, error) {
-	if len(refs) == 0 {
-		return nil, nil
+	ids := make([]ID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ID(ref.ID)
+	}
+	out := make(map[noteable.Ref]authz.Subject, len(refs))
+	err := s.each(ctx, as, ids, func(sn *Snippet, subject authz.Subject) {
+		out[noteable.Ref{Kind: noteable.Snippet, ID: int64(sn.ID)}] = subject
+	})
+	return out, err
+}
+
+// each gives take the snippets with these ids that the actor may read.
+func (s *Service) each(ctx context.Context, as authz.Actor, ids []ID, take func(*Snippet, authz.Subject)) error {
+	if len(ids) == 0 {
+		return nil
 	}
 	var w db.Where
-	w.In("s.id", noteable.IDs(refs))
+	w.In("s.id", ids)
 	rows, err := db.Select[Snippet](ctx, s.db, "SELECT "+columns+from+w.SQL(), w.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("subjects of snippets: %w", err)
+		return fmt.Errorf("snippets by id: %w", err)
 	}
 	var of []project.ID
 	for i := range rows {
@@ -49,9 +69,8 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 	}
 	projects, err := s.projects.ByIDs(ctx, as, of)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make(map[noteable.Ref]authz.Subject, len(rows))
 	for i := range rows {
 		sn := &rows[i]
 		var p *project.Project
@@ -63,13 +82,13 @@ func (s *Service) Subjects(ctx context.Context, as authz.Actor, refs []noteable.
 		subject := sn.subject(as, p)
 		may, err := s.policy.Can(ctx, as, authz.ReadSnippet, subject)
 		if err != nil {
-			return nil, fmt.Errorf("subjects of snippets: %w", err)
+			return fmt.Errorf("snippets by id: %w", err)
 		}
 		if may {
-			out[noteable.Ref{Kind: noteable.Snippet, ID: int64(sn.ID)}] = subject
+			take(sn, subject)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // ReadableSQL is a condition that holds where the actor may read the snippet whose id stands in

@@ -20,8 +20,9 @@ type taking struct {
 }
 
 var parts = map[noteable.Kind]taking{
-	noteable.Issue: {"issues", []string{"issue_assignees"}, "issue_id"},
-	noteable.Epic:  {"epics", nil, ""},
+	noteable.Issue:   {"issues", []string{"issue_assignees"}, "issue_id"},
+	noteable.Epic:    {"epics", nil, ""},
+	noteable.Snippet: {"snippets", nil, ""},
 	noteable.MergeRequest: {
 		"merge_requests", []string{"merge_request_assignees", "merge_request_reviewers"}, "merge_request_id",
 	},
@@ -91,17 +92,22 @@ type Audience struct {
 // permission and is for core: a user who tells users something asks whether each may know.
 func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, error) {
 	a := Audience{Participants: map[authz.UserID]bool{}, Chosen: map[authz.UserID]bool{}}
-	part, ok := parts[of.Kind]
-	if !ok {
-		return a, nil
+	query, chosen, args := "", "", []any(nil)
+	if of.Kind == noteable.Commit {
+		query, chosen, args = ofCommit(of)
+	} else {
+		part, ok := parts[of.Kind]
+		if !ok {
+			return a, nil
+		}
+		query, args = part.users(of, true)
+		chosen, args = "subscriptions s WHERE s.target_type = ? AND s.target_id = ?", append(args, of.Kind, of.ID)
 	}
-	query, args := part.users(of, true)
 	type row struct {
 		UserID     authz.UserID `db:"user_id"`
 		Subscribed *bool        `db:"subscribed"`
 	}
-	rows, err := db.Select[row](ctx, s.db, "SELECT x.user_id, NULL AS subscribed FROM ("+query+`) x UNION ALL
-		SELECT s.user_id, s.subscribed FROM subscriptions s WHERE s.target_type = ? AND s.target_id = ?`, append(args, of.Kind, of.ID)...)
+	rows, err := db.Select[row](ctx, s.db, "SELECT x.user_id, NULL AS subscribed FROM ("+query+") x UNION ALL SELECT s.user_id, s.subscribed FROM "+chosen, args...)
 	if err != nil {
 		return a, fmt.Errorf("read audience: %w", err)
 	}
@@ -118,7 +124,13 @@ func (s *Service) AudienceOf(ctx context.Context, of noteable.Ref) (Audience, er
 // Mention writes down who was mentioned in a thing or, where internal says so, in an internal
 // note on it, in the caller's transaction.
 func (s *Service) Mention(ctx context.Context, t noteable.Target, users []authz.UserID, internal bool) error {
-	if _, ok := parts[t.Kind]; !ok || len(users) == 0 {
+	if len(users) == 0 {
+		return nil
+	}
+	if t.Kind == noteable.Commit {
+		return s.mentionOnCommit(ctx, t.Ref, users)
+	}
+	if _, ok := parts[t.Kind]; !ok {
 		return nil
 	}
 	projectID, groupID := t.Place()

@@ -1,5 +1,5 @@
-// Package subscription says who hears of what happens on issues, merge requests, epics
-// and labels: those who subscribed, and those who take part.
+// Package subscription says who hears of what happens on issues, merge requests, epics,
+// snippets, commits and labels: those who subscribed, and those who take part.
 package subscription
 
 import (
@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/snippet"
 )
 
 // Things finds the things of one kind. The packages that own them implement it.
@@ -67,6 +68,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e mergerequest.Deleted) error {
 		return s.clear(ctx, noteable.Ref{Kind: noteable.MergeRequest, ID: int64(e.MergeRequest.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
+		return s.clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
 	})
 	event.On(b, name, s.labelPromoted)
 }
@@ -123,6 +127,9 @@ func (s *Service) set(ctx context.Context, as authz.Actor, on On, want bool) err
 // Choose writes what a user chose for a thing; NotModified where it is so already. It asks
 // for no permission and is for core.
 func (s *Service) Choose(ctx context.Context, user authz.UserID, t noteable.Target, want bool) error {
+	if t.Kind == noteable.Commit {
+		return s.chooseCommit(ctx, user, t.Ref, want)
+	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
 		present, err := s.of(ctx, user, []noteable.Ref{t.Ref})
 		if err != nil {

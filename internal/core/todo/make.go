@@ -24,9 +24,9 @@ type making struct {
 }
 
 // insert makes to-do items for users, but for those who have one about the same thing that
-// waits, and gives their number.
+// waits, and gives their number. There are none about snippets.
 func (s *Service) insert(ctx context.Context, m making, users []authz.UserID) (int64, error) {
-	if len(users) == 0 || m.by == 0 {
+	if len(users) == 0 || m.by == 0 || m.target.Kind == noteable.Snippet {
 		return 0, nil
 	}
 	projectID, groupID := m.target.Place()
@@ -76,6 +76,8 @@ func ability(kind noteable.Kind) authz.Ability {
 		return authz.ReadCode
 	case noteable.Epic:
 		return authz.ReadEpic
+	case noteable.Snippet:
+		return authz.ReadSnippet
 	}
 	return authz.ReadIssue
 }

@@ -165,9 +165,9 @@ func (s *Service) epicUpdated(ctx context.Context, e epic.Updated) error {
 	return s.mention(ctx, e.By, m, []string{e.Epic.Title, text(e.Epic.Description)}, []string{e.Before.Title, text(e.Before.Description)})
 }
 
-// noted reacts to a comment that was written, or changed. There are no to-do items about snippets.
+// noted reacts to a comment that was written, or changed.
 func (s *Service) noted(ctx context.Context, f note.Fact) error {
-	if f.Note.System || f.Target.Kind == noteable.Snippet {
+	if f.Note.System {
 		return nil
 	}
 	if err := s.resolve(ctx, f.By.UserID, f.Target.Ref, f.At); err != nil {

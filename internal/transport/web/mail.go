@@ -9,7 +9,10 @@ import (
 )
 
 // nouns are what mails are about.
-var nouns = map[noteable.Kind]string{noteable.Issue: "issue", noteable.MergeRequest: "merge request", noteable.Epic: "epic"}
+var nouns = map[noteable.Kind]string{
+	noteable.Issue: "issue", noteable.MergeRequest: "merge request", noteable.Epic: "epic",
+	noteable.Snippet: "snippet", noteable.Commit: "commit",
+}
 
 // getUnsubscribe asks whether mail is to end: programs that look at the links of a mail must not
 // end it. The page tells nothing of the thing, since the key lasts longer than permissions do.
