@@ -49,6 +49,7 @@ type Deps struct {
 	Policy   *authz.Policy
 	Settings *setting.Store
 	Things   map[noteable.Kind]Readable // what events and comments are about; events of others are not shown
+	Notes    Notes
 	Now      func() time.Time
 }
 
@@ -57,13 +58,14 @@ type Recorder struct {
 	db       *db.DB
 	policy   *authz.Policy
 	things   map[noteable.Kind]Readable
+	notes    Notes
 	settings *setting.Store
 	now      func() time.Time
 }
 
 // New builds a recorder.
 func New(d Deps) *Recorder {
-	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, settings: d.Settings, now: d.Now}
+	return &Recorder{db: d.DB, policy: d.Policy, things: d.Things, notes: d.Notes, settings: d.Settings, now: d.Now}
 }
 
 type row struct {

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 )
@@ -45,7 +46,8 @@ type Event struct {
 	CreatedAt   db.Time      `db:"created_at"`
 	NoteableIID *int64       `db:"noteable_iid"` // of what a comment is on; nil where that has none
 
-	Push *Push `db:"-"` // of a push; nil for all others
+	Push *Push      `db:"-"` // of a push; nil for all others
+	Note *note.Note `db:"-"` // the comment; nil for all others
 }
 
 // Name is the action in the words of the feed.
@@ -89,6 +91,12 @@ type Filter struct {
 type Readable interface {
 	// ReadableSQL is a condition on the id of a thing that stands in column.
 	ReadableSQL(as authz.Actor, column string) (cond string, args []any)
+}
+
+// Notes reads comments.
+type Notes interface {
+	// Load gives those of the notes with these ids that are there.
+	Load(ctx context.Context, ids []note.ID) (map[note.ID]*note.Note, error)
 }
 
 const columns = `e.id, e.project_id, e.author_id, e.action, e.target_type, e.target_id, e.target_iid, e.payload, e.created_at,
@@ -145,6 +153,9 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 	if err != nil {
 		return list, fmt.Errorf("list events: %w", err)
 	}
+	if err := r.comments(ctx, list.Items); err != nil {
+		return list, err
+	}
 	for i := range list.Items {
 		e := &list.Items[i]
 		if e.Payload == nil {
@@ -156,6 +167,31 @@ func (r *Recorder) List(ctx context.Context, as authz.Actor, f Filter) (page.Pag
 		}
 	}
 	return list, nil
+}
+
+// comments reads the comments of events that were selected for the actor.
+func (r *Recorder) comments(ctx context.Context, events []Event) error {
+	var ids []note.ID
+	for i := range events {
+		if events[i].comment() {
+			ids = append(ids, note.ID(*events[i].TargetID))
+		}
+	}
+	notes, err := r.notes.Load(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("comments of events: %w", err)
+	}
+	for i := range events {
+		if e := &events[i]; e.comment() {
+			e.Note = notes[note.ID(*e.TargetID)]
+		}
+	}
+	return nil
+}
+
+// comment reports whether the event is that a comment was made.
+func (e *Event) comment() bool {
+	return e.TargetType != nil && *e.TargetType == string(noteable.Note) && e.TargetID != nil
 }
 
 // readable holds for the events that the actor may know of.

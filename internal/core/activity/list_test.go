@@ -16,6 +16,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/weburl"
@@ -29,7 +30,7 @@ func TestRecorder_List(t *testing.T) {
 		w := coretest.New(t, d)
 		issues := issue.New(issue.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Now: w.Now})
 		requests := mergerequest.New(mergerequest.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, URLs: weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, ""), Now: w.Now})
-		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Things: map[noteable.Kind]activity.Readable{noteable.Issue: issues, noteable.MergeRequest: requests}, Now: w.Now})
+		r := activity.New(activity.Deps{DB: d, Policy: w.Policy, Notes: note.New(note.Deps{DB: d, Policy: w.Policy}), Things: map[noteable.Kind]activity.Readable{noteable.Issue: issues, noteable.MergeRequest: requests}, Now: w.Now})
 		group := w.Group("team", authz.Public, 0)
 		open := w.Project("team/open", authz.Public, group)
 		closed := w.Project("team/closed", authz.Private, group)
@@ -42,7 +43,7 @@ func TestRecorder_List(t *testing.T) {
 		item := func(p int64, iid int, confidential bool) int64 {
 			return w.Insert("issues", coretest.Row{"project_id": p, "iid": iid, "author_id": author.UserID, "title": fmt.Sprint("issue ", iid), "confidential": confidential, "state": "opened", "issue_type": "issue"})
 		}
-		note := func(p, on int64, internal bool) int64 {
+		comment := func(p, on int64, internal bool) int64 {
 			return w.Insert("notes", coretest.Row{"project_id": p, "noteable_type": "Issue", "noteable_id": on, "author_id": author.UserID, "body": "text", "internal": internal})
 		}
 		record := func(p int64, action, kind string, target int64, payload any) {
@@ -58,9 +59,9 @@ func TestRecorder_List(t *testing.T) {
 			record(p, activity.Created, "Project", p, nil)
 			record(p, activity.Created, "Issue", plain, nil)
 			record(p, activity.Closed, "Issue", secret, nil)
-			record(p, activity.Commented, "Note", note(p, plain, false), nil)
-			record(p, activity.Commented, "Note", note(p, plain, true), nil)
-			record(p, activity.Commented, "Note", note(p, secret, false), nil)
+			record(p, activity.Commented, "Note", comment(p, plain, false), nil)
+			record(p, activity.Commented, "Note", comment(p, plain, true), nil)
+			record(p, activity.Commented, "Note", comment(p, secret, false), nil)
 			record(p, activity.Destroyed, "", 0, push)
 		}
 		names := func(as authz.Actor, f activity.Filter) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/core/account"
 	"tenon/internal/core/activity"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/note"
@@ -135,25 +134,24 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 		return none, err
 	}
 	users := make([]authz.UserID, len(list.Items))
-	var ids []note.ID
+	var notes []note.Note
 	for i := range list.Items {
-		e := &list.Items[i]
-		users[i] = e.AuthorID
-		if e.TargetType != nil && *e.TargetType == string(noteable.Note) && e.TargetID != nil {
-			ids = append(ids, note.ID(*e.TargetID))
+		users[i] = list.Items[i].AuthorID
+		if n := list.Items[i].Note; n != nil {
+			notes = append(notes, *n)
 		}
 	}
 	people, err := s.Accounts.ByIDs(ctx, users)
 	if err != nil {
 		return none, err
 	}
-	notes, err := s.Notes.ByIDs(ctx, as, ids)
+	views, err := s.Notes.Views(ctx, notes, note.ViewOptions{People: people})
 	if err != nil {
 		return none, err
 	}
-	shown, err := s.noteViews(ctx, notes, people)
-	if err != nil {
-		return none, err
+	shown := make(map[note.ID]*note.View, len(views))
+	for i := range views {
+		shown[views[i].ID] = &views[i]
 	}
 	out := make([]eventEntity, len(list.Items))
 	for i := range list.Items {
@@ -169,27 +167,10 @@ func (s *Server) events(ctx context.Context, as authz.Actor, f activity.Filter) 
 		if e.TargetIID == nil {
 			out[i].TargetIID = e.TargetID
 		}
-		if e.TargetType == nil || *e.TargetType != string(noteable.Note) || e.TargetID == nil {
-			continue
-		}
-		if n := shown[note.ID(*e.TargetID)]; n != nil {
-			entity := s.noteEntity(n, noteable.Target{IID: e.NoteableIID})
+		if e.Note != nil {
+			entity := s.noteEntity(shown[e.Note.ID], noteable.Target{IID: e.NoteableIID})
 			out[i].Note = &entity
 		}
 	}
 	return api.Listed(list, out), nil
-}
-
-// noteViews shows notes, by id, whose authors were read before.
-func (s *Server) noteViews(ctx context.Context, notes map[note.ID]*note.Note, people map[authz.UserID]*account.Summary) (map[note.ID]*note.View, error) {
-	list := make([]note.Note, 0, len(notes))
-	for _, n := range notes {
-		list = append(list, *n)
-	}
-	views, err := s.Notes.Views(ctx, list, note.ViewOptions{People: people})
-	out := make(map[note.ID]*note.View, len(views))
-	for i := range views {
-		out[views[i].ID] = &views[i]
-	}
-	return out, err
 }
