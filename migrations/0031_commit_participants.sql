@@ -9,3 +9,6 @@ CREATE TABLE commit_participants (
     PRIMARY KEY (project_id, commit_id, user_id)
 );
 CREATE INDEX commit_participants_user ON commit_participants (user_id);
+
+-- Lines of history go with the project that they name.
+CREATE INDEX notes_source_project ON notes (source_project_id) WHERE source_project_id IS NOT NULL;

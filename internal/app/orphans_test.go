@@ -41,16 +41,32 @@ func TestOrphans(t *testing.T) {
 				}
 			}
 		}
+		other := s.do("admin", "POST", "/projects", obj{"name": "q", "namespace_id": top["id"], "visibility": "private"})
+		outside := "/projects/" + number(other, "id")
+		s.do("admin", "POST", outside+"/issues", obj{"title": "six"})
+		s.do("admin", "POST", outside+"/issues/1/links", obj{"target_project_id": p["id"], "target_issue_iid": 1})
+		s.do("admin", "PUT", inside+"/issues/1", obj{"description": "See q#1."})
+		s.do("admin", "POST", at+"/epics/"+number(epic, "id")+"/notes", obj{"body": "See top/q#1."})
+		lines := func(want int) {
+			t.Helper()
+			n, err := db.Get[int](t.Context(), s.db, "SELECT COUNT(*) FROM notes WHERE system AND project_id = ?", other["id"])
+			if err != nil || n != want {
+				t.Errorf("%d lines of history name what may be gone, %v, want %d", n, err, want)
+			}
+		}
+		lines(3) // linked, and mentioned in an issue and an epic
 		left(5, 3)
 		s.do("admin", "DELETE", inside, nil)
 		if err := s.core.Projects.Purge(t.Context(), project.Purge{ProjectID: project.ID(int64(p["id"].(float64)))}); err != nil {
 			t.Fatal(err)
 		}
 		left(2, 1)
+		lines(1)
 		if err := s.core.Projects.PurgeGroup(t.Context(), project.PurgeGroup{GroupID: namespace.ID(int64(below["id"].(float64)))}); err != nil {
 			t.Fatal(err)
 		}
 		left(0, 0)
+		lines(0)
 
 		for _, old := range []string{
 			"INSERT INTO award_emoji (name, user_id, awardable_type, awardable_id, created_at, updated_at) SELECT 'tada', id, 'Note', 999, created_at, created_at FROM users ORDER BY id LIMIT 1",

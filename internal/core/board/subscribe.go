@@ -7,8 +7,10 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/event"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
@@ -37,67 +39,68 @@ func (s *Service) Subscribe(b *event.Bus) {
 		return nil
 	})
 	event.On(b, name, s.OnTransferred)
+	event.On(b, name, s.OnGroupTransferred)
 }
 
-const ofPlace = "board_id IN (SELECT b.id FROM boards b WHERE b.namespace_id = ?)"
+// ofPlace holds for what belongs to the boards of a project, or of a group and all below it.
+const ofPlace = "board_id IN (SELECT b.id FROM boards b WHERE b.namespace_id IN " + namespace.InsideSQL + ")"
 
 // OnTransferred replaces the labels and milestones of former groups on the boards of a
 // project, and removes the lists of their iterations.
 func (s *Service) OnTransferred(ctx context.Context, e project.Transferred) error {
-	p := &e.Project
-	labels, err := db.Select[label.ID](ctx, s.db, `SELECT label_id FROM board_lists WHERE label_id IS NOT NULL AND `+ofPlace+`
-		UNION SELECT label_id FROM board_labels WHERE `+ofPlace+" ORDER BY 1", p.NamespaceID, p.NamespaceID)
-	if err != nil {
-		return fmt.Errorf("labels of the project's boards: %w", err)
+	return s.replaceFormer(ctx, e.By, label.In(&e.Project), milestone.In(&e.Project))
+}
+
+// OnGroupTransferred is OnTransferred for the boards of a group and of all below it.
+func (s *Service) OnGroupTransferred(ctx context.Context, e namespace.GroupTransferred) error {
+	return s.replaceFormer(ctx, e.By, label.Of(&e.Group), milestone.Of(&e.Group))
+}
+
+func (s *Service) replaceFormer(ctx context.Context, as authz.Actor, ofLabels label.Place, ofMilestones milestone.Place) error {
+	ns := ofLabels.Namespace
+	labels := func(ctx context.Context, ids []label.ID) ([]namespace.Successor[label.ID], error) {
+		return s.labels.Successors(ctx, as, ofLabels, ids)
 	}
-	for chunk := range slices.Chunk(labels, db.MaxArgs-1) {
-		next, err := s.labels.Successors(ctx, e.By, p, chunk)
-		if err != nil {
+	err := namespace.Replace(ctx, s.db, `SELECT label_id FROM board_lists WHERE label_id IS NOT NULL AND `+ofPlace+`
+		UNION SELECT label_id FROM board_labels WHERE `+ofPlace+" ORDER BY 1", []any{ns, ns}, labels, func(ctx context.Context, from, to label.ID) error {
+		if err := s.swap(ctx, ns, "board_lists", "label_id", int64(from), int64(to)); err != nil {
 			return err
 		}
-		for _, l := range next {
-			for _, table := range []string{"board_lists", "board_labels"} {
-				if err := s.swap(ctx, p, table, "label_id", int64(l.From), int64(l.To)); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	milestones, err := db.Select[milestone.ID](ctx, s.db, `SELECT milestone_id FROM board_lists WHERE milestone_id IS NOT NULL AND `+ofPlace+`
-		UNION SELECT milestone_id FROM boards WHERE milestone_id IS NOT NULL AND namespace_id = ? ORDER BY 1`, p.NamespaceID, p.NamespaceID)
+		return s.swap(ctx, ns, "board_labels", "label_id", int64(from), int64(to))
+	})
 	if err != nil {
-		return fmt.Errorf("milestones of the project's boards: %w", err)
+		return fmt.Errorf("labels of former groups on boards: %w", err)
 	}
-	for chunk := range slices.Chunk(milestones, db.MaxArgs-1) {
-		next, err := s.milestones.Successors(ctx, e.By, p, chunk)
-		if err != nil {
+	milestones := func(ctx context.Context, ids []milestone.ID) ([]namespace.Successor[milestone.ID], error) {
+		return s.milestones.Successors(ctx, as, ofMilestones, ids)
+	}
+	const inside = "milestone_id IS NOT NULL AND namespace_id IN " + namespace.InsideSQL
+	err = namespace.Replace(ctx, s.db, `SELECT milestone_id FROM board_lists WHERE milestone_id IS NOT NULL AND `+ofPlace+`
+		UNION SELECT milestone_id FROM boards WHERE `+inside+" ORDER BY 1", []any{ns, ns}, milestones, func(ctx context.Context, from, to milestone.ID) error {
+		if _, err := s.db.Exec(ctx, "UPDATE boards SET milestone_id = ? WHERE milestone_id = ? AND "+inside, to, from, ns); err != nil {
 			return err
 		}
-		for _, m := range next {
-			if err := s.swap(ctx, p, "board_lists", "milestone_id", int64(m.From), int64(m.To)); err != nil {
-				return err
-			}
-			if _, err := s.db.Exec(ctx, "UPDATE boards SET milestone_id = ? WHERE namespace_id = ? AND milestone_id = ?", m.To, p.NamespaceID, m.From); err != nil {
-				return fmt.Errorf("replace milestone of boards: %w", err)
-			}
-		}
+		return s.swap(ctx, ns, "board_lists", "milestone_id", int64(from), int64(to))
+	})
+	if err != nil {
+		return fmt.Errorf("milestones of former groups on boards: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, `DELETE FROM board_lists WHERE iteration_id IS NOT NULL AND `+ofPlace+`
-		AND iteration_id NOT IN (SELECT i.id FROM iterations i JOIN namespace_ancestors a ON a.ancestor_id = i.namespace_id WHERE a.namespace_id = ?)`,
-		p.NamespaceID, p.NamespaceID); err != nil {
+	if _, err := s.db.Exec(ctx, `DELETE FROM board_lists WHERE iteration_id IS NOT NULL AND `+ofPlace+` AND NOT EXISTS
+		(SELECT 1 FROM boards o JOIN namespace_ancestors a ON a.namespace_id = o.namespace_id JOIN iterations i ON i.namespace_id = a.ancestor_id
+			WHERE o.id = board_lists.board_id AND i.id = board_lists.iteration_id)`, ns); err != nil {
 		return fmt.Errorf("iterations of former groups on boards: %w", err)
 	}
 	return nil
 }
 
-// swap puts a label or milestone in the place of another one on the boards of a project, and
+// swap puts a label or milestone in the place of another one on the boards of a place and below it, and
 // removes the other one where a board has both.
-func (s *Service) swap(ctx context.Context, p *project.Project, table, column string, from, to int64) error {
+func (s *Service) swap(ctx context.Context, ns authz.NamespaceID, table, column string, from, to int64) error {
 	if _, err := s.db.Exec(ctx, "UPDATE "+table+" AS t SET "+column+" = ? WHERE "+column+" = ? AND "+ofPlace+
-		" AND NOT EXISTS (SELECT 1 FROM "+table+" o WHERE o.board_id = t.board_id AND o."+column+" = ?)", to, from, p.NamespaceID, to); err != nil {
+		" AND NOT EXISTS (SELECT 1 FROM "+table+" o WHERE o.board_id = t.board_id AND o."+column+" = ?)", to, from, ns, to); err != nil {
 		return fmt.Errorf("swap %s of %s: %w", column, table, err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE "+column+" = ? AND "+ofPlace, from, p.NamespaceID); err != nil {
+	if _, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE "+column+" = ? AND "+ofPlace, from, ns); err != nil {
 		return fmt.Errorf("swap %s of %s: %w", column, table, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of issues", s.OnPromoted)
 	event.On(b, "milestones of issues", s.OnTransferred)
+	event.On(b, "milestones of issues", s.OnGroupTransferred)
 	const name = "open issues of the project"
 	event.On(b, name, func(ctx context.Context, e Created) error {
 		if e.Issue.State != StateOpened { // it was moved

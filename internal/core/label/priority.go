@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tenon/internal/base/db"
-	"tenon/internal/core/project"
+	"tenon/internal/core/namespace"
 )
 
 // prioritize reads the priorities that labels have in the project of a place; those of a group
@@ -70,13 +70,14 @@ func (s *Service) changePriority(ctx context.Context, at Place, l *Label, c Chan
 	return s.setPriority(ctx, at, l)
 }
 
-// movePriority gives a label the priority that another has in a project, unless it has one.
-func (s *Service) movePriority(ctx context.Context, in project.ID, from, to ID) error {
+// movePriority gives a label the priorities that another has in the projects of a place, unless it has some.
+func (s *Service) movePriority(ctx context.Context, at Place, from, to ID) error {
+	const inside = "project_id IN (SELECT p.id FROM projects p WHERE p.namespace_id IN " + namespace.InsideSQL + ")"
 	if _, err := s.db.Exec(ctx, `INSERT INTO label_priorities (label_id, project_id, priority)
-		SELECT CAST(? AS BIGINT), project_id, priority FROM label_priorities WHERE label_id = ? AND project_id = ? ON CONFLICT DO NOTHING`, to, from, in); err != nil {
+		SELECT CAST(? AS BIGINT), project_id, priority FROM label_priorities WHERE label_id = ? AND `+inside+` ON CONFLICT DO NOTHING`, to, from, at.Namespace); err != nil {
 		return fmt.Errorf("priority of label: %w", err)
 	}
-	if _, err := s.db.Exec(ctx, "DELETE FROM label_priorities WHERE label_id = ? AND project_id = ?", from, in); err != nil {
+	if _, err := s.db.Exec(ctx, "DELETE FROM label_priorities WHERE label_id = ? AND "+inside, from, at.Namespace); err != nil {
 		return fmt.Errorf("priority of label: %w", err)
 	}
 	return nil

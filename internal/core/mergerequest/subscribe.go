@@ -30,6 +30,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "code owners", func(ctx context.Context, e namespace.MemberRemoved) error { return s.ownersOutdated(ctx, e.Place) })
 	event.On(b, "milestones of merge requests", s.OnPromoted)
 	event.On(b, "milestones of merge requests", s.OnTransferred)
+	event.On(b, "milestones of merge requests", s.OnGroupTransferred)
 }
 
 // OnStatus reacts to a report about a pipeline.

@@ -3,7 +3,6 @@ package milestone
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -66,63 +65,14 @@ func (s *Service) Promote(ctx context.Context, as authz.Actor, p *project.Projec
 	return &out, nil
 }
 
-// Successor is what becomes of a milestone where a project is transferred.
-type Successor struct{ From, To ID }
-
-// Successors gives for those of the milestones that a project cannot use after its transfer
-// the ones that take their places: of that title in the groups that it stands in now, or
-// copies in the project. Call it in the transaction of the transfer. It asks for no permission.
-func (s *Service) Successors(ctx context.Context, as authz.Actor, p *project.Project, ids []ID) ([]Successor, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var w db.Where
-	w.In("m.id", ids)
-	w.And("m.namespace_id NOT IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", p.NamespaceID)
-	former, err := db.Select[Milestone](ctx, s.db, "SELECT "+columns+" FROM "+tables+w.SQL()+" ORDER BY m.id", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("milestones of former groups: %w", err)
-	}
-	titles := make([]string, len(former))
-	for i := range former {
-		titles[i] = former[i].Title
-	}
-	known, err := s.named(ctx, p.NamespaceID, titles)
-	if err != nil {
-		return nil, fmt.Errorf("milestones by title: %w", err)
-	}
-	out := make([]Successor, 0, len(former))
-	for _, old := range former {
-		next, ok := known[old.Title]
-		if !ok {
-			if next, err = s.copyTo(ctx, as, In(p), old); err != nil {
-				return nil, fmt.Errorf("milestone for a former group's: %w", err)
-			}
-			known[old.Title] = next
-		}
-		out = append(out, Successor{old.ID, next})
-	}
-	return out, nil
-}
-
-// named reads the milestones that a place may use by title, the nearest of equal titles.
-func (s *Service) named(ctx context.Context, ns authz.NamespaceID, titles []string) (map[string]ID, error) {
-	out := make(map[string]ID, len(titles))
-	if len(titles) == 0 {
-		return out, nil
-	}
-	var w db.Where
-	w.And("a.namespace_id = ?", ns)
-	w.In("m.title", titles)
-	rows, err := db.Select[Milestone](ctx, s.db, "SELECT m.id, m.title FROM milestones m JOIN namespace_ancestors a ON a.ancestor_id = m.namespace_id"+
-		w.SQL()+" ORDER BY a.depth DESC, m.id", w.Args()...)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		out[rows[i].Title] = rows[i].ID // the nearest comes last
-	}
-	return out, nil
+// Successors gives for those of the milestones that a project or group cannot use after its transfer the ones that
+// take their places. Call it in the transaction of the transfer. It asks for no permission.
+func (s *Service) Successors(ctx context.Context, as authz.Actor, at Place, ids []ID) ([]namespace.Successor[ID], error) {
+	return namespace.Successors(ctx, s.db, at.Namespace, ids, namespace.Titled[Milestone, ID]{
+		Table: "milestones", Alias: "m", Columns: columns, From: tables,
+		Key:  func(m *Milestone) (ID, string) { return m.ID, m.Title },
+		Copy: func(ctx context.Context, m Milestone) (ID, error) { return s.copyTo(ctx, as, at, m) },
+	})
 }
 
 // copyTo creates a milestone like another one.

@@ -7,6 +7,7 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/snippet"
@@ -31,6 +32,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 	})
 	event.On(b, name, func(ctx context.Context, e snippet.Deleted) error {
 		return s.Clear(ctx, noteable.Ref{Kind: noteable.Snippet, ID: int64(e.Snippet.ID)})
+	})
+	event.On(b, name, func(ctx context.Context, e project.Removing) error {
+		return s.forget(ctx, "source_project_id = ?", e.ProjectID)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error {
+		return s.forget(ctx, "source_type = 'Epic' AND source_id IN (SELECT x.id FROM epics x WHERE x.group_id = ?)", e.Group.ID)
 	})
 	event.On(b, "last activity of the project", func(ctx context.Context, e Created) error {
 		if e.Note.ProjectID == nil {
