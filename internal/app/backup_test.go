@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,6 +150,7 @@ func TestBackup_engines(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		fork := s.do("owner", "POST", "/projects/"+w.projects[0].values["projects/:id"]+"/fork", obj{"path": "forked", "name": "forked"})
+		files := w.keepFiles()
 		if err := s.jobs.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -156,6 +158,17 @@ func TestBackup_engines(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := contents(t, s.db, s.data)
+		for _, table := range []string{
+			"metric_images", "uploads", "snippets", "wikis", "wiki_pages", "epics", "boards", "board_lists", "iterations", "notes", "draft_notes", "suggestions",
+			"subscriptions", "commit_participants", "timelogs", "approvals", "approval_rules",
+		} {
+			if want["table "+table] == "" {
+				t.Errorf("the world has no row of %s", table)
+			}
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(want)), func(name string) bool { return strings.Contains(name, "@attached") }) {
+			t.Error("the world has no repository of a wiki or a snippet")
+		}
 		if len(want) < 70 || !strings.Contains(want["jobs"], "424242") || want["table pool_members"] == "" {
 			t.Fatalf("the world holds too little: %d, jobs %q, pools %q", len(want), want["jobs"], want["table pool_members"])
 		}
@@ -196,6 +209,7 @@ func TestBackup_engines(t *testing.T) {
 			t.Errorf("back: %s", diff)
 		}
 		e.keys = s.keys
+		e.findFiles(files)
 		if got := e.do("owner", "GET", "/projects/"+number(fork, "id")+"/repository/branches", nil); got == nil && t.Failed() {
 			t.Error("the fork has no branches")
 		}
@@ -204,6 +218,47 @@ func TestBackup_engines(t *testing.T) {
 			t.Errorf("a new project has the id %v, the last one was %v", made["id"], fork["id"])
 		}
 	})
+}
+
+// keepFiles makes a thing of each kind that has files or a repository of its own, and gives their paths, with what
+// is read there.
+func (w *world) keepFiles() map[string]string {
+	w.tb.Helper()
+	p := w.projects[0].values
+	path, group := "/projects/"+p["projects/:id"], "/groups/"+p["groups/:id"]
+	w.decorate(path, 1)
+	w.plan(path)
+	request := path + "/merge_requests/" + p["merge_requests/:noteable_id"]
+	w.do("developer", "POST", request+"/unsubscribe", nil)
+	w.do("owner", "POST", request+"/add_spent_time", obj{"duration": "1h"})
+	w.do("maintainer", "POST", request+"/approve", nil)
+	head := w.do("owner", "GET", path+"/repository/branches/main", nil)["commit"].(map[string]any)["id"].(string)
+	w.do("owner", "POST", path+"/repository/commits/"+head+"/discussions", obj{"body": "See, @maintainer"})
+	incident := w.do("owner", "POST", path+"/issues", obj{"title": "Down", "issue_type": "incident"})
+	image := w.do("owner", "POST", path+"/issues/"+number(incident, "iid")+"/metric_images", obj{"file": attached{"load.png", onePixel()}})
+	upload := w.do("owner", "POST", path+"/uploads", obj{"file": attached{"notes.txt", "uploaded"}})
+	w.do("owner", "POST", path+"/wikis", obj{"title": "Kept", "content": "page of a project"})
+	w.do("owner", "POST", group+"/wikis", obj{"title": "Kept", "content": "page of a group"})
+	snippet := w.do("owner", "POST", path+"/snippets", obj{"title": "Kept", "visibility": "private", "files": []obj{{"file_path": "s.sh", "content": "of a project"}}})
+	own := w.do("owner", "POST", "/snippets", obj{"title": "Kept", "visibility": "private", "files": []obj{{"file_path": "s.sh", "content": "of a user"}}})
+	return map[string]string{
+		image["file_path"].(string):                                      onePixel(),
+		upload["full_path"].(string):                                     "uploaded",
+		"/api/v4" + path + "/wikis/Kept":                                 "page of a project",
+		"/api/v4" + group + "/wikis/Kept":                                "page of a group",
+		"/api/v4" + path + "/snippets/" + number(snippet, "id") + "/raw": "of a project",
+		"/api/v4/snippets/" + number(own, "id") + "/raw":                 "of a user",
+	}
+}
+
+// findFiles reads what keepFiles made.
+func (s *server) findFiles(files map[string]string) {
+	s.tb.Helper()
+	for path, want := range files {
+		if got := s.fetch("owner", path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			s.tb.Errorf("%s: got %d %.200s, want %.40q in it", path, got.Code, got.Body, want)
+		}
+	}
 }
 
 // serverOn is a server on restored data.
