@@ -24,7 +24,11 @@ import (
 // provedElsewhere names the test of a reaction that the story of TestReactions_effects does not
 // reach: of an event, or of all events that a package reacts to.
 var provedElsewhere = map[string]string{
-	"snippet.Deleted: notes":                          "internal/app TestSnippets",
+	"snippet.Deleted: notes":                                   "internal/app TestSnippets",
+	"project.Removing: notes":                                  "internal/app TestOrphans",
+	"namespace.GroupRemoving: notes":                           "internal/app TestOrphans",
+	"namespace.GroupTransferred: milestones of issues":         "internal/app TestGroupTransfer_planning",
+	"namespace.GroupTransferred: milestones of merge requests": "internal/app TestGroupTransfer_planning",
 	"audit":                                           "internal/core/audit TestRecorder",
 	"sessions":                                        "internal/core/session TestService_Subscribe",
 	"open issues of the project":                      "internal/app TestOpenIssuesCount",
