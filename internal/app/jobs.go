@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/job"
 	"tenon/internal/core/avatar"
+	"tenon/internal/core/gitimport"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/note"
 	"tenon/internal/core/notify"
@@ -69,7 +70,7 @@ func (a *App) work() error {
 	job.Register(&r, a.core.Snippets.Fold, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
 	job.Every(&r, 24*time.Hour, snippet.Fold{})
 	job.Register(&r, a.core.Wikis.Sync, job.Unique())
-	job.Register(&r, a.core.Repos.Import, job.On(job.Outbound), job.Unique(), job.Timeout(repo.ImportTimeout))
+	job.Register(&r, a.core.GitImports.Import, job.On(job.Outbound), job.Unique(), job.Timeout(gitimport.Timeout))
 	job.Register(&r, a.core.Repos.Measure, job.Unique(), job.Low(), job.Attempts(3), job.Timeout(10*time.Minute))
 	job.Register(&r, a.core.Notifications.Send, job.On(job.Mail), job.Attempts(15), job.Timeout(notify.SendTimeout))
 	job.Register(&r, a.core.Notifications.Sweep, job.On(job.Maintenance), job.Unique(), job.Low())

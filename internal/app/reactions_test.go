@@ -52,7 +52,7 @@ var provedElsewhere = map[string]string{
 	"cross-references":                                "internal/transport/rest TestCrossReferences",
 	"resource events":                                 "internal/transport/rest TestResourceEvents",
 	"note.ThreadsResolved: system notes":              "internal/transport/rest TestDiscussions_mergeRequest",
-	"running imports":                                 "internal/core/repo TestService_CancelImport",
+	"running imports":                                 "internal/core/gitimport TestService_Cancel",
 	"visibility of forks":                             "internal/core/project TestService_Transfer_lowers_forks",
 	"approvals":                                       "internal/core/approval TestService_OnNewVersion",
 	"code owners":                                     "internal/core/approval TestState_codeOwners",

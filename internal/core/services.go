@@ -34,6 +34,7 @@ import (
 	"tenon/internal/core/deploykey"
 	"tenon/internal/core/draftnote"
 	"tenon/internal/core/epic"
+	"tenon/internal/core/gitimport"
 	"tenon/internal/core/gpgkey"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -124,6 +125,7 @@ type Services struct {
 	PushRules   *pushrule.Service
 	Protections *protection.Service
 	Repos       *repo.Service
+	GitImports  *gitimport.Service
 	Quota       *quota.Service
 	LFS         *lfs.Service
 	Uploads     *upload.Service
@@ -248,8 +250,12 @@ func (s *Services) code(c *check, d Deps) {
 	s.Repos = repo.New(need(c, repo.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Git: d.Git, Settings: s.Settings, Projects: s.Projects,
 		Accounts: s.Accounts, Tokens: s.Tokens, Keys: s.DeployKeys, LFS: s.LFS, Archives: d.Archives, Packs: d.Packs, Fetches: d.Fetches, Quota: s.Quota,
-		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections, Outbound: outbound, Box: d.Box, MaxImport: d.MaxImport,
+		Jobs: d.Jobs, PushRules: s.PushRules, Protections: s.Protections,
 		Log: d.Log, Now: d.Now, URLs: s.URLs,
+	}))
+	s.GitImports = gitimport.New(need(c, gitimport.Deps{
+		DB: d.DB, Projects: s.Projects, Repos: s.Repos, Accounts: s.Accounts, LFS: s.LFS, Quota: s.Quota,
+		Outbound: outbound, Box: d.Box, Max: d.MaxImport, Log: d.Log,
 	}))
 	s.Signatures = signature.New(need(c, signature.Deps{
 		Accounts: s.Accounts, Repos: s.Repos, SSHKeys: s.Keys, PGPKeys: s.GPGKeys, Now: d.Now,

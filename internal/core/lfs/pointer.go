@@ -10,6 +10,13 @@ import (
 // MaxPointer is the size below which a pointer stays, in bytes.
 const MaxPointer = 1024
 
+// The sizes in bytes that pointers have in practice; what is of other size is not looked at when
+// it is pushed or imported.
+const (
+	LeastPointer = 100
+	MostPointer  = 200
+)
+
 // Pointer names a large object: it stands in the repository in its place.
 type Pointer struct {
 	OID  string // SHA-256 of the content, 64 digits of lower-case hex

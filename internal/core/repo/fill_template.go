@@ -71,7 +71,7 @@ func (s *Service) fillTemplate(ctx context.Context, p *project.Project, args pro
 	if err != nil && !errors.Is(err, gitstore.ErrExists) { // an earlier run came so far
 		return fmt.Errorf("first branch: %w", err)
 	}
-	return s.finishImport(ctx, p, r, ref.Short(), "")
+	return s.Filled(ctx, p, r, ref.Short(), "")
 }
 
 // templateCommit writes a commit with the files of a template. It is the same one each time.

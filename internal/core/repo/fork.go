@@ -220,3 +220,7 @@ func (s *Service) Bring(ctx context.Context, from, to *project.Project, commit g
 // fillLock keeps the filling of a repository, the end of its link to a pool and its
 // removal from happening at the same time.
 func fillLock(id project.ID) lockKey { return lockKey{id, "\x00fill"} }
+
+// LockFilling waits until nothing else fills or removes the repository of a project, and keeps others from it until
+// unlock is called.
+func (s *Service) LockFilling(id project.ID) (unlock func()) { return s.locks.lock(fillLock(id)) }

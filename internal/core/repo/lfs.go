@@ -22,13 +22,6 @@ const (
 	textLocked     = "The path '%s' is locked in Git LFS by %s"
 )
 
-// The sizes that pointers to large objects have in practice; what is of other size is
-// not looked at when it is pushed.
-const (
-	leastPointer = 100
-	mostPointer  = 200
-)
-
 // judgePointers refuses new files in a quarantine that point to large objects which the
 // project has not.
 func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside *gitcmd.Repo) error {
@@ -56,7 +49,7 @@ func (s *Service) judgePointers(ctx context.Context, p *project.Project, inside 
 func arrivedPointers(ctx context.Context, inside *gitcmd.Repo) ([]string, error) {
 	seen := map[string]bool{}
 	var oids []string
-	err := inside.ArrivedBlobs(ctx, leastPointer, mostPointer, func(content []byte) error {
+	err := inside.ArrivedBlobs(ctx, lfs.LeastPointer, lfs.MostPointer, func(content []byte) error {
 		pointer, ok := lfs.ParsePointer(content)
 		if ok && !seen[pointer.OID] {
 			seen[pointer.OID] = true

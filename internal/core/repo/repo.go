@@ -26,8 +26,6 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/lastuse"
 	"tenon/internal/base/lru"
-	"tenon/internal/base/safehttp"
-	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -62,10 +60,6 @@ type Deps struct {
 
 	Jobs      job.Enqueuer
 	PushRules *pushrule.Service // what pushed commits must look like
-	Outbound  *safehttp.Dialer  // reaches what is imported
-	Box       *secret.Box       // opens the credentials of imports
-	MaxImport int64             // bytes that one import may bring, and its large files as much again
-	Imports   ImportLimits
 
 	Log  *slog.Logger
 	Now  func() time.Time
@@ -102,9 +96,6 @@ type Service struct {
 
 	jobs      job.Enqueuer
 	pushRules *pushrule.Service
-	outbound  *safehttp.Dialer
-	box       *secret.Box
-	maxImport int64
 	requests  MergeRequests
 
 	made    sync.Map           // project.ID and AttachedID of repositories known to exist on disk
@@ -114,9 +105,6 @@ type Service struct {
 	pushes  pushes[project.ID] // which repositories are due for housekeeping
 	changes pushes[AttachedID] // the same of wikis and snippets
 	sizes   sizes              // of repositories that have a limit
-
-	imports   ImportLimits
-	importing importing
 
 	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
 
@@ -159,7 +147,7 @@ func (s *Service) Connect(requests MergeRequests) { s.requests = requests }
 // New builds the service. Call Connect before the first use.
 func New(d Deps) *Service {
 	return &Service{
-		jobs: d.Jobs, pushRules: d.PushRules, outbound: d.Outbound, box: d.Box, maxImport: d.MaxImport, imports: d.Imports.orDefault(),
+		jobs: d.Jobs, pushRules: d.PushRules,
 		requests: noMergeRequests{},
 		db:       d.DB, policy: d.Policy, bus: d.Bus, git: d.Git, settings: d.Settings, projects: d.Projects,
 		accounts: d.Accounts, tokens: d.Tokens, keys: d.Keys, lfs: d.LFS, quota: d.Quota, protections: d.Protections, archives: d.Archives, packs: d.Packs,
@@ -246,6 +234,15 @@ func (s *Service) Remove(ctx context.Context, p *project.Project) error {
 		return fmt.Errorf("remove repository: %w", err)
 	}
 	return s.quitPool(ctx, p.ID)
+}
+
+// Clear removes what the repository holds, where its filling failed. It asks for no permission and is for core.
+func (s *Service) Clear(ctx context.Context, p *project.Project) error {
+	s.made.Delete(p.ID)
+	if err := s.git.Repo(diskPath(p.ID)).Remove(ctx); err != nil {
+		return fmt.Errorf("clear repository: %w", err)
+	}
+	return nil
 }
 
 // Empty reports whether the repository has no branch.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
@@ -234,9 +233,4 @@ func (s *Service) remeasure(ctx context.Context, id project.ID, r *gitcmd.Repo) 
 		}
 	}
 	return s.projects.RecordSize(ctx, id, bytes)
-}
-
-// errFull is the error of an import that brings more than the repository may take.
-func errFull(limit int64) error {
-	return errs.New(errs.TooLarge, fmt.Sprintf("The repository is larger than %s, the limit of the project (repository_size_limit).", quota.Bytes(limit)))
 }

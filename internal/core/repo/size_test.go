@@ -1,7 +1,6 @@
 package repo_test
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -15,8 +14,6 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
-	"tenon/internal/base/safehttp"
-	"tenon/internal/core/coretest"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
@@ -257,57 +254,6 @@ func TestPush_sizeLimitNearest(t *testing.T) {
 				t.Errorf("%s: %q, %v, want refused: %v", tt.name, refusal, err, tt.refused)
 			}
 			check(t, q.Discard())
-		}
-	})
-}
-
-// An import that brings more than the limit fails with the reason, and leaves nothing.
-func TestService_Import_sizeLimit(t *testing.T) {
-	t.Parallel()
-	server := elsewhere(t, nil)
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		w.outbound = safehttp.Rules{Local: true}
-		_, err := w.DB.Exec(ctx, "UPDATE projects SET import_status = ?, repository_size_limit = 100 WHERE id = ?", project.ImportScheduled, w.id)
-		check(t, err)
-		args := project.Import{ProjectID: w.id, URL: server.URL + "/shop.git"}
-		args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), "sam:s3cret")
-		if err := w.repos.Import(context.WithoutCancel(ctx), args); err == nil {
-			t.Fatal("more than the limit came in")
-		}
-		p := w.as(w.owner)
-		want := "The repository is larger than 100 bytes, the limit of the project (repository_size_limit)."
-		if p.ImportError == nil || *p.ImportError != want {
-			t.Errorf("import error %v, want %q", p.ImportError, want)
-		}
-		refs, err := w.open().Refs(ctx, "refs/")
-		if err != nil || len(refs) > 0 {
-			t.Errorf("left behind: %v, %v", refs, err)
-		}
-	})
-}
-
-// Large objects of an import count against the limits of the user who made the project:
-// nothing is asked for that has no room.
-func TestService_Import_userLimit(t *testing.T) {
-	t.Parallel()
-	server := elsewhere(t, nil, "one")
-	each(t, func(t *testing.T, w *world) {
-		ctx := t.Context()
-		w.outbound = safehttp.Rules{Local: true}
-		check(t, w.settings.Set(ctx, "user_storage_limit", 1))
-		w.exec("UPDATE projects SET import_status = ?, lfs_enabled = true, creator_id = ? WHERE id = ?", project.ImportScheduled, w.owner.UserID, w.id)
-		w.Insert("uploads", coretest.Row{"namespace_id": w.as(w.owner).NamespaceID, "user_id": w.owner.UserID, "size": 1 << 20})
-		args := project.Import{ProjectID: w.id, URL: server.URL + "/shop.git"}
-		args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), "sam:s3cret")
-		err := w.repos.Import(ctx, args)
-		p := w.as(w.owner)
-		if want := "Your attached and large files would take"; err == nil || p.ImportError == nil || !strings.HasPrefix(*p.ImportError, want) {
-			t.Errorf("import: %v, import error %v, want %q", err, p.ImportError, want)
-		}
-		refs, err := w.open().Refs(ctx, "refs/")
-		if err != nil || len(refs) > 0 {
-			t.Errorf("left behind: %v, %v", refs, err)
 		}
 	})
 }

@@ -16,14 +16,6 @@ const measureAfter = 2 * time.Second
 
 // Subscribe registers what happens with repositories when something else happens.
 func (s *Service) Subscribe(b *event.Bus) {
-	const imports = "running imports"
-	event.On(b, imports, func(ctx context.Context, e project.Deleted) error { return s.CancelImport(ctx, e.Project.ID) })
-	event.On(b, imports, func(ctx context.Context, e project.Marked) error {
-		if e.Restored {
-			return nil
-		}
-		return s.CancelImport(ctx, e.Project.ID)
-	})
 	event.On(b, "copy of the repository", func(ctx context.Context, e project.Forked) error {
 		return s.jobs.Enqueue(ctx, CopyFork{ProjectID: e.Project.ID, SourceID: e.Source.ID, Branch: e.Branch})
 	})

@@ -15,8 +15,6 @@ import (
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
-	"tenon/internal/base/safehttp"
-	"tenon/internal/base/secret"
 	"tenon/internal/base/spool"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -42,7 +40,6 @@ type world struct {
 	large       *lfs.Service
 	rules       *pushrule.Service
 	protections *protection.Service
-	outbound    safehttp.Rules
 	settings    *setting.Store
 	enqueue     job.EnqueuerFunc // does nothing unless a test says otherwise
 	deps        repo.Deps
@@ -86,8 +83,6 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.large = lfs.New(lfs.Deps{
 		DB: d, Quota: limits, Policy: w.Policy, Settings: settings, Objects: objects, Accounts: accounts, Tokens: tokens, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 	})
-	box, err := secret.NewBox(secret.NewKey())
-	check(t, err)
 	w.enqueue = func(context.Context, job.Args, ...job.Option) error { return nil }
 	w.rules = pushrule.New(pushrule.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now})
 	w.protections = protection.New(protection.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Now: w.Now})
@@ -99,7 +94,6 @@ func newWorld(t *testing.T, d *db.DB) *world {
 			return w.enqueue(ctx, args, options...)
 		}),
 		PushRules: w.rules, Protections: w.protections,
-		Outbound: &safehttp.Dialer{Rules: func() safehttp.Rules { return w.outbound }}, Box: box, MaxImport: 1 << 30,
 	}
 	w.repos = repo.New(w.deps)
 	event.On(w.Bus, "test", func(_ context.Context, e repo.Pushed) error {
@@ -163,9 +157,3 @@ func wants(t *testing.T, err error, kind errs.Kind, text string) {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-// largest builds the service with another bound of imports, in bytes.
-func (w *world) largest(n int64) {
-	w.deps.MaxImport = n
-	w.repos = repo.New(w.deps)
-}

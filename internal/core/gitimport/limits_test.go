@@ -1,4 +1,4 @@
-package repo_test
+package gitimport_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/gitimport"
 	"tenon/internal/core/project"
-	"tenon/internal/core/repo"
 )
 
 // drip answers a byte now and then, for good: git reads the length of a long packet.
@@ -67,14 +67,14 @@ func isFetch(r *http.Request) bool {
 	return err == nil && !strings.Contains(string(body), "command=ls-refs")
 }
 
-func (w *world) importFrom(ctx context.Context, limits repo.ImportLimits, at string) (*repo.Service, func() error) {
+func (w *world) importFrom(ctx context.Context, limits gitimport.Limits, at string) (*gitimport.Service, func() error) {
 	w.T.Helper()
 	w.outbound = safehttp.Rules{Local: true}
-	w.deps.Imports = limits
-	repos := repo.New(w.deps)
+	w.deps.Limits = limits
+	imports := gitimport.New(w.deps)
 	w.exec("UPDATE projects SET import_status = ?, import_error = NULL, lfs_enabled = true, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
-	return repos, func() error {
-		return repos.Import(ctx, project.Import{
+	return imports, func() error {
+		return imports.Import(ctx, project.Import{
 			ProjectID: w.id, URL: at + "/shop.git",
 			Sealed: w.deps.Box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
 		})
@@ -107,20 +107,20 @@ func TestService_Import_limits(t *testing.T) {
 		name   string
 		when   func(r *http.Request) bool
 		serve  http.HandlerFunc
-		limits repo.ImportLimits
+		limits gitimport.Limits
 		want   string
 	}{
-		{"a listing that never ends", isListing, drip, repo.ImportLimits{Listing: time.Second, Pace: safehttp.Pace{Floor: 1}}, "The server did not list its branches and tags in time."},
-		{"no listing", isListing, hush, repo.ImportLimits{Listing: time.Second}, "The server did not list its branches and tags in time."},
-		{"drops", isFetch, drip, repo.ImportLimits{Pace: pace}, slow},
-		{"silence", isFetch, hush, repo.ImportLimits{Pace: pace}, slow},
-		{"too long in all", isFetch, hush, repo.ImportLimits{Whole: 3 * time.Second}, "The import took too long."},
-		{"drops of a large file", isObject, drip, repo.ImportLimits{Pace: pace}, slow},
+		{"a listing that never ends", isListing, drip, gitimport.Limits{Listing: time.Second, Pace: safehttp.Pace{Floor: 1}}, "The server did not list its branches and tags in time."},
+		{"no listing", isListing, hush, gitimport.Limits{Listing: time.Second}, "The server did not list its branches and tags in time."},
+		{"drops", isFetch, drip, gitimport.Limits{Pace: pace}, slow},
+		{"silence", isFetch, hush, gitimport.Limits{Pace: pace}, slow},
+		{"too long in all", isFetch, hush, gitimport.Limits{Whole: 3 * time.Second}, "The import took too long."},
+		{"drops of a large file", isObject, drip, gitimport.Limits{Pace: pace}, slow},
 		{"silence in a large file", isObject, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "0")
 			_ = http.NewResponseController(w).Flush()
 			hush(w, r)
-		}, repo.ImportLimits{Pace: pace}, slow},
+		}, gitimport.Limits{Pace: pace}, slow},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +155,7 @@ func said(p *project.Project) string {
 }
 
 // The deletion of a project ends its import, with the processes of it.
-func TestService_CancelImport(t *testing.T) {
+func TestService_Cancel(t *testing.T) {
 	t.Parallel()
 	origin := elsewhere(t, nil)
 	each(t, func(t *testing.T, w *world) {
@@ -164,8 +164,8 @@ func TestService_CancelImport(t *testing.T) {
 			asked <- struct{}{}
 			drip(w, r)
 		})
-		repos, run := w.importFrom(t.Context(), repo.ImportLimits{}, server.URL)
-		repos.Subscribe(w.Bus)
+		imports, run := w.importFrom(t.Context(), gitimport.Limits{}, server.URL)
+		imports.Subscribe(w.Bus)
 		deleted := project.Deleted{Fact: project.Fact{Project: project.Project{ID: w.id}}}
 		restored := project.Marked{Fact: deleted.Fact, Restored: true}
 		ended := make(chan error, 1)

@@ -1,4 +1,4 @@
-package repo
+package gitimport
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (s *Service) importLFS(ctx context.Context, p *project.Project, r *gitcmd.R
 	}
 	client := s.outbound.Client(lfsExchange)
 	defer client.CloseIdleConnections()
-	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport, Pace: s.imports.Pace}
+	from := &lfsclient.Source{At: at, Authorization: authorization, Check: s.outbound.CheckURL, Client: client, Left: s.maxImport, Pace: s.limits.Pace}
 	lost := 0
 	for batch := range slices.Chunk(wanted, lfsBatch) {
 		objects := make([]lfsclient.Object, len(batch))
@@ -100,7 +100,7 @@ func (s *Service) creator(ctx context.Context, p *project.Project) (authz.Actor,
 // missingObjects lists what the pointers in the repository name and the project has not.
 func (s *Service) missingObjects(ctx context.Context, p *project.Project, r *gitcmd.Repo) ([]lfs.Pointer, error) {
 	named := map[string]lfs.Pointer{}
-	err := r.SmallBlobs(ctx, leastPointer, mostPointer, func(content []byte) error {
+	err := r.SmallBlobs(ctx, lfs.LeastPointer, lfs.MostPointer, func(content []byte) error {
 		if o, ok := lfs.ParsePointer(content); ok {
 			named[o.OID] = o
 		}

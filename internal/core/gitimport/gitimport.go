@@ -1,4 +1,5 @@
-package repo
+// Package gitimport fills the repositories of new projects from other git servers.
+package gitimport
 
 import (
 	"cmp"
@@ -6,34 +7,93 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
 
+	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
-	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
+	"tenon/internal/core/lfs"
 	"tenon/internal/core/project"
+	"tenon/internal/core/quota"
+	"tenon/internal/core/repo"
 )
 
-// ImportLimits bound how long an import may hold a worker.
-type ImportLimits struct {
+// Deps are what the service is built on.
+type Deps struct {
+	DB       *db.DB
+	Projects *project.Service
+	Repos    *repo.Service
+	Accounts *account.Service
+	LFS      *lfs.Service
+	Quota    *quota.Service
+	Outbound *safehttp.Dialer // reaches what is imported
+	Box      *secret.Box      // opens the credentials of imports
+	Max      int64            // bytes that one import may bring, and its large files as much again
+	Limits   Limits
+	Log      *slog.Logger
+}
+
+// Service imports repositories.
+type Service struct {
+	db        *db.DB
+	projects  *project.Service
+	repos     *repo.Service
+	accounts  *account.Service
+	lfs       *lfs.Service
+	quota     *quota.Service
+	outbound  *safehttp.Dialer
+	box       *secret.Box
+	maxImport int64
+	limits    Limits
+	log       *slog.Logger
+
+	importing importing
+}
+
+// New builds the service.
+func New(d Deps) *Service {
+	return &Service{
+		db: d.DB, projects: d.Projects, repos: d.Repos, accounts: d.Accounts, lfs: d.LFS, quota: d.Quota,
+		outbound: d.Outbound, box: d.Box, maxImport: d.Max, limits: d.Limits.orDefault(), log: d.Log,
+	}
+}
+
+// Subscribe registers what ends the import of a project.
+func (s *Service) Subscribe(b *event.Bus) {
+	const name = "running imports"
+	event.On(b, name, func(ctx context.Context, e project.Deleted) error { return s.Cancel(ctx, e.Project.ID) })
+	event.On(b, name, func(ctx context.Context, e project.Marked) error {
+		if e.Restored {
+			return nil
+		}
+		return s.Cancel(ctx, e.Project.ID)
+	})
+}
+
+// Limits bound how long an import may hold a worker.
+type Limits struct {
 	Listing time.Duration // for the references that the server has; 1 minute where zero
 	Whole   time.Duration // for everything; 2 hours where zero
 	Pace    safehttp.Pace // of what the server sends; 5,000 bytes a second over 2 minutes where zero
 }
 
-func (l ImportLimits) orDefault() ImportLimits {
+func (l Limits) orDefault() Limits {
 	l.Listing, l.Whole = cmp.Or(l.Listing, time.Minute), cmp.Or(l.Whole, 2*time.Hour)
 	l.Pace.Floor, l.Pace.Window = cmp.Or(l.Pace.Floor, 5000), cmp.Or(l.Pace.Window, 2*time.Minute)
 	return l
 }
 
-// ImportTimeout is how long the job of an import may take by default.
-const ImportTimeout = 2*time.Hour + 5*time.Minute
+// Timeout is how long the job of an import may take by default.
+const Timeout = 2*time.Hour + 5*time.Minute
 
 // Why an import ends before its time.
 var (
@@ -76,9 +136,9 @@ func (i *importing) cancel(id project.ID) {
 	}
 }
 
-// CancelImport ends the import of a project that is being deleted, with the git processes
+// Cancel ends the import of a project that is being deleted, with the git processes
 // that it runs, after the commit.
-func (s *Service) CancelImport(ctx context.Context, id project.ID) error {
+func (s *Service) Cancel(ctx context.Context, id project.ID) error {
 	s.db.AfterCommit(ctx, func() { s.importing.cancel(id) })
 	return nil
 }
@@ -92,9 +152,9 @@ func (s *Service) Import(ctx context.Context, args project.Import) error {
 		return nil
 	}
 	defer end()
-	whole, cancel := context.WithTimeoutCause(whole, s.imports.Whole, errWhole)
+	whole, cancel := context.WithTimeoutCause(whole, s.limits.Whole, errWhole)
 	defer cancel()
-	defer s.locks.lock(fillLock(args.ProjectID))()
+	defer s.repos.LockFilling(args.ProjectID)()
 	args, wanted, err := s.projects.Source(ctx, args)
 	if err != nil || !wanted {
 		return err
@@ -137,7 +197,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	r, err := s.Open(ctx, p)
+	r, err := s.repos.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -149,7 +209,7 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if limit > 0 {
 		most = min(most, limit+importTalk)
 	}
-	tunnel, err := s.outbound.Open(at, most, s.imports.Pace)
+	tunnel, err := s.outbound.Open(at, most, s.limits.Pace)
 	if err != nil {
 		return err
 	}
@@ -159,10 +219,10 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 			err = errFull(limit)
 		}
 		if errs.Is(err, errs.TooLarge) { // what came would take the room for ever
-			err = errors.Join(err, s.empty(ctx, r, p))
+			err = errors.Join(err, s.repos.Clear(context.WithoutCancel(ctx), p))
 		}
 	}()
-	remote.Proxy, remote.Stall = tunnel.Address(), s.imports.Pace.Stall()
+	remote.Proxy, remote.Stall = tunnel.Address(), s.limits.Pace.Stall()
 	head, err := s.remoteHead(ctx, r, remote)
 	if err != nil {
 		return err
@@ -177,11 +237,11 @@ func (s *Service) importFrom(ctx context.Context, p *project.Project, args proje
 	if err != nil {
 		return err
 	}
-	return s.finishImport(ctx, p, r, head, note)
+	return s.repos.Filled(ctx, p, r, head, note)
 }
 
 func (s *Service) remoteHead(ctx context.Context, r *gitcmd.Repo, remote gitcmd.Remote) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.imports.Listing, errListing)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Listing, errListing)
 	defer cancel()
 	return r.RemoteHead(ctx, remote)
 }
@@ -205,13 +265,9 @@ func (s *Service) fits(ctx context.Context, r *gitcmd.Repo, p *project.Project, 
 	return s.projects.RecordMeasure(ctx, p.ID, project.Measure{Size: bytes})
 }
 
-// empty removes all that an import brought into a repository.
-func (s *Service) empty(ctx context.Context, r *gitcmd.Repo, p *project.Project) error {
-	s.made.Delete(p.ID)
-	if err := r.Remove(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("remove import: %w", err)
-	}
-	return nil
+// errFull is the error of an import that brings more than the repository may take.
+func errFull(limit int64) error {
+	return errs.New(errs.TooLarge, fmt.Sprintf("The repository is larger than %s, the limit of the project (repository_size_limit).", quota.Bytes(limit)))
 }
 
 // remote opens the sealed credentials.
@@ -233,72 +289,8 @@ func (s *Service) remote(args project.Import) (gitcmd.Remote, error) {
 	return m, nil
 }
 
-// finishImport gives the project its default branch, protected like that of any other.
-// The note says what did not come along, "" for nothing.
-func (s *Service) finishImport(ctx context.Context, p *project.Project, r *gitcmd.Repo, head, note string) error {
-	if err := dropMisleading(ctx, r); err != nil {
-		return err
-	}
-	refs, err := r.Refs(ctx, gitstore.Branches)
-	if err != nil {
-		return fmt.Errorf("list branches: %w", err)
-	}
-	branch := ""
-	for _, ref := range refs {
-		if name := ref.Name.Short(); branch == "" || name == head {
-			branch = name
-		}
-	}
-	if branch != "" {
-		ref, err := gitstore.BranchRef(branch)
-		if err != nil {
-			return fmt.Errorf("default branch of import: %w", err)
-		}
-		if err := r.SetHead(ctx, ref); err != nil {
-			return fmt.Errorf("default branch of import: %w", err)
-		}
-	}
-	return s.db.InTx(ctx, func(ctx context.Context) error {
-		if err := s.projects.RecordPush(ctx, p.ID, branch, s.now()); err != nil {
-			return err
-		}
-		if branch != "" {
-			if err := s.protections.ProtectFirst(ctx, p.ID, branch); err != nil {
-				return err
-			}
-		}
-		if err := s.projects.RecordImport(ctx, p.ID, project.ImportFinished, note); err != nil {
-			return err
-		}
-		return s.jobs.Enqueue(ctx, Measuring{ProjectID: p.ID})
-	})
-}
-
-// dropMisleading removes what no push may bring: branches and tags whose names look like
-// a commit's or like full names.
-func dropMisleading(ctx context.Context, r *gitcmd.Repo) error {
-	var gone []gitstore.RefUpdate
-	for prefix, valid := range map[string]func(string) bool{
-		gitstore.Branches: gitstore.ValidBranchName, gitstore.Tags: gitstore.ValidTagName,
-	} {
-		refs, err := r.Refs(ctx, prefix)
-		if err != nil {
-			return fmt.Errorf("list imported references: %w", err)
-		}
-		for _, ref := range refs {
-			if !valid(ref.Name.Short()) {
-				gone = append(gone, gitstore.RefUpdate{Ref: ref.Name, AnyOld: true})
-			}
-		}
-	}
-	if err := r.UpdateRefs(ctx, gone); err != nil {
-		return fmt.Errorf("remove misleading references: %w", err)
-	}
-	return nil
-}
-
 func (s *Service) tooSlow() string {
-	return fmt.Sprintf("The server sends too slowly: less than %d bytes a second.", s.imports.Pace.Floor)
+	return fmt.Sprintf("The server sends too slowly: less than %d bytes a second.", s.limits.Pace.Floor)
 }
 
 // importFailure says in words that may be shown why an import failed.

@@ -1,4 +1,4 @@
-package repo_test
+package gitimport_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"tenon/internal/base/gitstore"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/project"
 )
 
@@ -96,7 +97,7 @@ func TestService_Import(t *testing.T) {
 			if user != "" {
 				args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), url.UserPassword(user, password).String())
 			}
-			err = w.repos.Import(ctx, args)
+			err = w.imports.Import(ctx, args)
 			return w.as(w.owner), err
 		}
 		for _, tt := range []struct{ name, path, user, password, want string }{
@@ -149,7 +150,7 @@ func TestService_Import(t *testing.T) {
 		if len(asked) != 2 {
 			t.Errorf("jobs: %v, want a measurement after each import", asked)
 		}
-		check(t, w.repos.Import(ctx, project.Import{ProjectID: w.id, URL: "http://192.0.2.1/"})) // has nothing to do any more
+		check(t, w.imports.Import(ctx, project.Import{ProjectID: w.id, URL: "http://192.0.2.1/"})) // has nothing to do any more
 	})
 }
 
@@ -213,7 +214,7 @@ func importLargeObjects(t *testing.T, w *world) {
 	run := func(at *httptest.Server, status, message string) {
 		t.Helper()
 		w.exec("UPDATE projects SET import_status = ?, default_branch = NULL WHERE id = ?", project.ImportScheduled, w.id)
-		err := w.repos.Import(ctx, project.Import{
+		err := w.imports.Import(ctx, project.Import{
 			ProjectID: w.id, URL: at.URL + "/shop.git", Sealed: w.deps.Box.Seal(project.ImportSecret(w.id), url.UserPassword("sam", "s3cret").String()),
 		})
 		p, said := w.as(w.owner), ""
@@ -262,4 +263,55 @@ func importLargeObjects(t *testing.T, w *world) {
 	if leaked.Load() {
 		t.Error("somebody else was told the password")
 	}
+}
+
+// An import that brings more than the limit fails with the reason, and leaves nothing.
+func TestService_Import_sizeLimit(t *testing.T) {
+	t.Parallel()
+	server := elsewhere(t, nil)
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.outbound = safehttp.Rules{Local: true}
+		_, err := w.DB.Exec(ctx, "UPDATE projects SET import_status = ?, repository_size_limit = 100 WHERE id = ?", project.ImportScheduled, w.id)
+		check(t, err)
+		args := project.Import{ProjectID: w.id, URL: server.URL + "/shop.git"}
+		args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), "sam:s3cret")
+		if err := w.imports.Import(context.WithoutCancel(ctx), args); err == nil {
+			t.Fatal("more than the limit came in")
+		}
+		p := w.as(w.owner)
+		want := "The repository is larger than 100 bytes, the limit of the project (repository_size_limit)."
+		if p.ImportError == nil || *p.ImportError != want {
+			t.Errorf("import error %v, want %q", p.ImportError, want)
+		}
+		refs, err := w.open().Refs(ctx, "refs/")
+		if err != nil || len(refs) > 0 {
+			t.Errorf("left behind: %v, %v", refs, err)
+		}
+	})
+}
+
+// Large objects of an import count against the limits of the user who made the project:
+// nothing is asked for that has no room.
+func TestService_Import_userLimit(t *testing.T) {
+	t.Parallel()
+	server := elsewhere(t, nil, "one")
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.outbound = safehttp.Rules{Local: true}
+		check(t, w.settings.Set(ctx, "user_storage_limit", 1))
+		w.exec("UPDATE projects SET import_status = ?, lfs_enabled = true, creator_id = ? WHERE id = ?", project.ImportScheduled, w.owner.UserID, w.id)
+		w.Insert("uploads", coretest.Row{"namespace_id": w.as(w.owner).NamespaceID, "user_id": w.owner.UserID, "size": 1 << 20})
+		args := project.Import{ProjectID: w.id, URL: server.URL + "/shop.git"}
+		args.Sealed = w.deps.Box.Seal(project.ImportSecret(w.id), "sam:s3cret")
+		err := w.imports.Import(ctx, args)
+		p := w.as(w.owner)
+		if want := "Your attached and large files would take"; err == nil || p.ImportError == nil || !strings.HasPrefix(*p.ImportError, want) {
+			t.Errorf("import: %v, import error %v, want %q", err, p.ImportError, want)
+		}
+		refs, err := w.open().Refs(ctx, "refs/")
+		if err != nil || len(refs) > 0 {
+			t.Errorf("left behind: %v, %v", refs, err)
+		}
+	})
 }
