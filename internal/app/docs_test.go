@@ -73,7 +73,8 @@ func statusText(kit *api.Kit) string {
 	for _, name := range slices.Sorted(maps.Keys(with)) {
 		fmt.Fprintf(&b, "\n- %s: %s", name, strings.Join(with[name], ", "))
 	}
-	b.WriteString("\n")
+	b.WriteString("\n\n## What no endpoint sets\n\n" +
+		"`Issue.start_date` is always null: the interface has no parameter for it, and nothing else of this server sets one.\n")
 	return b.String()
 }
 
