@@ -20,6 +20,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/token"
@@ -297,6 +298,10 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
 	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
 	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": "https://checks.invalid/" + name, "shared_secret": "s3cret-of-a-check"})
+	w.do("owner", "PUT", path, map[string]any{"merge_pipelines_enabled": true, "merge_trains_enabled": true})
+	now := db.At(w.now())
+	w.exec(`INSERT INTO merge_train_cars (merge_request_id, target_project_id, target_branch, user_id, status, base_sha, train_sha, pinned, created_at, updated_at, merged_at)
+		VALUES (?, ?, 'main', ?, 'merged', '', '', ?, ?, ?, ?)`, number(request, "id"), id, w.ids["owner"], false, now, now, now)
 	versions := w.send(w.tb.Context(), get("owner", path+"/merge_requests/"+number(request, "iid")+"/versions"))
 	var list []map[string]any
 	if err := json.Unmarshal(versions.Body.Bytes(), &list); err != nil || len(list) == 0 {
@@ -340,6 +345,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		":file_path": "README.md", "protected_branches/:name": "main", "protected_tags/:name": "v*", ":name": "bug of " + name, ":version_id": number(list[0], "id"), ":draft_note_id": number(draft, "id"), "version": number(list[0], "id"), "suggestions/:id": number(suggestion, "id"),
 		":block_id": number(block, "id"), "other merge request": others[1],
 		":check_id": number(status, "id"), ":external_status_check_id": number(status, "id"), "head of merge request": request["sha"].(string),
+		":target_branch":    "main",
 		":approval_rule_id": number(rule, "id"), "rule of merge request": number(own, "id"),
 		"full_path": made["path_with_namespace"].(string),
 	})

@@ -412,6 +412,7 @@ func samples() map[string][]sample {
 		"DELETE /projects/:id/external_status_checks/:check_id":                                              {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/status_check_responses":                        {{body: obj{"sha": "=head of merge request", "external_status_check_id": "=:check_id", "status": "passed"}}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/status_checks/:external_status_check_id/retry": {{status: http.StatusUnprocessableEntity}}, // it did not fail
+		"POST /projects/:id/merge_trains/merge_requests/:merge_request_iid":                                  {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/approve":                                       {{}},
 		"POST /projects/:id/merge_requests/:merge_request_iid/unapprove":                                     {{status: http.StatusNotFound}},
 		"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals":                                {{status: http.StatusUnauthorized}}, // for bots

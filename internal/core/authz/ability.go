@@ -183,6 +183,7 @@ const (
 	SetMergeRequestMetadata Ability = "set_merge_request_metadata"
 	AcceptMergeRequest      Ability = "accept_merge_request"
 	DeleteMergeRequest      Ability = "delete_merge_request"
+	ReadMergeTrain          Ability = "read_merge_train"
 
 	ApproveMergeRequest        Ability = "approve_merge_request"
 	ReadApprovalRules          Ability = "read_approval_rules"
@@ -390,6 +391,7 @@ var Rules = map[Ability]Rule{
 	SetMergeRequestMetadata: {Min: Developer, Feature: MergeRequests, Write: true},
 	AcceptMergeRequest:      {Min: Developer, Feature: MergeRequests, Write: true},
 	DeleteMergeRequest:      {Min: Owner, Feature: MergeRequests, Write: true},
+	ReadMergeTrain:          {Min: Developer, Feature: MergeRequests},
 
 	ApproveMergeRequest:        {Min: Reporter, Feature: MergeRequests, Write: true}, // below Developer if a rule names the user
 	ReadApprovalRules:          {SignedIn: true, Feature: MergeRequests, Code: true},

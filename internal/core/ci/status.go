@@ -309,6 +309,17 @@ func (s *Service) pipelineFor(ctx context.Context, as authz.Actor, p *project.Pr
 	return made, nil
 }
 
+// Expect makes the pipeline that waits for reports about a commit which the server made, in the
+// caller's transaction. A commit that has one keeps it. It asks for no permission.
+func (s *Service) Expect(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID, ref string) error {
+	found, err := s.newest(ctx, p.ID, commit, "", 0)
+	if err != nil || found != nil {
+		return err
+	}
+	_, err = s.pipelineFor(ctx, as, p, commit, ref, 0)
+	return err
+}
+
 // write changes the status that still moves, or makes a new one, and sums the pipeline up.
 func (s *Service) write(ctx context.Context, as authz.Actor, p *Pipeline, in Input) (*Status, error) {
 	now := s.now()

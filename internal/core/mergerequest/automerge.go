@@ -35,6 +35,7 @@ type Plan struct {
 	AutoMergeAdmin         *bool   `db:"auto_merge_admin"` // whether it was set with an administrator's rights
 	AutoMergeMessage       *string `db:"auto_merge_message"`
 	AutoMergeSquashMessage *string `db:"auto_merge_squash_message"`
+	AutoMergeStrategy      *string `db:"auto_merge_strategy"` // see Strategy
 }
 
 // schedule sets the request to merge when the pipeline of its head succeeds, in the name of
@@ -46,12 +47,15 @@ func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Proje
 			return err
 		}
 		out, err := db.Update(ctx, s.db, s.row(m.ID), func(_ context.Context, row *MergeRequest) error {
-			if row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft {
+			if row.State != StateOpened || row.HeadSHA != m.HeadSHA || row.TargetBranch != m.TargetBranch || row.Draft || row.inTrain() {
 				return errChanged
 			}
 			row.MergeWhenPipelineSucceeds, row.MergeUserID, row.MergeError, row.UpdatedAt = true, &as.UserID, nil, s.stamp()
 			row.Squash, row.ShouldRemoveSource = row.Squash || in.Squash, in.RemoveSource
-			row.Plan = Plan{&row.HeadSHA, &as.Admin, &in.MergeMessage, &in.SquashMessage}
+			row.Plan = Plan{&row.HeadSHA, &as.Admin, &in.MergeMessage, &in.SquashMessage, nil}
+			if in.train {
+				row.AutoMergeStrategy = &strategyLater
+			}
 			return nil
 		})
 		if errors.Is(err, db.ErrNotFound) {
@@ -65,7 +69,7 @@ func (s *Service) schedule(ctx context.Context, as authz.Actor, p *project.Proje
 			if err != nil {
 				return err
 			}
-			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA}); err != nil {
+			if err := s.bus.Publish(ctx, AutoMergeEnabled{Fact: f, SHA: m.HeadSHA, Strategy: out.After.Strategy()}); err != nil {
 				return err
 			}
 		}
@@ -100,10 +104,11 @@ func (s *Service) MergeLater(ctx context.Context, as authz.Actor, p *project.Pro
 	if m.Status != CanBeMerged {
 		return errCannotMerge
 	}
-	return s.schedule(ctx, as, p, m, MergeInput{})
+	return s.schedule(ctx, as, p, m, MergeInput{train: trains(p)})
 }
 
-// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded. A user who
+// CancelAutoMerge takes back the wish to merge once the pipeline has succeeded, and takes the
+// request out of its merge train. A user who
 // may merge may, and the author; others are Unauthorized. A request that is no longer
 // open is NotAllowed, one without the wish NotAcceptable.
 func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
@@ -124,7 +129,7 @@ func (s *Service) CancelAutoMerge(ctx context.Context, as authz.Actor, p *projec
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AutoMergeCanceled{f})
+		return s.bus.Publish(ctx, AutoMergeCanceled{Fact: f, Strategy: out.Before.Strategy()})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cancel automatic merge: %w", err)
@@ -156,15 +161,26 @@ func (s *Service) requireCancel(ctx context.Context, as authz.Actor, p *project.
 // unplan makes the row of a request say that it waits for nothing; where it did not wait,
 // nothing changes. One that is being merged at this moment is left alone.
 func (s *Service) unplan(ctx context.Context, id ID) (db.Change[MergeRequest], error) {
-	out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
-		if !m.MergeWhenPipelineSucceeds || m.State != StateOpened && m.State != StateClosed {
+	var out db.Change[MergeRequest]
+	err := s.db.InTx(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
+			if !m.MergeWhenPipelineSucceeds || m.State != StateOpened && m.State != StateClosed {
+				return nil
+			}
+			m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
+			m.Plan, m.UpdatedAt = Plan{}, s.stamp()
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
-		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
-		m.Plan, m.UpdatedAt = Plan{}, s.stamp()
-		return nil
+		if err != nil || !out.Any() || !out.Before.inTrain() {
+			return err
+		}
+		return s.leaveTrain(ctx, id)
 	})
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
+	if err != nil {
 		return out, fmt.Errorf("take back automatic merge: %w", err)
 	}
 	return out, nil
@@ -178,12 +194,12 @@ func (s *Service) abort(ctx context.Context, by authz.Actor, p *project.Project,
 		if err != nil || !out.Any() {
 			return err
 		}
-		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource = false, nil, nil
+		m.MergeWhenPipelineSucceeds, m.MergeUserID, m.ShouldRemoveSource, m.Plan = false, nil, nil, Plan{}
 		f, err := s.fact(ctx, by, p, out)
 		if err != nil {
 			return err
 		}
-		return s.bus.Publish(ctx, AutoMergeAborted{Fact: f, Reason: reason})
+		return s.bus.Publish(ctx, AutoMergeAborted{Fact: f, Reason: reason, Strategy: out.Before.Strategy()})
 	})
 }
 
@@ -235,7 +251,7 @@ func (s *Service) mergeDue(ctx context.Context, work autoMerge) error {
 	}
 	var failures []error
 	for _, m := range rows {
-		if p := projects[m.ProjectID]; p != nil && passed(p, m) {
+		if p := projects[m.ProjectID]; p != nil && !m.inTrain() && passed(p, m) {
 			failures = append(failures, s.mergeOneDue(ctx, p, m))
 		}
 	}
@@ -252,6 +268,9 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 	if err != nil {
 		return fmt.Errorf("read automatic merge: %w", err)
 	}
+	if w.inTrain() {
+		return nil // it has entered
+	}
 	as, err := s.planner(ctx, w)
 	if err != nil {
 		return err
@@ -259,9 +278,13 @@ func (s *Service) mergeOneDue(ctx context.Context, p *project.Project, m *MergeR
 	if !as.SignedIn() {
 		return s.abort(ctx, authz.Actor{UserID: m.AuthorID}, p, m, abortRights)
 	}
+	enters := w.Strategy() == TrainWhenSucceeds
+	if enters && !trains(p) {
+		return s.abort(ctx, as, p, m, abortTrains)
+	}
 	in := MergeInput{
 		SHA: deref(w.AutoMergeSHA), MergeMessage: deref(w.AutoMergeMessage), SquashMessage: deref(w.AutoMergeSquashMessage),
-		Squash: m.Squash, RemoveSource: w.ShouldRemoveSource, WhenReady: true, due: true,
+		Squash: m.Squash, RemoveSource: w.ShouldRemoveSource, WhenReady: true, due: true, train: enters,
 	}
 	err = s.mergeAs(ctx, as, m, in)
 	switch {
@@ -331,7 +354,7 @@ func (s *Service) notDue(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.reload(ctx, m); err != nil {
 		return err
 	}
-	if m.State != StateOpened || !m.MergeWhenPipelineSucceeds {
+	if m.State != StateOpened || !m.MergeWhenPipelineSucceeds || m.inTrain() {
 		return nil
 	}
 	if reason := unfit(m); reason != "" {

@@ -184,7 +184,7 @@ func notReady(p *project.Project, m *MergeRequest, in MergeInput) string {
 		}
 	}
 	switch {
-	case in.waits(m):
+	case in.waits(m), in.train && !in.WhenReady: // a train has a pipeline of its own
 		return ""
 	case in.WhenReady && m.Pipeline == "":
 		return "no pipeline is running for the merge request"

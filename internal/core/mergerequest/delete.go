@@ -39,6 +39,9 @@ func (s *Service) remove(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		now.Assignees, now.Reviewers, now.Labels = m.Assignees, m.Reviewers, m.Labels
+		if err := s.leaveTrain(ctx, m.ID); err != nil {
+			return err
+		}
 		waiting, err := s.blockedBy(ctx, m.ID)
 		if err != nil {
 			return err

@@ -59,19 +59,26 @@ type Merged struct {
 	ClosesIssues []ClosedIssue
 }
 
-// AutoMergeEnabled is published when a request was set to merge once its pipeline succeeds.
+// AutoMergeEnabled is published when a request was set to merge once its pipeline succeeds, or
+// was added to a merge train.
 type AutoMergeEnabled struct {
 	Fact
-	SHA string // the head that the pipeline runs for
+	SHA      string // the head that the pipeline runs for
+	Strategy Strategy
+	Position int // in the merge train, the first has 1; 0 where it is in none
 }
 
 // AutoMergeCanceled is published when a user took that back.
-type AutoMergeCanceled struct{ Fact }
+type AutoMergeCanceled struct {
+	Fact
+	Strategy Strategy // what it was
+}
 
 // AutoMergeAborted is published when something else than a user took it back.
 type AutoMergeAborted struct {
 	Fact
-	Reason string // ends the sentence "aborted the automatic merge because ..."
+	Reason   string   // ends the sentence "aborted the automatic merge because ..."
+	Strategy Strategy // what it was
 }
 
 // Deleted is published when a merge request was deleted.

@@ -94,6 +94,13 @@ func (s *Service) unchanged(ctx context.Context, a *attempt, m *MergeRequest) er
 	if a.in.due && (!m.MergeWhenPipelineSucceeds || !equal(m.MergeUserID, &a.as.UserID) || !equal(m.AutoMergeSHA, &a.in.SHA)) {
 		return errChanged
 	}
+	if a.in.car != nil {
+		passes, err := s.carPasses(ctx, a.p, a.in.car)
+		if err == nil && !passes {
+			err = errChanged
+		}
+		return err
+	}
 	if !a.in.WhenReady && !a.p.MergeNeedsPipeline {
 		return nil
 	}
@@ -175,6 +182,9 @@ func (s *Service) setMerged(ctx context.Context, as authz.Actor, p *project.Proj
 	if err := s.bus.Publish(ctx, e); err != nil {
 		return err
 	}
+	if err := s.arrive(ctx, l, now); err != nil {
+		return err
+	}
 	waiting, err := s.blockedBy(ctx, l.RequestID)
 	if err != nil {
 		return err
@@ -192,14 +202,14 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 		}
 		out, err := db.Update(ctx, s.db, s.row(id), func(_ context.Context, m *MergeRequest) error {
 			if m.State == StateLocked {
-				m.State, m.MergeError = StateOpened, &reason
+				m.State, m.MergeError = StateOpened, present(reason)
 			}
 			return nil
 		})
 		if err != nil || !out.After.MergeWhenPipelineSucceeds {
 			return err
 		}
-		return s.enqueueDue(ctx, out.After.SourceProjectID, out.After.SourceBranch)
+		return s.lookAgain(ctx, &out.After)
 	})
 	if err != nil {
 		return fmt.Errorf("unlock merge request: %w", err)
@@ -221,7 +231,7 @@ func (s *Service) Settle(ctx context.Context) error {
 			failures = append(failures, fmt.Errorf("settle merge request %d: %w", leases[i].RequestID, err))
 		}
 	}
-	return errors.Join(append(failures, s.pinRecent(ctx))...)
+	return errors.Join(append(failures, s.pinRecent(ctx), s.resumeTrains(ctx))...)
 }
 
 func (s *Service) settleOne(ctx context.Context, l *lease) error {

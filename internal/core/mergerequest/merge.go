@@ -23,7 +23,12 @@ type MergeInput struct {
 	RemoveSource  *bool  // nil does as the request says
 	WhenReady     bool   // wait for the pipeline where it runs; without one there is nothing to wait for
 
-	due bool // what the row waits for has come
+	// SkipTrain leaves the merge train out, where the project allows it.
+	SkipTrain bool
+
+	due   bool // what the row waits for has come
+	train bool // the request is to enter the merge train, or is merged from it
+	car   *Car // what is merged, for a request in the train
 }
 
 // What merge_error says after a merge that failed.
@@ -79,6 +84,16 @@ func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Proje
 	if err := s.reload(ctx, m); err != nil {
 		return nil, err
 	}
+	if in.WhenReady && !in.due && trains(p) && !(in.SkipTrain && p.Settings().MergeTrainsSkipTrainAllowed) {
+		in.train = true
+	}
+	enters := in.train && in.car == nil
+	switch {
+	case enters && !trains(p):
+		return nil, errNoTrains
+	case enters && m.State == StateOpened && m.inTrain() && (in.SHA == "" || in.SHA == m.HeadSHA):
+		return m, nil
+	}
 	r, err := s.repos.Open(ctx, p)
 	if err != nil {
 		return nil, err
@@ -92,7 +107,10 @@ func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Proje
 		return nil, err
 	}
 	if in.waits(m) {
-		return s.scheduled(ctx, as, p, m, in)
+		return s.planned(ctx, p, m, s.schedule(ctx, as, p, m, in))
+	}
+	if enters {
+		return s.planned(ctx, p, m, s.board(ctx, as, p, m, in))
 	}
 	a, err := s.attempt(ctx, as, p, m, in)
 	if err != nil {
@@ -112,9 +130,9 @@ func (s *Service) mergeNow(ctx context.Context, as authz.Actor, p *project.Proje
 // waits reports whether the merge is to come later: its pipeline is under way.
 func (i *MergeInput) waits(m *MergeRequest) bool { return i.WhenReady && !i.due && m.Pipeline.Active() }
 
-// scheduled sets a request to merge later and returns it as it is then.
-func (s *Service) scheduled(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, in MergeInput) (*MergeRequest, error) {
-	if err := s.schedule(ctx, as, p, m, in); err != nil {
+// planned gives a request as it is after it was set to merge later, unless that failed with err.
+func (s *Service) planned(ctx context.Context, p *project.Project, m *MergeRequest, err error) (*MergeRequest, error) {
+	if err != nil {
 		return nil, err
 	}
 	if err := s.reload(ctx, m); err != nil {
@@ -126,9 +144,14 @@ func (s *Service) scheduled(ctx context.Context, as authz.Actor, p *project.Proj
 // enter waits until no other merge into the same branch runs here, so that merges do not
 // overtake one another for ever; branches that share a lane wait for each other as well.
 func (s *Service) enter(ctx context.Context, m *MergeRequest) (leave func(), err error) {
+	return turn(ctx, s.lanes[:], m.ProjectID, m.TargetBranch)
+}
+
+// turn waits for the lane of a branch.
+func turn(ctx context.Context, lanes []chan struct{}, in project.ID, branch string) (leave func(), err error) {
 	h := fnv.New32a()
-	fmt.Fprintf(h, "%d/%s", m.ProjectID, m.TargetBranch)
-	lane := s.lanes[h.Sum32()%uint32(len(s.lanes))]
+	fmt.Fprintf(h, "%d/%s", in, branch)
+	lane := lanes[h.Sum32()%uint32(len(lanes))]
 	select {
 	case lane <- struct{}{}:
 		return func() { <-lane }, nil
@@ -159,7 +182,7 @@ func (s *Service) checkMerge(ctx context.Context, p *project.Project, m *MergeRe
 	if m.Status != CanBeMerged {
 		return errCannotMerge
 	}
-	if p.MergeMethod != project.MergeCommit {
+	if p.MergeMethod != project.MergeCommit && !in.train { // a train rebases
 		r, err := s.repos.Open(ctx, p)
 		if err != nil {
 			return err
@@ -238,9 +261,12 @@ func (s *Service) run(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return err
 	}
-	held := false
+	held, commits := false, s.commits
+	if a.in.car != nil {
+		commits = s.prepared
+	}
 	for range maxAttempts {
-		a.lease, err = s.commits(ctx, a, tip)
+		a.lease, err = commits(ctx, a, tip)
 		if err != nil {
 			return s.giveUp(ctx, a.m, held, err)
 		}
@@ -359,7 +385,7 @@ func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause 
 		if err := s.reopen(ctx, m.ID, reason); err != nil {
 			return errors.Join(cause, err)
 		}
-	} else if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", reason, m.ID); err != nil {
+	} else if _, err := s.db.Exec(ctx, "UPDATE merge_requests SET merge_error = ? WHERE id = ? AND state = 'opened'", present(reason), m.ID); err != nil {
 		return errors.Join(cause, fmt.Errorf("store merge error: %w", err))
 	}
 	switch {
@@ -369,4 +395,12 @@ func (s *Service) giveUp(ctx context.Context, m *MergeRequest, held bool, cause 
 		return errCannotMerge
 	}
 	return cause
+}
+
+// present gives a text, nil where it is empty.
+func present(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

@@ -26,7 +26,7 @@ func (s *Service) commits(ctx context.Context, a *attempt, tip gitstore.ObjectID
 	if err != nil {
 		return lease{}, errors.Join(err, q.Discard())
 	}
-	if err := s.judge(ctx, a, q, &l); err != nil {
+	if err := s.judge(ctx, a, q.Repo, &l); err != nil {
 		return lease{}, errors.Join(err, q.Discard())
 	}
 	if err := q.Commit(ctx); err != nil {
@@ -37,9 +37,9 @@ func (s *Service) commits(ctx context.Context, a *attempt, tip gitstore.ObjectID
 
 // judge asks whether the target branch may move to what was made. What the rules for
 // pushed commits say is why the merge fails.
-func (s *Service) judge(ctx context.Context, a *attempt, q *gitcmd.Quarantine, l *lease) error {
+func (s *Service) judge(ctx context.Context, a *attempt, r *gitcmd.Repo, l *lease) error {
 	change := repo.RefChange{Ref: gitstore.RefName(gitstore.Branches + a.m.TargetBranch), Old: idOf(l.TargetOldSHA), New: idOf(l.TargetNewSHA)}
-	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, q.Repo, []repo.RefChange{change})
+	err := s.repos.Judge(ctx, a.as, a.p, repo.ByMerge, r, []repo.RefChange{change})
 	if refused, ok := errors.AsType[*repo.Refusal](err); ok {
 		return &refusal{reason: refused.Text}
 	}
@@ -60,10 +60,18 @@ func (s *Service) commitsIn(ctx context.Context, a *attempt, q *gitcmd.Quarantin
 		return lease{}, fmt.Errorf("merge base: %w", err)
 	case base == head:
 		return lease{}, &refusal{reason: errorMerging} // a user merged it by hand meanwhile
-	case a.method != project.MergeCommit && base != tip:
+	case a.method != project.MergeCommit && base != tip && !a.in.train:
 		return lease{}, &refusal{reason: errorNotForward}
 	}
 	theirs := head
+	if rebases := a.method != project.MergeCommit && base != tip; rebases && !a.squash {
+		switch theirs, err = repo.Replay(ctx, q, head, tip, a.merger); {
+		case errors.Is(err, repo.ErrRebase), err == nil && theirs == tip:
+			return lease{}, &refusal{reason: errorMerging}
+		case err != nil:
+			return lease{}, err
+		}
+	}
 	if a.squash {
 		if theirs, err = s.squashed(ctx, a, q, tip); err != nil {
 			return lease{}, err
@@ -104,7 +112,7 @@ func (s *Service) squashed(ctx context.Context, a *attempt, q *gitcmd.Quarantine
 		message = a.messages.message(template(a.p.SquashCommitTemplate, defaultSquashTemplate))
 	}
 	head := idOf(a.m.HeadSHA)
-	if a.m.CommitsCount == 1 {
+	if a.m.CommitsCount == 1 && (!a.in.train || a.method == project.MergeCommit) {
 		only, err := q.Repo.Commit(ctx, head)
 		if err != nil {
 			return gitstore.ObjectID{}, fmt.Errorf("read commit: %w", err)

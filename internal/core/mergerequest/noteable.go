@@ -76,7 +76,7 @@ func (s *Service) Unblock(ctx context.Context, id ID) error {
 	if err != nil || !m.MergeWhenPipelineSucceeds {
 		return err
 	}
-	return s.enqueueDue(ctx, m.SourceProjectID, m.SourceBranch)
+	return s.lookAgain(ctx, m)
 }
 
 // UnblockAll is Unblock for all requests of a project.

@@ -47,6 +47,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.retry, job.Low(), job.Unique())
 	job.Register(r, s.closeOfPush)
 	job.Register(r, s.mergeDue, job.Unique())
+	job.Register(r, s.runTrain, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
 }
 
@@ -139,6 +140,9 @@ func (s *Service) followPush(ctx context.Context, work afterPush) error {
 	by := authz.Actor{UserID: work.UserID, Username: work.Username}
 	for _, c := range work.Changes {
 		if err := s.followSource(ctx, by, work.ProjectID, c.Ref.Short()); err != nil {
+			return err
+		}
+		if err := s.moveTrain(ctx, work.ProjectID, c.Ref.Short()); err != nil {
 			return err
 		}
 		if c.Old.IsZero() || c.New.IsZero() {
@@ -245,7 +249,7 @@ func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.I
 			}
 		}
 		return nil
-	}, of+" AND m.merge_when_pipeline_succeeds", id, c.Ref.Short())
+	}, of+" AND m.merge_when_pipeline_succeeds AND m.auto_merge_strategy IS NULL", id, c.Ref.Short()) // trains rebase
 }
 
 // pushedCommits are the ids of the commits that came with a push, the newest of them. They are

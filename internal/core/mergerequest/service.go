@@ -73,6 +73,7 @@ type Service struct {
 
 	merging sync.Map          // ID of each request whose merge runs in this process
 	lanes   [64]chan struct{} // merges into one target branch follow one another
+	tracks  [16]chan struct{} // so do the jobs of the train of one branch
 }
 
 // New builds the service.
@@ -85,6 +86,9 @@ func New(d Deps) *Service {
 	s.reader = reference.NewReader(d.URLs)
 	for i := range s.lanes {
 		s.lanes[i] = make(chan struct{}, 1)
+	}
+	for i := range s.tracks {
+		s.tracks[i] = make(chan struct{}, 1)
 	}
 	return s
 }

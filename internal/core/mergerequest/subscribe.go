@@ -33,8 +33,11 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "milestones of merge requests", s.OnGroupTransferred)
 }
 
-// OnStatus reacts to a report about a pipeline.
+// OnStatus reacts to a report about a pipeline of a branch, or of a car of a merge train.
 func (s *Service) OnStatus(ctx context.Context, e ci.StatusReported) error {
+	if err := s.OnCarPipeline(ctx, e.Pipeline); err != nil {
+		return err
+	}
 	return s.OnPipeline(ctx, e.Pipeline.ProjectID, e.Pipeline.Ref, e.Pipeline.State)
 }
 

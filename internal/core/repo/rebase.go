@@ -73,16 +73,16 @@ func (s *Service) rebaseOnce(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil || stands {
 		return nil, err
 	}
-	head, err := replay(ctx, quarantine, tip, in.Onto, by)
+	head, err := Replay(ctx, quarantine, tip, in.Onto, by)
 	if err != nil {
 		return nil, err
 	}
 	return s.land(ctx, as, p, quarantine, ByAPI, RefChange{Ref: ref, Old: tip, New: head})
 }
 
-// replay makes the commits of tip that onto does not have again on top of it, and gives the
-// last of them.
-func replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.ObjectID, by gitstore.Signature) (gitstore.ObjectID, error) {
+// Replay makes the commits of tip that onto does not have again on top of it, and gives the
+// last of them. What git cannot do by itself is ErrRebase. It asks for no permission.
+func Replay(ctx context.Context, q *gitcmd.Quarantine, tip, onto gitstore.ObjectID, by gitstore.Signature) (gitstore.ObjectID, error) {
 	if _, err := q.MergeBase(ctx, tip, onto); errors.Is(err, gitstore.ErrNotFound) {
 		return onto, fmt.Errorf("no common history: %w", ErrRebase)
 	} else if err != nil {

@@ -77,19 +77,43 @@ func (s *Service) Unapproved(ctx context.Context, e approval.Unapproved) error {
 	return s.recordRequest(ctx, e.Fact.Fact, []string{"unapproved this merge request"})
 }
 
-// AutoMergeEnabled tells that a merge request is to be merged when its pipeline succeeds.
+// AutoMergeEnabled tells that a merge request is to be merged when its pipeline succeeds, or by a
+// merge train.
 func (s *Service) AutoMergeEnabled(ctx context.Context, e mergerequest.AutoMergeEnabled) error {
-	return s.recordRequest(ctx, e.Fact, []string{"enabled an automatic merge when the pipeline for " + e.SHA + " succeeds"})
+	line := "enabled an automatic merge when the pipeline for " + e.SHA + " succeeds"
+	switch {
+	case e.Strategy == mergerequest.TrainWhenSucceeds:
+		line = "enabled automatic add to merge train when the pipeline for " + e.SHA + " succeeds"
+	case e.Strategy == mergerequest.InTrain && e.Position == 1:
+		line = "started a merge train"
+	case e.Strategy == mergerequest.InTrain:
+		line = fmt.Sprintf("added this merge request to the merge train at position %d", e.Position)
+	}
+	return s.recordRequest(ctx, e.Fact, []string{line})
 }
 
 // AutoMergeCanceled tells that a user took that back.
 func (s *Service) AutoMergeCanceled(ctx context.Context, e mergerequest.AutoMergeCanceled) error {
-	return s.recordRequest(ctx, e.Fact, []string{"canceled the automatic merge"})
+	line := "canceled the automatic merge"
+	switch e.Strategy {
+	case mergerequest.InTrain:
+		line = "removed this merge request from the merge train"
+	case mergerequest.TrainWhenSucceeds:
+		line = "canceled automatic add to merge train"
+	}
+	return s.recordRequest(ctx, e.Fact, []string{line})
 }
 
 // AutoMergeAborted tells why a merge request will not be merged by itself any more.
 func (s *Service) AutoMergeAborted(ctx context.Context, e mergerequest.AutoMergeAborted) error {
-	return s.recordRequest(ctx, e.Fact, []string{"aborted the automatic merge because " + e.Reason})
+	line := "aborted the automatic merge"
+	switch e.Strategy {
+	case mergerequest.InTrain:
+		line = "removed this merge request from the merge train"
+	case mergerequest.TrainWhenSucceeds:
+		line = "aborted automatic add to merge train"
+	}
+	return s.recordRequest(ctx, e.Fact, []string{line + " because " + e.Reason})
 }
 
 // ThreadsResolved tells that no thread is open any more.

@@ -147,10 +147,10 @@ type mergeParams struct {
 	MergeCommitMessage  string `param:"merge_commit_message" doc:"Custom merge commit message"`
 	SquashCommitMessage string `param:"squash_commit_message" doc:"Custom squash commit message"`
 	RemoveSourceBranch  *bool  `param:"should_remove_source_branch" doc:"Remove the source branch after merging"`
-	WhenPipeline        bool   `param:"merge_when_pipeline_succeeds" alias:"auto_merge" doc:"Merge when the pipeline succeeds"`
+	WhenPipeline        bool   `param:"merge_when_pipeline_succeeds" alias:"auto_merge" doc:"Merge when the pipeline succeeds; adds to the merge train where the project has merge trains"`
 	SHA                 string `param:"sha" doc:"If present, the SHA that must match the HEAD of the source branch"`
 	Squash              bool   `param:"squash" doc:"Squash commits into one when merging; false keeps the setting of the merge request"`
-	SkipMergeTrain      bool   `param:"skip_merge_train" doc:"Skip the merge train; accepted and ignored, since there are no merge trains"`
+	SkipMergeTrain      bool   `param:"skip_merge_train" doc:"Merge without the merge train, where the project allows it"`
 }
 
 func (s *Server) mergeRequest(ctx context.Context, as authz.Actor, in mergeParams) (mergeRequestFull, error) {
@@ -160,7 +160,7 @@ func (s *Server) mergeRequest(ctx context.Context, as authz.Actor, in mergeParam
 	}
 	m, err := s.Requests.Merge(ctx, as, p, in.IID, mergerequest.MergeInput{
 		SHA: in.SHA, MergeMessage: in.MergeCommitMessage, SquashMessage: in.SquashCommitMessage,
-		Squash: in.Squash, RemoveSource: in.RemoveSourceBranch, WhenReady: in.WhenPipeline,
+		Squash: in.Squash, RemoveSource: in.RemoveSourceBranch, WhenReady: in.WhenPipeline, SkipTrain: in.SkipMergeTrain,
 	})
 	if err != nil {
 		return mergeRequestFull{}, err

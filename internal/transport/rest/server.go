@@ -106,6 +106,7 @@ func (s *Server) Routes() []*api.Route {
 		api.Tagged("notification_settings", s.notificationRoutes()),
 		api.Tagged("events", s.eventRoutes()),
 		api.Tagged("merge_requests", slices.Concat(s.mergeRequestRoutes(), s.mergeRequestDiffRoutes(), s.requestBlockRoutes())),
+		api.Tagged("merge_trains", s.mergeTrainRoutes()),
 		api.Tagged("merge_request_approvals", slices.Concat(s.approvalRoutes(), s.approvalSettingRoutes(), s.approvalRuleRoutes())),
 		api.Tagged("status_checks", s.statusCheckRoutes()),
 		api.Tagged("snippets", s.snippetRoutes()),
