@@ -210,7 +210,7 @@ func (r *rich) code(t *testing.T) {
 		post(t, r.ann, project+"/statuses/"+sha, fields{"state": state, "name": "ci", "ref": "main", "coverage": 80.5, "target_url": "https://ci.example.com/1", "description": "passed"})
 	}
 	maps.Copy(r.values, fields{
-		"sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "targetBranch": "main",
+		"sha": sha, "commit": sha, "branch": "main", "tag": "v1.0", "tagName": "v1.0", "fileName": "moved.go", "file": "moved.go", "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 		"ProtectedBranches.branch": "release/*", "ProtectedTags.tag": "v*",
 		"RepositoryFiles.GetFile.opt": &gitlab.GetFileOptions{Ref: new("main")}, "RepositoryFiles.GetFileBlame.opt": &gitlab.GetFileBlameOptions{Ref: new("main")},
 		"RepositoryFiles.GetFileMetaData.opt": &gitlab.GetFileMetaDataOptions{Ref: new("main")}, "RepositoryFiles.GetRawFile.opt": &gitlab.GetRawFileOptions{Ref: new("main")},
@@ -233,7 +233,7 @@ func (r *rich) plans(t *testing.T) {
 	got(r.ann.Issues.CreateIssue(r.project.ID, &gitlab.CreateIssueOptions{Title: new("Secret"), Confidential: new(true)})).must(t)
 	got(r.ann.Issues.UpdateIssue(r.project.ID, 2, &gitlab.UpdateIssueOptions{StateEvent: new("close")})).must(t)
 	requests := map[string]int64{}
-	for _, state := range []string{"open", "draft", "conflict", "merged", "closed"} {
+	for _, state := range []string{"open", "draft", "conflict", "merged", "closed", "train"} {
 		file, content := state+".txt", state
 		if state == "conflict" {
 			file, content = "merged.txt", "otherwise"
@@ -262,11 +262,14 @@ func (r *rich) plans(t *testing.T) {
 	first := got(r.ann.MergeRequests.GetMergeRequest(r.project.ID, requests["merged"], nil)).must(t).ID
 	got(r.ann.MergeRequests.CreateMergeRequestDependency(r.project.ID, open, gitlab.CreateMergeRequestDependencyOptions{BlockingMergeRequestID: &first})).must(t)
 	got(r.ann.MergeRequests.UpdateMergeRequest(r.project.ID, requests["closed"], &gitlab.UpdateMergeRequestOptions{StateEvent: new("close")})).must(t)
+	got(r.ann.Projects.EditProject(r.project.ID, &gitlab.EditProjectOptions{MergePipelinesEnabled: new(true), MergeTrainsEnabled: new(true)})).must(t)
+	got(r.ann.MergeTrains.AddMergeRequestToMergeTrain(r.project.ID, requests["train"], nil)).must(t)
 	version := got(r.ann.MergeRequests.GetMergeRequestDiffVersions(r.project.ID, open, nil)).must(t)[0].ID
 	maps.Copy(r.values, fields{
 		"issue": issue.IID, "issueIID": issue.IID, "Issues.GetIssueByID.issue": issue.ID, "note": note, "noteID": note,
 		"mergeRequest": open, "mergeRequestIID": open, "mr": open, "version": version, "Notes.GetMergeRequestNote.note": requestNote,
 		"DraftNotes.GetDraftNote.note": draft, "Projects.GetProjectApprovalRule.ruleID": rule,
+		"MergeTrains.GetMergeRequestOnAMergeTrain.mergeRequest": requests["train"], "MergeTrains.ListMergeRequestInMergeTrain.targetBranch": "main",
 	})
 }
 

@@ -50,6 +50,7 @@ func TestStory(t *testing.T) {
 			{"auto merge", s.autoMerge},
 			{"forks", s.forks},
 			{"rebase", s.rebase},
+			{"merge train", s.mergeTrain},
 			{"members", s.members},
 			{"pages", s.pages},
 			{"keyset", s.keyset},

@@ -150,6 +150,9 @@ func (s *Service) Cars(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // Car gives that of a merge request, which may be merged already. It requires ReadMergeTrain.
 func (s *Service) Car(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*CarView, error) {
+	if err := s.requireRead(ctx, as, p); err != nil {
+		return nil, hidden(err)
+	}
 	if err := s.requireTrain(ctx, as, p); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *Server) mergeTrainRoutes() []*api.Route {
 		api.Get(all+"/:target_branch", s.mergeTrain).Doc("List the merge requests in a merge train").Needs(read...),
 		api.Get(one, s.mergeTrainCar).Doc("Get the status of a merge request on a merge train").Needs(read...),
 		api.Post(one, s.addToMergeTrain).Doc("Add a merge request to a merge train").
-			Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.ReadMergeTrain, authz.PushCode),
+			Needs(authz.AcceptMergeRequest, authz.ReadMergeRequest, authz.ReadMergeTrain),
 	)
 }
 
