@@ -75,10 +75,11 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 	if err != nil {
 		return false, err
 	}
-	at, err := s.tip(ctx, p, branch)
+	tip, err := s.tip(ctx, p, branch)
 	if err != nil {
 		return false, err
 	}
+	at := tip
 	for i := range cars {
 		c := &cars[i]
 		m := requests[c.RequestID]
@@ -108,7 +109,7 @@ func (s *Service) advance(ctx context.Context, p *project.Project, branch string
 		}
 		switch {
 		case state == ci.Success || state == alsoPasses(p):
-			if i == 0 {
+			if at == tip { // nothing is before it
 				return true, s.mergeCar(ctx, p, m, c)
 			}
 		case state != "" && !state.Active():
