@@ -21,7 +21,7 @@ type CarID int64
 // CarStatus says where a car stands.
 type CarStatus string
 
-// The statuses of a car.
+// The statuses of a car. A row of one that left its train is "removed" until its reference is.
 const (
 	CarIdle       CarStatus = "idle"  // its commit is not made yet
 	CarFresh      CarStatus = "fresh" // its commit stands on that of the car before it
@@ -29,8 +29,6 @@ const (
 	CarMerging    CarStatus = "merging"
 	CarMerged     CarStatus = "merged"
 	CarSkipMerged CarStatus = "skip_merged" // merged, but not by the train
-
-	carRemoved CarStatus = "removed" // no longer in the train; the row goes with its reference
 )
 
 // inTrain selects the cars (c) that are to be merged.
@@ -390,7 +388,7 @@ func (s *Service) resumeTrains(ctx context.Context) error {
 		return fmt.Errorf("read merge trains: %w", err)
 	}
 	for _, r := range rows {
-		if err := s.jobs.Enqueue(ctx, train{r.ProjectID, r.Branch}); err != nil {
+		if err := s.jobs.Enqueue(ctx, train(r)); err != nil {
 			return err
 		}
 	}

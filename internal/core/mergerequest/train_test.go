@@ -29,7 +29,7 @@ func eachTrain(t *testing.T, fn func(t *testing.T, w *checked)) {
 
 func (c *checked) trains(on bool) {
 	c.T.Helper()
-	c.exec("UPDATE projects SET settings = ? WHERE id = ?", fmt.Sprintf(`{"merge_pipelines_enabled":true,"merge_trains_enabled":%t}`, on), c.id)
+	c.exec("UPDATE projects SET settings = ? WHERE id = ?", fmt.Sprintf(`{"merge_pipelines_enabled":true,"merge_trains_enabled":%t,"merge_trains_skip_train_allowed":true}`, on), c.id)
 }
 
 func (c *checked) add(iid mergerequest.IID, in mergerequest.MergeInput) bool {
@@ -182,6 +182,10 @@ func TestService_Train(t *testing.T) {
 		check(t, err)
 		equal(t, "complete", len(list.Items), 2)
 		equal(t, "newest", list.Items[0].MergeRequest.IID, a.IID)
+		done, err = w.merge(w.maintainer, c.IID, mergerequest.MergeInput{WhenReady: true, SkipTrain: true})
+		check(t, err)
+		equal(t, "state without the train", done.State, mergerequest.StateMerged)
+		equal(t, "status without the train", w.car(c).Status, mergerequest.CarSkipMerged)
 	})
 }
 
