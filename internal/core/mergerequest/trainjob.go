@@ -165,7 +165,7 @@ func stopsCar(p *project.Project, m *MergeRequest, at gitstore.ObjectID) string 
 	if at.IsZero() {
 		return "the target branch was deleted"
 	}
-	for _, c := range []Condition{isReady(m), isSettled(p, m), isApproved(m), isUnblocked(m)} {
+	for _, c := range []Condition{isReady(m), isSettled(p, m), isApproved(m), isUnblocked(m), passesChecks(p, m)} {
 		if c.Reason != "" {
 			return c.Reason
 		}
