@@ -248,19 +248,23 @@ func carInput(m *MergeRequest, c *Car) MergeInput {
 
 // storeCar records the commit of a car and has a pipeline wait for what is reported about it.
 func (s *Service) storeCar(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, c *Car, l *lease) error {
-	next := *c
-	next.Status, next.BaseSHA, next.TrainSHA, next.Pinned = CarFresh, l.TargetOldSHA, l.TargetNewSHA, true
-	next.MergeCommitSHA, next.SquashCommitSHA, next.UpdatedAt = l.MergeCommitSHA, l.SquashCommitSHA, s.stamp()
+	var next Car
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		n, err := s.db.Exec(ctx, `UPDATE merge_train_cars SET status = ?, base_sha = ?, train_sha = ?, merge_commit_sha = ?, squash_commit_sha = ?,
-			pinned = ?, updated_at = ? WHERE id = ? AND status IN ('idle', 'fresh', 'stale')`,
-			next.Status, next.BaseSHA, next.TrainSHA, next.MergeCommitSHA, next.SquashCommitSHA, true, next.UpdatedAt, c.ID)
-		if err == nil && n == 0 {
-			err = errLeft
+		out, err := db.Update(ctx, s.db, db.Row{Table: "merge_train_cars", ID: c.ID}, func(_ context.Context, row *Car) error {
+			if row.Status != CarIdle && row.Status != CarFresh && row.Status != CarStale {
+				return errLeft
+			}
+			row.Status, row.BaseSHA, row.TrainSHA, row.Pinned = CarFresh, l.TargetOldSHA, l.TargetNewSHA, true
+			row.MergeCommitSHA, row.SquashCommitSHA, row.UpdatedAt = l.MergeCommitSHA, l.SquashCommitSHA, s.stamp()
+			return nil
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errLeft
 		}
 		if err != nil {
 			return err
 		}
+		next = out.After
 		return s.checks.Expect(ctx, as, p, idOf(next.TrainSHA), m.prefix()+"train")
 	})
 	if err != nil {
