@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"time"
@@ -46,13 +47,18 @@ func levels() map[string]authz.Level {
 type world struct {
 	*server
 	instance, groups, projects []*place
+
+	checks string // the URL of the service that external status checks call
 }
 
 // newWorld furnishes a server: everybody in levels has that role in every place but
 // the personal project, which is owner's.
 func newWorld(s *server) *world {
 	s.tb.Helper()
-	w := &world{server: s}
+	checks := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusNoContent) }))
+	s.tb.Cleanup(checks.Close)
+	w := &world{server: s, checks: checks.URL}
+	s.do("admin", "PUT", "/application/settings", obj{"outbound_local_requests_whitelist": []string{"127.0.0.1"}})
 	for name := range levels() {
 		s.user(name, nil)
 	}
@@ -297,7 +303,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	}
 	block := w.do("owner", "POST", onRequest+"/blocks", map[string]any{"blocking_merge_request_id": others[0]})
 	w.exec("UPDATE merge_requests SET state = 'merged' WHERE id = " + others[0])
-	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": "https://checks.invalid/" + name, "shared_secret": "s3cret-of-a-check"})
+	status := w.do("owner", "POST", path+"/external_status_checks", obj{"name": "scan", "external_url": w.checks + "/" + name, "shared_secret": "s3cret-of-a-check"})
 	w.do("owner", "PUT", path, map[string]any{"merge_pipelines_enabled": true, "merge_trains_enabled": true})
 	now := db.At(w.now())
 	w.exec(`INSERT INTO merge_train_cars (merge_request_id, target_project_id, target_branch, user_id, status, base_sha, train_sha, pinned, created_at, updated_at, merged_at)
