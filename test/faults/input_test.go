@@ -188,6 +188,9 @@ func (w *world) everyRoute() {
 					body = `{"nonsense":true}`
 				}
 				for bad := range strings.Count(path, "{") {
+					if bad == 1 && strings.HasSuffix(path, "/merge_trains/{target_branch}") {
+						continue // a branch without a merge train has an empty one
+					}
 					w.bad(w.raw(method, w.fill(path, bad, value), "application/json", body))
 				}
 			}
