@@ -41,12 +41,14 @@ func testMailOfCode(t *testing.T, s *server, post *mailtest.Server) {
 	}{
 		{
 			"commit", path + "/repository/commits/" + sha, "mona", "gone:mentioned rick watcher", "gone mona rick watcher",
-			"Re: Works | Add a file (" + sha[:8] + ")", map[string]string{"X-Gitlab-Commit-Id": sha, "X-Gitlab-Commit-Iid": "", "In-Reply-To": "<commit_" + sha + "@"},
+			"Re: Works | Add a file (" + sha[:8] + ")",
+			map[string]string{"X-Gitlab-Commit-Id": sha, "X-Gitlab-Commit-Iid": "", "In-Reply-To": "<commit_" + sha + "@"},
 			"commented on commit " + sha[:8],
 		},
 		{
 			"snippet", path + "/snippets/" + number(snippet, "id"), "rick", "gone:mentioned mona watcher", "gone mona rick watcher",
-			"Re: Works | Script ($" + number(snippet, "id") + ")", map[string]string{
+			"Re: Works | Script ($" + number(snippet, "id") + ")",
+			map[string]string{
 				"X-Gitlab-Snippet-Id": number(snippet, "id"), "X-Gitlab-Snippet-State": "", "In-Reply-To": "<snippet_" + number(snippet, "id") + "@",
 			},
 			"commented on snippet $" + number(snippet, "id"),
