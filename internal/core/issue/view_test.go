@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -38,10 +39,12 @@ func TestService_Views(t *testing.T) {
 		f := setUp(t, d)
 		urls := weburl.New(&url.URL{Scheme: "https", Host: "tenon.example"}, "")
 		milestones := milestone.New(milestone.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now})
+		at := f.Now() // people are cached for some seconds, and each look at the clock of the world moves it
+		still := func() time.Time { return at }
 		issues := issue.New(issue.Deps{
 			DB: d, Policy: f.Policy, Bus: f.Bus, Projects: f.Projects, Labels: f.labels, Milestones: milestones, Now: f.Now, URLs: urls,
 			Iterations: iteration.New(iteration.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Now: f.Now}),
-			Accounts:   account.New(account.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: f.Now, URLs: urls}),
+			Accounts:   account.New(account.Deps{DB: d, Policy: f.Policy, Bus: f.Bus, Settings: setting.New(d, f.Now), Now: still, URLs: urls}),
 		})
 		issues.Connect(issue.Above{Subscriptions: subscribed(f.planner.UserID)})
 		root := f.Admin("root")
