@@ -23,10 +23,8 @@ type Filter struct {
 	Ancestors     bool   // those of the groups above as well
 	Descendants   bool   // those of the subgroups as well
 
-	CreatedAfter, CreatedBefore *time.Time // inclusive
-	UpdatedAfter, UpdatedBefore *time.Time
-
-	Not Exclusion
+	filter.Times
+	Not filter.Not
 
 	OrderBy string // a key of orders, created_at where empty
 	Asc     bool
@@ -34,17 +32,10 @@ type Filter struct {
 	page.Range
 }
 
-// Exclusion leaves out what has one of its properties.
-type Exclusion struct {
-	Author   filter.Person
-	Labels   []string
-	Reaction string
-}
-
 // rows are the epics of a list (e).
 var rows = filter.Rows{Alias: "e", Kind: noteable.Epic}
 
-var authors = rows.Column("author_id")
+var authors = rows.Authors()
 
 // orders are the orders of a list.
 var orders = page.Orders{
@@ -63,7 +54,7 @@ func (f Filter) order() page.Order {
 
 // where collects the conditions of the filter on a row of epics (e); the place and the actor's
 // rights are added by the caller.
-func (f Filter) where(w *db.Where, as authz.Actor) {
+func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if f.State != "" {
 		w.And("e.state = ?", f.State)
 	}
@@ -77,10 +68,6 @@ func (f Filter) where(w *db.Where, as authz.Actor) {
 		w.And("e.confidential = ?", *f.Confidential)
 	}
 	rows.Reaction(w, as, f.Reaction)
-	rows.Times(w, filter.Times{
-		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
-	})
-	authors.IsNot(w, f.Not.Author)
-	rows.NotLabels(w, f.Not.Labels)
-	rows.NotReaction(w, as, f.Not.Reaction)
+	rows.Times(w, f.Times)
+	rows.Not(w, as, f.Not, now)
 }

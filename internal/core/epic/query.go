@@ -49,7 +49,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, 
 		w.And("e.group_id = ?", g.ID)
 	}
 	s.readable(&w, as)
-	f.where(&w, as)
+	f.where(&w, as, s.now())
 	list, err := page.Select[Epic](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, err

@@ -107,8 +107,7 @@ func (s *Service) Related(ctx context.Context, as authz.Actor, g *namespace.Grou
 
 // RelatedFilter selects links between epics; the zero value selects all.
 type RelatedFilter struct {
-	CreatedAfter, CreatedBefore *time.Time // inclusive
-	UpdatedAfter, UpdatedBefore *time.Time
+	filter.Times
 	page.Range
 }
 
@@ -126,9 +125,7 @@ func (s *Service) AllRelated(ctx context.Context, as authz.Actor, g *namespace.G
 		readable, args := s.ReadableSQL(as, column)
 		w.And(readable, args...)
 	}
-	relatedRows.Times(&w, filter.Times{
-		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
-	})
+	relatedRows.Times(&w, f.Times)
 	rows, err := page.Select[relatedRow](ctx, s.db, page.Query{
 		Columns: relatedColumns, From: "epic_links l", Where: w, Order: page.Order{page.ID("l.id")},
 	}, f.Range)

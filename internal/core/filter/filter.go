@@ -13,7 +13,15 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/label"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 )
+
+// Place is where a list looks: a project, a group with all below it, or, where both are
+// empty, everywhere.
+type Place struct {
+	Project *project.Project
+	Group   authz.Subject
+}
 
 // Rows are the rows of a list in a statement.
 type Rows struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -79,6 +80,15 @@ func TestRows(t *testing.T) {
 			{"not the reaction", func(w *db.Where) { r.NotReaction(w, ann, "tada") }, "2 3"},
 			{"not any reaction", func(w *db.Where) { r.NotReaction(w, ann, "any") }, "3"},
 			{"not none of the reactions", func(w *db.Where) { r.NotReaction(w, ann, "None") }, "1 2"},
+			{"none of the properties", func(w *db.Where) {
+				r.Not(w, ann, filter.Not{Author: filter.One(&ann.UserID), Assignee: filter.Person{Username: "bob"}, Milestone: filter.MilestoneNamed("v1")}, time.Now())
+			}, "3"},
+			{"neither label nor reaction", func(w *db.Where) {
+				r.Not(w, ann, filter.Not{Labels: []string{"bug"}, Reaction: "rocket"}, time.Now())
+			}, "1 3"},
+			{"what other kinds do not have", func(w *db.Where) {
+				filter.Rows{Alias: "i", Kind: noteable.Epic}.Not(w, ann, filter.Not{Assignee: filter.Person{Any: true}, Milestone: filter.MilestoneNamed("none")}, time.Now())
+			}, "1 2 3"},
 			{"words of one field", func(w *db.Where) { r.Search(w, []string{"title", "2"}, nil) }, "2"},
 			{"words of two fields", func(w *db.Where) { r.Search(w, []string{"text", "2"}, nil) }, ""},
 			{"words of the other field", func(w *db.Where) { r.Search(w, []string{"2"}, []string{"description"}) }, ""},

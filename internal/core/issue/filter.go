@@ -8,15 +8,10 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/noteable"
-	"tenon/internal/core/project"
 )
 
-// Place is where issues are looked for: a project, a group with all below it, or, where
-// both are empty, everywhere.
-type Place struct {
-	Project *project.Project
-	Group   authz.Subject
-}
+// Place is where issues are looked for.
+type Place = filter.Place
 
 // Wildcard chooses things by whether they have something at all.
 type Wildcard = filter.Wildcard
@@ -51,11 +46,10 @@ type Filter struct {
 	Search string   // words that all stand in one of the fields of In
 	In     []string // title, description; empty means both
 
-	CreatedAfter, CreatedBefore *time.Time // inclusive
-	UpdatedAfter, UpdatedBefore *time.Time
-	DueDate                     string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
-	Confidential                *bool
-	NonArchived                 bool // leave out archived projects
+	filter.Times
+	DueDate      string // 0, any, today, tomorrow, overdue, week, month, next_month_and_previous_two_weeks
+	Confidential *bool
+	NonArchived  bool // leave out archived projects
 
 	Not Exclusion
 
@@ -67,12 +61,10 @@ type Filter struct {
 
 // Exclusion leaves out what has one of its properties.
 type Exclusion struct {
-	Labels            []string
-	Milestone         filter.Milestone
+	filter.Not
 	Iteration         filter.Iteration
 	IIDs              []IID
-	Author, Assignee  filter.Person
-	AssigneeUsernames []string
+	AssigneeUsernames []string // any of them
 	Weight            *int64
 	Epic              int64 // id; 0 leaves out none
 }
@@ -110,9 +102,9 @@ var rows = filter.Rows{Alias: "i", Kind: noteable.Issue}
 
 // The parts that people have in issues.
 var (
-	authors   = rows.Column("author_id")
+	authors   = rows.Authors()
 	closers   = rows.Column("closed_by_id")
-	assignees = rows.Table("issue_assignees", "issue_id")
+	assignees = rows.Assignees()
 )
 
 // where collects the conditions of the filter on a row of issues (i); the place and the
@@ -129,14 +121,10 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	}
 	rows.Labels(w, f.Labels, f.LabelWildcard)
 	rows.Milestone(w, f.Milestone, now)
-	rows.NotMilestone(w, f.Not.Milestone, now)
 	rows.Iteration(w, f.Iteration)
-	rows.NotIteration(w, f.Not.Iteration)
 	f.people(w, as)
 	rows.Search(w, f.terms(), f.In)
-	rows.Times(w, filter.Times{
-		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
-	})
+	rows.Times(w, f.Times)
 	f.due(w, now)
 	if f.Weight != nil {
 		w.And("i.weight = ?", *f.Weight)
@@ -150,6 +138,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
 	}
+	rows.Not(w, as, f.Not.Not, now)
 	f.Not.where(w)
 }
 
@@ -196,14 +185,12 @@ func (f Filter) due(w *db.Where, now time.Time) {
 	}
 }
 
-// where adds what leaves out.
+// where adds what leaves out and lists of other kinds do not have.
 func (n Exclusion) where(w *db.Where) {
-	rows.NotLabels(w, n.Labels)
+	rows.NotIteration(w, n.Iteration)
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
 	}
-	authors.IsNot(w, n.Author)
-	assignees.IsNot(w, n.Assignee)
 	assignees.HasNone(w, n.AssigneeUsernames)
 	if n.Weight != nil {
 		w.And("(i.weight IS NULL OR i.weight <> ?)", *n.Weight)

@@ -84,10 +84,10 @@ func TestService_List_filters(t *testing.T) {
 			{"folded", issue.Filter{Search: "\u00e4PFEL"}, []issue.IID{1}},
 			{"in title", issue.Filter{Search: "\u00e4pfel", In: []string{"title"}}, nil},
 			{"in nothing", issue.Filter{Search: "x", In: []string{"body"}}, nil},
-			{"created after", issue.Filter{CreatedAfter: &two.CreatedAt.Time}, []issue.IID{3, 2}},
-			{"created before", issue.Filter{CreatedBefore: &one.CreatedAt.Time}, []issue.IID{1}},
-			{"updated after", issue.Filter{UpdatedAfter: ptr(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}, nil},
-			{"updated before", issue.Filter{UpdatedBefore: &one.UpdatedAt.Time}, []issue.IID{1}},
+			{"created after", issue.Filter{Times: filter.Times{CreatedAfter: &two.CreatedAt.Time}}, []issue.IID{3, 2}},
+			{"created before", issue.Filter{Times: filter.Times{CreatedBefore: &one.CreatedAt.Time}}, []issue.IID{1}},
+			{"updated after", issue.Filter{Times: filter.Times{UpdatedAfter: ptr(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}}, nil},
+			{"updated before", issue.Filter{Times: filter.Times{UpdatedBefore: &one.UpdatedAt.Time}}, []issue.IID{1}},
 			{"due today", issue.Filter{DueDate: "today"}, []issue.IID{1}},
 			{"overdue", issue.Filter{DueDate: "overdue"}, []issue.IID{3}},
 			{"due this week", issue.Filter{DueDate: "week"}, []issue.IID{2, 1}},
@@ -100,16 +100,16 @@ func TestService_List_filters(t *testing.T) {
 			{"open to all", issue.Filter{Confidential: ptr(false)}, []issue.IID{2, 1}},
 			{"weight", issue.Filter{Weight: ptr(int64(2))}, []issue.IID{1}},
 			{"no weight", issue.Filter{WeightWildcard: issue.None}, []issue.IID{3, 2}},
-			{"not label", issue.Filter{Not: issue.Exclusion{Labels: []string{"p1"}}}, []issue.IID{3, 2}},
-			{"none of the labels", issue.Filter{Not: issue.Exclusion{Labels: []string{"p1", "bug", "p2"}}}, []issue.IID{3}},
+			{"not label", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: []string{"p1"}}}}, []issue.IID{3, 2}},
+			{"none of the labels", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: []string{"p1", "bug", "p2"}}}}, []issue.IID{3}},
 			{"none of the assignees", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"who", "GUEST"}}}, []issue.IID{3, 2}},
 			{"all of the assignees", issue.Filter{AssigneeUsernames: []string{"guest", "planner", "Guest", "owner"}}, nil},
 			{"not numbers", issue.Filter{Not: issue.Exclusion{IIDs: []issue.IID{1}}}, []issue.IID{3, 2}},
-			{"not author", issue.Filter{Not: issue.Exclusion{Author: filter.One(&f.owner.UserID)}}, []issue.IID{3, 2}},
-			{"not author by name", issue.Filter{Not: issue.Exclusion{Author: filter.Person{Username: "owner"}}}, []issue.IID{3, 2}},
-			{"not assignee", issue.Filter{Not: issue.Exclusion{Assignee: filter.One(&f.guest.UserID)}}, []issue.IID{3, 2}},
+			{"not author", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Author: filter.One(&f.owner.UserID)}}}, []issue.IID{3, 2}},
+			{"not author by name", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Author: filter.Person{Username: "owner"}}}}, []issue.IID{3, 2}},
+			{"not assignee", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Assignee: filter.One(&f.guest.UserID)}}}, []issue.IID{3, 2}},
 			{"not assignee by name", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"guest"}}}, []issue.IID{3, 2}},
-			{"no milestone excluded", issue.Filter{Not: issue.Exclusion{Milestone: filter.MilestoneNamed("none")}}, nil},
+			{"no milestone excluded", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Milestone: filter.MilestoneNamed("none")}}}, nil},
 		} {
 			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
 				found, err := f.issues.List(ctx, f.planner, in, tt.f)
@@ -156,8 +156,8 @@ func TestService_List_labelLevels(t *testing.T) {
 		}{
 			"all":         {issue.Filter{Labels: titles}, 1},
 			"two":         {issue.Filter{Labels: titles[:2]}, 2},
-			"none of one": {issue.Filter{Not: issue.Exclusion{Labels: titles[3:]}}, 1},
-			"none of all": {issue.Filter{Not: issue.Exclusion{Labels: titles}}, 0},
+			"none of one": {issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: titles[3:]}}}, 1},
+			"none of all": {issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: titles}}}, 0},
 		} {
 			if found, err := f.issues.List(ctx, f.planner, issue.Place{Project: p}, c.f); err != nil || found.Total != c.want {
 				t.Errorf("%s: %d issues, %v; want %d", name, found.Total, err, c.want)
@@ -183,7 +183,7 @@ func TestService_List_manyValues(t *testing.T) {
 			want int
 		}{
 			"labels":        {issue.Filter{Labels: values}, 0},
-			"not labels":    {issue.Filter{Not: issue.Exclusion{Labels: values}}, 0},
+			"not labels":    {issue.Filter{Not: issue.Exclusion{Not: filter.Not{Labels: values}}}, 0},
 			"assignees":     {issue.Filter{AssigneeUsernames: values}, 0},
 			"not assignees": {issue.Filter{Not: issue.Exclusion{AssigneeUsernames: values}}, 1},
 		} {

@@ -11,6 +11,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/noteable"
@@ -193,9 +194,9 @@ func (s *Service) noteIssues(ctx context.Context, as authz.Actor, p *project.Pro
 
 // OfIssue lists the merge requests that name an issue, or close it where f.Closing says so, in
 // all projects. The caller has found the issue as the actor sees it.
-func (s *Service) OfIssue(ctx context.Context, as authz.Actor, issue int64, f Filter) (*Page, error) {
-	if err := s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{}); err != nil {
-		return nil, err
+func (s *Service) OfIssue(ctx context.Context, as authz.Actor, issue int64, f Filter) (page.Page[*MergeRequest], error) {
+	if err := s.require(ctx, as, Place{}); err != nil {
+		return page.Page[*MergeRequest]{}, err
 	}
 	f.Issue = issue
 	return s.listAcross(ctx, as, 0, f)

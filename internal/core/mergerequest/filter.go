@@ -30,9 +30,7 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	f.approvers(w)
 	f.labels(w)
 	f.branches(w)
-	rows.Times(w, filter.Times{
-		CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore,
-	})
+	rows.Times(w, f.Times)
 	if f.Draft != nil {
 		if *f.Draft {
 			w.And("(m.draft OR m.title_fold LIKE ?)", "draft - %")
@@ -42,9 +40,9 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) bool {
 	}
 	rows.Search(w, f.terms(), f.In)
 	rows.Reaction(w, as, f.Reaction)
-	rows.NotReaction(w, as, f.Not.Reaction)
 	rows.Milestone(w, f.Milestone, now)
-	rows.NotMilestone(w, f.Not.Milestone, now)
+	rows.Not(w, as, f.Not.Not, now)
+	reviewers.IsNot(w, f.Not.Reviewer)
 	return !f.Deployed // nothing in the instance was deployed yet
 }
 
@@ -53,9 +51,9 @@ var rows = filter.Rows{Alias: "m", Kind: noteable.MergeRequest}
 
 // The parts that people have in merge requests.
 var (
-	authors   = rows.Column("author_id")
+	authors   = rows.Authors()
 	mergers   = rows.Column("merge_user_id")
-	assignees = rows.Table("merge_request_assignees", "merge_request_id")
+	assignees = rows.Assignees()
 	reviewers = rows.Table("merge_request_reviewers", "merge_request_id")
 )
 
@@ -86,9 +84,6 @@ func (f Filter) people(w *db.Where, as authz.Actor) {
 	mergers.Is(w, f.MergeUser)
 	assignees.Is(w, f.Assignee)
 	reviewers.Is(w, f.Reviewer)
-	authors.IsNot(w, f.Not.Author)
-	assignees.IsNot(w, f.Not.Assignee)
-	reviewers.IsNot(w, f.Not.Reviewer)
 }
 
 func (f Filter) labels(w *db.Where) {
@@ -99,7 +94,6 @@ func (f Filter) labels(w *db.Where) {
 		}
 	}
 	rows.Labels(w, titles, which)
-	rows.NotLabels(w, f.Not.Labels)
 }
 
 func (f Filter) branches(w *db.Where) {

@@ -230,14 +230,15 @@ func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects
 	}
 	tips := map[branch]string{}
 	for _, m := range page {
+		m.target = projects[m.ProjectID]
 		if m.State == StateMerged || m.State == StateClosed {
 			m.Status = m.statusAt("")
 			continue
 		}
 		at := branch{m.ProjectID, m.TargetBranch}
 		tip, known := tips[at]
-		if p := projects[m.ProjectID]; p != nil && !known {
-			id, err := s.tip(ctx, p, m.TargetBranch)
+		if m.target != nil && !known {
+			id, err := s.tip(ctx, m.target, m.TargetBranch)
 			if err != nil {
 				return err
 			}

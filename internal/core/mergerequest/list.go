@@ -39,31 +39,20 @@ type Filter struct {
 	Search        string   // words that all stand in one of the fields of In
 	In            []string // title, description; empty means both
 	Draft         *bool
-	CreatedAfter  *time.Time
-	CreatedBefore *time.Time
-	UpdatedAfter  *time.Time
-	UpdatedBefore *time.Time
-	MergedAfter   *time.Time
-	MergedBefore  *time.Time
-	Not           Exclusion
-	NonArchived   bool   // leave out archived projects
-	OrderBy       string // filter.ByRelevance is the best match of Search; created_at where empty
-	Asc           bool
+	filter.Times
+	MergedAfter  *time.Time
+	MergedBefore *time.Time
+	Not          Exclusion
+	NonArchived  bool   // leave out archived projects
+	OrderBy      string // filter.ByRelevance is the best match of Search; created_at where empty
+	Asc          bool
 	page.Range
 }
 
-// Exclusion leaves out what any of its fields matches.
+// Exclusion leaves out what has one of its properties.
 type Exclusion struct {
-	Labels                     []string
-	Milestone                  filter.Milestone
-	Author, Assignee, Reviewer filter.Person
-	Reaction                   string
-}
-
-// Page is one page of a list, with the projects its requests ask to change.
-type Page struct {
-	page.Page[*MergeRequest]
-	Projects map[project.ID]*project.Project
+	filter.Not
+	Reviewer filter.Person
 }
 
 // latest keeps rows of the same rank in the order of their age, the newest first.
@@ -75,45 +64,49 @@ var orders = rows.Orders(latest, page.Orders{
 	"merged_at": {page.Time("merged_at", "m.merged_at").Null(), latest},
 })
 
-// List gives the project's merge requests. It requires ReadMergeRequest.
-func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (*Page, error) {
-	if err := s.requireRead(ctx, as, p); err != nil {
-		return nil, err
+// Place is where merge requests are looked for.
+type Place = filter.Place
+
+// List gives the merge requests of a place that the actor may read. Those of a project
+// require ReadMergeRequest, those of a group ReadGroup; those of everywhere are for signed-in
+// actors.
+func (s *Service) List(ctx context.Context, as authz.Actor, in Place, f Filter) (page.Page[*MergeRequest], error) {
+	if err := s.require(ctx, as, in); err != nil {
+		return page.Page[*MergeRequest]{}, err
 	}
+	if in.Project != nil {
+		return s.listWithin(ctx, as, in.Project, f)
+	}
+	return s.listAcross(ctx, as, in.Group.Namespace, f)
+}
+
+// require asks for permission to look at the merge requests of a place.
+func (s *Service) require(ctx context.Context, as authz.Actor, in Place) error {
+	switch {
+	case in.Project != nil:
+		return s.requireRead(ctx, as, in.Project)
+	case in.Group.Namespace == 0:
+		return s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{})
+	case !as.SignedIn() && !as.Admin:
+		return errs.New(errs.Unauthorized, "")
+	}
+	return s.policy.Require(ctx, as, authz.ReadGroup, in.Group)
+}
+
+// listWithin lists the merge requests of a project.
+func (s *Service) listWithin(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[*MergeRequest], error) {
 	var w db.Where
 	w.And("m.target_project_id = ?", p.ID)
 	list, err := s.list(ctx, as, origin{
 		from: "merge_requests m", narrow: "merge_requests m", level: "0", where: w, candidates: s.candidates(as, p, f),
 	}, f)
 	if err != nil {
-		return nil, err
+		return list, err
 	}
-	list.Projects = map[project.ID]*project.Project{p.ID: p}
 	if err := s.countNotes(ctx, as, p, list.Items); err != nil {
-		return nil, err
+		return list, err
 	}
-	return list, s.readStatus(ctx, list.Items, list.Projects)
-}
-
-// ListInGroup gives the merge requests of all projects of a group and its subgroups
-// that the actor may read. It requires ReadGroup on the subject.
-func (s *Service) ListInGroup(ctx context.Context, as authz.Actor, group authz.Subject, f Filter) (*Page, error) {
-	if !as.SignedIn() && !as.Admin {
-		return nil, errs.New(errs.Unauthorized, "")
-	}
-	if err := s.policy.Require(ctx, as, authz.ReadGroup, group); err != nil {
-		return nil, err
-	}
-	return s.listAcross(ctx, as, group.Namespace, f)
-}
-
-// ListAll gives the merge requests of all projects whose requests the actor may read. It
-// requires ReadMergeRequest.
-func (s *Service) ListAll(ctx context.Context, as authz.Actor, f Filter) (*Page, error) {
-	if err := s.policy.Require(ctx, as, authz.ListOwnMergeRequests, authz.Subject{}); err != nil {
-		return nil, err
-	}
-	return s.listAcross(ctx, as, 0, f)
+	return list, s.readStatus(ctx, list.Items, map[project.ID]*project.Project{p.ID: p})
 }
 
 // Merge requests of many projects. SQLite reads the tables of a CROSS JOIN in their order,
@@ -124,7 +117,7 @@ const (
 )
 
 // listAcross lists the merge requests of a group, or of all projects where it is 0.
-func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (*Page, error) {
+func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.NamespaceID, f Filter) (page.Page[*MergeRequest], error) {
 	var w db.Where
 	w.Raw("p.id = m.target_project_id")
 	from := across
@@ -148,20 +141,13 @@ func (s *Service) listAcross(ctx context.Context, as authz.Actor, group authz.Na
 		level: level, levelArgs: args, where: w, candidates: append(s.candidates(as, nil, f), all), places: places,
 	}, f)
 	if err != nil {
-		return nil, err
+		return list, err
 	}
-	var ids []project.ID
-	seen := map[project.ID]bool{}
-	for _, m := range list.Items {
-		if !seen[m.ProjectID] {
-			seen[m.ProjectID] = true
-			ids = append(ids, m.ProjectID)
-		}
+	projects, err := s.projects.Load(ctx, projectsOf(list.Items))
+	if err != nil {
+		return list, err
 	}
-	if list.Projects, err = s.projects.Load(ctx, ids); err != nil {
-		return nil, err
-	}
-	return list, s.readStatus(ctx, list.Items, list.Projects)
+	return list, s.readStatus(ctx, list.Items, projects)
 }
 
 // readableSQL adds what the rule of ReadMergeRequest says about a project p and its
@@ -198,10 +184,10 @@ type origin struct {
 }
 
 // list runs the page, the total and what hangs on the rows.
-func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (*Page, error) {
+func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) (page.Page[*MergeRequest], error) {
 	w := o.where
 	if !f.where(&w, as, s.now()) {
-		return &Page{Page: page.None[*MergeRequest](f.Range)}, nil
+		return page.None[*MergeRequest](f.Range), nil
 	}
 	q := page.Query{
 		Columns: s.columns + ", " + o.level + " AS actor_level", ColumnArgs: o.levelArgs, From: o.from, Where: w, Order: f.order(),
@@ -212,15 +198,15 @@ func (s *Service) list(ctx context.Context, as authz.Actor, o origin, f Filter) 
 	}
 	list, err := page.Select[listRow](ctx, s.db, q, f.Range)
 	if err != nil {
-		return nil, fmt.Errorf("list merge requests: %w", err)
+		return page.Page[*MergeRequest]{}, fmt.Errorf("list merge requests: %w", err)
 	}
-	out := &Page{Page: page.Map(list, func(r *listRow) *MergeRequest {
+	out := page.Map(list, func(r *listRow) *MergeRequest {
 		r.VisibleNotes = r.PublicNotesCount
 		if authz.SeesInternal(as, r.ActorLevel) {
 			r.VisibleNotes = r.NotesCount
 		}
 		return &r.MergeRequest
-	})}
+	})
 	return out, s.attach(ctx, out.Items)
 }
 

@@ -30,11 +30,11 @@ type ConditionView struct {
 	HiddenUsers bool           // members of groups that the caller may not see have it as well
 	CanChange   bool           // whether the caller has it
 
-	Discussions []string   // open threads that it waits for, the oldest of them
-	Blocking    *Page      // merge requests that it waits for and that the caller may read; nil for none
-	Hidden      int        // how many it waits for beside them
-	Build       *BuildView // the pipeline that it waits for; nil for none, and for callers who may not see it
-	Checks      []string   // names of the external status checks that it waits for, for callers who may read them
+	Discussions []string        // open threads that it waits for, the oldest of them
+	Blocking    []*MergeRequest // those that it waits for and that the caller may read
+	Hidden      int             // how many it waits for beside them
+	Build       *BuildView      // the pipeline that it waits for; nil for none, and for callers who may not see it
+	Checks      []string        // names of the external status checks that it waits for, for callers who may read them
 }
 
 // Permission is what a user needs to have a condition met.
@@ -226,13 +226,11 @@ func (s *Service) nameBlocking(ctx context.Context, as authz.Actor, m *MergeRequ
 	if err != nil {
 		return err
 	}
-	c.Blocking = &Page{}
 	for _, id := range ids {
 		if other := found[id]; other != nil {
-			c.Blocking.Items = append(c.Blocking.Items, other)
+			c.Blocking = append(c.Blocking, other)
 		}
 	}
-	c.Hidden = len(ids) - len(c.Blocking.Items)
-	c.Blocking.Projects, err = s.projects.ByIDs(ctx, as, projectsOf(c.Blocking.Items))
-	return err
+	c.Hidden = len(ids) - len(c.Blocking)
+	return nil
 }

@@ -115,8 +115,9 @@ type MergeRequest struct {
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 
-	conflicts     bool // the last trial merge, made just now, met conflicts
-	ownersChanged bool // it came with other rules of code owners
+	target        *project.Project // its project, where the status was read; nil otherwise
+	conflicts     bool             // the last trial merge, made just now, met conflicts
+	ownersChanged bool             // it came with other rules of code owners
 }
 
 // Fork reports whether the source branch stands in another project.

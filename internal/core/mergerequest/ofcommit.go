@@ -22,19 +22,19 @@ const maxHolding = 500
 // OfCommit lists the merge requests of a project that brought a commit: it is one of
 // their commits, their merge commit or their squashed one. Of the filter, everything but
 // the numbers counts.
-func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, f Filter) (*Page, error) {
+func (s *Service) OfCommit(ctx context.Context, as authz.Actor, p *project.Project, c *gitstore.Commit, f Filter) (page.Page[*MergeRequest], error) {
 	if err := s.requireRead(ctx, as, p); err != nil {
-		return nil, err
+		return page.Page[*MergeRequest]{}, err
 	}
 	iids, err := s.introducing(ctx, p, c.ID)
 	if err != nil {
-		return nil, err
+		return page.Page[*MergeRequest]{}, err
 	}
 	if len(iids) == 0 {
-		return &Page{Page: page.None[*MergeRequest](f.Range), Projects: map[project.ID]*project.Project{p.ID: p}}, nil
+		return page.None[*MergeRequest](f.Range), nil
 	}
 	f.IIDs = iids
-	return s.List(ctx, as, p, f)
+	return s.listWithin(ctx, as, p, f)
 }
 
 // introducing gives the numbers of the merge requests that brought a commit.

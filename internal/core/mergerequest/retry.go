@@ -137,11 +137,11 @@ func (s *Service) retryAlone(ctx context.Context, p *project.Project, rows []*Me
 	return nil
 }
 
-// Recheck has trial merges made again, some time soon, for those requests of a page whose
+// Recheck has trial merges made again, some time soon, for those merge requests of a list whose
 // last one is out of date and that the actor may update.
-func (s *Service) Recheck(ctx context.Context, as authz.Actor, page *Page) error {
+func (s *Service) Recheck(ctx context.Context, as authz.Actor, list []*MergeRequest) error {
 	var stale []*MergeRequest
-	for _, m := range page.Items {
+	for _, m := range list {
 		if m.State == StateOpened && (m.Status == Unchecked || m.Status == CannotBeMergedRecheck) {
 			stale = append(stale, m)
 		}

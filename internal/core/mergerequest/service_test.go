@@ -98,7 +98,7 @@ func TestService_Find_permissions(t *testing.T) {
 		wantError(t, err, errs.Unauthorized, "")
 		_, err = w.requests.Find(t.Context(), w.guest, w.as(w.guest), m.IID)
 		wantError(t, err, errs.NotFound, "")
-		_, err = w.requests.List(t.Context(), w.guest, w.as(w.guest), mergerequest.Filter{})
+		_, err = w.requests.List(t.Context(), w.guest, mergerequest.Place{Project: w.as(w.guest)}, mergerequest.Filter{})
 		wantError(t, err, errs.Forbidden, "")
 		_, err = w.requests.Locate(t.Context(), w.guest, noteable.Place{Project: w.as(w.guest)}, noteable.Key{Number: int64(m.IID)})
 		wantError(t, err, errs.NotFound, "")
@@ -275,9 +275,9 @@ func TestService_List(t *testing.T) {
 			{"all of many labels", mergerequest.Filter{Labels: []string{"a", "b", "c2", "d2"}}, "2"},
 			{"any label", mergerequest.Filter{Labels: []string{"ANY"}}, "3 2"},
 			{"no label", mergerequest.Filter{Labels: []string{"None"}}, "1"},
-			{"not that label", mergerequest.Filter{Not: mergerequest.Exclusion{Labels: []string{"b"}}}, "3 1"},
-			{"none of the labels", mergerequest.Filter{Not: mergerequest.Exclusion{Labels: []string{"b", "a", "x"}}}, "1"},
-			{"labels without end", mergerequest.Filter{Labels: many, Not: mergerequest.Exclusion{Labels: many}}, ""},
+			{"not that label", mergerequest.Filter{Not: mergerequest.Exclusion{Not: filter.Not{Labels: []string{"b"}}}}, "3 1"},
+			{"none of the labels", mergerequest.Filter{Not: mergerequest.Exclusion{Not: filter.Not{Labels: []string{"b", "a", "x"}}}}, "1"},
+			{"labels without end", mergerequest.Filter{Labels: many, Not: mergerequest.Exclusion{Not: filter.Not{Labels: many}}}, ""},
 			{"milestone", mergerequest.Filter{Milestone: filter.MilestoneNamed("v1")}, ""},
 			{"no milestone", mergerequest.Filter{Milestone: filter.MilestoneNamed("None")}, "3 2 1"},
 			{"source", mergerequest.Filter{SourceBranch: "one"}, "1"},
@@ -293,15 +293,15 @@ func TestService_List(t *testing.T) {
 			{"any reaction", mergerequest.Filter{Reaction: "Any"}, "2"},
 			{"no reaction", mergerequest.Filter{Reaction: "None"}, "3 1"},
 			{"another reaction", mergerequest.Filter{Reaction: "rocket"}, ""},
-			{"not that reaction", mergerequest.Filter{Not: mergerequest.Exclusion{Reaction: "tada"}}, "3 1"},
+			{"not that reaction", mergerequest.Filter{Not: mergerequest.Exclusion{Not: filter.Not{Reaction: "tada"}}}, "3 1"},
 			{"in titles", mergerequest.Filter{Search: "quick", In: []string{"title"}}, ""},
 			{"escaped", mergerequest.Filter{Search: "%"}, ""},
-			{"time", mergerequest.Filter{CreatedAfter: &two.CreatedAt.Time}, "3 2"},
-			{"until", mergerequest.Filter{CreatedBefore: &one.CreatedAt.Time}, "1"},
+			{"time", mergerequest.Filter{Times: filter.Times{CreatedAfter: &two.CreatedAt.Time}}, "3 2"},
+			{"until", mergerequest.Filter{Times: filter.Times{CreatedBefore: &one.CreatedAt.Time}}, "1"},
 			{"deployed", mergerequest.Filter{Deployed: true}, ""},
 			{"page", mergerequest.Filter{Range: page.Range{Limit: 1, Offset: 1}}, "2"},
 		} {
-			page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), row.f)
+			page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, row.f)
 			check(t, err)
 			var got []string
 			for _, m := range page.Items {
@@ -309,7 +309,7 @@ func TestService_List(t *testing.T) {
 			}
 			equal(t, row.name, strings.Join(got, " "), row.want)
 		}
-		page, err := w.requests.List(t.Context(), w.reporter, w.as(w.reporter), mergerequest.Filter{Range: page.Range{Limit: 2}})
+		page, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: w.as(w.reporter)}, mergerequest.Filter{Range: page.Range{Limit: 2}})
 		check(t, err)
 		equal(t, "total", page.Total, 3)
 	})
@@ -338,17 +338,17 @@ func TestService_ListAll_visibility(t *testing.T) {
 							want = 1
 						}
 					}
-					page, err := w.requests.ListAll(t.Context(), who, mergerequest.Filter{})
+					page, err := w.requests.List(t.Context(), who, mergerequest.Place{}, mergerequest.Filter{})
 					check(t, err)
 					name := fmt.Sprintf("%s, %s, %s", who.Username, visibility, access)
 					equal(t, name, page.Total, want)
-					page, err = w.requests.ListInGroup(t.Context(), who, group, mergerequest.Filter{})
+					page, err = w.requests.List(t.Context(), who, mergerequest.Place{Group: group}, mergerequest.Filter{})
 					check(t, err)
 					equal(t, name+", group", page.Total, want)
 				}
 			}
 		}
-		_, err := w.requests.ListAll(t.Context(), authz.Actor{}, mergerequest.Filter{})
+		_, err := w.requests.List(t.Context(), authz.Actor{}, mergerequest.Place{}, mergerequest.Filter{})
 		wantError(t, err, errs.Unauthorized, "")
 	})
 }
@@ -370,11 +370,11 @@ func TestService_List_statements(t *testing.T) {
 			return dbtest.Count(t, w.DB, func() { check(t, list()) })
 		}
 		inProject := func() error {
-			_, err := w.requests.List(t.Context(), w.reporter, p, mergerequest.Filter{Range: page.Range{Limit: 1}})
+			_, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{Project: p}, mergerequest.Filter{Range: page.Range{Limit: 1}})
 			return err
 		}
 		everywhere := func() error {
-			_, err := w.requests.ListAll(t.Context(), w.reporter, mergerequest.Filter{Range: page.Range{Limit: 50}})
+			_, err := w.requests.List(t.Context(), w.reporter, mergerequest.Place{}, mergerequest.Filter{Range: page.Range{Limit: 50}})
 			return err
 		}
 		one, all := count(inProject), count(everywhere)

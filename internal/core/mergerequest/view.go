@@ -114,7 +114,7 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*MergeRequ
 	}
 	var err error
 	if r.projects == nil {
-		if r.projects, err = s.projects.ByIDs(ctx, as, projectsOf(list)); err != nil {
+		if r.projects, err = s.targets(ctx, as, list); err != nil {
 			return r, err
 		}
 	}
@@ -130,6 +130,18 @@ func (s *Service) related(ctx context.Context, as authz.Actor, list []*MergeRequ
 		r.subscribed, err = s.above.Subscriptions.Of(ctx, as, refs...)
 	}
 	return r, err
+}
+
+// targets gives the projects of merge requests. Those that lists have read are not read again.
+func (s *Service) targets(ctx context.Context, as authz.Actor, list []*MergeRequest) (map[project.ID]*project.Project, error) {
+	known := map[project.ID]*project.Project{}
+	for _, m := range list {
+		if m.target == nil {
+			return s.projects.ByIDs(ctx, as, projectsOf(list))
+		}
+		known[m.ProjectID] = m.target
+	}
+	return known, nil
 }
 
 func (m *MergeRequest) noteable() noteable.Ref {

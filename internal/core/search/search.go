@@ -59,6 +59,15 @@ func (p Place) namespace() authz.NamespaceID {
 	return 0
 }
 
+// filter is the place for lists.
+func (p Place) filter() filter.Place {
+	in := filter.Place{Project: p.Project}
+	if p.Group != nil {
+		in.Group = p.Group.Subject()
+	}
+	return in
+}
+
 // ErrOneProject refuses what only one project is searched for: an index of all repositories is
 // what larger places would need.
 var ErrOneProject = errs.Plain("Scope not supported without Elasticsearch!")
@@ -188,37 +197,21 @@ func (s *Service) Issues(ctx context.Context, as authz.Actor, at Place, q Query)
 	if q.State == "merged" { // an issue is closed where a merge request is merged
 		f.State = issue.StateClosed
 	}
-	in := issue.Place{Project: at.Project}
-	if at.Group != nil {
-		in.Group = at.Group.Subject()
-	}
-	list, err := s.issues.List(ctx, as, in, f)
+	list, err := s.issues.List(ctx, as, at.filter(), f)
 	return open(q, list, err)
 }
 
 // MergeRequests finds merge requests by title and description.
-func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q Query) (*mergerequest.Page, error) {
-	none := &mergerequest.Page{Page: page.None[*mergerequest.MergeRequest](q.Range)}
+func (s *Service) MergeRequests(ctx context.Context, as authz.Actor, at Place, q Query) (page.Page[*mergerequest.MergeRequest], error) {
 	blank, err := s.require(ctx, as, at, MergeRequests, q)
 	if blank || err != nil {
-		return none, err
+		return page.None[*mergerequest.MergeRequest](q.Range), err
 	}
 	f := mergerequest.Filter{
 		Search: q.Text, State: mergerequest.State(q.State), NonArchived: !q.Archived, OrderBy: q.orderBy(), Asc: q.Asc, Range: q.Range,
 	}
-	var list *mergerequest.Page
-	switch {
-	case at.Project != nil:
-		list, err = s.requests.List(ctx, as, at.Project, f)
-	case at.Group != nil:
-		list, err = s.requests.ListInGroup(ctx, as, at.Group.Subject(), f)
-	default:
-		list, err = s.requests.ListAll(ctx, as, f)
-	}
-	if errs.Is(err, errs.Forbidden) || errs.Is(err, errs.NotFound) {
-		return none, nil
-	}
-	return list, err
+	list, err := s.requests.List(ctx, as, at.filter(), f)
+	return open(q, list, err)
 }
 
 // Milestones finds milestones by title and description.

@@ -213,18 +213,12 @@ func usersBasic(list []*account.Summary) []userBasic {
 	return out
 }
 
-// simpleRequests renders merge requests in the short form.
-func (s *Server) simpleRequests(page *mergerequest.Page) []simpleMergeRequest {
-	out := make([]simpleMergeRequest, 0, len(page.Items))
-	for _, m := range page.Items {
-		if p := page.Projects[m.ProjectID]; p != nil {
-			out = append(out, simpleMergeRequest{
-				ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
-				CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time), WebURL: s.URLs.MergeRequest(p.FullPath, int64(m.IID)),
-			})
-		}
+// newSimpleMergeRequest renders a merge request in the short form.
+func newSimpleMergeRequest(m *mergerequest.View) simpleMergeRequest {
+	return simpleMergeRequest{
+		ID: m.ID, IID: m.IID, ProjectID: m.ProjectID, Title: m.Title, Description: m.Description, State: m.State,
+		CreatedAt: api.Time(m.CreatedAt.Time), UpdatedAt: api.Time(m.UpdatedAt.Time), WebURL: m.URL,
 	}
-	return out
 }
 
 // requestFull renders one merge request alone.

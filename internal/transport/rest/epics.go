@@ -7,6 +7,7 @@ import (
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/label"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/namespace"
@@ -57,12 +58,9 @@ type listEpicsParams struct {
 	Reaction       string      `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
 	Ancestors      bool        `param:"include_ancestor_groups" default:"false" doc:"Include epics of ancestor groups"`
 	Descendants    bool        `param:"include_descendant_groups" default:"true" doc:"Include epics of subgroups"`
-	CreatedAfter   *time.Time  `param:"created_after" doc:"Return items created on or after this time"`
-	CreatedBefore  *time.Time  `param:"created_before" doc:"Return items created on or before this time"`
-	UpdatedAfter   *time.Time  `param:"updated_after" doc:"Return items updated on or after this time"`
-	UpdatedBefore  *time.Time  `param:"updated_before" doc:"Return items updated on or before this time"`
-	Not            epicNot     `param:"not" doc:"Return epics that do not match these filters"`
-	_              struct{}    `exclusive:"author_id,author_username"`
+	timeParams
+	Not epicNot  `param:"not" doc:"Return epics that do not match these filters"`
+	_   struct{} `exclusive:"author_id,author_username"`
 	api.Page
 }
 
@@ -82,9 +80,8 @@ func (s *Server) epics(ctx context.Context, as authz.Actor, in listEpicsParams) 
 	}
 	f := epic.Filter{
 		IIDs: numbers[epic.IID](in.IIDs), Author: userOrName(in.AuthorID, in.AuthorUsername), Search: in.Search, Confidential: in.Confidential,
-		Reaction: in.Reaction, Ancestors: in.Ancestors, Descendants: in.Descendants, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore,
-		UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore,
-		Not:     epic.Exclusion{Author: userOrName(in.Not.AuthorID, in.Not.AuthorUsername), Labels: in.Not.Labels, Reaction: in.Not.Reaction},
+		Reaction: in.Reaction, Ancestors: in.Ancestors, Descendants: in.Descendants, Times: in.times(),
+		Not:     filter.Not{Author: userOrName(in.Not.AuthorID, in.Not.AuthorUsername), Labels: in.Not.Labels, Reaction: in.Not.Reaction},
 		OrderBy: in.OrderBy, Asc: in.Sort == "asc", Range: in.Range(),
 	}
 	f.Labels, f.LabelWildcard = wildcardLabels(in.Labels)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
@@ -26,24 +25,21 @@ type issueFilterParams struct {
 	AssigneeID       api.IDOrWord `param:"assignee_id" doc:"Return items assigned to this user ID, None or Any"`
 	AssigneeUsername api.Strings  `param:"assignee_username" doc:"Assignee"`
 	ClosedByID       *int64       `param:"closed_by_id" doc:"Return issues closed by this user ID"`
-	CreatedAfter     *time.Time   `param:"created_after" doc:"Return items created on or after this time"`
-	CreatedBefore    *time.Time   `param:"created_before" doc:"Return items created on or before this time"`
-	UpdatedAfter     *time.Time   `param:"updated_after" doc:"Return projects updated on or after this time"`
-	UpdatedBefore    *time.Time   `param:"updated_before" doc:"Return projects updated on or before this time"`
-	DueDate          string       `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
-	Confidential     *bool        `param:"confidential" doc:"Confidential or not"`
-	Reaction         string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
-	IssueType        string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
-	IterationID      api.IDOrWord `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
-	IterationTitle   string       `param:"iteration_title" doc:"Return issues in iterations of this title"`
-	EpicID           api.IDOrWord `param:"epic_id" doc:"Return issues of the epic with this ID, None or Any"`
-	Weight           api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
-	HealthStatus     string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
-	Not              issueNot     `param:"not" doc:"Return issues that do not match these filters"`
-	_                struct{}     `exclusive:"milestone_id,milestone"`
-	_                struct{}     `exclusive:"iteration_id,iteration_title"`
-	_                struct{}     `exclusive:"author_id,author_username"`
-	_                struct{}     `exclusive:"assignee_id,assignee_username"`
+	timeParams
+	DueDate        string       `param:"due_date" values:"0,any,today,tomorrow,overdue,week,month,next_month_and_previous_two_weeks," doc:"Due date filter"`
+	Confidential   *bool        `param:"confidential" doc:"Confidential or not"`
+	Reaction       string       `param:"my_reaction_emoji" doc:"Return items the current user reacted to with this emoji, None or Any"`
+	IssueType      string       `param:"issue_type" values:"issue,incident,test_case,task" doc:"Issue type"`
+	IterationID    api.IDOrWord `param:"iteration_id" doc:"Return issues in this iteration ID, None or Any"`
+	IterationTitle string       `param:"iteration_title" doc:"Return issues in iterations of this title"`
+	EpicID         api.IDOrWord `param:"epic_id" doc:"Return issues of the epic with this ID, None or Any"`
+	Weight         api.IDOrWord `param:"weight" doc:"Return items with this weight, None or Any"`
+	HealthStatus   string       `param:"health_status" values:"on_track,needs_attention,at_risk,none,any,None,Any" doc:"Health status: on_track, needs_attention, at_risk, none or any"`
+	Not            issueNot     `param:"not" doc:"Return issues that do not match these filters"`
+	_              struct{}     `exclusive:"milestone_id,milestone"`
+	_              struct{}     `exclusive:"iteration_id,iteration_title"`
+	_              struct{}     `exclusive:"author_id,author_username"`
+	_              struct{}     `exclusive:"assignee_id,assignee_username"`
 }
 
 // issueScope narrows what is read of a project or group to the caller's issues; everywhere,
@@ -92,12 +88,14 @@ func (p *issueFilterParams) filter(scope string) (issue.Filter, error) {
 	f := issue.Filter{
 		IIDs: numbers[issue.IID](p.IIDs), Milestone: milestoneOr(p.Milestone, p.MilestoneID),
 		Author: userOrName(p.AuthorID, p.AuthorUsername), Assignee: idOrName(p.AssigneeID, ""), AssigneeUsernames: p.AssigneeUsername,
-		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore,
-		UpdatedAfter: p.UpdatedAfter, UpdatedBefore: p.UpdatedBefore, DueDate: p.DueDate, Confidential: p.Confidential,
+		ClosedBy: userOrName(p.ClosedByID, ""), Search: p.Search, Times: p.times(), DueDate: p.DueDate, Confidential: p.Confidential,
 		Reaction: p.Reaction,
 		Not: issue.Exclusion{
-			Labels: p.Not.Labels, Milestone: milestoneOr(p.Not.Milestone, p.Not.MilestoneID), IIDs: numbers[issue.IID](p.Not.IIDs), Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername),
-			Assignee: userOrName(p.Not.AssigneeID, ""), AssigneeUsernames: p.Not.AssigneeUsername, Weight: p.Not.Weight,
+			Not: filter.Not{
+				Author: userOrName(p.Not.AuthorID, p.Not.AuthorUsername), Assignee: userOrName(p.Not.AssigneeID, ""),
+				Labels: p.Not.Labels, Milestone: milestoneOr(p.Not.Milestone, p.Not.MilestoneID),
+			},
+			IIDs: numbers[issue.IID](p.Not.IIDs), AssigneeUsernames: p.Not.AssigneeUsername, Weight: p.Not.Weight,
 		},
 	}
 	if f.HealthWildcard = filter.Word(p.HealthStatus); f.HealthWildcard == "" {

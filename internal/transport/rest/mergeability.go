@@ -77,8 +77,12 @@ func (s *Server) mergeability(ctx context.Context, as authz.Actor, in requestPat
 			e.Pipeline = s.pipeline(b.Source, b.Head)
 		}
 		e.MergeRequests, e.Hidden = []simpleMergeRequest{}, c.Hidden
-		if c.Blocking != nil {
-			e.MergeRequests = s.simpleRequests(c.Blocking)
+		blocking, err := s.Requests.Views(ctx, as, c.Blocking, mergerequest.ViewOptions{})
+		if err != nil {
+			return out, err
+		}
+		for i := range blocking {
+			e.MergeRequests = append(e.MergeRequests, newSimpleMergeRequest(&blocking[i]))
 		}
 		out.Conditions[i] = e
 	}

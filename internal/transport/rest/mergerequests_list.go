@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/rest/api"
@@ -36,23 +38,20 @@ type requestFilterParams struct {
 	Search         string       `param:"search" doc:"Search in titles and descriptions"`
 	In             string       `param:"in" doc:"Search scope: title, description, or both separated by a comma"`
 	WIP            string       `param:"wip" values:"yes,no" doc:"yes returns drafts, no returns merge requests that are not drafts"`
-	CreatedAfter   *time.Time   `param:"created_after" doc:"Return items created on or after this time"`
-	CreatedBefore  *time.Time   `param:"created_before" doc:"Return items created on or before this time"`
-	UpdatedAfter   *time.Time   `param:"updated_after" doc:"Return items updated on or after this time"`
-	UpdatedBefore  *time.Time   `param:"updated_before" doc:"Return items updated on or before this time"`
-	DeployedAfter  *time.Time   `param:"deployed_after" doc:"Return merge requests deployed after this time"`
-	DeployedBefore *time.Time   `param:"deployed_before" doc:"Return merge requests deployed before this time"`
-	Environment    string       `param:"environment" doc:"Return merge requests deployed to this environment"`
-	ApprovedByIDs  api.Strings  `param:"approved_by_ids" doc:"Return merge requests approved by all these user IDs, None or Any"`
-	ApprovedNames  api.Strings  `param:"approved_by_usernames" doc:"Return merge requests approved by all these usernames, None or Any"`
-	_              struct{}     `exclusive:"approved_by_ids,approved_by_usernames"`
-	ApproverIDs    api.Strings  `param:"approver_ids" doc:"Return merge requests with all these user IDs as approvers, None or Any"`
-	Not            requestNot   `param:"not" doc:"Return items that do not match these filters"`
-	WithDetails    bool         `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
-	Recheck        bool         `param:"with_merge_status_recheck" default:"false" doc:"Request an asynchronous recalculation of the merge status"`
-	View           string       `param:"view" values:"simple" doc:"simple returns only limited fields"`
-	OrderBy        string       `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Column to order by"`
-	Sort           string       `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
+	timeParams
+	DeployedAfter  *time.Time  `param:"deployed_after" doc:"Return merge requests deployed after this time"`
+	DeployedBefore *time.Time  `param:"deployed_before" doc:"Return merge requests deployed before this time"`
+	Environment    string      `param:"environment" doc:"Return merge requests deployed to this environment"`
+	ApprovedByIDs  api.Strings `param:"approved_by_ids" doc:"Return merge requests approved by all these user IDs, None or Any"`
+	ApprovedNames  api.Strings `param:"approved_by_usernames" doc:"Return merge requests approved by all these usernames, None or Any"`
+	_              struct{}    `exclusive:"approved_by_ids,approved_by_usernames"`
+	ApproverIDs    api.Strings `param:"approver_ids" doc:"Return merge requests with all these user IDs as approvers, None or Any"`
+	Not            requestNot  `param:"not" doc:"Return items that do not match these filters"`
+	WithDetails    bool        `param:"with_labels_details" default:"false" doc:"Return labels with their details"`
+	Recheck        bool        `param:"with_merge_status_recheck" default:"false" doc:"Request an asynchronous recalculation of the merge status"`
+	View           string      `param:"view" values:"simple" doc:"simple returns only limited fields"`
+	OrderBy        string      `param:"order_by" values:"created_at,label_priority,milestone_due,popularity,priority,title,updated_at,merged_at" default:"created_at" doc:"Column to order by"`
+	Sort           string      `param:"sort" values:"asc,desc" default:"desc" doc:"asc or desc"`
 	api.Page
 }
 
@@ -90,14 +89,14 @@ func (r *requestFilterParams) filter() (mergerequest.Filter, error) {
 		Labels:    r.Labels, Milestone: milestoneOr(r.Milestone, ""), Reaction: r.Reaction,
 		SourceBranch: r.SourceBranch, TargetBranch: r.TargetBranch, SourceProject: r.SourceProject,
 		Search: r.Search, In: requestFields(r.In),
-		CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore,
-		UpdatedAfter: r.UpdatedAfter, UpdatedBefore: r.UpdatedBefore,
+		Times:      r.times(),
 		Deployed:   r.DeployedAfter != nil || r.DeployedBefore != nil || r.Environment != "",
 		ApprovedBy: append(idsOrWords(r.ApprovedByIDs), namesOrWords(r.ApprovedNames)...), Approvers: idsOrWords(r.ApproverIDs),
 		Not: mergerequest.Exclusion{
-			Labels: r.Not.Labels, Milestone: milestoneOr(r.Not.Milestone, ""), Reaction: r.Not.Reaction,
-			Author:   userOrName(r.Not.AuthorID, r.Not.AuthorUsername),
-			Assignee: idOrName(r.Not.AssigneeID, notAssignee),
+			Not: filter.Not{
+				Author: userOrName(r.Not.AuthorID, r.Not.AuthorUsername), Assignee: idOrName(r.Not.AssigneeID, notAssignee),
+				Labels: r.Not.Labels, Milestone: milestoneOr(r.Not.Milestone, ""), Reaction: r.Not.Reaction,
+			},
 			Reviewer: idOrName(r.Not.ReviewerID, r.Not.ReviewerName),
 		},
 		OrderBy: r.OrderBy, Asc: r.Sort == "asc", Range: r.Range(),
@@ -142,11 +141,11 @@ func (s *Server) listAllRequests(ctx context.Context, as authz.Actor, in listAll
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	page, err := s.Requests.ListAll(ctx, as, f)
+	list, err := s.Requests.List(ctx, as, mergerequest.Place{}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, as, in.requestFilterParams, "", page)
+	return s.requestPage(ctx, as, in.requestFilterParams, "", list)
 }
 
 type listGroupRequestsParams struct {
@@ -167,11 +166,11 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 	}
 	f.NonArchived = in.NonArchived
 	applyScope(&f, in.Scope)
-	page, err := s.Requests.ListInGroup(ctx, as, g.Subject(), f)
+	list, err := s.Requests.List(ctx, as, mergerequest.Place{Group: g.Subject()}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, as, in.requestFilterParams, g.FullPath, page)
+	return s.requestPage(ctx, as, in.requestFilterParams, g.FullPath, list)
 }
 
 type listRequestsParams struct {
@@ -194,11 +193,11 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
 	}
 	applyScope(&f, in.Scope)
-	page, err := s.Requests.List(ctx, as, p, f)
+	list, err := s.Requests.List(ctx, as, mergerequest.Place{Project: p}, f)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return s.requestPage(ctx, as, in.requestFilterParams, p.FullPath, page)
+	return s.requestPage(ctx, as, in.requestFilterParams, p.FullPath, list)
 }
 
 // requestForm is a merge request in a list, in the form that view asks for.
@@ -213,26 +212,23 @@ func (*mergeRequestEntity) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 func (*simpleMergeRequest) OneOf(*mergeRequestEntity, *simpleMergeRequest) {}
 
 // requestPage renders a page of a list, seen from the project or group at path from.
-func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilterParams, from string, page *mergerequest.Page) (api.List[requestForm], error) {
+func (s *Server) requestPage(ctx context.Context, as authz.Actor, in requestFilterParams, from string, list page.Page[*mergerequest.MergeRequest]) (api.List[requestForm], error) {
 	if in.Recheck {
-		if err := s.Requests.Recheck(ctx, as, page); err != nil {
+		if err := s.Requests.Recheck(ctx, as, list.Items); err != nil {
 			return api.List[requestForm]{}, err
 		}
 	}
-	items := make([]requestForm, 0, len(page.Items))
-	if in.View == "simple" {
-		list := s.simpleRequests(page)
-		for i := range list {
-			items = append(items, &list[i])
-		}
-		return api.Listed(page.Page, items), nil
-	}
-	list, err := s.requestEntities(ctx, as, page.Items, requestShape{from: from, details: in.WithDetails}, mergerequest.ViewOptions{Projects: page.Projects})
+	views, err := s.Requests.Views(ctx, as, list.Items, mergerequest.ViewOptions{})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	for i := range list {
-		items = append(items, &list[i])
+	items := make([]requestForm, len(views))
+	for i := range views {
+		if in.View == "simple" {
+			items[i] = new(newSimpleMergeRequest(&views[i]))
+		} else {
+			items[i] = new(s.requestEntity(&views[i], requestShape{from: from, details: in.WithDetails}))
+		}
 	}
-	return api.Listed(page.Page, items), nil
+	return api.Listed(list, items), nil
 }

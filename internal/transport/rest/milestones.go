@@ -42,12 +42,12 @@ func (p planPlace) milestones() milestone.Place {
 	return milestone.Of(p.group)
 }
 
-// issues is the place as one where issues stand.
-func (p planPlace) issues() issue.Place {
+// listed is the place whose issues and merge requests are listed.
+func (p planPlace) listed() filter.Place {
 	if p.project != nil {
-		return issue.Place{Project: p.project}
+		return filter.Place{Project: p.project}
 	}
-	return issue.Place{Group: p.group.Subject()}
+	return filter.Place{Group: p.group.Subject()}
 }
 
 // path is the full path.
@@ -71,8 +71,8 @@ func (s *Server) milestoneRoutes() []*api.Route {
 		of.routes("/projects/:id/milestones", "project", authz.ReadIssue),
 		groups.routes("/groups/:id/milestones", "group", authz.ReadGroup),
 		[]*api.Route{
-			api.Get("/projects/:id/milestones/:milestone_id/merge_requests", of.projectRequests).Doc("List the merge requests of a milestone").Needs(authz.ReadMilestone, authz.ReadMergeRequest),
-			api.Get("/groups/:id/milestones/:milestone_id/merge_requests", groups.groupRequests).Doc("List the merge requests of a milestone of a group").Needs(authz.ReadMilestone, authz.ReadGroup),
+			api.Get("/projects/:id/milestones/:milestone_id/merge_requests", of.requests).Doc("List the merge requests of a milestone").Needs(authz.ReadMilestone, authz.ReadMergeRequest),
+			api.Get("/groups/:id/milestones/:milestone_id/merge_requests", groups.requests).Doc("List the merge requests of a milestone of a group").Needs(authz.ReadMilestone, authz.ReadGroup),
 			api.Post("/projects/:id/milestones/:milestone_id/promote", of.promote).Status(200).Doc("Promote a milestone to the group").Needs(authz.AdminMilestone),
 		})...)
 }
@@ -234,7 +234,7 @@ func (h milestoneHandlers) issues(ctx context.Context, as authz.Actor, in pagedM
 		return api.List[issueEntity]{}, err
 	}
 	params := issueListParams{OrderBy: "label_priority", Sort: "asc", Page: in.Page}
-	return h.listIssues(ctx, as, at.issues(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
+	return h.listIssues(ctx, as, at.listed(), params, issue.Filter{Milestone: filter.Milestone{ID: m.ID}}, at.path())
 }
 
 func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in milestonePath) ([]burndownEntity, error) {
@@ -242,7 +242,7 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Issues.Burndown(ctx, as, at.issues(), m)
+	list, err := h.Issues.Burndown(ctx, as, at.listed(), m)
 	if err != nil {
 		return nil, err
 	}
@@ -253,31 +253,16 @@ func (h milestoneHandlers) burndown(ctx context.Context, as authz.Actor, in mile
 	return out, nil
 }
 
-// requestsOf is the filter for the merge requests of a milestone.
-func (p pagedMilestone) requestsOf(m *milestone.Milestone) mergerequest.Filter {
-	return mergerequest.Filter{Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: p.Range()}
-}
-
-func (h milestoneHandlers) projectRequests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {
+func (h milestoneHandlers) requests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {
 	at, m, err := h.found(ctx, as, in.milestonePath)
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	page, err := h.Requests.List(ctx, as, at.project, in.requestsOf(m))
+	list, err := h.Requests.List(ctx, as, at.listed(), mergerequest.Filter{
+		Milestone: filter.Milestone{ID: m.ID}, OrderBy: "label_priority", Asc: true, Range: in.Range(),
+	})
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), page)
-}
-
-func (h milestoneHandlers) groupRequests(ctx context.Context, as authz.Actor, in pagedMilestone) (api.List[requestForm], error) {
-	at, m, err := h.found(ctx, as, in.milestonePath)
-	if err != nil {
-		return api.List[requestForm]{}, err
-	}
-	page, err := h.Requests.ListInGroup(ctx, as, at.group.Subject(), in.requestsOf(m))
-	if err != nil {
-		return api.List[requestForm]{}, err
-	}
-	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), page)
+	return h.requestPage(ctx, as, requestFilterParams{}, at.path(), list)
 }

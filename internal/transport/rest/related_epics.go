@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
@@ -42,10 +41,7 @@ type relatedEpicLink struct {
 
 type listRelatedEpicLinksParams struct {
 	epicsPath
-	CreatedAfter  *time.Time `param:"created_after" doc:"Return items created on or after this time"`
-	CreatedBefore *time.Time `param:"created_before" doc:"Return items created on or before this time"`
-	UpdatedAfter  *time.Time `param:"updated_after" doc:"Return items updated on or after this time"`
-	UpdatedBefore *time.Time `param:"updated_before" doc:"Return items updated on or before this time"`
+	timeParams
 	api.Page
 }
 
@@ -55,9 +51,7 @@ func (s *Server) relatedEpicLinks(ctx context.Context, as authz.Actor, in listRe
 	if err != nil {
 		return none, err
 	}
-	list, err := s.Epics.AllRelated(ctx, as, g, epic.RelatedFilter{
-		CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore, Range: in.Range(),
-	})
+	list, err := s.Epics.AllRelated(ctx, as, g, epic.RelatedFilter{Times: in.times(), Range: in.Range()})
 	if err != nil {
 		return none, err
 	}

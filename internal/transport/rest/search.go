@@ -245,7 +245,7 @@ func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at search.Pl
 	if err != nil {
 		return out, err
 	}
-	entities, err := s.requestEntities(ctx, as, list.Items, requestShape{from: fullPath(at)}, mergerequest.ViewOptions{Projects: list.Projects})
+	entities, err := s.requestEntities(ctx, as, list.Items, requestShape{from: fullPath(at)}, mergerequest.ViewOptions{})
 	if err != nil {
 		return out, err
 	}
@@ -253,7 +253,7 @@ func (s *Server) foundRequests(ctx context.Context, as authz.Actor, at search.Pl
 	for i, e := range entities {
 		items[i] = foundRequest{e}
 	}
-	return api.Listed(list.Page, items), nil
+	return api.Listed(list, items), nil
 }
 
 func (s *Server) foundNotes(ctx context.Context, as authz.Actor, at search.Place, q search.Query) (out api.List[foundEntity], err error) {

@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/core/epic"
+	"tenon/internal/core/issue"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
@@ -101,7 +102,7 @@ func (x *visit) inEpic(g *namespace.Group, e *epic.Epic, shown string) (templ.Co
 		if err != nil {
 			return nil, err
 		}
-		return x.issuesOf(nil, list)
+		return x.issuesOf(issue.Place{}, list)
 	case showChildren:
 		list, err := x.Epics.Children(ctx, x.as, g, e.IID)
 		if err != nil {

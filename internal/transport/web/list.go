@@ -69,7 +69,12 @@ type people map[userID]*account.Summary
 
 // name is how a user is called, also one who is gone.
 func (p people) name(id userID) string {
-	if u := p[id]; u != nil {
+	return named(p[id])
+}
+
+// named is the name of a user, nil for one who is gone.
+func named(u *account.Summary) string {
+	if u != nil {
 		return u.Name
 	}
 	return "somebody"

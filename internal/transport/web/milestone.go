@@ -120,13 +120,12 @@ func (x *visit) getMilestone() (templ.Component, error) {
 
 // inMilestone lists the issues or merge requests of a milestone.
 func (x *visit) inMilestone(in planned, m *milestone.Milestone, shown string) (templ.Component, error) {
-	of := filter.Milestone{ID: m.ID}
-	if shown == showRequests {
-		return x.requestRows(in.project, in.group, mergerequest.Filter{Milestone: of, Range: x.part()})
-	}
-	place := issue.Place{Project: in.project}
+	of, place := filter.Milestone{ID: m.ID}, filter.Place{Project: in.project}
 	if in.group != nil {
 		place.Group = in.group.Subject()
+	}
+	if shown == showRequests {
+		return x.requestRows(place, mergerequest.Filter{Milestone: of, Range: x.part()})
 	}
 	return x.issueRows(place, issue.Filter{Milestone: of, Range: x.part()})
 }

@@ -136,7 +136,7 @@ func (x *visit) getRequests() (templ.Component, error) {
 	}
 	x.title("Merge requests")
 	x.sheet.API += "/merge_requests"
-	rows, err := x.requestRows(p, nil, f)
+	rows, err := x.requestRows(mergerequest.Place{Project: p}, f)
 	if err != nil {
 		return nil, err
 	}

@@ -4,22 +4,22 @@ import (
 	"github.com/a-h/templ"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 )
 
 // issueRow is a line of a list of issues.
 type issueRow struct {
-	*issue.Issue
-	URL  string
+	*issue.View
+	URL  string // below this server, whatever its name
 	Name string // how the page refers to it
 }
 
 // requestRow is a line of a list of merge requests.
 type requestRow struct {
-	*mergerequest.MergeRequest
+	*mergerequest.View
 	URL  string
 	Name string
 }
@@ -30,77 +30,51 @@ func (x *visit) issueRows(in issue.Place, f issue.Filter) (templ.Component, erro
 	if err != nil {
 		return nil, err
 	}
-	return x.issuesOf(in.Project, list)
+	return x.issuesOf(in, list)
 }
 
-// issuesOf lists issues of a project, or of several where it is nil: then it names them.
-func (x *visit) issuesOf(in *project.Project, list page.Page[issue.Issue]) (templ.Component, error) {
-	ctx := x.r.Context()
-	var of map[project.ID]*project.Project
-	var err error
-	if in == nil {
-		ids := make([]project.ID, len(list.Items))
-		for n := range list.Items {
-			ids[n] = list.Items[n].ProjectID
-		}
-		if of, err = x.Projects.ByIDs(ctx, x.as, ids); err != nil {
-			return nil, err
-		}
+// issuesOf lists issues that were read in a place.
+func (x *visit) issuesOf(in issue.Place, list page.Page[issue.Issue]) (templ.Component, error) {
+	var want issue.ViewOptions
+	if p := in.Project; p != nil {
+		want.Projects = map[project.ID]*project.Project{p.ID: p}
 	}
-	var rows []issueRow
-	var authors []userID
-	for n := range list.Items {
-		i := &list.Items[n]
-		row := issueRow{i, "", i.IID.Reference()}
-		switch p := of[i.ProjectID]; {
-		case in != nil:
-			row.URL = i.Type.URL(&at, in.FullPath, i.IID)
-		case p != nil:
-			row.URL, row.Name = i.Type.URL(&at, p.FullPath, i.IID), p.FullPath+row.Name
-		default:
-			continue // its project was removed meanwhile
-		}
-		rows, authors = append(rows, row), append(authors, i.AuthorID)
-	}
-	who, err := x.people(ctx, authors...)
+	views, err := x.Issues.Views(x.r.Context(), x.as, list.Items, want)
 	if err != nil {
 		return nil, err
+	}
+	rows := make([]issueRow, len(views))
+	for n := range views {
+		v := &views[n]
+		rows[n] = issueRow{v, v.Type.URL(&at, v.Project.FullPath, v.IID), v.IID.Reference()}
+		if in.Project == nil {
+			rows[n].Name = v.Project.FullPath + rows[n].Name
+		}
 	}
 	older, newer := around(x, &list)
-	return issueList(rows, who, older, newer), nil
+	return issueList(rows, older, newer), nil
 }
 
-// requestRows lists a page of the merge requests of a project, or below a group where there is
-// one.
-func (x *visit) requestRows(p *project.Project, g *namespace.Group, f mergerequest.Filter) (templ.Component, error) {
+// requestRows lists a page of the merge requests of a place. Below a group it names their
+// projects.
+func (x *visit) requestRows(in filter.Place, f mergerequest.Filter) (templ.Component, error) {
 	ctx := x.r.Context()
-	var list *mergerequest.Page
-	var err error
-	if g != nil {
-		list, err = x.Requests.ListInGroup(ctx, x.as, g.Subject(), f)
-	} else {
-		list, err = x.Requests.List(ctx, x.as, p, f)
-	}
+	list, err := x.Requests.List(ctx, x.as, in, f)
 	if err != nil {
 		return nil, err
 	}
-	var rows []requestRow
-	var authors []userID
-	for _, m := range list.Items {
-		of := list.Projects[m.ProjectID]
-		if of == nil {
-			continue // it was removed meanwhile
-		}
-		row := requestRow{m, at.MergeRequest(of.FullPath, int64(m.IID)), "!" + itoa(int64(m.IID))}
-		if g != nil {
-			row.Name = of.FullPath + row.Name
-		}
-		rows, authors = append(rows, row), append(authors, m.AuthorID)
-	}
-	who, err := x.people(ctx, authors...)
+	views, err := x.Requests.Views(ctx, x.as, list.Items, mergerequest.ViewOptions{})
 	if err != nil {
 		return nil, err
 	}
-	older, newer := around(x, &list.Page)
-	return requestList(rows, who, older, newer), nil
+	rows := make([]requestRow, len(views))
+	for n := range views {
+		v := &views[n]
+		rows[n] = requestRow{v, at.MergeRequest(v.Project.FullPath, int64(v.IID)), v.IID.Reference()}
+		if in.Project == nil {
+			rows[n].Name = v.Project.FullPath + rows[n].Name
+		}
+	}
+	older, newer := around(x, &list)
+	return requestList(rows, older, newer), nil
 }

@@ -1,0 +1,42 @@
+package filter
+
+import (
+	"time"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/noteable"
+)
+
+// Not leaves out rows that have one of the properties; the zero value leaves out none. Rows of
+// other kinds than issues and merge requests have neither assignees nor milestones, and those
+// conditions are ignored.
+type Not struct {
+	Author, Assignee Person
+	Labels           []string // any of them
+	Milestone        Milestone
+	Reaction         string // as NotReaction has it
+}
+
+// Not adds that a row has none of the properties. Now says which milestones are upcoming or
+// started.
+func (r Rows) Not(w *db.Where, as authz.Actor, x Not, now time.Time) {
+	r.Authors().IsNot(w, x.Author)
+	r.NotLabels(w, x.Labels)
+	r.NotReaction(w, as, x.Reaction)
+	if r.Kind == noteable.Issue || r.Kind == noteable.MergeRequest {
+		r.Assignees().IsNot(w, x.Assignee)
+		r.NotMilestone(w, x.Milestone, now)
+	}
+}
+
+// Authors is the part of those who made the rows.
+func (r Rows) Authors() Part { return r.Column("author_id") }
+
+// Assignees is the part of those whom issues or merge requests are assigned to.
+func (r Rows) Assignees() Part {
+	if r.Kind == noteable.MergeRequest {
+		return r.Table("merge_request_assignees", "merge_request_id")
+	}
+	return r.Table("issue_assignees", "issue_id")
+}
