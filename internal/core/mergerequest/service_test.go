@@ -316,7 +316,7 @@ func TestService_List(t *testing.T) {
 }
 
 // What lists across projects show is what Find shows.
-func TestService_ListAll_visibility(t *testing.T) {
+func TestService_List_visibility(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		m := w.open("topic", files{"c": "c"})
