@@ -15,6 +15,8 @@ import (
 	"tenon/internal/base/tracing"
 	"tenon/internal/transport/githttp"
 	"tenon/internal/transport/gitssh"
+	"tenon/internal/transport/graphql"
+	"tenon/internal/transport/graphql/exec"
 	"tenon/internal/transport/httpkit"
 	"tenon/internal/transport/rest"
 	"tenon/internal/transport/rest/api"
@@ -41,9 +43,10 @@ func (a *App) transports() error {
 	if err := a.overSSH(); err != nil {
 		return err
 	}
+	graph := graphql.New(graphql.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Version: rest.Level, Revision: a.build.Revision})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
-		Handler: &router{api: kit, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
+		Handler: &router{api: kit, graph: graph, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
 		// A body may take long as long as it flows (see httpkit.Patiently); headers may not.
 		ReadHeaderTimeout: 15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -72,6 +75,7 @@ func (a *App) overSSH() error {
 // router hands a request to the transport whose path it has.
 type router struct {
 	api     http.Handler
+	graph   *graphql.Handler
 	git     *githttp.Handler
 	pages   *web.Handler
 	service http.Handler // /-/health and the like
@@ -89,6 +93,11 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, end := h.tracer.Request(r)
 	defer end()
 	httpkit.Forwarded(r, h.proxies)
+	if graphql.Match(r.URL.Path) {
+		r = r.WithContext(db.LimitReads(r.Context(), exec.Deadline, exec.Deadline))
+		h.graph.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
+		return
+	}
 	r = r.WithContext(db.LimitReads(r.Context(), h.reads, allReads(r, h.reads)))
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):

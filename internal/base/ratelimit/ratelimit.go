@@ -88,16 +88,19 @@ type place struct {
 }
 
 // Add counts an event.
-func (c *Counter) Add(l Limit, k Key) Usage {
+func (c *Counter) Add(l Limit, k Key) Usage { return c.AddMany(l, k, 1) }
+
+// AddMany counts so many events, or one that counts as so many.
+func (c *Counter) AddMany(l Limit, k Key, events int) Usage {
 	now := c.now()
 	second, every := now.Unix(), max(int64(l.Every/time.Second), 1)
 	ends := second - second%every + every
 	h := maphash.Comparable(c.seed, place{l.Name, l.Every, k})
 	reset := time.Unix(ends, 0)
-	return Usage{Limit: l, Observed: c.shards[h%shards].add(h, second, ends), Reset: reset, Wait: reset.Sub(now)}
+	return Usage{Limit: l, Observed: c.shards[h%shards].add(h, second, ends, events), Reset: reset, Wait: reset.Sub(now)}
 }
 
-func (s *shard) add(h uint64, second, ends int64) int {
+func (s *shard) add(h uint64, second, ends int64, events int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, known := s.own[h]
@@ -108,21 +111,19 @@ func (s *shard) add(h uint64, second, ends int64) int {
 		if s.shared == nil {
 			s.shared = make([]window, shared)
 		}
-		return s.shared[h/shards%shared].add(second, ends)
+		return s.shared[h/shards%shared].add(second, ends, events)
 	}
-	n := w.add(second, ends)
+	n := w.add(second, ends, events)
 	s.own[h] = w
 	return n
 }
 
 // add counts in a window, in the next one where it is over.
-func (w *window) add(second, ends int64) int {
+func (w *window) add(second, ends int64, events int) int {
 	if second >= w.ends {
 		*w = window{ends: ends}
 	}
-	if w.count < 1<<30 {
-		w.count++
-	}
+	w.count = int32(min(int64(w.count)+int64(events), 1<<30)) //nolint:gosec // fits by the bound
 	return int(w.count)
 }
 

@@ -1,0 +1,118 @@
+package graphql
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/transport/httpkit"
+)
+
+// The words of the interface.
+const (
+	messageInternal = "Internal server error"
+	messageAway     = "Request timed out. Please try a less complex query or a smaller set of records."
+	messageHidden   = "The resource that you are attempting to access does not exist or you don't have permission to perform this action"
+	messageTooMany  = "This endpoint has been requested too many times. Try again later."
+	messageToken    = "Invalid token"
+	messageBlocked  = "API not accessible for user"
+)
+
+// refusal is an answer with a status of its own and nothing run.
+type refusal struct {
+	status  int
+	message string
+}
+
+// Error gives the message.
+func (e *refusal) Error() string { return e.message }
+
+func unprocessable(message string) error {
+	return &refusal{http.StatusUnprocessableEntity, message}
+}
+
+// awayNote keeps the error of a database that went away in the middle of an answer.
+type awayNote struct{ err error }
+
+type awayKey struct{}
+
+// present gives the words for an error of a field. What is not for clients is logged.
+func (h *Handler) present(ctx context.Context, err error) string {
+	var e *errs.Error
+	switch {
+	case errors.Is(err, errs.ErrAway):
+		if note, ok := ctx.Value(awayKey{}).(*awayNote); ok {
+			note.err = err
+		}
+		return messageAway
+	case errors.As(err, new(*authz.ScopeError)):
+		return messageHidden
+	case !errors.As(err, &e) || e.Kind == errs.Internal:
+		h.Log.ErrorContext(ctx, "field failed", "request_id", httpkit.Of(ctx).ID, "error", err)
+		return messageInternal
+	}
+	switch e.Kind {
+	case errs.NotFound, errs.Forbidden, errs.Unauthorized:
+		return messageHidden
+	case errs.TooMany:
+		return messageTooMany
+	}
+	return strings.Join(sentences(e), ", ")
+}
+
+// broken gives the sentences of an error that is about what was sent, nil for all others.
+func broken(err error) []string {
+	var e *errs.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Kind {
+	case errs.Internal, errs.NotFound, errs.Forbidden, errs.Unauthorized, errs.TooMany, errs.Unavailable:
+		return nil
+	}
+	return sentences(e)
+}
+
+// sentences says what is wrong, one attribute after the other.
+func sentences(e *errs.Error) []string {
+	switch {
+	case len(e.List) > 0:
+		return e.List
+	case len(e.Fields) == 0:
+		return []string{e.Error()}
+	}
+	var out []string
+	for _, f := range e.Fields {
+		for _, m := range f.Messages {
+			if f.Name == "base" || f.Name == "" {
+				out = append(out, m)
+			} else {
+				out = append(out, human(f.Name)+" "+m)
+			}
+		}
+	}
+	return out
+}
+
+// human gives the name of an attribute as a sentence begins with it: target_branch is "Target
+// branch".
+func human(name string) string {
+	name = strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
+}
+
+// hidden leaves out the error of what is not there for the caller: the field is null without an
+// error then.
+func hidden(err error) error {
+	switch errs.KindOf(err) {
+	case errs.NotFound, errs.Forbidden, errs.Unauthorized:
+		return nil
+	}
+	return err
+}
