@@ -123,7 +123,7 @@ func (w *window) add(second, ends int64, events int) int {
 	if second >= w.ends {
 		*w = window{ends: ends}
 	}
-	w.count = int32(min(int64(w.count)+int64(events), 1<<30)) //nolint:gosec // fits by the bound
+	w.count = int32(min(int64(w.count)+int64(events), 1<<30))
 	return int(w.count)
 }
 
