@@ -41,13 +41,15 @@ type Approved struct {
 	Fact
 
 	Approval Approval
+	Complete bool // every rule is satisfied now
 }
 
 // Unapproved is published when a user took an approval back.
 type Unapproved struct {
 	Fact
 
-	Approval Approval
+	Approval    Approval
+	WasComplete bool // every rule was satisfied before
 }
 
 // Reset is published when approvals were removed by something else than their users.

@@ -26,30 +26,17 @@ var errNotEligible = errs.New(errs.Unauthorized, "")
 // it is a Conflict; for an actor who may not approve, who already did, or whose password is
 // demanded and wrong it is Unauthorized.
 func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID, in Input) (*State, error) {
-	m, err := s.requests.Read(ctx, as, p, iid)
+	m, err := s.requests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
 	if in.SHA != "" && in.SHA != m.HeadSHA {
 		return nil, mismatch(m)
 	}
-	st, err := s.stateOf(ctx, p, m)
-	if err != nil {
+	if err := s.identify(ctx, as, p, m, in.Password); err != nil {
 		return nil, err
 	}
-	may, err := s.MayApprove(ctx, as, p, st)
-	if err != nil {
-		return nil, err
-	}
-	if !may {
-		return nil, errNotEligible
-	}
-	if st.Settings.RequirePassword.On {
-		if err := s.requirePassword(ctx, as, in.Password); err != nil {
-			return nil, err
-		}
-	}
-	a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
+	var out *State
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewApproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
 			switch {
@@ -63,21 +50,32 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 		if err != nil {
 			return err
 		}
-		former, err := s.approvalsOf(ctx, m.ID)
+		row := f.MergeRequest
+		row.Status = m.Status
+		at, err := s.situation(ctx, []*mergerequest.MergeRequest{&row}, map[project.ID]*project.Project{p.ID: p}, nil)
 		if err != nil {
 			return err
 		}
+		if err := s.requireApprove(ctx, as, p, at.state(&row, p)); err != nil {
+			return err
+		}
+		former := at.approvals[m.ID]
 		if slices.ContainsFunc(former, func(b Approval) bool { return b.UserID == as.UserID }) {
 			return errNotEligible
 		}
-		a.ID = 0
+		a := Approval{RequestID: m.ID, UserID: as.UserID, HeadSHA: m.HeadSHA, CreatedAt: db.At(s.now())}
 		id, err := db.Insert(ctx, s.db, "approvals", a)
 		if err != nil {
 			return err
 		}
 		a.ID = ID(id)
-		if err := s.bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: append(slices.Clone(former), a), Former: former}, Approval: a}); err != nil {
+		at.approvals[m.ID] = append(slices.Clone(former), a)
+		out = at.state(&row, p)
+		if err := s.bus.Publish(ctx, Approved{Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: a, Complete: out.Approved}); err != nil {
 			return err
+		}
+		if !row.MergeWhenPipelineSucceeds {
+			return nil
 		}
 		return s.requests.Unblock(ctx, m.ID)
 	})
@@ -87,7 +85,32 @@ func (s *Service) Approve(ctx context.Context, as authz.Actor, p *project.Projec
 	if err := known("approve merge request", err); err != nil {
 		return nil, err
 	}
-	return s.State(ctx, as, p, iid)
+	return out, nil
+}
+
+// identify asks for the password of an actor who may approve, where the project demands that.
+func (s *Service) identify(ctx context.Context, as authz.Actor, p *project.Project, m *mergerequest.MergeRequest, password string) error {
+	set, err := s.settingsAt(ctx, p.NamespaceID)
+	if err != nil || !set.RequirePassword.On {
+		return err
+	}
+	st, err := s.stateOf(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	if err := s.requireApprove(ctx, as, p, st); err != nil {
+		return err
+	}
+	return s.requirePassword(ctx, as, password)
+}
+
+// requireApprove refuses an actor who may not approve.
+func (s *Service) requireApprove(ctx context.Context, as authz.Actor, p *project.Project, st *State) error {
+	may, err := s.MayApprove(ctx, as, p, st)
+	if err == nil && !may {
+		err = errNotEligible
+	}
+	return err
 }
 
 // mismatch refuses an approval of another version.
@@ -138,12 +161,13 @@ func (s *Service) MayApprove(ctx context.Context, as authz.Actor, p *project.Pro
 // Unapprove takes the actor's approval of a merge request back, and returns how its approvals
 // stand then. It requires ReadMergeRequest; without an approval it is NotFound.
 func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*State, error) {
-	m, err := s.requests.Read(ctx, as, p, iid)
+	m, err := s.requests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
+	var out *State
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
-		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(ctx context.Context, row *mergerequest.MergeRequest) error {
+		f, err := s.requests.Review(ctx, as, p, m.ID, mergerequest.ReviewUnapproved, func(_ context.Context, row *mergerequest.MergeRequest) error {
 			if row.State == mergerequest.StateMerged {
 				return errs.Missing("")
 			}
@@ -152,24 +176,31 @@ func (s *Service) Unapprove(ctx context.Context, as authz.Actor, p *project.Proj
 		if err != nil {
 			return err
 		}
-		former, err := s.approvalsOf(ctx, m.ID)
+		row := f.MergeRequest
+		row.Status = m.Status
+		at, err := s.situation(ctx, []*mergerequest.MergeRequest{&row}, map[project.ID]*project.Project{p.ID: p}, nil)
 		if err != nil {
 			return err
 		}
+		former := at.approvals[m.ID]
 		i := slices.IndexFunc(former, func(a Approval) bool { return a.UserID == as.UserID })
 		if i < 0 {
 			return errs.Missing("")
 		}
+		before := at.state(&row, p)
 		if _, err := s.db.Exec(ctx, "DELETE FROM approvals WHERE id = ?", former[i].ID); err != nil {
 			return err
 		}
-		left := slices.Delete(slices.Clone(former), i, i+1)
-		return s.bus.Publish(ctx, Unapproved{Fact: Fact{Fact: f, Approvals: left, Former: former}, Approval: former[i]})
+		at.approvals[m.ID] = slices.Delete(slices.Clone(former), i, i+1)
+		out = at.state(&row, p)
+		return s.bus.Publish(ctx, Unapproved{
+			Fact: Fact{Fact: f, Approvals: at.approvals[m.ID], Former: former}, Approval: former[i], WasComplete: before.Approved,
+		})
 	})
 	if err := known("take approval back", err); err != nil {
 		return nil, err
 	}
-	return s.State(ctx, as, p, iid)
+	return out, nil
 }
 
 // ResetAll removes all approvals of a merge request. Only bots of projects and groups may that

@@ -16,7 +16,7 @@ import (
 // State tells how the approvals of a merge request stand, after a look at its branches. It
 // requires ReadMergeRequest.
 func (s *Service) State(ctx context.Context, as authz.Actor, p *project.Project, iid mergerequest.IID) (*State, error) {
-	m, err := s.requests.Read(ctx, as, p, iid)
+	m, err := s.requests.ReadRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +128,19 @@ type protectedBranch struct {
 // states finds how the approvals of merge requests stand, in at most four statements. Rules are
 // those of rulesOf, nil to read them.
 func (s *Service) states(ctx context.Context, page []*mergerequest.MergeRequest, projects map[project.ID]*project.Project, rules []*Rule) (map[mergerequest.ID]*State, error) {
+	at, err := s.situation(ctx, page, projects, rules)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[mergerequest.ID]*State, len(page))
+	for _, m := range page {
+		out[m.ID] = at.state(m, projects[m.ProjectID])
+	}
+	return out, nil
+}
+
+// situation reads what states are found from.
+func (s *Service) situation(ctx context.Context, page []*mergerequest.MergeRequest, projects map[project.ID]*project.Project, rules []*Rule) (*situation, error) {
 	var err error
 	if rules == nil {
 		if rules, err = s.rulesOf(ctx, page, false); err != nil {
@@ -137,7 +150,7 @@ func (s *Service) states(ctx context.Context, page []*mergerequest.MergeRequest,
 	if err := s.attach(ctx, rules); err != nil {
 		return nil, err
 	}
-	at := situation{
+	at := &situation{
 		approvals: map[mergerequest.ID][]Approval{}, contributors: map[mergerequest.ID]map[authz.UserID]bool{},
 		ofProject: map[project.ID][]*Rule{}, ofRequest: map[mergerequest.ID][]*Rule{}, protected: map[project.ID][]protectedBranch{},
 	}
@@ -164,14 +177,7 @@ func (s *Service) states(ctx context.Context, page []*mergerequest.MergeRequest,
 	if at.settings, err = s.settingsOf(ctx, places); err != nil {
 		return nil, err
 	}
-	if err := s.gather(ctx, page, &at); err != nil {
-		return nil, err
-	}
-	out := make(map[mergerequest.ID]*State, len(page))
-	for _, m := range page {
-		out[m.ID] = at.state(m, projects[m.ProjectID])
-	}
-	return out, nil
+	return at, s.gather(ctx, page, at)
 }
 
 // gather reads approvals, contributors and protected branches of merge requests.

@@ -57,6 +57,21 @@ func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, 
 	return m, nil
 }
 
+// ReadRow is Read without what hangs on the request and without what keeps it from being merged.
+func (s *Service) ReadRow(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
+	m, err := s.findRow(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if m.State != StateOpened {
+		return m, s.readTips(ctx, []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p})
+	}
+	if err := s.refresh(ctx, p, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
 // requireRead demands a signed-in actor before anything else, because every call on
 // merge requests does.
 func (s *Service) requireRead(ctx context.Context, as authz.Actor, p *project.Project) error {
@@ -221,9 +236,20 @@ const (
 const blockers = "blocking merge requests"
 
 // readStatus fills Status from the stored trial and the present tips of the target
-// branches, which costs no statement and no process: one look at a reference for each
-// branch. Where pipelines count it reads how they stand.
+// branches. Where pipelines count it reads how they stand.
 func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
+	if err := s.readTips(ctx, page, projects); err != nil {
+		return err
+	}
+	if err := s.readObstacles(ctx, page, projects); err != nil {
+		return err
+	}
+	return s.readPipelines(ctx, page, projects)
+}
+
+// readTips fills Status, which costs no statement and no process: one look at a reference for
+// each branch.
+func (s *Service) readTips(ctx context.Context, page []*MergeRequest, projects map[project.ID]*project.Project) error {
 	type branch struct {
 		project project.ID
 		name    string
@@ -247,10 +273,7 @@ func (s *Service) readStatus(ctx context.Context, page []*MergeRequest, projects
 		}
 		m.Status = m.statusAt(tip)
 	}
-	if err := s.readObstacles(ctx, page, projects); err != nil {
-		return err
-	}
-	return s.readPipelines(ctx, page, projects)
+	return nil
 }
 
 // FirstContribution reports whether nothing of the author's was merged into the project

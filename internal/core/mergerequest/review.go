@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -31,16 +32,22 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	if err != nil {
 		return Fact{}, err
 	}
-	before := out.Before
+	before, now := out.Before, out.After
 	if err := s.attach(ctx, []*MergeRequest{&before}); err != nil {
 		return Fact{}, err
 	}
-	if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", state, id, as.UserID); err != nil {
-		return Fact{}, fmt.Errorf("record review: %w", err)
+	now.Assignees, now.Labels, now.Upvotes, now.Downvotes, now.Blockers = before.Assignees, before.Labels, before.Upvotes, before.Downvotes, before.Blockers
+	now.Reviewers = slices.Clone(before.Reviewers)
+	for i := range now.Reviewers {
+		if now.Reviewers[i].UserID != as.UserID {
+			continue
+		}
+		now.Reviewers[i].State = state
+		if _, err := s.db.Exec(ctx, "UPDATE merge_request_reviewers SET state = ? WHERE merge_request_id = ? AND user_id = ?", state, id, as.UserID); err != nil {
+			return Fact{}, fmt.Errorf("record review: %w", err)
+		}
 	}
-	f, err := s.fact(ctx, as, p, out)
-	f.Before.Reviewers = before.Reviewers
-	return f, err
+	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
 }
 
 // Unreview takes back in the caller's transaction that users approved a request.

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/mergerequest"
 )
@@ -60,6 +61,8 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, name, s.OnClosed)
 	event.On(b, name, s.OnReopened)
 	event.On(b, name, s.OnMerged)
+	event.On(b, name, s.OnApproved)
+	event.On(b, name, s.OnUnapproved)
 }
 
 // OnCreated tells of a new merge request; one without commits is told of when it has some.
@@ -93,6 +96,26 @@ func (s *Service) OnReopened(ctx context.Context, e mergerequest.Reopened) error
 // OnMerged tells that a merge request was merged.
 func (s *Service) OnMerged(ctx context.Context, e mergerequest.Merged) error {
 	return s.tell(ctx, e.Fact, call{Action: "merge"})
+}
+
+// OnApproved tells of an approval: as approved where it was the last that was missing or none was,
+// else as approval.
+func (s *Service) OnApproved(ctx context.Context, e approval.Approved) error {
+	action := "approval"
+	if e.Complete {
+		action = "approved"
+	}
+	return s.tell(ctx, e.Fact.Fact, call{Action: action})
+}
+
+// OnUnapproved tells that an approval was taken back: as unapproved where none was missing before,
+// else as unapproval.
+func (s *Service) OnUnapproved(ctx context.Context, e approval.Unapproved) error {
+	action := "unapproval"
+	if e.WasComplete {
+		action = "unapproved"
+	}
+	return s.tell(ctx, e.Fact.Fact, call{Action: action})
 }
 
 // changes are the short attributes that differ.

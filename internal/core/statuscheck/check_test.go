@@ -15,6 +15,7 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/base/page"
 	"tenon/internal/base/safehttp"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/mergerequest"
@@ -32,6 +33,20 @@ func (w *world) standings(iid mergerequest.IID) string {
 		out[i] = st.Check.Name + " " + string(st.Status)
 	}
 	return strings.Join(out, ", ")
+}
+
+func (w *world) approve(iid mergerequest.IID) func(ctx context.Context, as authz.Actor) error {
+	return func(ctx context.Context, as authz.Actor) error {
+		_, err := w.approvals.Approve(ctx, as, w.as(as), iid, approval.Input{})
+		return err
+	}
+}
+
+func (w *world) unapprove(iid mergerequest.IID) func(ctx context.Context, as authz.Actor) error {
+	return func(ctx context.Context, as authz.Actor) error {
+		_, err := w.approvals.Unapprove(ctx, as, w.as(as), iid)
+		return err
+	}
 }
 
 // TestService is the life of a check: who may do what, what is refused, what events say, and that
@@ -229,6 +244,28 @@ func TestService_Respond(t *testing.T) {
 			keys[d.header.Get("Idempotency-Key")] = true
 		}
 		equal(t, "deliveries and their keys", fmt.Sprint(len(told), len(keys), told[0].body["changes"]), "2 1 map[title:map[current:Add more previous:Add topic]]")
+
+		// It is told of approvals, and whether they are all that are asked for.
+		w.exec("UPDATE projects SET approvals_before_merge = 2 WHERE id = ?", w.id)
+		for _, step := range []struct {
+			do   func(ctx context.Context, as authz.Actor) error
+			who  authz.Actor
+			want string
+		}{
+			{w.approve(m.IID), w.reviewer, "approval ruth"},
+			{w.approve(m.IID), w.maintainer, "approved mary"},
+			{w.unapprove(m.IID), w.reviewer, "unapproved ruth"},
+			{w.unapprove(m.IID), w.maintainer, "unapproval mary"},
+		} {
+			check(t, step.do(ctx, step.who))
+			w.drain()
+			told = s.take()
+			if len(told) != 1 {
+				t.Fatalf("told of an approval: got %d deliveries, want 1", len(told))
+			}
+			equal(t, "told", fmt.Sprint(told[0].body["object_attributes"].(map[string]any)["action"], " ", told[0].body["user"].(map[string]any)["username"]), step.want)
+		}
+		w.exec("UPDATE projects SET approvals_before_merge = 0 WHERE id = ?", w.id)
 
 		check(t, respond(w.developer, head, c.ID, statuscheck.Passed))
 		check(t, w.merge(m.IID))

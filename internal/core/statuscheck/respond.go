@@ -213,10 +213,10 @@ func (s *Service) store(ctx context.Context, as authz.Actor, p *project.Project,
 	err := s.bus.Publish(ctx, Responded{
 		Stamp: as.Stamp(s.now()), Project: p, MergeRequest: *r.MergeRequest, Check: *r.Check, Response: r.Response, Before: before,
 	})
-	if err != nil || status != Passed {
+	if err != nil || status == Pending {
 		return err
 	}
-	return s.requests.Unblock(ctx, r.MergeRequest.ID)
+	return s.requests.Unblock(ctx, r.MergeRequest.ID) // a failure takes it out of its merge train
 }
 
 // Retry asks the service of a check once more that answered that a merge request failed. It

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/base/safehttp"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/account"
+	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/coretest"
@@ -43,6 +44,8 @@ type world struct {
 	*coretest.World
 	requests    *mergerequest.Service
 	checks      *statuscheck.Service
+	approvals   *approval.Service
+	ci          *ci.Service
 	dialer      *safehttp.Dialer
 	rules       safehttp.Rules // of outbound requests
 	protections *protection.Service
@@ -80,12 +83,13 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	jobs := job.EnqueuerFunc(func(ctx context.Context, args job.Args, options ...job.Option) error {
 		return w.jobs.Enqueue(ctx, args, options...)
 	})
+	w.ci = ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now})
 	w.requests = mergerequest.New(mergerequest.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Protections: w.protections, Repos: w.repos,
 		Labels:     label.New(label.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}),
 		Milestones: milestone.New(milestone.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Now: w.Now}), Settings: w.settings, Log: log, Now: w.Now,
 		URLs: urls, Jobs: jobs,
-		Checks:     ci.New(ci.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Repos: w.repos, Now: w.Now}),
+		Checks:     w.ci,
 		References: reference.New(reference.Deps{DB: d, Policy: w.Policy, Accounts: accounts, Projects: w.Projects, Repos: w.repos, URLs: urls}),
 	})
 	w.dialer = &safehttp.Dialer{Rules: func() safehttp.Rules { return w.rules }}
@@ -94,6 +98,9 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	w.checks = statuscheck.New(statuscheck.Deps{
 		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Projects: w.Projects, Repos: w.repos, Requests: w.requests,
 		Outbound: w.dialer, Box: box, Jobs: jobs, Now: w.Now, URLs: urls,
+	})
+	w.approvals = approval.New(approval.Deps{
+		DB: d, Policy: w.Policy, Bus: w.Bus, Accounts: accounts, Requests: w.requests, Protections: w.protections, Settings: w.settings, Now: w.Now,
 	})
 	w.requests.ConnectRequirements(w.checks)
 	var registry job.Registry
