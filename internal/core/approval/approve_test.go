@@ -85,7 +85,16 @@ func TestService_Approve(t *testing.T) {
 		check(t, w.approvals.ResetAll(ctx, bot, w.as(w.maintainer), m.IID))
 		equal(t, "approvals after a reset", len(w.state(m.IID).Approvals), 0)
 
+		// Who approved what is merged stands in its message, where the template says so.
+		_, err = w.approve(w.reviewer, m.IID, approval.Input{})
+		check(t, err)
+		w.exec("UPDATE projects SET merge_commit_template = ? WHERE id = ?", "%{title}\n\n%{approved_by}\n%{reviewed_by}", w.id)
 		check(t, w.merge(m.IID))
+		tip, err := w.git().Branch(ctx, "main")
+		check(t, err)
+		commit, err := w.git().Commit(ctx, tip)
+		check(t, err)
+		equal(t, "message", commit.Message, "Add topic\n\nApproved-by: Ruth <ruth@example.com>\nReviewed-by: Ruth <ruth@example.com>")
 		_, err = w.approve(w.reviewer, m.IID, approval.Input{})
 		wantError(t, "merged", err, errs.Unauthorized, "")
 	})

@@ -50,6 +50,19 @@ func (s *Service) Approvers(ctx context.Context, as authz.Actor, p *project.Proj
 	return out, nil
 }
 
+// ApprovedBy gives the users who approved the present head of a merge request, the first first. It
+// asks for no permission: its callers in core have.
+func (s *Service) ApprovedBy(ctx context.Context, m *mergerequest.MergeRequest) ([]authz.UserID, error) {
+	all, err := s.approvalsOf(ctx, m.ID)
+	var out []authz.UserID
+	for _, a := range all {
+		if a.HeadSHA == m.HeadSHA {
+			out = append(out, a.UserID)
+		}
+	}
+	return out, err
+}
+
 // membersSeen gives the direct members of those of some groups that the actor may see.
 func (s *Service) membersSeen(ctx context.Context, as authz.Actor, groups []authz.NamespaceID) ([]authz.UserID, error) {
 	slices.Sort(groups)

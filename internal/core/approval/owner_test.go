@@ -8,11 +8,15 @@ import (
 	"testing"
 
 	"tenon/internal/base/errs"
+	"tenon/internal/base/event"
+	"tenon/internal/core/account"
 	"tenon/internal/core/approval"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/codeowner"
+	"tenon/internal/core/coretest"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
 	"tenon/internal/core/protection"
 )
 
@@ -100,6 +104,8 @@ func TestState_codeOwners(t *testing.T) {
 		}))
 		equal(t, "owners without that member", w.owners(m.IID), "codeowners *.go 1 mary")
 
+		w.ownersChange(m.IID)
+
 		// A file out of bounds holds up merges until it is mended.
 		w.push("main", "", files{"CODEOWNERS": "* @mary\n" + strings.Repeat("#", codeowner.MaxBytes)}, "olga")
 		wantError(t, "merge with a large file", w.merge(m.IID), errs.NotAllowed, "the CODEOWNERS file of the target branch exceeds the limits")
@@ -111,6 +117,47 @@ func TestState_codeOwners(t *testing.T) {
 		equal(t, "rules for other files", w.owners(m.IID), "")
 		check(t, w.merge(m.IID))
 	})
+}
+
+// ownersChange has stan, whom CODEOWNERS names beside mary, be an owner and be none by other ways than
+// a membership: an invited group, a state of his account, a day that ends an invitation.
+func (w *world) ownersChange(iid mergerequest.IID) {
+	t, ctx, place := w.T, w.T.Context(), w.as(w.owner).NamespaceID
+	t.Helper()
+	publish := func(e event.Event) {
+		t.Helper()
+		check(t, w.DB.InTx(ctx, func(ctx context.Context) error { return w.Bus.Publish(ctx, e) }))
+	}
+	const without, with = "codeowners *.go 1 mary", "codeowners *.go 1 mary stan"
+	team := w.Group("team", authz.Private, 0)
+	w.Member(team, w.stranger, authz.Developer)
+	w.Insert("shares", coretest.Row{"namespace_id": place, "group_id": team, "access_level": authz.Developer})
+	publish(namespace.GroupShared{Place: namespace.Place{Namespace: place}, GroupID: team})
+	equal(t, "owners with an invited group", w.owners(iid), with)
+	w.exec("DELETE FROM members WHERE user_id = ?", w.stranger.UserID)
+	publish(namespace.MemberRemoved{Place: namespace.Place{Namespace: team, Group: true}})
+	equal(t, "owners without the member of the invited group", w.owners(iid), without)
+	w.Member(team, w.stranger, authz.Developer)
+	publish(namespace.MemberAdded{Place: namespace.Place{Namespace: team, Group: true}})
+	equal(t, "owners with a member of the invited group", w.owners(iid), with)
+
+	w.exec("UPDATE users SET state = 'blocked' WHERE id = ?", w.stranger.UserID)
+	w.push("main", "", files{"CODEOWNERS": "*.go @mary  @stan\n"}, "olga")
+	equal(t, "owners while one is blocked", w.owners(iid), without)
+	w.exec("UPDATE users SET state = 'active' WHERE id = ?", w.stranger.UserID)
+	publish(account.UserStateChanged{User: account.User{ID: w.stranger.UserID}})
+	equal(t, "owners when he is not blocked any more", w.owners(iid), with)
+
+	w.exec("UPDATE shares SET expires_on = ? WHERE group_id = ?", w.Now().UTC().Format("2006-01-02"), team)
+	check(t, w.jobs.Enqueue(ctx, mergerequest.OwnerExpiry{}))
+	check(t, w.jobs.Drain(ctx))
+	equal(t, "owners after the day that ended the invitation", w.owners(iid), without)
+	w.exec("UPDATE shares SET expires_on = NULL WHERE group_id = ?", team)
+	publish(project.Transferred{Fact: project.Fact{Project: *w.as(w.owner)}})
+	equal(t, "owners in another place", w.owners(iid), with)
+	w.exec("DELETE FROM shares WHERE group_id = ?", team)
+	publish(namespace.GroupUnshared{Place: namespace.Place{Namespace: place}, GroupID: team})
+	equal(t, "owners without the invited group", w.owners(iid), without)
 }
 
 // A push that leaves approvals takes those of the owners of the files that it changes, and none

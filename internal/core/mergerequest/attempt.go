@@ -3,6 +3,7 @@ package mergerequest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
@@ -59,6 +60,11 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 	for _, r := range m.Reviewers {
 		people = append(people, r.UserID)
 	}
+	approvers, err := s.approvers(ctx, p, m)
+	if err != nil {
+		return nil, err
+	}
+	people = append(people, approvers...)
 	signatures, err := s.signatures(ctx, people)
 	if err != nil {
 		return nil, err
@@ -73,7 +79,20 @@ func (s *Service) attempt(ctx context.Context, as authz.Actor, p *project.Projec
 			a.messages.reviewers = append(a.messages.reviewers, signatures[r.UserID])
 		}
 	}
+	for _, id := range approvers {
+		a.messages.approvers = append(a.messages.approvers, signatures[id])
+	}
 	return a, nil
+}
+
+// approvers are the users who approved the present head, the first first, where a template of p
+// asks for them.
+func (s *Service) approvers(ctx context.Context, p *project.Project, m *MergeRequest) ([]authz.UserID, error) {
+	const wanted = "%{approved_by}"
+	if !strings.Contains(deref(p.MergeCommitTemplate), wanted) && !strings.Contains(deref(p.SquashCommitTemplate), wanted) {
+		return nil, nil
+	}
+	return s.approvals.ApprovedBy(ctx, m)
 }
 
 // removesSource decides whether the merge deletes the source branch: asked for, and the

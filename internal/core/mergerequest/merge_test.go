@@ -1,6 +1,7 @@
 package mergerequest_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +263,14 @@ func TestService_Merge_messages(t *testing.T) {
 		tip := w.commit(w.tip("main"))
 		equal(t, "own message", tip.Message, "mine")
 		equal(t, "own squash message", w.commit(tip.Parents[1].String()).Message, "squashed")
+
+		w.exec("UPDATE projects SET squash_commit_template = ? WHERE id = ?", "%{title} (%{local_reference}, %{source_project_id})\n\n%{all_commits}\n%{issues}\n%{merged_by}", w.id)
+		m = w.open("fourth", files{"f": "f\n"})
+		w.push("fourth", "", files{"f": "g\n"}, "More")
+		_, err = w.merge(w.maintainer, m.IID, mergerequest.MergeInput{Squash: true})
+		check(t, err)
+		equal(t, "squash message from the template", w.commit(w.commit(w.tip("main")).Parents[1].String()).Message,
+			fmt.Sprintf("Add fourth (!%d, %d)\n\n* Change fourth\n\n* More\nMary <mary@example.com>", m.IID, w.id))
 	})
 }
 

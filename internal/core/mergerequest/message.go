@@ -13,6 +13,10 @@ const (
 	defaultSquashTemplate = "%{title}"
 )
 
+// maxListedMessage bounds the messages that %{all_commits} gives whole, in bytes; of longer ones it
+// gives the title.
+const maxListedMessage = 100 << 10
+
 // messageData is what templates of commit messages may show.
 type messageData struct {
 	request   *MergeRequest
@@ -22,6 +26,7 @@ type messageData struct {
 	author    gitstore.Signature // of the request
 	merger    gitstore.Signature
 	reviewers []gitstore.Signature // those that reviewed
+	approvers []gitstore.Signature // those that approved, the first first, where a template asks for them
 	commits   []*gitstore.Commit   // of the request, oldest first, as far as they are listed
 }
 
@@ -129,7 +134,11 @@ func (d *messageData) commitValue(name string) (string, bool) {
 	case "all_commits":
 		var parts []string
 		for _, c := range d.commits {
-			if len(c.Parents) < 2 {
+			switch {
+			case len(c.Parents) > 1:
+			case len(c.Message) > maxListedMessage:
+				parts = append(parts, "* "+c.Title())
+			default:
 				parts = append(parts, "* "+strings.TrimSpace(c.Message))
 			}
 		}
@@ -139,7 +148,7 @@ func (d *messageData) commitValue(name string) (string, bool) {
 	case "reviewed_by":
 		return trailers("Reviewed-by: ", d.reviewers), true
 	case "approved_by":
-		return "", true // no user can approve yet
+		return trailers("Approved-by: ", d.approvers), true
 	}
 	return "", false
 }

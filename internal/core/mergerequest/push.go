@@ -49,6 +49,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.mergeDue, job.Unique())
 	job.Register(r, s.runTrain, job.Unique())
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
+	job.Register(r, s.expire, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(r, time.Hour, OwnerExpiry{})
 }
 
 // OnPushed reacts to moved references: it records that the requests of these branches

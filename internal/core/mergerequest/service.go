@@ -74,6 +74,9 @@ type Service struct {
 	merging sync.Map          // ID of each request whose merge runs in this process
 	lanes   [64]chan struct{} // merges into one target branch follow one another
 	tracks  [16]chan struct{} // so do the jobs of the train of one branch
+
+	expiring sync.Mutex
+	expired  string // the day of the last OwnerExpiry, YYYY-MM-DD
 }
 
 // New builds the service.

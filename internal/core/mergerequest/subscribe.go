@@ -6,7 +6,6 @@ import (
 	"tenon/internal/base/event"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
-	"tenon/internal/core/namespace"
 	"tenon/internal/core/noteable"
 )
 
@@ -25,9 +24,7 @@ func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "automatic merges", s.OnStatus)
 	s.subscribeClosing(b)
 	event.On(b, "merge request dependencies", s.OnProjectDeleted)
-	event.On(b, "code owners", func(ctx context.Context, e namespace.MemberAdded) error { return s.ownersOutdated(ctx, e.Place) })
-	event.On(b, "code owners", func(ctx context.Context, e namespace.MemberChanged) error { return s.ownersOutdated(ctx, e.Place) })
-	event.On(b, "code owners", func(ctx context.Context, e namespace.MemberRemoved) error { return s.ownersOutdated(ctx, e.Place) })
+	s.subscribeOwners(b)
 	event.On(b, "milestones of merge requests", s.OnPromoted)
 	event.On(b, "milestones of merge requests", s.OnTransferred)
 	event.On(b, "milestones of merge requests", s.OnGroupTransferred)

@@ -2,6 +2,7 @@ package mergerequest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"tenon/internal/base/gitstore"
@@ -42,6 +43,7 @@ func TestMessage(t *testing.T) {
 		request: &MergeRequest{IID: 7, SourceBranch: "topic", TargetBranch: "main", Title: "Title", Description: &text},
 		path:    "group/shop", url: "http://tenon.test/group/shop/-/merge_requests/7",
 		author: gitstore.Signature{Name: "Dave", Email: "dave@x"}, merger: gitstore.Signature{Name: "Mary", Email: "mary@x"},
+		approvers: []gitstore.Signature{{Name: "Olga", Email: "olga@x"}, {Name: "Ruth", Email: "ruth@x"}},
 		commits: []*gitstore.Commit{
 			{Message: "First\n", Author: gitstore.Signature{Name: "Dave", Email: "DAVE@x"}, Parents: make([]gitstore.ObjectID, 1)},
 			{Message: "Second\n\nWith a body\n", Author: gitstore.Signature{Name: "Ann", Email: "ann@x"}, Parents: make([]gitstore.ObjectID, 1)},
@@ -58,7 +60,8 @@ func TestMessage(t *testing.T) {
 		"%{all_commits}":                                        "* First\n\n* Second\n\nWith a body",
 		"%{co_authored_by}":                                     "Co-authored-by: Ann <ann@x>",
 		"%{merge_request_author}, %{merged_by}":                 "Dave <dave@x>, Mary <mary@x>",
-		"a\n\n%{issues}\n\n%{reviewed_by}\n%{approved_by}\n\nb": "a\n\nb",
+		"a\n\n%{issues}\n\n%{reviewed_by}\n\nb":                 "a\n\nb",
+		"%{approved_by}":                        "Approved-by: Olga <olga@x>\nApproved-by: Ruth <ruth@x>",
 		"a\n%{issues}\nb":                                       "a\nb",
 		"%{issues}\n\na":                                        "a",
 		"x %{issues} y":                                         "x  y",
@@ -68,6 +71,10 @@ func TestMessage(t *testing.T) {
 		if got := d.message(template); got != want {
 			t.Errorf("%q:\ngot  %q\nwant %q", template, got, want)
 		}
+	}
+	d.commits = append(d.commits, &gitstore.Commit{Message: "Long\n\n" + strings.Repeat("#1 ", maxListedMessage/3)})
+	if got, want := d.message("%{all_commits}"), "* First\n\n* Second\n\nWith a body\n\n* Long"; got != want {
+		t.Errorf("with a long message: got %.200q, want %q", got, want)
 	}
 	d.request.Title = "%{url}"
 	if got := d.message("%{title}"); got != "%{url}" {

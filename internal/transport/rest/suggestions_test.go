@@ -92,13 +92,13 @@ func TestSuggestions(t *testing.T) {
 		p.want("dev", "PUT", "/suggestions/"+id(first)+"/apply", "", 400, `{"message":"Can't apply this suggestion."}`)
 
 		// Two in one commit, with a message of the project: the position of the one follows the other.
-		if _, err := d.Exec(t.Context(), "UPDATE projects SET suggestion_commit_message = '%{suggestions_count} in %{file_paths} of %{branch_name} by %{username}, %{odd}'"); err != nil {
+		if _, err := d.Exec(t.Context(), "UPDATE projects SET suggestion_commit_message = '%{suggestions_count} in %{files_count}: %{file_paths} of %{branch_name}, %{project_path} %{project_name} by %{username} %{user_full_name}, %{odd}; %{co_authored_by}'"); err != nil {
 			t.Fatal(err)
 		}
 		_, list = begin("maint", "```suggestion\nTOP\nTWO\n```", p.at(`"old_line":1,"new_line":1`))
 		top := list[0].(map[string]any)
 		p.want("dev", "PUT", "/suggestions/batch_apply", fmt.Sprintf(`{"ids":[%s,%s]}`, id(two), id(top)), 200, "")
-		if got := p.do("dev", "GET", appPath+"/repository/commits/topic", "")["message"]; got != "2 in code.txt of topic by dev, %{odd}" {
+		if got := p.do("dev", "GET", appPath+"/repository/commits/topic", "")["message"]; got != "2 in 1: code.txt of topic, app App by dev Dev, %{odd}; Co-authored-by: Guest <guest@example.com>\nCo-authored-by: Maint <maint@example.com>" {
 			t.Errorf("message: %q", got)
 		}
 		if got, want := p.file("topic", "code.txt"), "TOP\nTWO\n"+numbered(20, map[int]string{1: "", 5: "FIVE\n", 10: "both\n", 15: ""}); got != want {
