@@ -110,6 +110,100 @@ func TestGlab_planning(t *testing.T) {
 	}
 }
 
+// TestGlab_mergeRequests lets glab use every command of "glab mr", and looks at what it prints.
+func TestGlab_mergeRequests(t *testing.T) {
+	bin := glab(t)
+	s := &story{server: servertest.Start(t, "", "--rate-limits=off")}
+	s.root = s.client(t, servertest.RootToken)
+	s.project = got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{
+		Name: new("Glab"), InitializeWithReadme: new(true), Visibility: new(gitlab.PublicVisibility), // so that checkout fetches
+	})).must(t)
+	ben := got(s.root.Users.CreateUser(&gitlab.CreateUserOptions{
+		Username: new("ben"), Name: new("Ben"), Email: new("ben@example.com"), Password: new("correct horse ben"), SkipConfirmation: new(true),
+	})).must(t)
+	got(s.root.ProjectMembers.AddProjectMember(s.project.ID, &gitlab.AddProjectMemberOptions{UserID: ben.ID, AccessLevel: new(gitlab.DeveloperPermissions)})).must(t)
+	got(s.root.Issues.CreateIssue(s.project.ID, &gitlab.CreateIssueOptions{Title: new("The lock jams"), Labels: &gitlab.LabelOptions{"bug"}})).must(t)
+	got(s.root.Milestones.CreateMilestone(s.project.ID, &gitlab.CreateMilestoneOptions{Title: new("v1")})).must(t)
+	got(s.root.Projects.ChangeApprovalConfiguration(s.project.ID, &gitlab.ChangeApprovalConfigurationOptions{MergeRequestsAuthorApproval: new(true)})).must(t)
+	got(s.root.Projects.CreateProjectApprovalRule(s.project.ID, &gitlab.CreateProjectLevelRuleOptions{
+		Name: new("Careful"), ApprovalsRequired: new(int64(1)), UserIDs: &[]int64{1, ben.ID},
+	})).must(t)
+	home := t.TempDir()
+	work := filepath.Join(home, "work")
+	s.git(t, home, "", "clone", "-q", s.remote("root", servertest.RootToken), work)
+	shell := terminal{home: home, work: work, bin: bin}.configure(t, s.server.URL)
+	push := func(branch, from, file string) {
+		t.Helper()
+		if s.git(t, work, "", "branch", "--list", branch) == "" {
+			s.git(t, work, "", "branch", branch, from)
+		}
+		s.git(t, work, "", "switch", "-q", branch)
+		if err := os.WriteFile(filepath.Join(work, file), []byte(file+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.git(t, work, "", "add", ".")
+		s.git(t, work, "", "commit", "-q", "-m", "Add "+file)
+		s.git(t, work, "", "push", "-q", "-u", "origin", branch)
+	}
+	push("one", "main", "one.txt")
+	run := func(lines [][]string) {
+		t.Helper()
+		for _, step := range lines {
+			out := shell.run(t, append([]string{"mr"}, strings.Split(step[0], "|")...)...)
+			for _, want := range step[1:] {
+				if !strings.Contains(out, want) {
+					t.Errorf("glab mr %s: got %q, want %q in it", strings.ReplaceAll(step[0], "|", " "), out, want)
+				}
+			}
+		}
+	}
+	run([][]string{ // arguments, cut at bars, and what it prints
+		{"create|--title|Add one|--description|Closes #1|--label|bug|--assignee|root|--reviewer|ben|--milestone|v1|--source-branch|one|--target-branch|main|--remove-source-branch|--yes", "/root/glab/-/merge_requests/1"},
+		{"for|1|--with-labels", "/root/glab/-/merge_requests/2"},
+		{"list", "2 open merge requests", "Add one", `Draft: Resolve "The lock jams"`},
+		{"list|--label|bug|--reviewer|ben|--source-branch|one|--search|one|--sort|asc|--not-draft", "1 open merge request", "Add one"},
+		{"view|1", "Add one", "labels:\tbug", "assignees:\troot", "reviewers:\tben", "milestone:\tv1", "Closes #1"},
+		{"view|1|--output|json", `"detailed_merge_status":"not_approved"`},
+		{"note|1|-m|A note", "/root/glab/-/merge_requests/1#note_"},
+		{"view|1|--comments|--system-logs", "A note", "requested review from @ben"},
+		{"approvers|1", "Careful", "Ben", "root"},
+		{"approve|1", "Approved"},
+		{"view|1|--output|json", `"detailed_merge_status":"mergeable"`},
+		{"revoke|1", "Merge request approval revoked"},
+		{"unsubscribe|1", "You have successfully unsubscribed"},
+		{"subscribe|1", "You have successfully subscribed"},
+		{"todo|1", "Done"},
+		{"issues|1", "The lock jams"},
+		{"diff|1", "+++ one.txt", "+one.txt"},
+		{"diff|1|--raw", "diff --git a/one.txt b/one.txt", "new file mode 100644"},
+		{"update|1|--title|Add one more|--draft|--lock-discussion|--label|urgent|--unlabel|bug", `updated title to "Add one more"`, "marked as Draft", "locked discussion", "added labels urgent", "removed labels bug"},
+		{"update|1|--ready|--unlock-discussion|--reviewer|-ben|--yes", "marked as ready", "unlocked discussion", `removed review request for "@ben"`},
+		{"close|1", "Closed merge request !1"},
+		{"list|--closed", "1 closed merge request"},
+		{"reopen|1", "Reopened merge request !1"},
+	})
+	push("main", "", "beside.txt")
+	run([][]string{
+		{"checkout|1"},
+		{"rebase|1", "Rebase successful"},
+		{"approve|1", "Approved"},
+		{"merge|1|--yes|--auto-merge=false|--squash|--message|Take it|--squash-message|All of it", "Merged"},
+	})
+	if branch := s.git(t, work, "", "branch", "--show-current"); branch != "one" {
+		t.Errorf("checked out: got %q, want one", branch)
+	}
+	done := got(s.root.MergeRequests.GetMergeRequest(s.project.ID, 1, nil)).must(t)
+	if done.State != "merged" || done.SquashCommitSHA == "" {
+		t.Errorf("merged: got %+v", done)
+	}
+	push("two", "main", "two.txt")
+	run([][]string{
+		{"create|--fill|--yes|--target-branch|main", "/root/glab/-/merge_requests/3"},
+		{"delete|3", "Merge request !3 deleted"},
+	})
+	got(s.root.MergeRequests.GetMergeRequest(s.project.ID, 3, nil)).refused(t, 404, "")
+}
+
 // terminal is where glab runs: in a clone, with a home of its own.
 type terminal struct{ home, work, bin string }
 
