@@ -32,8 +32,14 @@ func (s *Service) stateOf(ctx context.Context, p *project.Project, m *mergereque
 }
 
 // Unmet is a mergerequest.Requirement: it tells which merge requests lack approvals. Where no
-// rule asks for any it takes one statement.
+// rule asks for any it takes one statement at most, and none where that is known.
 func (s *Service) Unmet(ctx context.Context, page []*mergerequest.MergeRequest, projects map[project.ID]*project.Project) (map[mergerequest.ID]mergerequest.Obstacle, error) {
+	page = slices.DeleteFunc(slices.Clone(page), func(m *mergerequest.MergeRequest) bool {
+		return m.Unruled && minimum(m, projects[m.ProjectID]) == 0 && !strings.HasPrefix(m.OwnersKey, unusable)
+	})
+	if len(page) == 0 {
+		return nil, nil
+	}
 	rules, err := s.rulesOf(ctx, page, true)
 	if err != nil {
 		return nil, err

@@ -109,9 +109,7 @@ func (s *Service) ofPlaces(as authz.Actor, group authz.NamespaceID, f Filter, fr
 	state := f.State
 	f.State = ""
 	all := page.Candidates{Exact: f.where(&rest, as, s.now()) && rest.SQL() == "", Costly: true}
-	if state != "" {
-		shown.And("m.state = ?", state)
-	}
+	stateIs(&shown, state)
 	more := strings.TrimPrefix(from, across)
 	var places *page.Places
 	if ok {

@@ -40,7 +40,7 @@ func TestEvents(t *testing.T) {
 			return m
 		}
 		// What a look at the branches finds comes after the event.
-		seen := cmpopts.IgnoreFields(mergerequest.MergeRequest{}, "Status", "TrialResult", "TrialSourceSHA", "TrialTargetSHA", "VisibleNotes", "Pipeline")
+		seen := cmpopts.IgnoreFields(mergerequest.MergeRequest{}, "Status", "TrialResult", "TrialSourceSHA", "TrialTargetSHA", "VisibleNotes", "Unruled", "Pipeline")
 		coretest.CheckFacts(t, &facts, w.owner, find, []coretest.Step{
 			coretest.Do("create", func() error {
 				_, _, err := w.requests.Create(ctx, w.owner, p, mergerequest.Input{

@@ -47,14 +47,27 @@ func (s *Service) FindRow(ctx context.Context, as authz.Actor, p *project.Projec
 // Read is Find after a look at the branches: a source branch that has moved gets its
 // version, and a trial merge is made where the last one is out of date.
 func (s *Service) Read(ctx context.Context, as authz.Actor, p *project.Project, iid IID) (*MergeRequest, error) {
-	m, err := s.Find(ctx, as, p, iid)
+	m, err := s.findRow(ctx, as, p, iid)
 	if err != nil {
 		return nil, err
+	}
+	page, projects := []*MergeRequest{m}, map[project.ID]*project.Project{p.ID: p}
+	if m.State != StateOpened {
+		return m, s.complete(ctx, as, p, m)
 	}
 	if err := s.refresh(ctx, p, m); err != nil {
 		return nil, err
 	}
-	return m, nil
+	if err := s.fill(ctx, as, p, page); err != nil {
+		return nil, err
+	}
+	if m.State != StateOpened { // another process was faster
+		return m, s.readStatus(ctx, page, projects)
+	}
+	if err := s.readObstacles(ctx, page, projects); err != nil {
+		return nil, err
+	}
+	return m, s.readPipelines(ctx, page, projects)
 }
 
 // ReadRow is Read without what hangs on the request and without what keeps it from being merged.
@@ -139,13 +152,18 @@ func (s *Service) still(ctx context.Context, id ID) (*project.Project, *MergeReq
 // complete fills what hangs on one request of p.
 func (s *Service) complete(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest) error {
 	page := []*MergeRequest{m}
-	if err := s.attach(ctx, page); err != nil {
-		return err
-	}
-	if err := s.countNotes(ctx, as, p, page); err != nil {
+	if err := s.fill(ctx, as, p, page); err != nil {
 		return err
 	}
 	return s.readStatus(ctx, page, map[project.ID]*project.Project{p.ID: p})
+}
+
+// fill reads what hangs on requests of p, but for how they stand.
+func (s *Service) fill(ctx context.Context, as authz.Actor, p *project.Project, page []*MergeRequest) error {
+	if err := s.attach(ctx, page); err != nil {
+		return err
+	}
+	return s.countNotes(ctx, as, p, page)
 }
 
 // countNotes chooses the counter that the actor may know of, for requests of one project.
@@ -163,7 +181,8 @@ func (s *Service) countNotes(ctx context.Context, as authz.Actor, p *project.Pro
 	return nil
 }
 
-// attach reads assignees, reviewers, votes, labels and blocking requests of all rows in two statements.
+// attach reads assignees, reviewers, votes, labels and blocking requests of all rows, and whether
+// rules of approval may ask for something, in two statements.
 func (s *Service) attach(ctx context.Context, page []*MergeRequest) error {
 	ids := make([]int64, len(page))
 	for i, m := range page {
@@ -185,12 +204,13 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 	for i, m := range page {
 		ids[i], byID[m.ID] = m.ID, m
 		m.Assignees, m.Reviewers, m.Labels, m.Upvotes, m.Downvotes, m.Blockers = nil, nil, labels[int64(m.ID)], 0, 0, 0
+		m.Unruled = true
 	}
 	marks, args := db.Marks(ids)
 	type row struct {
 		RequestID ID       `db:"merge_request_id"`
 		Value     int64    `db:"value"`      // the id of the user, or the number of votes or blocking requests
-		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes, blockers
+		State     string   `db:"state"`      // "" for an assignee, the name of the emoji for votes, blockers, ruled
 		CreatedAt *db.Time `db:"created_at"` // of reviewers
 	}
 	rows, err := db.Select[row](ctx, s.db, `SELECT merge_request_id, user_id AS value, '' AS state, NULL AS created_at
@@ -204,7 +224,12 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 		UNION ALL
 		SELECT b.blocked_id, COUNT(*), '`+blockers+`', NULL FROM merge_request_blocks b
 			JOIN merge_requests o ON o.id = b.blocking_id AND o.state <> 'merged' WHERE b.blocked_id IN (`+marks+`) GROUP BY b.blocked_id
-		ORDER BY merge_request_id, value`, slices.Concat(args, args, args, args)...)
+		UNION ALL
+		SELECT merge_request_id, 1, '`+ruled+`', NULL FROM approval_rules WHERE merge_request_id IN (`+marks+`)
+		UNION ALL
+		SELECT m.id, 1, '`+ruled+`', NULL FROM merge_requests m WHERE m.id IN (`+marks+`)
+			AND EXISTS (SELECT 1 FROM approval_rules r WHERE r.project_id = m.target_project_id AND r.approvals_required > 0)
+		ORDER BY merge_request_id, value`, slices.Concat(args, args, args, args, args, args)...)
 	if err != nil {
 		return fmt.Errorf("read assignees, reviewers and votes: %w", err)
 	}
@@ -217,6 +242,8 @@ func (s *Service) attachWith(ctx context.Context, page []*MergeRequest, labels m
 			m.Downvotes = r.Value
 		case r.State == blockers:
 			m.Blockers = r.Value
+		case r.State == ruled:
+			m.Unruled = false
 		case r.CreatedAt == nil:
 			m.Assignees = append(m.Assignees, user)
 		default:
@@ -232,8 +259,12 @@ const (
 	disliked = "thumbsdown"
 )
 
-// blockers marks how many merge requests block one, among the names of emoji.
-const blockers = "blocking merge requests"
+// What stands among the names of emoji: how many merge requests block one, and that there are rules
+// of approval.
+const (
+	blockers = "blocking merge requests"
+	ruled    = "approval rules"
+)
 
 // readStatus fills Status from the stored trial and the present tips of the target
 // branches. Where pipelines count it reads how they stand.

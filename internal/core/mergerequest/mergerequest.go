@@ -112,6 +112,9 @@ type MergeRequest struct {
 	Obstacles []Obstacle `db:"-"`
 	// Blockers is how many merge requests have to be merged before this one.
 	Blockers int64 `db:"-"`
+	// Unruled says that no rule of approval, of the request or of its project, asked for anything when
+	// what hangs on the request was read; where it is false there may be one.
+	Unruled bool `db:"-"`
 	// VisibleNotes counts the comments that the actor may read.
 	VisibleNotes int64 `db:"-"`
 

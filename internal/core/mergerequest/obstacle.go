@@ -64,6 +64,7 @@ func (m *MergeRequest) obstacle(name ConditionName) Obstacle {
 // readObstacle is readObstacles for one request of p that has changed meanwhile, and counts
 // what blocks it.
 func (s *Service) readObstacle(ctx context.Context, p *project.Project, m *MergeRequest) error {
+	m.Unruled = false // as far as is known
 	if err := s.readBlockers(ctx, m); err != nil {
 		return err
 	}

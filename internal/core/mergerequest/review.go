@@ -36,7 +36,7 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.attach(ctx, []*MergeRequest{&before}); err != nil {
 		return Fact{}, err
 	}
-	now.Assignees, now.Labels, now.Upvotes, now.Downvotes, now.Blockers = before.Assignees, before.Labels, before.Upvotes, before.Downvotes, before.Blockers
+	now.Assignees, now.Labels, now.Upvotes, now.Downvotes, now.Blockers, now.Unruled = before.Assignees, before.Labels, before.Upvotes, before.Downvotes, before.Blockers, before.Unruled
 	now.Reviewers = slices.Clone(before.Reviewers)
 	for i := range now.Reviewers {
 		if now.Reviewers[i].UserID != as.UserID {
