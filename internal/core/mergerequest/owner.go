@@ -51,7 +51,9 @@ func (noApprovals) PlanOwners(context.Context, *project.Project, *gitcmd.Repo, *
 	return "", nil, nil
 }
 
-func (noApprovals) ApprovedBy(context.Context, *MergeRequest) ([]authz.UserID, error) { return nil, nil }
+func (noApprovals) ApprovedBy(context.Context, *MergeRequest) ([]authz.UserID, error) {
+	return nil, nil
+}
 
 func (noApprovals) Approvers(context.Context, authz.Actor, *project.Project, *MergeRequest) (Approvers, error) {
 	return Approvers{}, nil
@@ -61,12 +63,24 @@ func (noApprovals) Approvers(context.Context, authz.Actor, *project.Project, *Me
 // adds or leaves makes nobody an owner.
 func (s *Service) subscribeOwners(b *event.Bus) {
 	const name = "code owners"
-	event.On(b, name, func(ctx context.Context, e namespace.MemberAdded) error { return s.ownersOutdated(ctx, e.Place.Namespace) })
-	event.On(b, name, func(ctx context.Context, e namespace.MemberChanged) error { return s.ownersOutdated(ctx, e.Place.Namespace) })
-	event.On(b, name, func(ctx context.Context, e namespace.MemberRemoved) error { return s.ownersOutdated(ctx, e.Place.Namespace) })
-	event.On(b, name, func(ctx context.Context, e namespace.GroupShared) error { return s.ownersOutdated(ctx, e.Place.Namespace) })
-	event.On(b, name, func(ctx context.Context, e namespace.GroupUnshared) error { return s.ownersOutdated(ctx, e.Place.Namespace) })
-	event.On(b, name, func(ctx context.Context, e namespace.GroupTransferred) error { return s.ownersOutdated(ctx, e.Group.ID) })
+	event.On(b, name, func(ctx context.Context, e namespace.MemberAdded) error {
+		return s.ownersOutdated(ctx, e.Place.Namespace)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.MemberChanged) error {
+		return s.ownersOutdated(ctx, e.Place.Namespace)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.MemberRemoved) error {
+		return s.ownersOutdated(ctx, e.Place.Namespace)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.GroupShared) error {
+		return s.ownersOutdated(ctx, e.Place.Namespace)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.GroupUnshared) error {
+		return s.ownersOutdated(ctx, e.Place.Namespace)
+	})
+	event.On(b, name, func(ctx context.Context, e namespace.GroupTransferred) error {
+		return s.ownersOutdated(ctx, e.Group.ID)
+	})
 	event.On(b, name, func(ctx context.Context, e namespace.GroupRemoving) error { return s.ownersOutdated(ctx, e.Group.ID) })
 	event.On(b, name, func(ctx context.Context, e project.Transferred) error {
 		return s.ownersOutdated(ctx, e.Project.NamespaceID)
