@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,14 +12,18 @@ import (
 
 // Candidates are rows found by an index, and all rows of the list are among them.
 type Candidates struct {
-	SQL    string // selects their ids, each once, as id
-	Args   []any
-	Exact  bool // they are the rows of the list
-	Costly bool // are not looked at where others are few
+	SQL     string // selects their ids as id
+	Args    []any
+	Repeats bool // selects some ids more than once; not of exact ones
+	Exact   bool // they are the rows of the list
+	Costly  bool // are not looked at where others are few
 
 	// Rest are the conditions of the list without those that all candidates meet by themselves;
-	// nil is all of Query.Where.
-	Rest *db.Where
+	// nil is all of Query.Where. Those that ask for nothing but the id of a row may stand in Keyed
+	// instead, where the id is candidate.id: they are asked one after the other, and rows that do
+	// not meet them are not read.
+	Rest  *db.Where
+	Keyed []db.Where
 
 	// Where the candidates are exact and alone, and hardly ever more than MaxCounted, they are
 	// read from this table, which has the columns of Key and Order, without counting them before
@@ -32,6 +37,22 @@ func (c Candidates) rest(q Query) db.Where {
 		return *c.Rest
 	}
 	return q.Where
+}
+
+// keyed gives the candidates, each once, that meet the conditions on their ids. The limit keeps
+// SQLite from asking for these conditions after it has read the row.
+func (c Candidates) keyed() (query string, args []any) {
+	query, args = c.SQL, slices.Clip(c.Args)
+	if c.Repeats {
+		query = "SELECT DISTINCT x.id FROM (" + query + ") x"
+	}
+	for _, w := range c.Keyed {
+		if cond := w.SQL(); cond != "" {
+			query = "SELECT candidate.id FROM (" + query + ") candidate" + cond + " LIMIT ?"
+			args = slices.Concat(args, w.Args(), []any{math.MaxInt64})
+		}
+	}
+	return query, args
 }
 
 // atOnce reports whether a list is read from its only candidates without counting them.
@@ -57,6 +78,10 @@ const (
 
 // few candidates are not worth looking for fewer.
 const few = 500
+
+// larger is how many times larger a set of candidates may be than the smallest one, to be
+// searched for the rows that both have: that reads all of it, in the order of an index.
+const larger = 8
 
 // found reads a page of the rows among few candidates: they are found and counted once,
 // and sorted as a whole. What is sorted up to a limit is sorted one by one in SQLite.
@@ -105,7 +130,8 @@ func (q Query) among(c Candidates, w *db.Where) (tables string, args []any) {
 		return "(SELECT x.id FROM (" + c.SQL + ") x LIMIT ?) candidate CROSS JOIN " + c.Table, append(slices.Clip(c.Args), MaxCounted+1)
 	}
 	w.Raw(q.Key + " = candidate.id")
-	return "(" + c.SQL + ") candidate CROSS JOIN " + q.Narrow, c.Args
+	query, args := c.keyed()
+	return "(" + query + ") candidate CROSS JOIN " + q.Narrow, args
 }
 
 // countAmong counts a list, to MaxCounted + 1 at most.
@@ -169,10 +195,12 @@ func inPlaces[T any](ctx context.Context, d *db.DB, q Query, c *Cut, count func(
 	return ofPage[T](ctx, d, c, count, query, slices.Concat(q.ColumnArgs, q.Places.Args, args, q.FromArgs, byArgs, limitArgs)...)
 }
 
-// fewest gives the smallest set of candidates and its size, MaxCounted + 1 for more. It
-// takes a second statement where there are costly ones that are worth a look.
+// fewest gives the smallest set of candidates and its size, MaxCounted + 1 for more. Of one that
+// is not small it leaves out what sets that are not much larger do not have. It takes a second
+// statement where there are costly sets that are worth a look.
 func (q Query) fewest(ctx context.Context, d *db.DB) (least Candidates, n int, err error) {
 	n = MaxCounted + 2
+	var counted []sized
 	for _, costly := range []bool{false, true} {
 		var sets []Candidates
 		for _, c := range q.Candidates {
@@ -183,18 +211,43 @@ func (q Query) fewest(ctx context.Context, d *db.DB) (least Candidates, n int, e
 		if len(sets) == 0 || n <= few {
 			continue
 		}
-		which, size, err := smallest(ctx, d, sets)
+		found, err := sizes(ctx, d, sets)
 		if err != nil {
 			return least, 0, err
 		}
-		if size < n || least.SQL == "" || size == n && sets[which].Exact {
-			least, n = sets[which], size
+		if size := found[0].n; size < n || least.SQL == "" || size == n && found[0].Exact {
+			least, n = found[0].Candidates, size
 		}
+		counted = append(counted, found...)
 	}
-	return least, n, nil
+	return least.within(counted, n), n, nil
 }
 
-func smallest(ctx context.Context, d *db.DB, sets []Candidates) (which, n int, err error) {
+// sized is a set of candidates with its size.
+type sized struct {
+	Candidates
+	n int
+}
+
+// within leaves out of a set of n candidates what others of little more size do not have.
+func (c Candidates) within(sets []sized, n int) Candidates {
+	if n <= few || n > MaxCounted {
+		return c
+	}
+	own := c.SQL
+	for _, other := range sets {
+		if other.SQL == own || other.n > MaxCounted || other.n > larger*n {
+			continue
+		}
+		c.SQL = "SELECT x.id FROM (" + c.SQL + ") x INTERSECT SELECT x.id FROM (" + other.SQL + ") x"
+		c.Args, c.Repeats = slices.Concat(c.Args, other.Args), false
+	}
+	return c
+}
+
+// sizes gives sets of candidates, the smallest first, with their sizes, in which ids count as
+// often as they are selected.
+func sizes(ctx context.Context, d *db.DB, sets []Candidates) ([]sized, error) {
 	type size struct {
 		Which int `db:"which"`
 		N     int `db:"n"`
@@ -205,6 +258,10 @@ func smallest(ctx context.Context, d *db.DB, sets []Candidates) (which, n int, e
 		parts = append(parts, "SELECT "+strconv.Itoa(i)+" AS which, COUNT(*) AS n FROM (SELECT x.id FROM ("+c.SQL+") x LIMIT ?) y")
 		args = append(append(args, c.Args...), MaxCounted+1)
 	}
-	found, err := db.Get[size](ctx, d, strings.Join(parts, " UNION ALL ")+" ORDER BY n, which LIMIT 1", args...)
-	return found.Which, found.N, err
+	rows, err := db.Select[size](ctx, d, strings.Join(parts, " UNION ALL ")+" ORDER BY n, which", args...)
+	out := make([]sized, len(rows))
+	for i, r := range rows {
+		out[i] = sized{sets[r.Which], r.N}
+	}
+	return out, err
 }

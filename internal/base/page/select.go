@@ -32,6 +32,10 @@ type Query struct {
 	// the database.
 	Along string
 
+	// Less says, where it is not nil, what the conditions of the list leave out of a larger one,
+	// so that it is counted without a look at its rows.
+	Less *Less
+
 	// Common is the order of a list that has no small set of candidates, where Order would
 	// rank all its rows; nil keeps Order.
 	Common Order
@@ -95,16 +99,23 @@ func ofPage[T any](ctx context.Context, d *db.DB, c *Cut, count func() (int, err
 
 // Count counts a list, to MaxCounted + 1 at most.
 func (q Query) Count(ctx context.Context, d *db.DB) (int, error) {
-	from, args := q.From, q.FromArgs
+	count, args := q.counting(q.Where, q.Along)
+	if q.Less != nil {
+		count, args = q.countingLess(count, args)
+	}
+	return db.Get[int](ctx, d, count, args...)
+}
+
+// counting is a statement that counts rows with conditions, to MaxCounted + 1 at most.
+func (q Query) counting(w db.Where, along string) (count string, args []any) {
+	from, fromArgs := q.From, q.FromArgs
 	if q.Key != "" {
-		from, args = q.Narrow, nil
+		from, fromArgs = q.Narrow, nil
 	}
-	along := ""
-	if q.Along != "" {
-		along = " ORDER BY " + q.Along
+	if along != "" {
+		along = " ORDER BY " + along
 	}
-	return db.Get[int](ctx, d, "SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+from+q.Where.SQL()+along+" LIMIT ?) x",
-		slices.Concat(args, q.Where.Args(), []any{MaxCounted + 1})...)
+	return "SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + from + w.SQL() + along + " LIMIT ?) x", slices.Concat(fromArgs, w.Args(), []any{MaxCounted + 1})
 }
 
 // Cut is the part of an ordered list that a Range asks for, as pieces of SQL. Lists that

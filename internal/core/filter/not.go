@@ -21,14 +21,29 @@ type Not struct {
 // Not adds that a row has none of the properties. Now says which milestones are upcoming or
 // started.
 func (r Rows) Not(w *db.Where, as authz.Actor, x Not, now time.Time) {
+	r.NotByColumn(w, x, now)
+	r.NotByID(w, as, x)
+}
+
+// NotByColumn adds the conditions of Not that a row has columns for.
+func (r Rows) NotByColumn(w *db.Where, x Not, now time.Time) {
 	r.Authors().IsNot(w, x.Author)
-	r.NotLabels(w, x.Labels)
-	r.NotReaction(w, as, x.Reaction)
-	if r.Kind == noteable.Issue || r.Kind == noteable.MergeRequest {
-		r.Assignees().IsNot(w, x.Assignee)
+	if r.assigned() {
 		r.NotMilestone(w, x.Milestone, now)
 	}
 }
+
+// NotByID adds the conditions of Not that ask for nothing but the id of a row.
+func (r Rows) NotByID(w *db.Where, as authz.Actor, x Not) {
+	r.NotLabels(w, x.Labels)
+	r.NotReaction(w, as, x.Reaction)
+	if r.assigned() {
+		r.Assignees().IsNot(w, x.Assignee)
+	}
+}
+
+// assigned reports whether the rows have assignees and milestones.
+func (r Rows) assigned() bool { return r.Kind == noteable.Issue || r.Kind == noteable.MergeRequest }
 
 // Authors is the part of those who made the rows.
 func (r Rows) Authors() Part { return r.Column("author_id") }

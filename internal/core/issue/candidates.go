@@ -16,16 +16,25 @@ import (
 
 // candidates adds the conditions of a list that an index serves beside its order.
 func (s *Service) candidates(q *page.Query, as authz.Actor, in Place, f Filter, sc scope) {
-	q.Candidates = f.indexed(as, in.Project, func(rest Filter) *db.Where {
-		where := sc.where
-		rest.where(&where, as, s.now())
-		return &where
-	})
+	where := func(rest Filter) (ofRow *db.Where, ofID []db.Where) {
+		row := sc.where
+		rest.ofRow(&row, as, s.now())
+		ofID = make([]db.Where, 2)
+		rest.ofID(&ofID[0], as, found)
+		rest.notOfID(&ofID[1], as, found)
+		return &row, ofID
+	}
+	q.Candidates = f.indexed(as, in.Project, where)
 	if query, args, ok := s.db.Holding(Texts, f.terms()); ok {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: query, Args: args})
 	}
 	if f.Epic.ID != 0 {
 		q.Candidates = append(q.Candidates, page.Candidates{SQL: "SELECT issue_id AS id FROM epic_issues WHERE epic_id = ?", Args: []any{f.Epic.ID}})
+	}
+	for i := range q.Candidates {
+		if c := &q.Candidates[i]; c.Rest == nil {
+			c.Rest, c.Keyed = where(f)
+		}
 	}
 	if in.Project != nil {
 		return
@@ -61,14 +70,19 @@ func (f Filter) plain(as authz.Actor) bool {
 	return w.SQL() == ""
 }
 
+// found are issues among candidates, whose rows are not read yet.
+var found = filter.Rows{Alias: "candidate", Kind: noteable.Issue}
+
 // indexed are the conditions on issues alone, or on those of one project. Where gives those of
 // a list with another filter.
-func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Filter) *db.Where) []page.Candidates {
+func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Filter) (ofRow *db.Where, ofID []db.Where)) []page.Candidates {
 	var out []page.Candidates
 	add := func(query string, args ...any) { out = append(out, page.Candidates{SQL: query, Args: args}) }
 	// met adds candidates that meet by themselves what rest leaves out.
-	met := func(rest Filter, query string, args ...any) {
-		out = append(out, page.Candidates{SQL: query, Args: args, Rest: where(rest)})
+	met := func(rest Filter, repeats bool, query string, args ...any) {
+		c := page.Candidates{SQL: query, Args: args, Repeats: repeats}
+		c.Rest, c.Keyed = where(rest)
+		out = append(out, c)
 	}
 	// From issues: the rows of the project alone, where there is one.
 	issues := func(cond string, args ...any) {
@@ -90,7 +104,7 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 	if is, args, ok := f.Assignee.Equals(); ok {
 		rest := f
 		rest.Assignee = filter.Person{}
-		met(rest, assigned+is, args...)
+		met(rest, false, assigned+is, args...)
 	}
 	if len(f.AssigneeUsernames) > 0 {
 		if is, args, ok := (filter.Person{Username: f.AssigneeUsernames[0]}).Equals(); ok {
@@ -108,7 +122,7 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 		query, args := label.Labelled(noteable.Issue, title, place)
 		rest := f
 		rest.Labels = slices.DeleteFunc(slices.Clone(f.Labels), func(other string) bool { return other == title })
-		met(rest, query, args...)
+		met(rest, true, query, args...)
 	}
 	if f.Iteration.ID != 0 {
 		add("SELECT id FROM issues WHERE iteration_id = ?", f.Iteration.ID)
@@ -118,7 +132,7 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 		if m := f.Milestone; m == (filter.Milestone{ID: m.ID}) || m == (filter.Milestone{Title: m.Title}) {
 			rest.Milestone = filter.Milestone{} // it asks for nothing more
 		}
-		met(rest, query, args...)
+		met(rest, false, query, args...)
 	}
 	if f.Reaction != "" && as.SignedIn() && !strings.EqualFold(f.Reaction, string(None)) {
 		add("SELECT DISTINCT awardable_id AS id FROM award_emoji WHERE user_id = ? AND awardable_type = 'Issue'", as.UserID)
@@ -164,4 +178,42 @@ func (f Filter) ofProject(issues func(cond string, args ...any)) {
 		marks, args := db.Marks(f.Types)
 		issues("issue_type <> 'issue' AND issue_type IN ("+marks+")", args...)
 	}
+}
+
+// maxLess is how many conditions may leave issues out of a list that is counted as what is left
+// of all issues.
+const maxLess = 10
+
+// less says what the filter leaves out of the issues of a project with a state, where it does
+// nothing else and indexes find what that is; nil otherwise.
+func (f Filter) less(as authz.Actor, in *project.Project, sc scope) *page.Less {
+	out := page.Less{Base: sc.where}
+	if f.State != "" {
+		out.Base.And("i.state = ?", f.State)
+	}
+	without := func(query string, args ...any) {
+		out.Without = append(out.Without, page.Candidates{SQL: query, Args: args})
+	}
+	for _, title := range f.Not.Labels[:min(len(f.Not.Labels), maxLess)] {
+		query, args := label.Labelled(noteable.Issue, title, in.NamespaceID)
+		without(query, args...)
+	}
+	f.Not.Labels = f.Not.Labels[len(out.Without):]
+	if m := f.Not.Milestone; m == (filter.Milestone{Title: m.Title}) && m.Title != "" {
+		query, args, _ := m.Indexed("issues")
+		without(query, args...)
+		f.Not.Milestone = filter.Milestone{}
+	}
+	if is, args, ok := f.Not.Author.Equals(); ok {
+		without("SELECT id FROM issues WHERE project_id = ? AND author_id "+is, append([]any{in.ID}, args...)...)
+		f.Not.Author = filter.Person{}
+	}
+	if is, args, ok := f.Not.Assignee.Equals(); ok {
+		without("SELECT issue_id AS id FROM issue_assignees WHERE user_id "+is, args...)
+		f.Not.Assignee = filter.Person{}
+	}
+	if len(out.Without) == 0 || f.Epic != (EpicFilter{}) || f.Not.Epic != 0 || !f.plain(as) {
+		return nil
+	}
+	return &out
 }

@@ -100,16 +100,40 @@ func (f Filter) sort(q *page.Query) {
 // rows are the issues of a list (i).
 var rows = filter.Rows{Alias: "i", Kind: noteable.Issue}
 
-// The parts that people have in issues.
+// The parts that people have in issues, but for assignees.
 var (
-	authors   = rows.Authors()
-	closers   = rows.Column("closed_by_id")
-	assignees = rows.Assignees()
+	authors = rows.Authors()
+	closers = rows.Column("closed_by_id")
 )
 
 // where collects the conditions of the filter on a row of issues (i); the place and the
 // actor's rights are added by the caller.
 func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
+	f.ofRow(w, as, now)
+	f.ofID(w, as, rows)
+	f.notOfID(w, as, rows)
+}
+
+// ofID collects the conditions that ask for nothing but the id of a row.
+func (f Filter) ofID(w *db.Where, as authz.Actor, rows filter.Rows) {
+	assignees := rows.Assignees()
+	rows.Labels(w, f.Labels, f.LabelWildcard)
+	if f.AssignedToMe {
+		assignees.Is(w, filter.Me(as))
+	}
+	assignees.Is(w, f.Assignee)
+	assignees.HasAll(w, f.AssigneeUsernames)
+	rows.Reaction(w, as, f.Reaction)
+}
+
+// notOfID collects the conditions that leave out and ask for nothing but the id of a row.
+func (f Filter) notOfID(w *db.Where, as authz.Actor, rows filter.Rows) {
+	rows.NotByID(w, as, f.Not.Not)
+	rows.Assignees().HasNone(w, f.Not.AssigneeUsernames)
+}
+
+// ofRow collects all other conditions.
+func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	if f.State != "" {
 		w.And("i.state = ?", f.State)
 	}
@@ -119,10 +143,13 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if len(f.Types) > 0 {
 		w.In("i.issue_type", f.Types)
 	}
-	rows.Labels(w, f.Labels, f.LabelWildcard)
 	rows.Milestone(w, f.Milestone, now)
 	rows.Iteration(w, f.Iteration)
-	f.people(w, as)
+	if f.CreatedByMe {
+		authors.Is(w, filter.Me(as))
+	}
+	authors.Is(w, f.Author)
+	closers.Is(w, f.ClosedBy)
 	rows.Search(w, f.terms(), f.In)
 	rows.Times(w, f.Times)
 	f.due(w, now)
@@ -134,26 +161,11 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 		w.And("i.health_status = ?", f.Health)
 	}
 	f.HealthWildcard.Where(w, "i.health_status IS NOT NULL")
-	rows.Reaction(w, as, f.Reaction)
 	if f.Confidential != nil {
 		w.And("i.confidential = ?", *f.Confidential)
 	}
-	rows.Not(w, as, f.Not.Not, now)
+	rows.NotByColumn(w, f.Not.Not, now)
 	f.Not.where(w)
-}
-
-// people adds the conditions on author, assignees and who closed it.
-func (f Filter) people(w *db.Where, as authz.Actor) {
-	if f.CreatedByMe {
-		authors.Is(w, filter.Me(as))
-	}
-	if f.AssignedToMe {
-		assignees.Is(w, filter.Me(as))
-	}
-	authors.Is(w, f.Author)
-	assignees.Is(w, f.Assignee)
-	assignees.HasAll(w, f.AssigneeUsernames)
-	closers.Is(w, f.ClosedBy)
 }
 
 // terms are the folded words of the search.
@@ -185,13 +197,12 @@ func (f Filter) due(w *db.Where, now time.Time) {
 	}
 }
 
-// where adds what leaves out and lists of other kinds do not have.
+// where adds what leaves out by a column of the row and lists of other kinds do not have.
 func (n Exclusion) where(w *db.Where) {
 	rows.NotIteration(w, n.Iteration)
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
 	}
-	assignees.HasNone(w, n.AssigneeUsernames)
 	if n.Weight != nil {
 		w.And("(i.weight IS NULL OR i.weight <> ?)", *n.Weight)
 	}

@@ -109,6 +109,9 @@ func TestService_List_filters(t *testing.T) {
 			{"not author by name", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Author: filter.Person{Username: "owner"}}}}, []issue.IID{3, 2}},
 			{"not assignee", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Assignee: filter.One(&f.guest.UserID)}}}, []issue.IID{3, 2}},
 			{"not assignee by name", issue.Filter{Not: issue.Exclusion{AssigneeUsernames: []string{"guest"}}}, []issue.IID{3, 2}},
+			{"open and not", issue.Filter{State: issue.StateOpened, Not: issue.Exclusion{Not: filter.Not{
+				Labels: []string{"p1", "bug"}, Milestone: filter.MilestoneNamed("v1"), Assignee: filter.One(&f.guest.UserID), Author: filter.Person{Username: "guest"},
+			}}}, []issue.IID{3}},
 			{"no milestone excluded", issue.Filter{Not: issue.Exclusion{Not: filter.Not{Milestone: filter.MilestoneNamed("none")}}}, nil},
 		} {
 			for _, in := range []issue.Place{{Project: p}, {Group: authz.Subject{Namespace: p.ParentID, Visibility: authz.Public}}, {}} {
@@ -124,9 +127,17 @@ func TestService_List_filters(t *testing.T) {
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("%s in %+v: numbers = %v, want %v", tt.name, in, got, tt.want)
 				}
-				if tt.f.Limit == 0 && total != len(tt.want) {
+				if tt.f.Limit != 0 {
+					continue
+				}
+				if total != len(tt.want) {
 					t.Errorf("%s: total = %d, want %d", tt.name, total, len(tt.want))
 				}
+				tt.f.Limit = 1 // a full page does not tell the total
+				if found, err = f.issues.List(ctx, f.planner, in, tt.f); err != nil || found.Total != len(tt.want) {
+					t.Errorf("%s, a page of one: total = %d, %v; want %d", tt.name, found.Total, err, len(tt.want))
+				}
+				tt.f.Limit = 0
 			}
 		}
 		stats, err := f.issues.Statistics(ctx, f.planner, issue.Place{Project: p}, issue.Filter{State: issue.StateClosed, Labels: []string{"bug"}})

@@ -91,6 +91,7 @@ func (s *Service) list(ctx context.Context, as authz.Actor, in Place, f Filter) 
 	}
 	if in.Project != nil {
 		q.Along = "i.created_at DESC, i.id DESC"
+		q.Less = f.less(as, in.Project, sc)
 	}
 	f.sort(&q)
 	s.candidates(&q, as, in, f, sc)

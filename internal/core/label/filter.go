@@ -14,8 +14,8 @@ func labelled(what string, kind noteable.Kind, id string) (string, []any) {
 	return "SELECT " + what + " FROM label_links ll JOIN labels l ON l.id = ll.label_id WHERE ll.target_type = ? AND ll.target_id = " + id, []any{kind}
 }
 
-// Labelled selects the ids of the things of a kind that have a label of the title, each
-// once: a label of the project in or of any group, or of any place where it is 0. Groups
+// Labelled selects the ids of the things of a kind that have a label of the title, once for each
+// such label: one of the project in or of any group, or of any place where it is 0. Groups
 // that the project does not stand in count because things keep their labels when a project
 // or a group above it is transferred.
 func Labelled(kind noteable.Kind, title string, in authz.NamespaceID) (query string, args []any) {
@@ -24,7 +24,7 @@ func Labelled(kind noteable.Kind, title string, in authz.NamespaceID) (query str
 	if in != 0 {
 		w.And("(l.namespace_id = ? OR l.namespace_id IN (SELECT g.namespace_id FROM groups g))", in)
 	}
-	return "SELECT DISTINCT ll.target_id AS id FROM labels l CROSS JOIN label_links ll" + w.SQL(), w.Args()
+	return "SELECT ll.target_id AS id FROM labels l CROSS JOIN label_links ll" + w.SQL(), w.Args()
 }
 
 // singly is how many titles are looked up one by one: the database plans best with few.

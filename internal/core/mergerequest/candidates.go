@@ -57,7 +57,7 @@ func (s *Service) candidates(as authz.Actor, in *project.Project, f Filter) []pa
 	if !slices.ContainsFunc(f.Labels, func(title string) bool { return filter.Word(title) != "" }) {
 		for _, title := range f.Labels[:min(len(f.Labels), maxLabels)] {
 			query, args := label.Labelled(noteable.MergeRequest, title, place)
-			add(query, args...)
+			out = append(out, page.Candidates{SQL: query, Args: args, Repeats: true})
 		}
 	}
 	if query, args, ok := f.Milestone.Indexed("merge_requests"); ok {
