@@ -1,8 +1,11 @@
 package mergerequest
 
 import (
+	"context"
+
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
 )
 
 // ReadableSQL is a condition that holds where the actor may read the merge request whose id
@@ -21,4 +24,13 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 	s.readableSQL(as, &w)
 	w.Raw("m.id = " + column)
 	return "EXISTS (SELECT 1 FROM " + from + w.SQL() + ")", w.Args()
+}
+
+// ReadableInSQL is ReadableSQL for merge requests of a project that the actor has found.
+func (s *Service) ReadableInSQL(ctx context.Context, as authz.Actor, p *project.Project, _ string) (cond string, args []any, err error) {
+	may, err := s.policy.Can(ctx, as, authz.ReadMergeRequest, p.Subject())
+	if err != nil || !may {
+		return "1 = 0", nil, err
+	}
+	return "1 = 1", nil, nil
 }

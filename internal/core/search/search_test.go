@@ -10,6 +10,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
+	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core"
 	"tenon/internal/core/authz"
@@ -21,6 +22,7 @@ import (
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/project"
 	"tenon/internal/core/search"
 )
 
@@ -236,6 +238,32 @@ func TestService_Notes_sight(t *testing.T) {
 				slices.Sort(got)
 				if strings.Join(got, " ") != want {
 					t.Errorf("%s: got %q, want %q", name, got, want)
+				}
+			}
+			for id, holds := range map[project.ID]string{open: "confidential internal plain", closed: "hidden", off: "off"} {
+				p, err := w.Projects.Find(t.Context(), people[name], fmt.Sprint(id))
+				if errs.Is(err, errs.NotFound) {
+					continue // nothing can be searched there
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, err := s.Notes(t.Context(), people[name], search.Place{Project: p}, search.Query{Text: "word"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got, in []string
+				for _, c := range list.Items {
+					got = append(got, strings.TrimPrefix(c.Body, "word "))
+				}
+				slices.Sort(got)
+				for _, body := range strings.Fields(want) {
+					if slices.Contains(strings.Fields(holds), body) {
+						in = append(in, body)
+					}
+				}
+				if !slices.Equal(got, in) || list.Total != len(in) {
+					t.Errorf("%s in project %d: got %q of %d, want %q", name, id, got, list.Total, in)
 				}
 			}
 			list, err := s.Milestones(t.Context(), people[name], search.Place{}, search.Query{Text: "WORD"})
