@@ -140,8 +140,8 @@ func (r Rows) Search(w *db.Where, terms, in []string) {
 	}
 	var alternatives []string
 	var args []any
-	for _, field := range slices.Compact(slices.Sorted(slices.Values(in))) {
-		if field != "title" && field != "description" {
+	for _, field := range []string{"title", "description"} { // the shorter one is looked at first
+		if !slices.Contains(in, field) {
 			continue
 		}
 		var all []string
