@@ -13,9 +13,12 @@ var columns = db.Columns[Label]("l")
 
 // within adds the condition that a label belongs to the place, or to a group above it.
 func (f Filter) within(w *db.Where, at Place) {
-	if f.OwnOnly {
+	switch {
+	case f.OwnOnly && f.Parent:
+		w.And("(l.namespace_id = ? OR l.namespace_id = (SELECT o.parent_id FROM namespaces o WHERE o.id = ?))", at.Namespace, at.Namespace)
+	case f.OwnOnly:
 		w.And("l.namespace_id = ?", at.Namespace)
-	} else {
+	default:
 		w.And("l.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", at.Namespace)
 	}
 }

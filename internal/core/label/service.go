@@ -92,6 +92,14 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Place, ref string
 	return &found[0], nil
 }
 
+// FindByTitle returns the label with exactly a title, in the place or the nearest group above it.
+func (s *Service) FindByTitle(ctx context.Context, as authz.Actor, at Place, title string) (*Label, error) {
+	if err := s.policy.Require(ctx, as, authz.ReadLabel, at.Subject); err != nil {
+		return nil, err
+	}
+	return s.titled(ctx, at, title, Filter{})
+}
+
 // find looks a label up by id, then by title; among equal titles the nearest wins.
 func (s *Service) find(ctx context.Context, at Place, ref string, f Filter) (*Label, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil {
@@ -100,7 +108,11 @@ func (s *Service) find(ctx context.Context, at Place, ref string, f Filter) (*La
 			return l, wrap(err)
 		}
 	}
-	l, err := s.one(ctx, at, f, "l.title = ?", ref)
+	return s.titled(ctx, at, ref, f)
+}
+
+func (s *Service) titled(ctx context.Context, at Place, title string, f Filter) (*Label, error) {
+	l, err := s.one(ctx, at, f, "l.title = ?", title)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, errs.Missing("Label")
 	}

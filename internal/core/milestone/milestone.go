@@ -100,16 +100,20 @@ type Changes struct {
 // Filter selects milestones; the zero value selects those of the place itself.
 type Filter struct {
 	State       State // "" for both
+	IDs         []ID
 	IIDs        []IID // ignored with Ancestors and Descendants
 	Title       string
 	Search      string // part of title or description, without regard to case
+	InTitle     string // part of the title, without regard to case
 	Ancestors   bool   // those of the groups above the place as well
 	Descendants bool   // those of the subgroups and projects below the place as well
 
 	UpdatedAfter, UpdatedBefore *time.Time // inclusive
 
+	From, To string // YYYY-MM-DD: those that have a date and overlap these days; "" for all
+
 	NonArchived bool   // leave out those of archived projects and groups; for Search
-	OrderBy     string // created_at, or "" for the best match; for Search
+	OrderBy     string // a key of orders, "" for due_date; of Search created_at, or "" for the best match
 	Asc         bool   // with OrderBy
 
 	page.Range

@@ -3,6 +3,7 @@ package milestone
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
@@ -20,6 +21,34 @@ const tables = `milestones m JOIN namespaces n ON n.id = m.namespace_id
 // the newest first.
 var order = page.Order{page.Text("due_date", "m.due_date").Null(), page.ID("m.id").Desc()}
 
+// orders are the orders of a list.
+var orders = page.Orders{
+	"due_date":   order,
+	"created_at": {page.Time("created_at", "m.created_at"), page.ID("m.id")},
+	"updated_at": {page.Time("updated_at", "m.updated_at"), page.ID("m.id")},
+}
+
+// ExpiredLast is the order by due date with those that are over at the end, in both directions.
+const ExpiredLast = "expired_last_due_date"
+
+// sorting gives the order of a list on a day.
+func (f Filter) sorting(today string) page.Order {
+	var by page.Order
+	switch f.OrderBy {
+	case "":
+		return order
+	case ExpiredLast:
+		over := page.Computed("(CASE WHEN m.due_date < ? THEN 1 ELSE 0 END)", today).Fixed()
+		by = append(page.Order{over}, order...)
+	default:
+		by = orders.By(f.OrderBy)
+	}
+	if f.Asc {
+		return by
+	}
+	return by.Desc()
+}
+
 // list reads a page of the milestones of a place.
 func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) (page.Page[Milestone], error) {
 	var w db.Where
@@ -33,14 +62,21 @@ func (s *Service) list(ctx context.Context, as authz.Actor, at Place, f Filter) 
 	if f.Title != "" {
 		w.And("m.title = ?", f.Title)
 	}
+	if len(f.IDs) > 0 {
+		w.In("m.id", f.IDs)
+	}
 	f.search(&w)
+	if f.From != "" {
+		w.And("(m.start_date IS NULL OR m.start_date <= ?) AND (m.due_date IS NULL OR m.due_date >= ?)", f.To, f.From)
+		w.Raw("(m.start_date IS NOT NULL OR m.due_date IS NOT NULL)")
+	}
 	if f.UpdatedAfter != nil {
 		w.And("m.updated_at >= ?", *f.UpdatedAfter)
 	}
 	if f.UpdatedBefore != nil {
 		w.And("m.updated_at <= ?", *f.UpdatedBefore)
 	}
-	return page.Select[Milestone](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
+	return page.Select[Milestone](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.sorting(s.now().UTC().Format(time.DateOnly))}, f.Range)
 }
 
 // within adds the places whose milestones are asked for. What is above a place is seen

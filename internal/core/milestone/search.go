@@ -12,6 +12,9 @@ import (
 
 // search adds the words that are looked for.
 func (f Filter) search(w *db.Where) {
+	if f.InTitle != "" {
+		w.And(`m.title_fold LIKE ? ESCAPE '\'`, "%"+db.LikePattern(db.Fold(f.InTitle))+"%")
+	}
 	if f.Search != "" {
 		pattern := "%" + db.LikePattern(db.Fold(f.Search)) + "%"
 		w.And(`(m.title_fold LIKE ? ESCAPE '\' OR m.description_fold LIKE ? ESCAPE '\')`, pattern, pattern)

@@ -41,10 +41,20 @@ type awayNote struct{ err error }
 
 type awayKey struct{}
 
+// argumentError says what is wrong with arguments that do not go together: it stands at the top, also
+// of a mutation.
+type argumentError string
+
+// Error gives the message.
+func (e argumentError) Error() string { return string(e) }
+
 // present gives the words for an error of a field. What is not for clients is logged.
 func (h *Handler) present(ctx context.Context, err error) string {
 	var e *errs.Error
+	var argument argumentError
 	switch {
+	case errors.As(err, &argument):
+		return argument.Error()
 	case errors.Is(err, errs.ErrAway):
 		if note, ok := ctx.Value(awayKey{}).(*awayNote); ok {
 			note.err = err

@@ -70,6 +70,9 @@ func (b *binder) all() {
 	b.scalars()
 	b.roots()
 	b.users()
+	b.places()
+	b.labels()
+	b.milestones()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/base/lru"
@@ -33,6 +34,7 @@ type Deps struct {
 	Gate     *httpkit.Gate
 	SignOn   *httpkit.SignOn
 	Log      *slog.Logger
+	Now      func() time.Time
 	Version  string // of the interface
 	Revision string // of the program
 }

@@ -1,0 +1,136 @@
+package graphql
+
+import (
+	"context"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// places binds the projects and groups that requests begin with.
+func (b *binder) places() {
+	type named struct{ FullPath string }
+	exec.Root(b.Schema, "project", func(ctx context.Context, c *exec.Call[named]) (*project.Project, error) {
+		p, err := b.project(ctx, c.As, c.Args.FullPath)
+		return p, hidden(err)
+	})
+	exec.Root(b.Schema, "group", func(ctx context.Context, c *exec.Call[named]) (*namespace.Group, error) {
+		g, err := b.group(ctx, c.As, c.Args.FullPath)
+		return g, hidden(err)
+	})
+	value(b, "Project.id", func(p *project.Project) string { return gid("Project", p.ID) })
+	value(b, "Project.name", func(p *project.Project) string { return p.Name })
+	value(b, "Project.path", func(p *project.Project) string { return p.Path })
+	value(b, "Project.fullPath", func(p *project.Project) string { return p.FullPath })
+	value(b, "Project.webUrl", func(p *project.Project) string { return b.URLs.Project(p.FullPath) })
+	value(b, "Group.id", func(g *namespace.Group) string { return gid("Group", g.ID) })
+	value(b, "Group.name", func(g *namespace.Group) string { return g.Name })
+	value(b, "Group.path", func(g *namespace.Group) string { return g.Path })
+	value(b, "Group.fullPath", func(g *namespace.Group) string { return g.FullPath })
+	value(b, "Group.webUrl", func(g *namespace.Group) string { return b.URLs.Group(g.FullPath) })
+}
+
+var errNoPlace = errs.Missing("")
+
+// project finds a project by its path: digits are no id here.
+func (b *binder) project(ctx context.Context, as authz.Actor, path string) (*project.Project, error) {
+	if !strings.Contains(path, "/") {
+		return nil, errNoPlace
+	}
+	return b.Projects.Find(ctx, as, path)
+}
+
+// group finds a group by its path.
+func (b *binder) group(ctx context.Context, as authz.Actor, path string) (*namespace.Group, error) {
+	if strings.Trim(path, "-0123456789") == "" {
+		return nil, errNoPlace
+	}
+	return b.Namespaces.Find(ctx, as, path)
+}
+
+// parent names a project or a group: the input of a mutation embeds it.
+type parent struct {
+	ProjectPath, GroupPath *string
+}
+
+const errOneParent argumentError = "Exactly one of group_path or project_path arguments is required"
+
+// parent finds the project or the group that an input names.
+func (b *binder) parent(ctx context.Context, as authz.Actor, in parent) (*project.Project, *namespace.Group, error) {
+	if (given(in.ProjectPath) == "") == (given(in.GroupPath) == "") {
+		return nil, nil, errOneParent
+	}
+	if in.GroupPath != nil && *in.GroupPath != "" {
+		g, err := b.group(ctx, as, *in.GroupPath)
+		return nil, g, err
+	}
+	p, err := b.project(ctx, as, *in.ProjectPath)
+	return p, nil, err
+}
+
+// forEach gives a value for every parent of a field; what fails for one is null there, and what is
+// hidden is null without an error.
+func forEach[A, P, R any](c *exec.Call[A], of []P, f func(p P) (R, error)) ([]R, error) {
+	out := make([]R, len(of))
+	for i, p := range of {
+		v, err := f(p)
+		if err = hidden(err); err != nil {
+			c.Fail(i, err)
+			continue
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// groups reads the groups with these ids that the caller may see.
+func groups[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
+	return exec.Load(ctx, c, "groups", ids, func(ctx context.Context, ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
+		out := make(map[namespace.ID]*namespace.Group, len(ids))
+		list, err := b.Namespaces.List(ctx, c.As, namespace.GroupFilter{WithinBatch: ids, Levels: true})
+		for i := range list.Items {
+			out[list.Items[i].ID] = &list.Items[i]
+		}
+		return out, hidden(err)
+	})
+}
+
+// spaces reads namespaces, of projects as well, for what stands in them and the caller has read.
+func spaces[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namespace.ID) (map[namespace.ID]*namespace.Namespace, error) {
+	return exec.Load(ctx, c, "namespaces", ids, b.Namespaces.Load)
+}
+
+// columns are the orders of core where a value of an enum names them otherwise.
+var columns = map[string]string{"created": "created_at", "updated": "updated_at"}
+
+// sorting reads a value of an enum of orders, such as CREATED_ASC: what core sorts by, and whether
+// the smallest comes first.
+func sorting(value string) (by string, asc bool) {
+	value = strings.ToLower(value)
+	by, asc = strings.CutSuffix(value, "_asc")
+	by = strings.TrimSuffix(by, "_desc")
+	if column, ok := columns[by]; ok {
+		by = column
+	}
+	return by, asc
+}
+
+// idsOf reads global ids of one model, which arguments of the type ID hold.
+func idsOf[T ~int64](model string, texts []string) ([]T, error) {
+	var out []T
+	for _, text := range texts {
+		id, err := readGID(text)
+		if err != nil {
+			return nil, argumentError(err.Error())
+		}
+		if id.Model != model {
+			return nil, argumentError("\"" + text + "\" does not represent an instance of " + model)
+		}
+		out = append(out, T(id.ID))
+	}
+	return out, nil
+}
