@@ -296,7 +296,7 @@ func (s *Services) planning(c *check, d Deps) {
 		DB: d.DB, Policy: s.Policy, Accounts: s.Accounts, Namespaces: s.Namespaces, Repos: s.Repos, Requests: s.Requests, Now: d.Now,
 	}))
 	s.Snippets = snippet.New(need(c, snippet.Deps{
-		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, Now: d.Now,
+		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Repos: s.Repos, URLs: s.URLs, Now: d.Now,
 	}))
 	s.Wikis = wiki.New(need(c, wiki.Deps{
 		DB: d.DB, Policy: s.Policy, Bus: d.Bus, Jobs: d.Jobs, Settings: s.Settings, Projects: s.Projects, Namespaces: s.Namespaces,
@@ -378,6 +378,7 @@ func (s *Services) connect(c *check) {
 	s.References.Connect(reference.Epic, s.Epics)
 	s.References.Connect(reference.Label, s.Labels)
 	s.References.Connect(reference.Milestone, s.Milestones)
+	s.References.Connect(reference.Snippet, s.Snippets)
 	// Tokens go first, so that they are of no use however long the rest takes; then projects,
 	// so that what stands in them needs no other end.
 	s.Accounts.Connect(

@@ -136,7 +136,7 @@ func (s *Service) write(out *strings.Builder, in Place, ref *Reference, text str
 	case t.Kind != CommitRange:
 		add(strings.ReplaceAll(string(t.Kind), "_", "-"), strconv.FormatInt(t.ID, 10))
 	}
-	if t.Number != 0 {
+	if t.Number != 0 && t.Kind != Snippet { // these are numbered by their ids
 		add("iid", strconv.FormatInt(t.Number, 10))
 	}
 	title := t.Title

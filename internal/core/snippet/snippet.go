@@ -13,6 +13,7 @@ import (
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/weburl"
 )
 
 // ID identifies a snippet.
@@ -115,6 +116,7 @@ type Deps struct {
 	Settings *setting.Store
 	Projects *project.Service
 	Repos    *repo.Service
+	URLs     *weburl.Site
 	Now      func() time.Time
 }
 
@@ -127,12 +129,13 @@ type Service struct {
 	settings *setting.Store
 	projects *project.Service
 	repos    *repo.Service
+	urls     *weburl.Site
 	now      func() time.Time
 }
 
 // New builds the service.
 func New(d Deps) *Service {
 	return &Service{
-		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, repos: d.Repos, now: d.Now,
+		db: d.DB, policy: d.Policy, bus: d.Bus, jobs: d.Jobs, settings: d.Settings, projects: d.Projects, repos: d.Repos, urls: d.URLs, now: d.Now,
 	}
 }

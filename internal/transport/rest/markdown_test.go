@@ -8,6 +8,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/coretest"
 )
 
 // A text is rendered for each reader with links to what that reader may read, from one cache:
@@ -44,6 +45,33 @@ func TestMarkdown(t *testing.T) {
 			{"stranger", `"[f](/uploads/0123/a.png)"`, `<a href="https://tenon.example/-/project/1/uploads/0123/a.png" rel="nofollow noreferrer noopener" target="_blank">f</a>`},
 		} {
 			if got := render(tt.as, tt.text); got != tt.want {
+				t.Errorf("%s: %s:\n got %s\nwant %s", tt.as, tt.text, got, tt.want)
+			}
+		}
+		snippet := func(title string, of any, v authz.Visibility) int64 {
+			if _, err := d.Exec(t.Context(), "INSERT INTO attached_repositories (name, kind, size, created_at) VALUES (?, 'snippet', 0, ?)", title, p.World.Now()); err != nil {
+				t.Fatal(err)
+			}
+			return p.Insert("snippets", coretest.Row{
+				"repository": title, "project_id": of, "author_id": p.users["owner"].UserID, "title": title, "title_fold": db.Fold(title), "visibility": v, "files": "[]", "branch": "main",
+			})
+		}
+		shown, kept, own := snippet("Shown", p.id, authz.Public), snippet("Kept", private, authz.Private), snippet("Own", nil, authz.Public)
+		link := func(address, title, text, shown string, of, id int64) string {
+			in := ""
+			if of != 0 {
+				in = fmt.Sprintf(` data-project="%d"`, of)
+			}
+			return fmt.Sprintf(`<a href="https://tenon.example/%s-/snippets/%d" title="%s" class="gfm gfm-snippet" data-original="%s" data-reference-type="snippet"%s data-snippet="%[2]d">%[6]s</a>`,
+				address, id, title, text, in, shown)
+		}
+		for _, tt := range []struct{ as, text, want string }{
+			{"stranger", fmt.Sprintf("$%d", shown), link("team/app/", "Shown", fmt.Sprintf("$%d", shown), fmt.Sprintf("$%d", shown), int64(p.id), shown)},
+			{"stranger", fmt.Sprintf("$%d, $%d, team/hidden$%d, $99", kept, own, kept), fmt.Sprintf("$%d, $%d, team/hidden$%d, $99", kept, own, kept)},
+			{"planner", fmt.Sprintf("team/hidden$%d", kept), link("team/hidden/", "Kept", fmt.Sprintf("team/hidden$%d", kept), fmt.Sprintf("team/hidden$%d", kept), int64(private), kept)},
+			{"stranger", fmt.Sprintf("https://tenon.example/-/snippets/%d", own), link("", "Own", fmt.Sprintf("https://tenon.example/-/snippets/%d", own), fmt.Sprintf("$%d", own), 0, own)},
+		} {
+			if got := render(tt.as, `"`+tt.text+`"`); got != tt.want {
 				t.Errorf("%s: %s:\n got %s\nwant %s", tt.as, tt.text, got, tt.want)
 			}
 		}

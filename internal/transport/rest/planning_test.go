@@ -33,6 +33,7 @@ import (
 	"tenon/internal/core/quickaction"
 	"tenon/internal/core/reference"
 	"tenon/internal/core/setting"
+	"tenon/internal/core/snippet"
 	"tenon/internal/core/subscription"
 	"tenon/internal/core/timelog"
 	"tenon/internal/core/weburl"
@@ -80,6 +81,7 @@ func newPlanning(t testing.TB, d *db.DB) *planning {
 	references.Connect(reference.Epic, epics)
 	references.Connect(reference.Label, labels)
 	references.Connect(reference.Milestone, milestones)
+	references.Connect(reference.Snippet, snippet.New(snippet.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Settings: settings, Projects: projects, URLs: urls, Now: w.Now}))
 	boards := board.New(board.Deps{DB: d, Policy: w.Policy, Bus: w.Bus, Labels: labels, Milestones: milestones, Now: w.Now})
 	things := map[noteable.Kind]subscription.Things{noteable.Issue: issues, noteable.Epic: epics}
 	subscriptions := subscription.New(subscription.Deps{DB: d, Policy: w.Policy, Labels: labels, Things: things, Now: w.Now})
