@@ -16,7 +16,7 @@ PKG         ?= ./...
 RUN         ?=
 TESTFLAGS   ?=
 TIMEOUT     ?= 12m
-PARALLEL    ?= 2
+PARALLEL    ?= 3
 
 DIST        ?= dist
 ARCH        ?= $(shell $(GO) env GOARCH)
@@ -42,22 +42,24 @@ HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 
 # SQLite is C that was translated to Go; it locks its own memory, of which the detector knows
 # nothing. Watching every access of it takes more than half of the time of most tests.
-# The driver and all that calls it are watched.
-UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
+# The driver and all that calls it are watched. Hashing a password shares nothing either.
+UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0')
 
-# Tests that walk all routes with one request after the other show the race detector nothing, and
-# it makes them take more than twice as long. Where all tests run, these run apart, without it.
-WALKERS := Test(Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen)
+# Tests that make one request after the other show the race detector nothing, and it makes them take
+# more than twice as long. Where all tests run, these run apart, without it: the walkers of
+# internal/app, internal/transport/rest but for its tests named _together, which have goroutines,
+# and all of test, whose servers are built without it.
+WALKERS := Test(Backup_engines|Departure|Doubling|OpenIssuesCount|Processes|Reactions_proved|Unmodified|Unmodified_others|Uploads_traversal|Web_content|Web_statements|Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen)
 
 # Where all tests run, the server that many of them start is built once.
-ALL    := $(if $(RUN)$(filter-out ./...,$(PKG)),,yes)
-ALLENV := $(if $(ALL),TENON_BIN="$(CURDIR)/bin/tenon")
+ALL := $(if $(RUN)$(filter-out ./...,$(PKG)),,yes)
 
-# "make lint" runs vet. Without the tables for debuggers, linking takes half as long.
-GOTEST = $(GO) test -vet=off -ldflags=-w -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS)
+# "make lint" runs vet. Without the tables for debuggers, linking takes half as long. Trimmed paths
+# let a clone use what another one has compiled.
+GOTEST = $(GO) test -vet=off -trimpath -ldflags=-w -timeout $(TIMEOUT) -p $(PARALLEL) $(if $(RUN),-run '$(RUN)') $(TESTFLAGS)
 
-.PHONY: build run test lint fmt gen fixture bench e2e setup clean package release
+.PHONY: build run test every lint fmt gen fixture bench e2e setup clean package release
 
 build: ## the static binary bin/tenon
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/tenon ./cmd/tenon
@@ -72,13 +74,22 @@ setup: ## install what the tests and the linter need, where that is allowed
 test: $(if $(ALL),build) ## every test; installs what is missing where it may, else says what it skips
 	@bash test/setup.sh
 ifeq ($(HAVE_CC),yes)
-	{ r=0; $(ALLENV) $(if $(ALL),TENON_TEST_WALKERS=apart) $(WITH) $(GOTEST) $(RACE) $(PKG) || r=$$?; \
-	  $(if $(ALL),CGO_ENABLED=0 $(WITH) $(GOTEST) -trimpath -run '^$(WALKERS)$$' ./internal/app || r=$$?;) exit $$r; } | bash test/slowest.sh
+	$(WITH) $(if $(ALL),$(MAKE) --no-print-directory every,$(GOTEST) $(RACE) $(PKG)) | bash test/slowest.sh
 else
 	@if command -v gcc >/dev/null; then $(MAKE) --no-print-directory test HAVE_CC=yes; else \
 	  echo "race detector: skipped (no C compiler)"; \
-	  $(ALLENV) CGO_ENABLED=0 $(WITH) $(GOTEST) -trimpath $(PKG) | bash test/slowest.sh; fi
+	  $(if $(ALL),TENON_BIN="$(CURDIR)/bin/tenon") CGO_ENABLED=0 $(WITH) $(GOTEST) $(PKG) | bash test/slowest.sh; fi
 endif
+
+# All tests, on the PostgreSQL that "make test" has started.
+every: export TENON_BIN = $(CURDIR)/bin/tenon
+every:
+	r=0; \
+	TENON_TEST_WALKERS=apart $(GOTEST) $(RACE) $$($(GO) list ./... | grep -Ev '/internal/transport/rest$$|^tenon/test/') || r=$$?; \
+	$(GOTEST) $(RACE) -run '_together$$' ./internal/transport/rest || r=$$?; \
+	CGO_ENABLED=0 $(GOTEST) -run '^$(WALKERS)$$' ./internal/app & walkers=$$!; \
+	CGO_ENABLED=0 $(GOTEST) ./internal/transport/rest ./test/... || r=$$?; \
+	wait $$walkers || r=$$?; exit $$r
 
 e2e: build ## the built binary driven by real clients
 	@bash test/setup.sh

@@ -146,7 +146,7 @@ func differences(got, want map[string]string) string {
 // TestBackup_engines moves an instance with everything in it from each engine to the other
 // and back: every row, job, reference and object is the same, and a server on it works.
 func TestBackup_engines(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		fork := s.do("owner", "POST", "/projects/"+w.projects[0].values["projects/:id"]+"/fork", obj{"path": "forked", "name": "forked"})

@@ -225,7 +225,7 @@ func (w *world) fill(path, prefix string, n int) {
 // TestProcesses reads the same things of a repository again and again: no git process
 // is started once it is warm.
 func TestProcesses(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	all := samples()
 	warm := map[string]bool{}

@@ -94,7 +94,7 @@ func userColumns(t *testing.T) []userColumn {
 // TestDeparture deletes users who have a hand in everything there is, once softly and once
 // with all they made, and looks into every column of the schema that names users.
 func TestDeparture(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	columns := userColumns(t)
 	for _, c := range columns {
 		if fate := fates()[c.String()]; fate == "" && c.rule == "" {

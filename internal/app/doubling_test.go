@@ -11,6 +11,7 @@ import (
 // TestDoubling sends what is large or hostile, and twice of it: that allocates about twice as
 // much, and takes as many statements. It runs alone, because it counts what the program allocates.
 func TestDoubling(t *testing.T) {
+	apart(t)
 	w := newWorld(newServer(t, ""))
 	path := "/projects/" + w.projects[0].values["projects/:id"]
 	issue := func() string {

@@ -99,7 +99,7 @@ func TestUploads(t *testing.T) {
 // TestUploads_traversal tries to read files of the server through the address of an upload
 // in a project below many groups: the deeper it lies, the higher a path may climb.
 func TestUploads_traversal(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	s := newServer(t, "")
 	s.user("mona", nil)
 	s.token("mona", "mona", authz.ScopeAPI)

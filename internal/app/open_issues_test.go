@@ -28,7 +28,7 @@ func openIssues(v any, name string) []any {
 // Who may not read all confidential issues of a project never learns from it how many
 // there are, be they its own.
 func TestOpenIssuesCount(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		callers := []string{"", "stranger", "guest", "planner", "reporter", "auditor", "admin"}
 		levels := map[string]int{"guest": 10, "planner": 15, "reporter": 20}

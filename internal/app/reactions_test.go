@@ -81,7 +81,7 @@ var provedElsewhere = map[string]string{
 // TestReactions_proved fails where no test proves the effect of a reaction: its name is to be
 // found in the story below, or in provedElsewhere.
 func TestReactions_proved(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	text, err := os.ReadFile("reactions_test.go")
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func untimed() map[string]string {
 // TestUnmodified sends every PUT, PATCH and DELETE with an old If-Unmodified-Since, which
 // must be refused and change nothing, and with a new one, which must not matter.
 func TestUnmodified(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWorld(s)
 		// The two things that are not there before they are set.
@@ -121,7 +121,7 @@ func TestUnmodified_times(t *testing.T) {
 // TestUnmodified_others holds the condition to the thing that the path names: what goes or
 // changes with it may be younger.
 func TestUnmodified_others(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	w := newWorld(newServer(t, ""))
 	p := w.projects[0]
 	path := "/projects/" + p.values["projects/:id"]

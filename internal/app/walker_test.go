@@ -8,14 +8,20 @@ import (
 	"testing"
 )
 
-// walker begins a test that walks many routes with one request after the other. "make test"
-// runs these apart from the others, without the race detector, to which they show nothing.
+// walker begins a test that makes many requests, one after the other. "make test" runs these
+// apart from the others, without the race detector, to which they show nothing.
 func walker(t *testing.T) {
+	t.Helper()
+	apart(t)
+	t.Parallel()
+}
+
+// apart begins a walker that runs while no other test does.
+func apart(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TENON_TEST_WALKERS") == "apart" {
 		t.Skip("runs without the race detector")
 	}
-	t.Parallel()
 }
 
 // TestWalkers holds the names in the Makefile against the tests that are walkers.
@@ -34,7 +40,7 @@ func TestWalkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins := regexp.MustCompile(`(?m)^func Test(\w+)\(t \*testing\.T\) \{\n\twalker\(t\)\n`)
+	begins := regexp.MustCompile(`(?m)^func Test(\w+)\(t \*testing\.T\) \{\n\t(?:walker|apart)\(t\)\n`)
 	var got []string
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), "_test.go") {

@@ -249,7 +249,7 @@ func TestWeb_pages(t *testing.T) {
 
 // The pages show what they are about, formatted and escaped, on both engines.
 func TestWeb_content(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWebWorld(t, s)
 		b := w.callers(t)["owner"]
@@ -458,7 +458,7 @@ func TestWeb_addresses(t *testing.T) {
 
 // A page costs as many statements with much on it as with little.
 func TestWeb_statements(t *testing.T) {
-	t.Parallel()
+	walker(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		w := newWebWorld(t, s)
 		b := w.callers(t)["owner"]

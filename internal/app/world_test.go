@@ -81,7 +81,9 @@ func newServer(tb testing.TB, database string, changes ...func(*config.Config)) 
 		tb: tb, logs: &logbook{}, data: tb.TempDir(), keys: map[string]string{"admin": rootToken}, ids: map[string]authz.UserID{"admin": 1},
 	}
 	if database == "" {
-		database = "sqlite:" + filepath.Join(s.data, "tenon.db")
+		file := filepath.Join(s.data, "tenon.db")
+		dbtest.SQLiteFile(tb, file)
+		database = "sqlite:" + file
 	}
 	ctx := context.WithoutCancel(tb.Context()) // closing comes after its end
 	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))

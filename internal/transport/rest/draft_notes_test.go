@@ -17,9 +17,9 @@ import (
 
 const draftsPath = requestsPath + "/1/draft_notes"
 
-// TestDraftNotes writes a review: drafts of all forms, which nobody but their author sees, and
+// TestDraftNotes_together writes a review: drafts of all forms, which nobody but their author sees, and
 // publishes them one by one and together.
-func TestDraftNotes(t *testing.T) {
+func TestDraftNotes_together(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newMerging(t, d)

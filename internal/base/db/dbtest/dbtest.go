@@ -151,15 +151,27 @@ func (s *schema) build(ctx context.Context, address string) error {
 
 func openSQLite(tb testing.TB, s *schema, noSync bool) *db.DB {
 	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "test.db")
+	s.copyTo(tb, path)
+	return open(tb, db.Config{URL: path, NoSync: noSync})
+}
+
+// SQLiteFile makes an SQLite database with the whole schema at a path, for tests of programs
+// that open their database themselves.
+func SQLiteFile(tb testing.TB, path string) {
+	tb.Helper()
+	process().full.copyTo(tb, path)
+}
+
+func (s *schema) copyTo(tb testing.TB, path string) {
+	tb.Helper()
 	file, err := s.lite()
 	if err != nil {
 		tb.Fatalf("SQLite template: %v", err)
 	}
-	path := filepath.Join(tb.TempDir(), "test.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	return open(tb, db.Config{URL: path, NoSync: noSync})
 }
 
 func open(tb testing.TB, cfg db.Config) *db.DB {
