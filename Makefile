@@ -40,8 +40,8 @@ WITH := $(GO) run ./internal/base/db/dbtest/withpostgres
 # The race detector needs a C compiler; without one the tests run without it and say so.
 HAVE_CC := $(shell command -v gcc >/dev/null 2>&1 && echo yes)
 
-# SQLite is C that was translated to Go; it locks its own memory, of which the detector knows
-# nothing. Watching every access of it takes more than half of the time of most tests.
+# SQLite is C that was translated to Go; it locks its own memory, and the detector cannot see
+# that. Watching every access of it takes more than half of the time of most tests.
 # The driver and all that calls it are watched. Hashing a password shares nothing either.
 UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0')
@@ -50,7 +50,7 @@ RACE := -race $(foreach p,$(UNWATCHED),-gcflags='$(p)=-race=false -d=checkptr=0'
 # more than twice as long. Where all tests run, these run apart, without it: the walkers of
 # internal/app, internal/transport/rest but for its tests named _together, which have goroutines,
 # and all of test, whose servers are built without it.
-WALKERS := Test(Backup_engines|Departure|Doubling|OpenIssuesCount|Processes|Reactions_proved|Unmodified|Unmodified_others|Uploads_traversal|Web_content|Web_statements|Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen)
+WALKERS := Test(Backup_engines|Departure|Doubling|OpenIssuesCount|Processes|Reactions_proved|Unmodified|Unmodified_others|Uploads_traversal|Web_content|Web_statements|Matrix|Matrix_postgres|Lists|Lists_stable|Statements|ByIDs|ListOn|Contract|Foreign|Foreign_places|Hidden|Plans|Secrets|Suffix_writes|Suffix_reads|Texts|Unseen|Update_pairs_all)
 
 # Where all tests run, the server that many of them start is built once.
 ALL := $(if $(RUN)$(filter-out ./...,$(PKG)),,yes)

@@ -26,6 +26,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
+	"tenon/internal/core/snippet"
 )
 
 // held is a row of a subject, with what it takes to find it alone.
@@ -232,6 +233,39 @@ func batches() map[string]batch {
 					return fmt.Errorf("epic %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
 				}
 				return err
+			},
+		},
+		"groups": {
+			`SELECT n.id, 0 AS iid, 0 AS project_id, n.id AS place, '' AS kind, '' AS text FROM namespaces n WHERE n.kind = 'group' ORDER BY n.id`, 1,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Namespaces.ByIDs(ctx, as, ids[namespace.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				alone, err := s.Namespaces.FindByID(ctx, as, namespace.ID(row.Place))
+				if err != nil {
+					return err
+				}
+				many, err := s.Namespaces.ByIDs(ctx, as, []namespace.ID{alone.ID})
+				if got := many[alone.ID]; err == nil && !reflect.DeepEqual(got, alone) {
+					return fmt.Errorf("group %d: got %+v, alone it is %+v", alone.ID, *got, *alone)
+				}
+				return err
+			},
+		},
+		"snippets": {
+			`SELECT s.id, 0 AS iid, COALESCE(s.project_id, 0) AS project_id, 0 AS place, '' AS kind, '' AS text FROM snippets s ORDER BY s.id`, 2,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(s.Snippets.ByIDs(ctx, as, ids[snippet.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				if row.Project == 0 {
+					_, err := s.Snippets.Find(ctx, as, nil, snippet.ID(row.ID))
+					return err
+				}
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					_, err := s.Snippets.Find(ctx, as, p, snippet.ID(row.ID))
+					return err
+				})
 			},
 		},
 		"members": {

@@ -92,7 +92,7 @@ func permissionsText(kit *api.Kit) string {
 		r := authz.Rules[a]
 		var only, notes []string
 		if f, ok := features[r.Feature]; ok {
-			only = append(only, f+" are open to the caller")
+			only = append(only, "the caller has the feature "+f)
 		}
 		if r.Code {
 			only = append(only, "the caller sees code")
@@ -126,7 +126,7 @@ func who(r authz.Rule) string {
 	case r.Anyone:
 		out = append(out, "anyone")
 	case r.SignedIn:
-		out = append(out, "whoever is signed in")
+		out = append(out, "signed-in users")
 	case r.Min > authz.Owner:
 		out = append(out, "administrators")
 	case r.Min != 0:

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,6 +21,7 @@ type twice struct {
 	verb string // where it is not PUT
 	a, b func(i int) map[string]any
 	more map[string]any // what the PUT needs besides
+	at   string         // where the answer has a field, with % in place of its name; "" at its top
 }
 
 // text gives a change of one field to texts that differ each time.
@@ -92,12 +94,31 @@ func (s *server) both(t *testing.T, tt twice, i int) {
 	if read == "" {
 		read = tt.path
 	}
-	answer := s.do("admin", "GET", read, nil)
+	answer := s.alone(t, read)
 	for key, value := range want {
-		if got := field(answer, key); fmt.Sprint(got) != fmt.Sprint(value) {
+		at := key
+		if tt.at != "" {
+			at = strings.ReplaceAll(tt.at, "%", key)
+		}
+		if got := field(answer, at); fmt.Sprint(got) != fmt.Sprint(value) {
 			t.Errorf("round %d of %s: %s is %v, want %v", i, tt.name, key, got, value)
 		}
 	}
+}
+
+// alone reads a thing, or the only one of a list.
+func (s *server) alone(t *testing.T, path string) map[string]any {
+	t.Helper()
+	w := s.send(t.Context(), request{as: "admin", method: http.MethodGet, path: path})
+	var list []map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err == nil && len(list) == 1 {
+		return list[0]
+	}
+	var one map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &one); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("GET %s: got %d %s, %v", path, w.Code, w.Body, err)
+	}
+	return one
 }
 
 // subjects makes one of everything that can be updated.
@@ -116,7 +137,7 @@ func (s *server) subjects() []twice {
 	key := project + "/deploy_keys/" + number(s.do("admin", "POST", project+"/deploy_keys", map[string]any{"title": "ci", "key": deployKey()}), "id")
 	s.do("admin", "POST", project+"/push_rule", map[string]any{})
 	s.do("admin", "POST", group+"/push_rule", map[string]any{})
-	return []twice{
+	return append(s.plans(project, group, mr), []twice{
 		{name: "label", path: label, a: text("description", "words %d"), b: word("color", "#111111", "#222222")},
 		{name: "label's name", path: project + "/labels", read: label, a: text("description", "text %d"), b: word("priority", 1, 2), more: map[string]any{"name": "bug"}},
 		{name: "topic", path: topic, a: text("title", "Title %d"), b: text("description", "words %d")},
@@ -153,5 +174,5 @@ func (s *server) subjects() []twice {
 		{name: "preferences", path: "/user/preferences", a: toggle("view_diffs_file_by_file"), b: toggle("show_whitespace_in_diffs")},
 		{name: "status", path: "/user/status", verb: http.MethodPatch, a: text("message", "words %d"), b: word("emoji", "tea", "coffee")},
 		{name: "settings", path: "/application/settings", a: text("default_branch_name", "branch%d"), b: word("default_projects_limit", 100, 200)},
-	}
+	}...)
 }

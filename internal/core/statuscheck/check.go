@@ -243,25 +243,26 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 		if err := as.Unmodified(ctx, s.db, "SELECT updated_at FROM external_status_checks WHERE id = ?", id); err != nil {
 			return err
 		}
-		before, err := s.find(ctx, p.ID, id)
-		if err != nil {
-			return err
-		}
-		after := before.with(c)
-		if c.Secret != nil {
-			after.Sealed = s.seal(id, *c.Secret)
-		}
+		var before *Check
 		var branches []protection.RuleID
 		if c.Branches != nil {
 			branches = *c.Branches
 		}
-		if err := s.validate(&after, deref(c.Secret), branches); err != nil {
-			return err
-		}
-		if err := s.room(ctx, &after); err != nil {
-			return err
-		}
-		_, err = db.Update(ctx, s.db, db.Row{Table: "external_status_checks", ID: id}, func(_ context.Context, row *Check) error {
+		_, err := db.Update(ctx, s.db, db.Row{Table: "external_status_checks", ID: id}, func(ctx context.Context, row *Check) error {
+			var err error
+			if before, err = s.find(ctx, p.ID, id); err != nil { // the row is locked by now
+				return err
+			}
+			after := before.with(c)
+			if c.Secret != nil {
+				after.Sealed = s.seal(id, *c.Secret)
+			}
+			if err := s.validate(&after, deref(c.Secret), branches); err != nil {
+				return err
+			}
+			if err := s.room(ctx, &after); err != nil {
+				return err
+			}
 			row.Name, row.URL, row.Sealed, row.UpdatedAt = after.Name, after.URL, after.Sealed, db.At(s.now())
 			return nil
 		})
@@ -272,7 +273,8 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 			return err
 		}
 		if c.Branches != nil {
-			if err := s.storeBranches(ctx, &after, branches); err != nil {
+			held := *before // which gets the new ones
+			if err := s.storeBranches(ctx, &held, branches); err != nil {
 				return err
 			}
 		}

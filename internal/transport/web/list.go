@@ -72,12 +72,15 @@ func (p people) name(id userID) string {
 	return named(p[id])
 }
 
+// unknown stands for a user who is gone.
+const unknown = "Unknown user"
+
 // named is the name of a user, nil for one who is gone.
 func named(u *account.Summary) string {
 	if u != nil {
 		return u.Name
 	}
-	return "somebody"
+	return unknown
 }
 
 // people reads the users that a page names, in one statement.

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// plans are the subjects of planning and review in a project, a group and a merge request.
+func (s *server) plans(project, group, mr string) []twice {
+	post := func(path, id string, body map[string]any) string {
+		return path + "/" + number(s.do("admin", "POST", path, body), id)
+	}
+	milestone := func(of string) twice {
+		path := post(of+"/milestones", "id", map[string]any{"title": "v1"})
+		return twice{name: "milestone of " + of, path: path, a: text("title", "v%d"), b: text("description", "words %d")}
+	}
+	board := func(of string) twice {
+		path := post(of+"/boards", "id", map[string]any{"name": "board"})
+		return twice{name: "board of " + of, path: path, a: text("name", "board %d"), b: toggle("hide_backlog_list")}
+	}
+	invitation := func(of string) twice {
+		s.do("admin", "POST", of+"/invitations", map[string]any{"email": "new@example.com", "access_level": 30})
+		return twice{
+			name: "invitation to " + of, path: of + "/invitations/new@example.com", read: of + "/invitations",
+			a: word("access_level", 20, 30), b: word("expires_at", "2099-01-02", "2099-01-03"),
+		}
+	}
+	settings := func(of string) twice {
+		return twice{
+			name: "approval settings of " + of, path: of + "/merge_request_approval_setting", at: "%.value",
+			a: toggle("allow_author_approval"), b: toggle("retain_approvals_on_push"),
+		}
+	}
+	notified := func(of string) twice {
+		s.do("admin", "PUT", of+"/notification_settings", map[string]any{"level": "custom"})
+		return twice{name: "notifications of " + of, path: of + "/notification_settings", at: "events.%", a: toggle("new_note"), b: toggle("close_issue")}
+	}
+	rule := map[string]any{"name": "rule", "approvals_required": 1}
+	snippet := map[string]any{"title": "one", "file_name": "a.txt", "content": "x", "visibility": "private"}
+	issue := post(project+"/issues", "iid", map[string]any{"title": "incident", "issue_type": "incident"})
+	image := post(issue+"/metric_images", "id", map[string]any{"file": attached{"a.png", onePixel()}})
+	return []twice{
+		milestone(project), milestone(group), board(project), board(group), invitation(project), invitation(group),
+		settings(project), settings(group), notified(""), notified(project), notified(group),
+		{name: "epic", path: post(group+"/epics", "iid", map[string]any{"title": "one"}), a: text("title", "title %d"), b: text("description", "words %d")},
+		{name: "snippet", path: post("/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},
+		{name: "snippet of a project", path: post(project+"/snippets", "id", snippet), a: text("title", "title %d"), b: text("description", "words %d")},
+		{name: "approval rule", path: post(project+"/approval_rules", "id", rule), a: text("name", "rule %d"), b: word("approvals_required", 2, 3)},
+		{name: "approval rule of a merge request", path: post(mr+"/approval_rules", "id", rule), a: text("name", "rule %d"), b: word("approvals_required", 2, 3)},
+		{
+			name: "status check", read: project + "/external_status_checks",
+			path: post(project+"/external_status_checks", "id", map[string]any{"name": "check", "external_url": "https://example.com/0"}),
+			a:    text("name", "check %d"), b: text("external_url", "https://example.com/%d"),
+		},
+		{name: "metric image", path: image, read: issue + "/metric_images", a: text("url", "https://example.com/%d"), b: text("url_text", "words %d")},
+		{
+			name: "protected branch", path: project + "/protected_branches/main", verb: http.MethodPatch,
+			a: toggle("allow_force_push"), b: toggle("code_owner_approval_required"),
+		},
+	}
+}
+
+// unpaired are the routes that change things, and not two fields of a row.
+func unpaired() map[string]string {
+	out := map[string]string{}
+	for reason, routes := range map[string][]string{
+		"one field": {
+			"PUT /groups/:id/boards/:board_id/lists/:list_id", "PUT /projects/:id/boards/:board_id/lists/:list_id",
+			"PUT /groups/:id/custom_attributes/:key", "PUT /projects/:id/custom_attributes/:key", "PUT /users/:id/custom_attributes/:key",
+			"PUT /groups/:id/epics/:epic_iid/epics/:child_epic_id", "PUT /groups/:id/epics/:epic_iid/issues/:epic_issue_id",
+			"PUT /projects/:id/issues/:issue_iid/reorder", "PUT /user/avatar",
+			"PUT /groups/:id/epics/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /groups/:id/epics/:noteable_id/notes/:note_id",
+			"PUT /projects/:id/issues/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /projects/:id/issues/:noteable_id/notes/:note_id",
+			"PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id/notes/:note_id",
+			"PUT /projects/:id/merge_requests/:noteable_id/notes/:note_id", "PUT /projects/:id/merge_requests/:noteable_id/discussions/:discussion_id",
+			"PUT /projects/:id/repository/commits/:noteable_id/discussions/:discussion_id/notes/:note_id",
+			"PUT /projects/:id/snippets/:noteable_id/discussions/:discussion_id/notes/:note_id", "PUT /projects/:id/snippets/:noteable_id/notes/:note_id",
+			"PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id",
+		},
+		"each request names the access level": {"PUT /groups/:id/members/:user_id", "PUT /projects/:id/members/:user_id"},
+		"a change of state": {
+			"PUT /groups/:id/access_requests/:user_id/approve", "PUT /projects/:id/access_requests/:user_id/approve",
+			"PUT /projects/:id/labels/:name/promote", "PUT /projects/:id/merge_requests/:merge_request_iid/draft_notes/:draft_note_id/publish",
+			"PUT /projects/:id/merge_requests/:merge_request_iid/merge", "PUT /projects/:id/merge_requests/:merge_request_iid/rebase",
+			"PUT /projects/:id/merge_requests/:merge_request_iid/reset_approvals", "PUT /projects/:id/repository/branches/:branch/unprotect",
+			"PUT /projects/:id/transfer",
+		},
+		"makes a commit": {
+			"PUT /projects/:id/repository/files/:file_path", "PUT /projects/:id/repository/submodules/:submodule",
+			"PUT /groups/:id/wikis/:slug", "PUT /projects/:id/wikis/:slug", "PUT /suggestions/:id/apply", "PUT /suggestions/batch_apply",
+		},
+		"the same method as with the name of a label in the path, or the other way round": {"PUT /groups/:id/labels", "PUT /groups/:id/labels/:name"},
+		"as PATCH": {"PUT /user/status"},
+	} {
+		for _, route := range routes {
+			out[route] = reason
+		}
+	}
+	return out
+}
+
+// TestUpdate_pairs_all looks that TestUpdate_pairs updates everything that a route updates.
+func TestUpdate_pairs_all(t *testing.T) {
+	walker(t)
+	s := newServer(t, "")
+	subjects, except := s.subjects(), unpaired()
+	updated := func(method, path string) bool {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`:[a-z_]+`).ReplaceAllString(path, "[^/]+") + "$")
+		for _, tt := range subjects {
+			verb := http.MethodPut
+			if tt.verb != "" {
+				verb = tt.verb
+			}
+			if verb == method && pattern.MatchString(tt.path) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, route := range s.kit().Routes() {
+		if route.Method != http.MethodPut && route.Method != http.MethodPatch {
+			continue
+		}
+		reason, excepted := except[key(route)]
+		if found := updated(route.Method, route.Path); found == excepted {
+			t.Errorf("%s: in two updates at once: %t, left out because of %q", key(route), found, reason)
+		}
+		delete(except, key(route))
+	}
+	for route := range except {
+		t.Errorf("unpaired names a route that is not there: %s", strings.TrimSpace(route))
+	}
+}
