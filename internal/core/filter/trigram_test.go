@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db"
+	"tenon/internal/base/db/dbtest"
 	"tenon/internal/core/filter"
 	"tenon/migrations"
 )
@@ -29,4 +31,22 @@ func TestTrigrams_migration(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Indexes that are written often merge many segments at a time: each merge writes all their trigrams again.
+func TestTrigrams_merges(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() != db.SQLite {
+			t.Skip("PostgreSQL has indexes of its own")
+		}
+		for _, table := range []string{"issues", "merge_requests", "notes"} {
+			for name, want := range map[string]int64{"automerge": 8, "crisismerge": 32} {
+				got, err := db.Get[int64](t.Context(), d, "SELECT v FROM "+table+"_trigrams_config WHERE k = ?", name)
+				if err != nil || got != want {
+					t.Errorf("%s of the trigrams of %s: got %d, %v; want %d", name, table, got, err, want)
+				}
+			}
+		}
+	})
 }
