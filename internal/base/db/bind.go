@@ -92,6 +92,18 @@ type text struct {
 	slowUntil atomic.Int64 // a time in nanoseconds of the epoch: see patience
 }
 
+// longQuery is the length, in bytes, from which on a statement is one of its kind, such as one that
+// reads for many callers together: neither its text nor its plan is kept.
+const longQuery = 16 << 10
+
+// text gives a query as the engine wants it.
+func (d *DB) text(query string) *text {
+	if len(query) >= longQuery {
+		return rewrite(d.dialect, query)
+	}
+	return d.rebound.get(d.dialect, query)
+}
+
 // textCache remembers rewritten queries by their text.
 type textCache struct {
 	mu    sync.RWMutex

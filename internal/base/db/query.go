@@ -52,6 +52,9 @@ func (s pgSession) exec(ctx context.Context, query string, args []any) (int64, e
 }
 
 func (s pgSession) query(ctx context.Context, query string, args []any) (resultRows, error) {
+	if len(query) >= longQuery {
+		args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
+	}
 	rows, err := s.q.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -136,10 +139,13 @@ func SelectWith[T any](ctx context.Context, d *DB, fresh func() []any, query str
 func (d *DB) statement(ctx context.Context, query string, args []any, exec bool,
 	run func(ctx context.Context, s session, query string, args []any) error,
 ) (failure error) {
-	text := d.rebound.get(d.dialect, query)
+	text := d.text(query)
 	t := d.current(ctx)
 	if t == nil && d.dialect == SQLite && (exec || text.writes) {
 		return d.InTx(ctx, func(ctx context.Context) error { return d.statement(ctx, query, args, exec, run) })
+	}
+	if g := gatheringOf(ctx); g != nil && t == nil && !exec && !text.writes {
+		return g.statement(query, args, run)
 	}
 	bound, err := bind(args)
 	if show := d.trace.Load(); show != nil {

@@ -155,7 +155,7 @@ type cachingConn struct {
 
 // take gives a prepared statement, or nil for a text that must not be kept.
 func (c *cachingConn) take(ctx context.Context, query string) (liteStmt, error) {
-	if strings.Contains(strings.TrimRight(query, "; \t\n"), ";") {
+	if len(query) >= longQuery || strings.Contains(strings.TrimRight(query, "; \t\n"), ";") {
 		return nil, nil
 	}
 	if s, ok := c.free[query]; ok {

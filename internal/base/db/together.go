@@ -1,0 +1,228 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Together calls fn for each number below n, all at once, and answers the reads of all calls with
+// as many statements as one of them needs: when each call either waits for a read or is done, the
+// reads that select the same columns become one statement. fn gets a context that makes its reads
+// part of this; it must not wait for another call in any other way. The first error ends Together
+// when all calls are done. Within a transaction calls go one after the other.
+func (d *DB) Together(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	if n <= 1 || d.current(ctx) != nil {
+		for i := range n {
+			if err := fn(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	g := &gathering{db: d, ctx: ctx, running: n}
+	inner := context.WithValue(ctx, gatheringKey{}, g)
+	failures, panics := make([]error, n), make([]any, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			defer g.leave()
+			defer func() { panics[i] = recover() }()
+			failures[i] = fn(inner, i)
+		})
+	}
+	all.Wait()
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+	for _, err := range failures {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type gatheringKey struct{}
+
+// gathering is the calls of one Together.
+type gathering struct {
+	db  *DB
+	ctx context.Context //nolint:containedctx // of the caller, for the statements of all
+
+	mu      sync.Mutex
+	running int // calls that neither wait nor are done
+	waiting []*part
+}
+
+// part is the read of one call, and its rows: those of the common statement that carry its number.
+type part struct {
+	text   string
+	args   []any
+	read   func(ctx context.Context, s session, query string, args []any) error
+	answer chan error
+
+	*common
+	number int64
+	err    error
+}
+
+// common is the rows of a statement for several calls.
+type common struct {
+	resultRows
+	columns []string // those of one call
+	ahead   bool     // the current row has not been taken yet
+	current int64    // number of the part that it is of
+	ended   bool
+}
+
+// ownColumns is how many columns a common statement puts before those of its calls.
+const ownColumns = 2
+
+func (g *gathering) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	g.proceed()
+}
+
+// proceed answers what waits when no call runs any more. The lock is held.
+func (g *gathering) proceed() {
+	if g.running > 0 || len(g.waiting) == 0 {
+		return
+	}
+	parts := g.waiting
+	g.waiting, g.running = nil, len(parts)
+	go g.answer(parts)
+}
+
+// statement waits until the read of a call is answered together with those of the others.
+func (g *gathering) statement(query string, args []any, read func(ctx context.Context, s session, query string, args []any) error) error {
+	p := &part{text: query, args: args, read: read, answer: make(chan error, 1)}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, p)
+	g.running--
+	g.proceed()
+	g.mu.Unlock()
+	return <-p.answer // the statement ends with the context of all calls
+}
+
+// answer reads for all parts, those with the same columns in one statement.
+func (g *gathering) answer(parts []*part) {
+	groups := map[string][]*part{}
+	var order []string
+	for _, p := range parts {
+		columns, _, _ := strings.Cut(p.text, " FROM ")
+		if groups[columns] == nil {
+			order = append(order, columns)
+		}
+		groups[columns] = append(groups[columns], p)
+	}
+	for _, columns := range order {
+		group := groups[columns]
+		err := g.db.readFor(g.ctx, group)
+		for _, p := range group {
+			if err == nil {
+				p.answer <- p.err
+			} else {
+				p.answer <- err
+			}
+		}
+	}
+}
+
+// readFor runs the statement of several parts, and has each of them read its rows.
+func (d *DB) readFor(ctx context.Context, parts []*part) error {
+	query, args := combined(parts)
+	return d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
+		rows, err := s.query(ctx, query, args)
+		if err != nil {
+			return err
+		}
+		c := &common{resultRows: rows}
+		if c.columns, err = rows.Columns(); err == nil {
+			c.columns = c.columns[ownColumns:]
+			for i, p := range parts {
+				p.common, p.number = c, int64(i)
+				p.err = p.read(ctx, only{p}, query, args)
+				for p.Next() { //nolint:revive // what it left is not for the next one
+				}
+			}
+			err = rows.Err()
+		}
+		return errors.Join(err, rows.Close())
+	})
+}
+
+// combined is the statement that reads for several parts. Each row carries the number of its part
+// and its own number in it.
+func combined(parts []*part) (string, []any) {
+	var b strings.Builder
+	var args []any
+	b.WriteString(combinedStart)
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(" UNION ALL ")
+		}
+		b.WriteString("SELECT " + strconv.Itoa(i) + " AS together_part, ROW_NUMBER() OVER () AS together_row, together_of.* FROM (" + p.text + ") together_of")
+		args = append(args, p.args...)
+	}
+	b.WriteString(") together ORDER BY together_part, together_row")
+	return b.String(), args
+}
+
+const combinedStart = "SELECT * FROM ("
+
+// Columns gives those of the call.
+func (p *part) Columns() ([]string, error) { return p.columns, nil }
+
+// Next goes to the next row of the call.
+func (p *part) Next() bool {
+	c := p.common
+	if !c.ahead && !c.ended {
+		if c.ended = !c.resultRows.Next(); c.ended {
+			return false
+		}
+		ignore := make([]any, ownColumns+len(c.columns))
+		for i := range ignore {
+			ignore[i] = new(any)
+		}
+		ignore[0] = &c.current
+		if err := c.resultRows.Scan(ignore...); err != nil {
+			c.ended = true
+			return false
+		}
+		c.ahead = true
+	}
+	if c.ended || c.current != p.number {
+		return false
+	}
+	c.ahead = false
+	return true
+}
+
+// Scan reads the current row.
+func (p *part) Scan(dest ...any) error {
+	return p.resultRows.Scan(append([]any{new(int64), new(int64)}, dest...)...)
+}
+
+// Close leaves the rows to the other calls.
+func (p *part) Close() error { return nil }
+
+// only is the session in which one part is read: its rows are there already.
+type only struct{ *part }
+
+func (o only) exec(context.Context, string, []any) (int64, error) { return 0, errReading }
+
+func (o only) query(context.Context, string, []any) (resultRows, error) { return o.part, nil }
+
+var errReading = errors.New("reads that are answered together cannot write")
+
+func gatheringOf(ctx context.Context) *gathering {
+	g, _ := ctx.Value(gatheringKey{}).(*gathering)
+	return g
+}

@@ -1,0 +1,145 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tenon/internal/base/db"
+)
+
+// Many calls together read what each would read alone, with as many statements as one.
+func TestTogether(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		now := time.Date(2026, 5, 22, 10, 11, 12, 0, time.UTC)
+		kind := map[db.Dialect]string{db.SQLite: "TIMESTAMP", db.Postgres: "TIMESTAMPTZ"}[d.Dialect()]
+		for _, query := range []string{"CREATE TABLE people (id BIGINT NOT NULL, name TEXT NOT NULL, admin BOOLEAN NOT NULL, seen " + kind + ")"} {
+			if _, err := d.Exec(ctx, query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 30 {
+			var seen any
+			if i%2 == 0 {
+				seen = now.Add(time.Duration(i) * time.Hour)
+			}
+			if _, err := d.Exec(ctx, "INSERT INTO people (id, name, admin, seen) VALUES (?, ?, ?, ?)", i+100, fmt.Sprintf("user%02d", i), i%3 == 0, seen); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list := func(ctx context.Context, i int) (string, error) {
+			type who struct {
+				ID    int64    `db:"id"`
+				Name  string   `db:"name"`
+				Admin bool     `db:"admin"`
+				Seen  *db.Time `db:"seen"`
+			}
+			rows, err := db.Select[who](ctx, d, "SELECT u.id, u.name, u.admin, u.seen FROM people u WHERE u.id >= ? AND u.id <= ? ORDER BY u.name DESC LIMIT ?", 100, 100+i, 3)
+			if err != nil {
+				return "", err
+			}
+			var out []string
+			for _, r := range rows {
+				seen := "never"
+				if r.Seen != nil {
+					seen = r.Seen.Format(time.RFC3339)
+				}
+				out = append(out, fmt.Sprint(r.ID, r.Name, r.Admin, seen))
+			}
+			// Calls that have nothing to read the second time do not hold the others up.
+			if i%5 == 0 {
+				return strings.Join(out, "; "), nil
+			}
+			n, err := db.Get[int64](ctx, d, "SELECT COUNT(*) FROM people u WHERE u.id >= ? AND u.id <= ?", 100, 100+i)
+			if err != nil {
+				return "", err
+			}
+			_, err = db.Get[int64](ctx, d, "SELECT u.id FROM people u WHERE u.id = ?", i)
+			if !errors.Is(err, db.ErrNotFound) {
+				return "", fmt.Errorf("user %d: got %v, want none", i, err)
+			}
+			return fmt.Sprint(strings.Join(out, "; "), n), nil
+		}
+		for _, n := range []int{1, 2, 30} {
+			alone, together := make([]string, n), make([]string, n)
+			for i := range n {
+				var err error
+				if alone[i], err = list(ctx, i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := d.Statements()
+			err := d.Together(ctx, n, func(ctx context.Context, i int) (err error) {
+				together[i], err = list(ctx, i)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := uint64(3)
+			if n == 1 {
+				want = 1 // it is one of those that stop after the first
+			}
+			if got := d.Statements() - before; got != want {
+				t.Errorf("%d calls: %d statements, want %d", n, got, want)
+			}
+			for i := range n {
+				if alone[i] != together[i] {
+					t.Errorf("call %d of %d: got %s, want %s", i, n, together[i], alone[i])
+				}
+			}
+		}
+	})
+}
+
+// An error of one call is that of all, a broken statement is told to each that waited for it, and
+// the writes of a call are its own.
+func TestTogether_errors(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		ctx := t.Context()
+		err := d.Together(ctx, 3, func(ctx context.Context, i int) error {
+			if i == 1 {
+				return errors.New("one of three")
+			}
+			_, err := db.Get[int64](ctx, d, "SELECT COUNT(*) FROM things u")
+			return err
+		})
+		if err == nil || err.Error() != "one of three" {
+			t.Errorf("got %v", err)
+		}
+		told := make([]error, 3)
+		_ = d.Together(ctx, 3, func(ctx context.Context, i int) error {
+			_, told[i] = db.Get[int64](ctx, d, "SELECT nothing FROM things u")
+			return nil
+		})
+		for i, err := range told {
+			if err == nil {
+				t.Errorf("call %d of a broken statement: no error", i)
+			}
+		}
+		ended, cancel := context.WithCancel(ctx)
+		err = d.Together(ended, 2, func(ctx context.Context, _ int) error {
+			cancel()
+			_, err := db.Get[int64](ctx, d, "SELECT COUNT(*) FROM things u")
+			return err
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled: got %v", err)
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of a call is lost")
+			}
+		}()
+		_ = d.Together(ctx, 2, func(_ context.Context, i int) error {
+			if i == 1 {
+				panic("a call")
+			}
+			return nil
+		})
+	})
+}
