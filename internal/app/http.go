@@ -43,7 +43,7 @@ func (a *App) transports() error {
 	if err := a.overSSH(); err != nil {
 		return err
 	}
-	graph := graphql.New(graphql.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Version: rest.Level, Revision: a.build.Revision})
+	graph := graphql.New(graphql.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, Version: rest.Level, Revision: a.build.Revision})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
 		Handler: &router{api: kit, graph: graph, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},

@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,7 +118,7 @@ func (g *gathering) answer(parts []*part) {
 	groups := map[string][]*part{}
 	var order []string
 	for _, p := range parts {
-		columns, _, _ := strings.Cut(p.text, " FROM ")
+		columns := selected(p.text)
 		if groups[columns] == nil {
 			order = append(order, columns)
 		}
@@ -135,8 +137,33 @@ func (g *gathering) answer(parts []*part) {
 	}
 }
 
+// selected gives what a query selects: its text up to the FROM that is in no parentheses.
+func selected(query string) string {
+	depth := 0
+	for i := 0; i < len(query); i++ {
+		if n := opaque(query[i:]); n > 0 {
+			i += n - 1
+			continue
+		}
+		switch c := query[i]; {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth == 0 && (c == ' ' || c == '\n' || c == '\t') && strings.HasPrefix(query[i+1:], "FROM") && len(query) > i+5 && strings.TrimSpace(query[i+5:i+6]) == "":
+			return query[:i]
+		}
+	}
+	return query
+}
+
 // readFor runs the statement of several parts, and has each of them read its rows.
-func (d *DB) readFor(ctx context.Context, parts []*part) error {
+func (d *DB) readFor(ctx context.Context, parts []*part) (failure error) {
+	defer func() {
+		if p := recover(); p != nil { // it would end the server: no caller is above it
+			failure = fmt.Errorf("read for many callers: %v\n%s", p, debug.Stack())
+		}
+	}()
 	query, args := combined(parts)
 	return d.statement(ctx, query, args, false, func(ctx context.Context, s session, query string, args []any) error {
 		rows, err := s.query(ctx, query, args)
@@ -144,7 +171,8 @@ func (d *DB) readFor(ctx context.Context, parts []*part) error {
 			return err
 		}
 		c := &common{resultRows: rows}
-		if c.columns, err = rows.Columns(); err == nil {
+		c.columns, err = rows.Columns()
+		if len(c.columns) >= ownColumns && err == nil { // fewer where the statement has failed
 			c.columns = c.columns[ownColumns:]
 			for i, p := range parts {
 				p.common, p.number = c, int64(i)
@@ -152,8 +180,8 @@ func (d *DB) readFor(ctx context.Context, parts []*part) error {
 				for p.Next() { //nolint:revive // what it left is not for the next one
 				}
 			}
-			err = rows.Err()
 		}
+		err = errors.Join(err, rows.Err())
 		return errors.Join(err, rows.Close())
 	})
 }

@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"time"
+
 	"tenon/internal/base/db"
 	"tenon/internal/core/iteration"
 )
@@ -9,12 +11,25 @@ import (
 type Iteration struct {
 	ID    iteration.ID
 	Title string
-	Which Wildcard // None or Any
+	Which Wildcard // None, Any or Current
+
+	Cadences []iteration.CadenceID // in one of these; nil for all
 }
 
-// Iteration adds that a row has the iteration.
-func (r Rows) Iteration(w *db.Where, x Iteration) {
+// Current is the wildcard of iterations that run today.
+const Current Wildcard = "current"
+
+// Iteration adds that a row has the iteration. Now says which are current.
+func (r Rows) Iteration(w *db.Where, x Iteration, now time.Time) {
 	column := r.Alias + ".iteration_id"
+	if x.Which == Current {
+		today := now.UTC().Format(time.DateOnly)
+		w.And(column+" IN (SELECT x.id FROM iterations x WHERE x.start_date <= ? AND x.due_date >= ?)", today, today)
+	}
+	if len(x.Cadences) > 0 {
+		marks, args := db.Marks(x.Cadences)
+		w.And(column+" IN (SELECT x.id FROM iterations x WHERE x.cadence_id IN ("+marks+"))", args...)
+	}
 	if x.ID != 0 {
 		w.And(column+" = ?", x.ID)
 	}

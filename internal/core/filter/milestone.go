@@ -19,6 +19,8 @@ type Milestone struct {
 	ID    milestone.ID
 	Title string
 	Which Wildcard
+
+	Titles []string // any of these; nil for all
 }
 
 // MilestoneNamed reads a title or, in any case, a wildcard: None, Any, Upcoming, Started,
@@ -46,6 +48,10 @@ func (r Rows) Milestone(w *db.Where, m Milestone, now time.Time) {
 	if m.Title != "" {
 		w.And(column+" IN (SELECT x.id FROM milestones x WHERE x.title = ?)", m.Title)
 	}
+	if len(m.Titles) > 0 {
+		marks, args := db.Marks(m.Titles)
+		w.And(column+" IN (SELECT x.id FROM milestones x WHERE x.title IN ("+marks+"))", args...)
+	}
 	m.Which.Where(w, column+" IS NOT NULL")
 	switch m.Which {
 	case Upcoming:
@@ -62,6 +68,10 @@ func (r Rows) NotMilestone(w *db.Where, m Milestone, now time.Time) {
 	column, today := r.Alias+".milestone_id", now.UTC().Format(time.DateOnly)
 	if m.Title != "" {
 		w.And("("+column+" IS NULL OR "+column+" NOT IN (SELECT x.id FROM milestones x WHERE x.title = ?))", m.Title)
+	}
+	if len(m.Titles) > 0 {
+		marks, args := db.Marks(m.Titles)
+		w.And("("+column+" IS NULL OR "+column+" NOT IN (SELECT x.id FROM milestones x WHERE x.title IN ("+marks+")))", args...)
 	}
 	switch m.Which {
 	case None:

@@ -129,7 +129,7 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 	}
 	if query, args, ok := f.Milestone.Indexed("issues"); ok {
 		rest := f
-		if m := f.Milestone; m == (filter.Milestone{ID: m.ID}) || m == (filter.Milestone{Title: m.Title}) {
+		if m := f.Milestone; m.Which == "" && m.Titles == nil && (m.ID == 0 || m.Title == "") {
 			rest.Milestone = filter.Milestone{} // it asks for nothing more
 		}
 		met(rest, false, query, args...)
@@ -199,7 +199,7 @@ func (f Filter) less(as authz.Actor, in *project.Project, sc scope) *page.Less {
 		without(query, args...)
 	}
 	f.Not.Labels = f.Not.Labels[len(out.Without):]
-	if m := f.Not.Milestone; m == (filter.Milestone{Title: m.Title}) && m.Title != "" {
+	if m := f.Not.Milestone; m.ID == 0 && m.Which == "" && m.Titles == nil && m.Title != "" {
 		query, args, _ := m.Indexed("issues")
 		without(query, args...)
 		f.Not.Milestone = filter.Milestone{}

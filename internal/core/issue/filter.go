@@ -64,6 +64,8 @@ type Exclusion struct {
 	filter.Not
 	Iteration         filter.Iteration
 	IIDs              []IID
+	Types             []Type
+	Health            Health   // "" leaves out none
 	AssigneeUsernames []string // any of them
 	Weight            *int64
 	Epic              int64 // id; 0 leaves out none
@@ -144,7 +146,7 @@ func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 		w.In("i.issue_type", f.Types)
 	}
 	rows.Milestone(w, f.Milestone, now)
-	rows.Iteration(w, f.Iteration)
+	rows.Iteration(w, f.Iteration, now)
 	if f.CreatedByMe {
 		authors.Is(w, filter.Me(as))
 	}
@@ -202,6 +204,12 @@ func (n Exclusion) where(w *db.Where) {
 	rows.NotIteration(w, n.Iteration)
 	if len(n.IIDs) > 0 {
 		w.NotIn("i.iid", n.IIDs)
+	}
+	if len(n.Types) > 0 {
+		w.NotIn("i.issue_type", n.Types)
+	}
+	if n.Health != "" {
+		w.And("(i.health_status IS NULL OR i.health_status <> ?)", n.Health)
 	}
 	if n.Weight != nil {
 		w.And("(i.weight IS NULL OR i.weight <> ?)", *n.Weight)

@@ -38,7 +38,10 @@ type Filter struct {
 	Language         string
 	Issues           bool // enabled and open to the actor
 	MergeRequests    bool
-	Topics           []string // all of them
+	IDs              []ID         // one of these; nil for all
+	Paths            []string     // one of these full paths, without regard to case; nil for all
+	PersonalOf       authz.UserID // in the personal namespace of this user
+	Topics           []string     // all of them
 	TopicID          TopicID
 	Attributes       map[string]string // all of them, by key; administrators only
 	MarkedOn         string            // YYYY-MM-DD
@@ -225,6 +228,7 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	if f.Nothing {
 		w.Raw("1 = 0")
 	}
+	f.named(&w)
 	if f.MarkedOn != "" {
 		w.And("p.marked_for_deletion_on = ?", f.MarkedOn)
 	}
@@ -238,6 +242,24 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 	}
 	f.window(&w)
 	return w, nil
+}
+
+// named adds that a project is one of those that the filter names.
+func (f Filter) named(w *db.Where) {
+	if f.IDs != nil {
+		w.In("p.id", f.IDs)
+	}
+	if f.Paths != nil {
+		folded := make([]string, len(f.Paths))
+		for i, path := range f.Paths {
+			folded[i] = db.Fold(path)
+		}
+		marks, args := db.Marks(folded)
+		w.And("p.namespace_id IN (SELECT x.namespace_id FROM routes x WHERE x.path_fold IN ("+marks+"))", args...)
+	}
+	if f.PersonalOf != 0 {
+		w.And("p.parent_id = (SELECT x.namespace_id FROM users x WHERE x.id = ?)", f.PersonalOf)
+	}
 }
 
 // topics adds that a project has all topics, which are looked up at once.

@@ -11,22 +11,13 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
-// places binds the projects and groups that requests begin with.
+// places binds the groups that requests begin with.
 func (b *binder) places() {
 	type named struct{ FullPath string }
-	exec.Root(b.Schema, "project", func(ctx context.Context, c *exec.Call[named]) (*project.Project, error) {
-		p, err := b.project(ctx, c.As, c.Args.FullPath)
-		return p, hidden(err)
-	})
 	exec.Root(b.Schema, "group", func(ctx context.Context, c *exec.Call[named]) (*namespace.Group, error) {
 		g, err := b.group(ctx, c.As, c.Args.FullPath)
 		return g, hidden(err)
 	})
-	value(b, "Project.id", func(p *project.Project) string { return gid("Project", p.ID) })
-	value(b, "Project.name", func(p *project.Project) string { return p.Name })
-	value(b, "Project.path", func(p *project.Project) string { return p.Path })
-	value(b, "Project.fullPath", func(p *project.Project) string { return p.FullPath })
-	value(b, "Project.webUrl", func(p *project.Project) string { return b.URLs.Project(p.FullPath) })
 	value(b, "Group.id", func(g *namespace.Group) string { return gid("Group", g.ID) })
 	value(b, "Group.name", func(g *namespace.Group) string { return g.Name })
 	value(b, "Group.path", func(g *namespace.Group) string { return g.Path })

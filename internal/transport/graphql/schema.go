@@ -73,6 +73,8 @@ func (b *binder) all() {
 	b.places()
 	b.labels()
 	b.milestones()
+	b.projects()
+	b.issues()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -31,11 +31,14 @@ const documentMemory = 4 << 20
 // Deps are what the interface is made from.
 type Deps struct {
 	*core.Services
-	Gate     *httpkit.Gate
-	SignOn   *httpkit.SignOn
-	Log      *slog.Logger
-	Now      func() time.Time
-	Version  string // of the interface
+	Gate    *httpkit.Gate
+	SignOn  *httpkit.SignOn
+	Log     *slog.Logger
+	Now     func() time.Time
+	Version string // of the interface
+
+	// Together answers the reads of many calls with the statements of one: see Together of package db.
+	Together func(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error
 	Revision string // of the program
 }
 

@@ -39,7 +39,7 @@ func (r *run) leaf(n *node, def *ast.Definition, v any, at place) any {
 	switch v := v.(type) {
 	case string, bool, int, int64, float64, json.RawMessage:
 		return v
-	case time.Time:
+	case interface{ UTC() time.Time }: // a time, or a struct around one
 		return v.UTC().Format(time.RFC3339)
 	}
 	switch rv := reflect.ValueOf(v); rv.Kind() {

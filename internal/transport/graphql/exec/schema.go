@@ -192,7 +192,9 @@ func (s *Schema) Wrong() error {
 	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
 		o := s.objects[name]
 		for _, f := range slices.Sorted(maps.Keys(o.fields)) {
-			out = append(out, s.misfit(o.def.Fields.ForName(f).Type, o.fields[f])...)
+			if def := o.def.Fields.ForName(f); def != nil { // it may have been taken out
+				out = append(out, s.misfit(def.Type, o.fields[f])...)
+			}
 		}
 	}
 	return joined(out, nil)

@@ -86,6 +86,10 @@ func (s *Schema) reach() {
 	if s.types.Subscription != nil && !reached[s.types.Subscription.Name] {
 		s.types.Subscription = nil
 	}
+	hollow := func(name string) bool {
+		def := s.types.Types[name]
+		return !reached[name] || def == nil || len(def.Fields) == 0
+	}
 	for name, def := range s.types.Types {
 		if !reached[name] && !def.BuiltIn {
 			delete(s.types.Types, name)
@@ -95,6 +99,11 @@ func (s *Schema) reach() {
 		// An interface or a union that has lost all or some of its types.
 		s.types.PossibleTypes[name] = slices.DeleteFunc(s.types.PossibleTypes[name], func(d *ast.Definition) bool { return !reached[d.Name] })
 		def.Types = slices.DeleteFunc(def.Types, func(name string) bool { return !reached[name] })
-		def.Interfaces = slices.DeleteFunc(def.Interfaces, func(name string) bool { return !reached[name] || len(s.types.Types[name].Fields) == 0 })
+		def.Interfaces = slices.DeleteFunc(def.Interfaces, func(name string) bool { return hollow(name) })
+	}
+	for name, def := range s.types.Types {
+		if def.Kind == ast.Interface && hollow(name) {
+			delete(s.types.Types, name)
+		}
 	}
 }

@@ -59,6 +59,7 @@ func (b *binder) users() {
 	profile(b, "User.commitEmail", ofPrivate(func(p *account.PrivateView) *string { return text(p.CommitEmail) }))
 	profile(b, "User.lastActivityOn", ofPrivate(func(p *account.PrivateView) *string { return text(p.LastActivityOn) }))
 	b.statuses()
+	exec.Connection[*user](b.Schema, "UserCore")
 	exec.Struct[*user](b.Schema, "User")
 }
 

@@ -1,0 +1,115 @@
+package graphql
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/issue"
+)
+
+// oneOf refuses more than one argument of a group: those that were given are true.
+func oneOf(group map[string]bool) error {
+	given := 0
+	for _, is := range group {
+		if is {
+			given++
+		}
+	}
+	if given <= 1 {
+		return nil
+	}
+	return errs.Plain("Only one of [" + strings.Join(slices.Sorted(maps.Keys(group)), ", ") + "] arguments is allowed at the same time.")
+}
+
+// present gives the texts of a list without its nulls.
+func present(list []*string) []string {
+	var out []string
+	for _, s := range list {
+		if s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// iids reads numbers within a project; what is none finds nothing.
+func iids[T ~int64](list []string) []T {
+	var out []T
+	for _, text := range list {
+		n := number(text)
+		if n == 0 {
+			n = -1
+		}
+		out = append(out, T(n))
+	}
+	return out
+}
+
+// number reads a number, or that of a global id: 0 is none.
+func number(text string) int64 {
+	if id, err := readGID(text); err == nil {
+		return id.ID
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// weight reads a weight, nil for none.
+func weight(text *string) *int64 {
+	if text == nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// lower gives enum values as core has them.
+func lower[T ~string](list []string) []T {
+	var out []T
+	for _, s := range list {
+		out = append(out, T(strings.ToLower(s)))
+	}
+	return out
+}
+
+// healths are the health statuses by their enum values.
+var healths = map[string]issue.Health{"onTrack": issue.OnTrack, "needsAttention": issue.NeedsAttention, "atRisk": issue.AtRisk}
+
+// personOr reads the id of a user, or a wildcard.
+func personOr(id, word string) filter.Person {
+	for _, text := range []string{id, word} {
+		switch strings.ToUpper(text) {
+		case "ANY":
+			return filter.Person{Any: true}
+		case "NONE":
+			return filter.Person{None: true}
+		}
+	}
+	if id == "" {
+		return filter.Person{}
+	}
+	n := authz.UserID(number(id))
+	return filter.One(&n)
+}
+
+// milestoneOf selects by titles, any of them, and a wildcard.
+func milestoneOf(titles []string, word *string) filter.Milestone {
+	m := filter.Milestone{Which: filter.Wildcard(strings.ToLower(zeroOr(word)))}
+	if len(titles) == 1 {
+		m.Title = titles[0]
+	} else {
+		m.Titles = titles
+	}
+	return m
+}

@@ -1,0 +1,131 @@
+package graphql
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
+)
+
+// issueFilter is the arguments of lists of issues, but for the page.
+type issueFilter struct {
+	AssigneeID, AssigneeUsername, AssigneeWildcardID *string
+	AssigneeUsernames                                []string
+	AuthorUsername                                   *string
+	Confidential                                     *bool
+	CreatedAfter, CreatedBefore                      *time.Time
+	EpicID, EpicWildcardID                           *string
+	HealthStatusFilter                               *string
+	IID                                              *string
+	IIDs                                             []string
+	In                                               []string
+	IterationCadenceID                               []globalID
+	IterationID                                      []*globalID
+	IterationTitle, IterationWildcardID              *string
+	LabelName                                        []*string
+	MilestoneTitle                                   []*string
+	MilestoneWildcardID, MyReactionEmoji             *string
+	Not                                              *issueNot
+	Search, Sort, State                              *string
+	Types                                            []string
+	UpdatedAfter, UpdatedBefore                      *time.Time
+	Weight, WeightWildcardID                         *string
+}
+
+// issueNot is what issues are left out for.
+type issueNot struct {
+	AssigneeID, AuthorUsername, EpicID, HealthStatusFilter *string
+	AssigneeUsernames, IIDs, LabelName, MilestoneTitle     []string
+	IterationID                                            []globalID
+	MilestoneWildcardID, MyReactionEmoji, Weight           *string
+	Types                                                  []string
+}
+
+// empty reports whether no filter was given; an order is none.
+func (f issueFilter) empty() bool {
+	f.Sort = nil
+	return reflect.ValueOf(f).IsZero()
+}
+
+// filter makes the filter of core.
+func (f *issueFilter) filter() (issue.Filter, error) {
+	out := issue.Filter{
+		Author: filter.Person{Username: zeroOr(f.AuthorUsername)}, AssigneeUsernames: f.AssigneeUsernames, Confidential: f.Confidential,
+		Search: zeroOr(f.Search), Reaction: zeroOr(f.MyReactionEmoji), Labels: present(f.LabelName), IIDs: iids[issue.IID](f.IIDs),
+		Times:     filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		Assignee:  personOr(zeroOr(f.AssigneeID), zeroOr(f.AssigneeWildcardID)),
+		Milestone: milestoneOf(present(f.MilestoneTitle), f.MilestoneWildcardID),
+		Iteration: filter.Iteration{Title: zeroOr(f.IterationTitle), Which: filter.Wildcard(strings.ToLower(zeroOr(f.IterationWildcardID)))},
+		Epic:      issue.EpicFilter{ID: number(zeroOr(f.EpicID)), Which: filter.Word(zeroOr(f.EpicWildcardID))},
+		Weight:    weight(f.Weight), WeightWildcard: filter.Word(zeroOr(f.WeightWildcardID)),
+	}
+	if err := f.conflict(); err != nil {
+		return out, err
+	}
+	if name := zeroOr(f.AssigneeUsername); name != "" {
+		out.AssigneeUsernames = []string{name}
+	}
+	if f.IID != nil {
+		out.IIDs = append(out.IIDs, iids[issue.IID]([]string{*f.IID})...)
+	}
+	for _, id := range f.IterationCadenceID {
+		out.Iteration.Cadences = append(out.Iteration.Cadences, iteration.CadenceID(id.ID))
+	}
+	for _, id := range f.IterationID {
+		if id != nil {
+			out.Iteration.ID = iteration.ID(id.ID)
+		}
+	}
+	if state := zeroOr(f.State); state != "all" {
+		out.State = issue.State(state)
+	}
+	out.Types, out.In = lower[issue.Type](f.Types), lower[string](f.In)
+	if out.HealthWildcard = filter.Word(zeroOr(f.HealthStatusFilter)); out.HealthWildcard == "" {
+		out.Health = healths[zeroOr(f.HealthStatusFilter)]
+	}
+	out.OrderBy, out.Asc = sorting(zeroOr(f.Sort))
+	if f.Not != nil {
+		out.Not = f.Not.exclusion()
+	}
+	return out, nil
+}
+
+// conflict refuses arguments that say different things of one property, and such as make no sense.
+func (f *issueFilter) conflict() error {
+	switch {
+	case zeroOr(f.State) == "locked":
+		return errs.Plain("locked is not a valid state filter for issues.")
+	case len(f.In) > 0 && zeroOr(f.Search) == "":
+		return errs.Plain("`search` should be present when including the `in` argument")
+	}
+	for _, group := range []map[string]bool{
+		{"assigneeUsernames": f.AssigneeUsernames != nil, "assigneeUsername": f.AssigneeUsername != nil, "assigneeWildcardId": f.AssigneeWildcardID != nil},
+		{"milestoneTitle": f.MilestoneTitle != nil, "milestoneWildcardId": f.MilestoneWildcardID != nil},
+	} {
+		if err := oneOf(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exclusion makes that of core.
+func (n *issueNot) exclusion() issue.Exclusion {
+	out := issue.Exclusion{
+		Not: filter.Not{
+			Author: filter.Person{Username: zeroOr(n.AuthorUsername)}, Assignee: personOr(zeroOr(n.AssigneeID), ""), Labels: n.LabelName,
+			Milestone: milestoneOf(n.MilestoneTitle, n.MilestoneWildcardID),
+			Reaction:  zeroOr(n.MyReactionEmoji),
+		},
+		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Weight: weight(n.Weight), Epic: number(zeroOr(n.EpicID)),
+		Types: lower[issue.Type](n.Types), Health: healths[zeroOr(n.HealthStatusFilter)],
+	}
+	for _, id := range n.IterationID {
+		out.Iteration.ID = iteration.ID(id.ID)
+	}
+	return out
+}

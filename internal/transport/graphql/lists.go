@@ -1,0 +1,100 @@
+package graphql
+
+import (
+	"context"
+
+	"tenon/internal/base/page"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// lists answers a connection for all parents at once: list gives a page of core for one of them,
+// and views the values of all rows together, one for each row. The reads of all pages become as
+// many statements as those of one.
+func lists[A, P, R, V any](ctx context.Context, b *binder, c *exec.Call[A], p paging, most int, parents []P,
+	list func(ctx context.Context, parent P, r page.Range) (page.Page[R], error),
+	views func(ctx context.Context, rows []R) ([]V, error),
+) ([]*exec.Page[V], error) {
+	pages := make([]*exec.Page[R], len(parents))
+	err := b.Together(ctx, len(parents), func(ctx context.Context, i int) error {
+		found, err := read(c, p, most, func(r page.Range) (page.Page[R], error) { return list(ctx, parents[i], r) })
+		if err = hidden(err); err == nil && found == nil {
+			found = &exec.Page[R]{}
+		}
+		pages[i] = found
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows []R
+	for _, found := range pages {
+		rows = append(rows, found.Items...)
+	}
+	all, err := views(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*exec.Page[V], len(pages))
+	for i, found := range pages {
+		n := len(found.Items)
+		out[i] = &exec.Page[V]{Items: all[:n:n], Cursors: found.Cursors, HasNext: found.HasNext, HasPrevious: found.HasPrevious, Count: found.Count}
+		all = all[n:]
+	}
+	return out, nil
+}
+
+// list is lists for a root.
+func list[A, R, V any](ctx context.Context, b *binder, c *exec.Call[A], p paging, most int,
+	list func(ctx context.Context, r page.Range) (page.Page[R], error),
+	views func(ctx context.Context, rows []R) ([]V, error),
+) (*exec.Page[V], error) {
+	out, err := lists(ctx, b, c, p, most, []exec.RootValue{{}}, func(ctx context.Context, _ exec.RootValue, r page.Range) (page.Page[R], error) {
+		return list(ctx, r)
+	}, views)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// same takes rows as they are.
+func same[R any](_ context.Context, rows []R) ([]R, error) { return rows, nil }
+
+// kept answers a connection of items that parents hold already, such as the labels of issues.
+func kept[P, V any](b *binder, field string, of func(parent P) []V) {
+	exec.Batch(b.Schema, field, func(_ context.Context, c *exec.Call[paging], parents []P) ([]*exec.Page[V], error) {
+		out := make([]*exec.Page[V], len(parents))
+		for i, p := range parents {
+			var err error
+			if out[i], err = listOf(c.Args, maxPage, of(p)); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
+// one answers a field whose parents name what it gives by an id; zero names nothing.
+func one[P any, K comparable, V any](b *binder, field, name string, id func(parent P) K, read func(ctx context.Context, c *exec.Call[exec.None], ids []K) (map[K]V, error)) {
+	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], parents []P) ([]V, error) {
+		return exec.LoadEach(ctx, c, name, parents, id, func(ctx context.Context, ids []K) (map[K]V, error) { return read(ctx, c, ids) })
+	})
+}
+
+// pointers gives pointers to the elements of a list.
+func pointers[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// zeroOr gives what a pointer points to, zero for nil.
+func zeroOr[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
