@@ -54,7 +54,7 @@ type gatheringKey struct{}
 // gathering is the calls of one Together.
 type gathering struct {
 	db  *DB
-	ctx context.Context //nolint:containedctx // of the caller, for the statements of all
+	ctx context.Context // of the caller, for the statements of all
 
 	mu      sync.Mutex
 	running int // calls that neither wait nor are done
