@@ -76,5 +76,15 @@ func TestLabels(t *testing.T) {
 		if many := s.statements("owner", query, nil); many != few {
 			t.Errorf("%d statements for 21 labels, %d for one", many, few)
 		}
+
+		// Lists of many projects take the statements of one.
+		const lists = `{ projects { nodes { labels(first: 2) { count nodes { title } } milestones { nodes { title } } iterations { nodes { id } } } } }`
+		few = s.statements("owner", lists, nil)
+		for i := range 5 {
+			s.rest("root", "POST", "/projects", fmt.Sprintf(`{"name":"p %d","path":"p%d","namespace_id":%d}`, i, i, group))
+		}
+		if many := s.statements("owner", lists, nil); many != few {
+			t.Errorf("%d statements for the lists of 6 projects, %d for those of one", many, few)
+		}
 	})
 }

@@ -22,6 +22,7 @@ type Filter struct {
 	Reaction      string // the actor's own; None or Any in any case. Ignored without an actor
 	Ancestors     bool   // those of the groups above as well
 	Descendants   bool   // those of the subgroups as well
+	TopLevel      bool   // leave out those with a parent
 
 	filter.Times
 	Not filter.Not
@@ -42,6 +43,7 @@ var orders = page.Orders{
 	"":           {page.Time("created_at", "e.created_at"), page.ID("e.id")},
 	"updated_at": {page.Time("updated_at", "e.updated_at"), page.ID("e.id")},
 	"title":      {page.Text("title", "e.title_fold"), page.ID("e.id")},
+	byHand:       {page.Int("relative_position", "e.relative_position"), page.ID("e.id")},
 }
 
 // order gives the order of the list.
@@ -57,6 +59,9 @@ func (f Filter) order() page.Order {
 func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if f.State != "" {
 		w.And("e.state = ?", f.State)
+	}
+	if f.TopLevel {
+		w.Raw("e.parent_id IS NULL")
 	}
 	if len(f.IIDs) > 0 {
 		w.In("e.iid", f.IIDs)

@@ -48,6 +48,11 @@ func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	default:
 		w.And("e.group_id = ?", g.ID)
 	}
+	return s.selected(ctx, as, w, f)
+}
+
+// selected reads a page of the epics that conditions and a filter choose.
+func (s *Service) selected(ctx context.Context, as authz.Actor, w db.Where, f Filter) (page.Page[Epic], error) {
 	s.readable(&w, as)
 	f.where(&w, as, s.now())
 	list, err := page.Select[Epic](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)

@@ -101,10 +101,18 @@ func Of(g *namespace.Group) Place { return Place{Namespace: g.ID, Subject: g.Sub
 
 // Filter selects iterations; the zero value selects those of the place itself.
 type Filter struct {
-	State     State    // "" for all
+	State     State // "" for all
+	IDs       []ID
+	IIDs      []IID
+	Cadences  []CadenceID
+	Title     string
 	Search    string   // part of a field of In, without regard to case
 	In        []string // title, cadence_title; empty means title
 	Ancestors bool     // those of the groups above as well
+	From, To  string   // YYYY-MM-DD: those that overlap these days; "" for all
+
+	ByCadence bool // sorts by cadence before the due date
+	Desc      bool
 
 	UpdatedAfter, UpdatedBefore *time.Time // inclusive
 
@@ -115,6 +123,7 @@ type Filter struct {
 type CadenceInput struct {
 	Title       string
 	Description *string
+	Inactive    bool
 	Automatic   bool
 	StartDate   *string // YYYY-MM-DD; required of an automatic one
 	Weeks       int64   // of an automatic one, from 1 to 52
@@ -130,6 +139,12 @@ type Input struct {
 	DueDate     string // YYYY-MM-DD
 }
 
+// Changes are those of Update; nil leaves alone.
+type Changes struct {
+	Title, Description *string
+	StartDate, DueDate *string // YYYY-MM-DD; of cadences that are not automatic
+}
+
 // Fact is what every event of an iteration says.
 type Fact struct {
 	authz.Stamp
@@ -139,6 +154,12 @@ type Fact struct {
 
 // Created is published when an iteration was made.
 type Created struct{ Fact }
+
+// Updated is published when an iteration was changed.
+type Updated struct {
+	db.Change[Iteration]
+	authz.Stamp
+}
 
 // Deleted is published when an iteration was deleted. Its issues have none afterwards.
 type Deleted struct{ Fact }

@@ -33,6 +33,7 @@ func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Itera
 		w.And("i.namespace_id = ?", at.Namespace)
 	}
 	InState(&w, "i", f.State, s.now())
+	f.named(&w)
 	f.search(&w)
 	if f.UpdatedAfter != nil {
 		w.And("i.updated_at >= ?", *f.UpdatedAfter)
@@ -40,7 +41,38 @@ func (s *Service) list(ctx context.Context, at Place, f Filter) (page.Page[Itera
 	if f.UpdatedBefore != nil {
 		w.And("i.updated_at <= ?", *f.UpdatedBefore)
 	}
-	return page.Select[Iteration](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: order}, f.Range)
+	return page.Select[Iteration](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
+}
+
+// named adds what iterations are asked for by name.
+func (f Filter) named(w *db.Where) {
+	if len(f.IDs) > 0 {
+		w.In("i.id", f.IDs)
+	}
+	if len(f.IIDs) > 0 {
+		w.In("i.iid", f.IIDs)
+	}
+	if len(f.Cadences) > 0 {
+		w.In("i.cadence_id", f.Cadences)
+	}
+	if f.Title != "" {
+		w.And("i.title = ?", f.Title)
+	}
+	if f.From != "" {
+		w.And("i.start_date <= ? AND i.due_date >= ?", f.To, f.From)
+	}
+}
+
+// order gives the order of the list.
+func (f Filter) order() page.Order {
+	by := order
+	if f.ByCadence {
+		by = append(page.Order{page.Int("cadence_id", "i.cadence_id")}, order...)
+	}
+	if f.Desc {
+		return by.Desc()
+	}
+	return by
 }
 
 // InState adds that iterations under an alias are in a state, "" for any.

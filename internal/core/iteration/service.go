@@ -68,7 +68,7 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, i
 	}
 	now := db.At(s.now())
 	c := &Cadence{
-		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, Active: true, Automatic: in.Automatic,
+		NamespaceID: at.Namespace, Title: strings.TrimSpace(in.Title), Description: in.Description, Active: !in.Inactive, Automatic: in.Automatic,
 		StartDate: in.StartDate, Weeks: in.Weeks, Advance: in.Advance, CreatedAt: now, UpdatedAt: now,
 	}
 	bad := c.check()
@@ -83,7 +83,10 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, i
 			return err
 		}
 		c.ID = CadenceID(id)
-		return s.fill(ctx, as, c)
+		if !c.Automatic {
+			return nil
+		}
+		return s.fill(ctx, as, c, *c.StartDate, c.Advance)
 	})
 	if err != nil {
 		return nil, errs.Wrap(err, "create cadence")
@@ -91,19 +94,16 @@ func (s *Service) CreateCadence(ctx context.Context, as authz.Actor, at Place, i
 	return c, nil
 }
 
-// fill makes the iterations of a new automatic cadence.
-func (s *Service) fill(ctx context.Context, as authz.Actor, c *Cadence) error {
-	if !c.Automatic {
-		return nil
-	}
-	start, err := time.Parse(time.DateOnly, *c.StartDate)
+// fill makes so many iterations of an automatic cadence, one after the other from a day on.
+func (s *Service) fill(ctx context.Context, as authz.Actor, c *Cadence, from string, count int64) error {
+	start, err := time.Parse(time.DateOnly, from)
 	if err != nil {
 		return fmt.Errorf("start date of cadence: %w", err)
 	}
-	for range c.Advance {
+	for range max(count, 0) {
 		next := start.AddDate(0, 0, 7*int(c.Weeks))
 		i := &Iteration{
-			CadenceID: c.ID, NamespaceID: c.NamespaceID, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+			CadenceID: c.ID, NamespaceID: c.NamespaceID, CreatedAt: c.UpdatedAt, UpdatedAt: c.UpdatedAt,
 			StartDate: start.Format(time.DateOnly), DueDate: next.AddDate(0, 0, -1).Format(time.DateOnly),
 		}
 		if err := s.insert(ctx, as, i); err != nil {
@@ -186,7 +186,7 @@ func (s *Service) Delete(ctx context.Context, as authz.Actor, at Place, id ID) e
 		return err
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context) error {
-		i, err := db.ForUpdate[Iteration](ctx, s.db, db.Row{Table: "iterations", ID: id, Alias: "i", From: tables, Columns: columns})
+		i, err := db.ForUpdate[Iteration](ctx, s.db, s.row(id))
 		if err == nil && i.NamespaceID != at.Namespace {
 			err = db.ErrNotFound
 		}

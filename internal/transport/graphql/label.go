@@ -42,12 +42,12 @@ func (b *binder) labels() {
 
 	type named struct{ Title string }
 	exec.Batch(b.Schema, "Project.label", func(ctx context.Context, c *exec.Call[named], of []*project.Project) ([]*label.Label, error) {
-		return forEach(c, of, func(p *project.Project) (*label.Label, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*label.Label, error) {
 			return b.Labels.FindByTitle(ctx, c.As, label.In(p), c.Args.Title)
 		})
 	})
 	exec.Batch(b.Schema, "Group.label", func(ctx context.Context, c *exec.Call[named], of []*namespace.Group) ([]*label.Label, error) {
-		return forEach(c, of, func(g *namespace.Group) (*label.Label, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*label.Label, error) {
 			return b.Labels.FindByTitle(ctx, c.As, label.Of(g), c.Args.Title)
 		})
 	})
@@ -62,7 +62,7 @@ func (b *binder) labelLists() {
 		SearchTerm            string
 	}
 	exec.Batch(b.Schema, "Project.labels", func(ctx context.Context, c *exec.Call[ofProject], of []*project.Project) ([]*exec.Page[*label.Label], error) {
-		return forEach(c, of, func(p *project.Project) (*exec.Page[*label.Label], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*label.Label], error) {
 			f := label.Filter{Search: c.Args.SearchTerm, OwnOnly: !c.Args.IncludeAncestorGroups, Parent: true}
 			return labelPage(ctx, b, c, c.Args.paging, label.In(p), f)
 		})
@@ -73,7 +73,7 @@ func (b *binder) labelLists() {
 		SearchTerm                                                      string
 	}
 	exec.Batch(b.Schema, "Group.labels", func(ctx context.Context, c *exec.Call[ofGroup], of []*namespace.Group) ([]*exec.Page[*label.Label], error) {
-		return forEach(c, of, func(g *namespace.Group) (*exec.Page[*label.Label], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*label.Label], error) {
 			f := label.Filter{
 				Search: c.Args.SearchTerm, OwnOnly: !c.Args.IncludeAncestorGroups, Descendants: c.Args.IncludeDescendantGroups, Projects: !c.Args.OnlyGroupLabels,
 			}
@@ -103,7 +103,7 @@ func (b *binder) labelMutations() {
 		if err != nil {
 			return payload{}, err
 		}
-		at := label.Place{}
+		var at label.Place
 		if p != nil {
 			at = label.In(p)
 		} else {

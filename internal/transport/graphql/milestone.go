@@ -78,6 +78,8 @@ func (b *binder) milestoneStats() {
 // timeframe is days, both included.
 type timeframe struct{ Start, End string }
 
+const errTimeframe argumentError = "start must be before end"
+
 // milestoneFilter is the arguments that projects and groups have in common.
 type milestoneFilter struct {
 	paging
@@ -92,7 +94,7 @@ type milestoneFilter struct {
 
 func (b *binder) milestoneLists() {
 	exec.Batch(b.Schema, "Project.milestones", func(ctx context.Context, c *exec.Call[milestoneFilter], of []*project.Project) ([]*exec.Page[*milestone.Milestone], error) {
-		return forEach(c, of, func(p *project.Project) (*exec.Page[*milestone.Milestone], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, p *project.Project) (*exec.Page[*milestone.Milestone], error) {
 			return milestonePage(ctx, b, c, c.Args, milestone.In(p), false)
 		})
 	})
@@ -101,7 +103,7 @@ func (b *binder) milestoneLists() {
 		IncludeDescendants bool
 	}
 	exec.Batch(b.Schema, "Group.milestones", func(ctx context.Context, c *exec.Call[ofGroup], of []*namespace.Group) ([]*exec.Page[*milestone.Milestone], error) {
-		return forEach(c, of, func(g *namespace.Group) (*exec.Page[*milestone.Milestone], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*milestone.Milestone], error) {
 			return milestonePage(ctx, b, c, c.Args.milestoneFilter, milestone.Of(g), c.Args.IncludeDescendants)
 		})
 	})
@@ -117,7 +119,7 @@ func milestonePage[A any](ctx context.Context, b *binder, c *exec.Call[A], in mi
 	f.OrderBy, f.Asc = sorting(in.Sort)
 	switch {
 	case in.Timeframe != nil && in.Timeframe.Start > in.Timeframe.End:
-		return nil, argumentError("start must be before end")
+		return nil, errTimeframe
 	case in.Timeframe != nil:
 		f.From, f.To = in.Timeframe.Start, in.Timeframe.End
 	case in.ContainingDate != nil:

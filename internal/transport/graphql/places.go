@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -63,19 +64,24 @@ func (b *binder) parent(ctx context.Context, as authz.Actor, in parent) (*projec
 	return p, nil, err
 }
 
-// forEach gives a value for every parent of a field; what fails for one is null there, and what is
-// hidden is null without an error.
-func forEach[A, P, R any](c *exec.Call[A], of []P, f func(p P) (R, error)) ([]R, error) {
-	out := make([]R, len(of))
-	for i, p := range of {
-		v, err := f(p)
-		if err = hidden(err); err != nil {
-			c.Fail(i, err)
-			continue
+// forEach gives a value for every parent of a field, whose reads become the statements of one; what
+// fails for one is null there, and what is hidden is null without an error.
+func forEach[A, P, R any](ctx context.Context, b *binder, c *exec.Call[A], of []P, f func(ctx context.Context, p P) (R, error)) ([]R, error) {
+	out, failed := make([]R, len(of)), make([]error, len(of))
+	err := b.Together(ctx, len(of), func(ctx context.Context, i int) error {
+		v, err := f(ctx, of[i])
+		if err = hidden(err); err == nil {
+			out[i] = v
 		}
-		out[i] = v
+		failed[i] = err
+		return nil
+	})
+	for i := range failed {
+		if failed[i] != nil {
+			c.Fail(i, failed[i])
+		}
 	}
-	return out, nil
+	return out, err
 }
 
 // groups reads the groups with these ids that the caller may see.
@@ -124,4 +130,13 @@ func idsOf[T ~int64](model string, texts []string) ([]T, error) {
 		out = append(out, T(id.ID))
 	}
 	return out, nil
+}
+
+// digits reads a number within a place; what is none finds nothing.
+func digits(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return -1
+	}
+	return n
 }

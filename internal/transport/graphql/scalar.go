@@ -10,7 +10,6 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"tenon/internal/base/db"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -92,7 +91,7 @@ func (b *binder) scalars() {
 		case isID && model != "":
 			b.Scalar(name, exec.Scalar{Read: readerOfIDs(model, models[name])})
 		case name == "Time":
-			b.Scalar(name, exec.Scalar{Read: readTime, Write: writeTime})
+			b.Scalar(name, exec.Scalar{Read: readTime})
 		case name == "Date", name == "ISO8601Date":
 			b.Scalar(name, exec.Scalar{Read: readDate, Write: writeDate})
 		case name == "BigInt":
@@ -141,14 +140,6 @@ func readTime(v any) (any, error) {
 		return nil, errors.New("argument out of range")
 	}
 	return nil, fmt.Errorf("no time information in %q", text)
-}
-
-// writeTime lets texts stand: they are days, where a field of this type has no more.
-func writeTime(v any) any {
-	if t, ok := v.(db.Time); ok {
-		return t.Time
-	}
-	return v
 }
 
 func readDate(v any) (any, error) {

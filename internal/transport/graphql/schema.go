@@ -75,6 +75,8 @@ func (b *binder) all() {
 	b.milestones()
 	b.projects()
 	b.issues()
+	b.iterations()
+	b.epics()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -1,0 +1,251 @@
+package graphql
+
+import (
+	"context"
+	"time"
+
+	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/award"
+	"tenon/internal/core/epic"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/label"
+	"tenon/internal/core/namespace"
+	"tenon/internal/core/noteable"
+	"tenon/internal/core/reference"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// epics binds epics and the lists of groups.
+func (b *binder) epics() {
+	value(b, "Epic.id", func(e *epic.Epic) string { return gid("Epic", e.ID) })
+	value(b, "Epic.textColor", (*epic.Epic).TextColor)
+	value(b, "Epic.webUrl", func(e *epic.Epic) string { return b.URLs.Epic(e.Path, int64(e.IID)) })
+	value(b, "Epic.webPath", func(e *epic.Epic) string { return b.URLs.Path(b.URLs.Epic(e.Path, int64(e.IID))) })
+	value(b, "Epic.hasParent", func(e *epic.Epic) bool { return e.Parent != nil })
+	value(b, "Epic.relativePosition", func(e *epic.Epic) int64 { return e.Position })
+	exec.ValueWith(b.Schema, "Epic.reference", func(e *epic.Epic, in struct{ Full bool }) string {
+		if in.Full {
+			return e.Path + e.IID.Reference()
+		}
+		return e.IID.Reference()
+	})
+	b.epicDates()
+	b.epicTexts()
+	b.epicRelations()
+	exec.Struct[*epic.Epic](b.Schema, "Epic")
+	exec.Connection[*epic.Epic](b.Schema, "Epic")
+	b.epicLists()
+	b.epicMutations()
+}
+
+// epicDates binds the first and the last day: those that count, the fixed and the inherited ones.
+func (b *binder) epicDates() {
+	for field, of := range map[string]func(e *epic.Epic) *string{
+		"startDate": func(e *epic.Epic) *string { return e.Dates().Start }, "dueDate": func(e *epic.Epic) *string { return e.Dates().Due },
+		"startDateFixed": func(e *epic.Epic) *string { return e.StartFixed }, "dueDateFixed": func(e *epic.Epic) *string { return e.DueFixed },
+		"startDateFromInheritedSource": func(e *epic.Epic) *string { return e.Inherited.Start },
+		"dueDateFromInheritedSource":   func(e *epic.Epic) *string { return e.Inherited.Due },
+		"startDateFromMilestones":      func(e *epic.Epic) *string { return e.Inherited.Start },
+		"dueDateFromMilestones":        func(e *epic.Epic) *string { return e.Inherited.Due },
+	} {
+		value(b, "Epic."+field, of)
+	}
+	value(b, "Epic.startDateIsFixed", func(e *epic.Epic) bool { return e.StartIsFixed })
+	value(b, "Epic.dueDateIsFixed", func(e *epic.Epic) bool { return e.DueIsFixed })
+}
+
+// epicTexts binds what is rendered.
+func (b *binder) epicTexts() {
+	type render func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error)
+	bind := func(field string, with render, of func(e *epic.Epic) *string) {
+		exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], list []*epic.Epic) ([]*string, error) {
+			out := make([]*string, len(list))
+			groups := map[string][]int{}
+			for i, e := range list {
+				if of(e) != nil {
+					groups[e.Path] = append(groups[e.Path], i)
+				}
+			}
+			for path, numbers := range groups {
+				texts := make([]string, len(numbers))
+				for k, i := range numbers {
+					texts[k] = *of(list[i])
+				}
+				html, err := with(ctx, c.As, reference.Place{Group: list[numbers[0]].GroupID, GroupPath: path}, texts...)
+				if err != nil {
+					return nil, err
+				}
+				for k, i := range numbers {
+					out[i] = &html[k]
+				}
+			}
+			return out, nil
+		})
+	}
+	bind("Epic.titleHtml", func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error) {
+		return b.References.Titles(ctx, as, in, texts...)
+	}, func(e *epic.Epic) *string { return &e.Title })
+	bind("Epic.descriptionHtml", func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error) {
+		return b.References.HTML(ctx, as, in, texts...)
+	}, func(e *epic.Epic) *string { return e.Description })
+}
+
+// epicRelations binds what stands elsewhere, each for all epics of a level in one look.
+func (b *binder) epicRelations() {
+	exec.Batch(b.Schema, "Epic.author", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*user, error) {
+		return exec.LoadEach(ctx, c, "users", of, func(e *epic.Epic) authz.UserID { return e.AuthorID }, b.Accounts.ByIDs)
+	})
+	exec.Batch(b.Schema, "Epic.group", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*namespace.Group, error) {
+		ids := make([]namespace.ID, len(of))
+		for i, e := range of {
+			ids[i] = e.GroupID
+		}
+		found, err := groups(ctx, b, c, ids)
+		out := make([]*namespace.Group, len(of))
+		for i, id := range ids {
+			out[i] = found[id]
+		}
+		return out, err
+	})
+	exec.Batch(b.Schema, "Epic.parent", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*epic.Epic, error) {
+		return exec.LoadEach(ctx, c, "epics", of, func(e *epic.Epic) epic.ID {
+			if e.Parent == nil {
+				return 0
+			}
+			return e.Parent.ID
+		}, func(ctx context.Context, ids []epic.ID) (map[epic.ID]*epic.Epic, error) {
+			return b.Epics.ByIDs(ctx, c.As, ids)
+		})
+	})
+	exec.Batch(b.Schema, "Epic.labels", func(ctx context.Context, c *exec.Call[paging], of []*epic.Epic) ([]*exec.Page[*label.Label], error) {
+		return forEach(ctx, b, c, of, func(_ context.Context, e *epic.Epic) (*exec.Page[*label.Label], error) {
+			all := make([]*label.Label, len(e.Labels))
+			for i := range e.Labels {
+				all[i] = &e.Labels[i]
+			}
+			return listOf(c.Args, maxPage, all)
+		})
+	})
+	kin := func(field string, of func(k epic.Kin) bool) {
+		exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], list []*epic.Epic) ([]bool, error) {
+			found, err := exec.LoadEach(ctx, c, "kin of epics", list, func(e *epic.Epic) epic.ID { return e.ID }, func(ctx context.Context, ids []epic.ID) (map[epic.ID]epic.Kin, error) {
+				return b.Epics.KinOf(ctx, c.As, ids)
+			})
+			out := make([]bool, len(list))
+			for i, k := range found {
+				out[i] = of(k)
+			}
+			return out, err
+		})
+	}
+	kin("Epic.hasChildren", func(k epic.Kin) bool { return k.Children > 0 })
+	kin("Epic.hasIssues", func(k epic.Kin) bool { return k.Issues > 0 })
+	votes := func(field string, of func(v award.Votes) int64) {
+		exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], list []*epic.Epic) ([]int64, error) {
+			found, err := exec.LoadEach(ctx, c, "votes of epics", list, func(e *epic.Epic) int64 { return int64(e.ID) }, func(ctx context.Context, ids []int64) (map[int64]award.Votes, error) {
+				return b.Awards.ForTargets(ctx, noteable.Epic, ids)
+			})
+			out := make([]int64, len(list))
+			for i, v := range found {
+				out[i] = of(v)
+			}
+			return out, err
+		})
+	}
+	votes("Epic.upvotes", func(v award.Votes) int64 { return v.Up })
+	votes("Epic.downvotes", func(v award.Votes) int64 { return v.Down })
+	exec.Batch(b.Schema, "Epic.subscribed", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]bool, error) {
+		refs := make([]noteable.Ref, len(of))
+		for i, e := range of {
+			refs[i] = noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}
+		}
+		found, err := b.Subscriptions.Of(ctx, c.As, refs...)
+		out := make([]bool, len(of))
+		for i, r := range refs {
+			out[i] = found[r]
+		}
+		return out, err
+	})
+}
+
+// epicFilter is the arguments of lists of epics.
+type epicFilter struct {
+	IID                                            *string
+	IIDs, LabelName                                []string
+	AuthorUsername, MyReactionEmoji, Search, Sort  string
+	State                                          string
+	Confidential                                   *bool
+	CreatedAfter, CreatedBefore                    *time.Time
+	UpdatedAfter, UpdatedBefore                    *time.Time
+	IncludeAncestorGroups, IncludeDescendantGroups bool
+	TopLevelHierarchyOnly                          bool
+	Not                                            *struct {
+		AuthorUsername, MyReactionEmoji string
+		LabelName                       []*string
+	}
+}
+
+func (a *epicFilter) filter() epic.Filter {
+	in := a
+	f := epic.Filter{
+		Labels: in.LabelName, Search: in.Search, Confidential: in.Confidential, Reaction: in.MyReactionEmoji, Author: filter.Person{Username: in.AuthorUsername},
+		Ancestors: in.IncludeAncestorGroups, Descendants: in.IncludeDescendantGroups, TopLevel: in.TopLevelHierarchyOnly,
+		Times: filter.Times{CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore, UpdatedAfter: in.UpdatedAfter, UpdatedBefore: in.UpdatedBefore},
+	}
+	if in.State != "all" {
+		f.State = epic.State(in.State)
+	}
+	if in.IID != nil {
+		in.IIDs = append(in.IIDs, *in.IID)
+	}
+	for _, iid := range in.IIDs {
+		f.IIDs = append(f.IIDs, epic.IID(digits(iid)))
+	}
+	if in.Not != nil {
+		f.Not = filter.Not{Author: filter.Person{Username: in.Not.AuthorUsername}, Reaction: in.Not.MyReactionEmoji}
+		for _, title := range in.Not.LabelName {
+			if title != nil {
+				f.Not.Labels = append(f.Not.Labels, *title)
+			}
+		}
+	}
+	f.OrderBy, f.Asc = sorting(in.Sort)
+	return f
+}
+
+func (b *binder) epicLists() {
+	type many struct {
+		paging
+		epicFilter
+	}
+	list := func(ctx context.Context, c *exec.Call[many], from func(f epic.Filter) (page.Page[epic.Epic], error)) (*exec.Page[*epic.Epic], error) {
+		f := c.Args.filter()
+		return read(c, c.Args.paging, maxPage, func(r page.Range) (page.Page[*epic.Epic], error) {
+			f.Range = r
+			found, err := from(f)
+			return page.Map(found, func(e *epic.Epic) *epic.Epic { return e }), err
+		})
+	}
+	exec.Batch(b.Schema, "Group.epics", func(ctx context.Context, c *exec.Call[many], of []*namespace.Group) ([]*exec.Page[*epic.Epic], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*exec.Page[*epic.Epic], error) {
+			return list(ctx, c, func(f epic.Filter) (page.Page[epic.Epic], error) { return b.Epics.List(ctx, c.As, g, f) })
+		})
+	})
+	exec.Batch(b.Schema, "Epic.children", func(ctx context.Context, c *exec.Call[many], of []*epic.Epic) ([]*exec.Page[*epic.Epic], error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, e *epic.Epic) (*exec.Page[*epic.Epic], error) {
+			return list(ctx, c, func(f epic.Filter) (page.Page[epic.Epic], error) { return b.Epics.ChildrenOf(ctx, c.As, e, f) })
+		})
+	})
+	exec.Batch(b.Schema, "Group.epic", func(ctx context.Context, c *exec.Call[epicFilter], of []*namespace.Group) ([]*epic.Epic, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*epic.Epic, error) {
+			f := c.Args.filter()
+			f.Range = page.Range{Limit: 1, Uncounted: true}
+			found, err := b.Epics.List(ctx, c.As, g, f)
+			if err != nil || len(found.Items) == 0 {
+				return nil, err
+			}
+			return &found.Items[0], nil
+		})
+	})
+}
