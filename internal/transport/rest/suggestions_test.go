@@ -98,7 +98,7 @@ func TestSuggestions(t *testing.T) {
 		_, list = begin("maint", "```suggestion\nTOP\nTWO\n```", p.at(`"old_line":1,"new_line":1`))
 		top := list[0].(map[string]any)
 		p.want("dev", "PUT", "/suggestions/batch_apply", fmt.Sprintf(`{"ids":[%s,%s]}`, id(two), id(top)), 200, "")
-		if got := p.do("dev", "GET", appPath+"/repository/commits/topic", "")["message"]; got != "2 in 1: code.txt of topic, app App by dev Dev, %{odd}; Co-authored-by: Guest <guest@example.com>\nCo-authored-by: Maint <maint@example.com>" {
+		if got := p.do("dev", "GET", appPath+"/repository/commits/topic", "")["message"]; got != "2 in 1: code.txt of topic, app app by dev Dev, %{odd}; Co-authored-by: Guest <guest@example.com>\nCo-authored-by: Maint <maint@example.com>" {
 			t.Errorf("message: %q", got)
 		}
 		if got, want := p.file("topic", "code.txt"), "TOP\nTWO\n"+numbered(20, map[int]string{1: "", 5: "FIVE\n", 10: "both\n", 15: ""}); got != want {
