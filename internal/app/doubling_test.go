@@ -49,6 +49,15 @@ func TestDoubling(t *testing.T) {
 		}, 40, http.StatusUnprocessableEntity},
 		{"references in a description", text(path+"/issues", "description", "#1 "), 50_000, http.StatusCreated},
 		{"mentions in a description", text(path+"/issues", "description", "@owner "), 50_000, http.StatusCreated},
+		{"references in the message of a commit of a merge request", func(n int) request {
+			branch := fmt.Sprintf("references-%d", n)
+			w.do("owner", "POST", path+"/repository/commits", obj{
+				"branch": branch, "start_branch": "main", "commit_message": "Closes " + strings.Repeat("#1 @owner ", n),
+				"actions": []any{obj{"action": "create", "file_path": branch, "content": "x"}},
+			})
+			m := w.do("owner", "POST", path+"/merge_requests", obj{"title": branch, "source_branch": branch, "target_branch": "main"})
+			return request{as: "owner", method: "GET", path: fmt.Sprintf("%s/merge_requests/%v/closes_issues", path, m["iid"])}
+		}, 20_000, http.StatusOK},
 		{"labels of a filter", list("labels=%s"), 50, http.StatusOK},
 		{"labels that are left out", list("not[labels]=%s"), 50, http.StatusOK},
 		{"too many labels", list("labels=%s"), 5_000, http.StatusBadRequest},

@@ -34,9 +34,35 @@ type trials struct {
 	Branch    string     `json:"branch"`
 }
 
-// trialsAfter is how long a target branch is left alone after a push before the trial merges of
-// its requests are made again, so that many pushes or merges in a row cost one job.
-const trialsAfter = 2 * time.Second
+// How long a target branch is left alone after a push before the trial merges of its requests are
+// made again, so that many pushes or merges in a row cost one job; longer where they were made
+// a short while ago, for then the pushes go on.
+const (
+	trialsAfter      = 2 * time.Second
+	trialsAfterMore  = 3 * time.Second
+	trialsShortWhile = 5 * time.Second
+)
+
+// trialsAt is when the trial merges into a branch that was pushed to are made again.
+func (s *Service) trialsAt(work trials) time.Time {
+	now := s.now()
+	if last, ok := s.tried.Load(work); ok && now.Sub(last.(time.Time)) < trialsShortWhile {
+		return now.Add(trialsAfterMore)
+	}
+	return now.Add(trialsAfter)
+}
+
+// triedNow notes that the trial merges into a branch are made, and forgets those of long ago.
+func (s *Service) triedNow(work trials) {
+	now := s.now()
+	s.tried.Range(func(key, last any) bool {
+		if now.Sub(last.(time.Time)) >= trialsShortWhile {
+			s.tried.Delete(key)
+		}
+		return true
+	})
+	s.tried.Store(work, now)
+}
 
 // Kind names the job.
 func (trials) Kind() string { return "merge_request_trials" }
@@ -85,7 +111,7 @@ func (s *Service) OnPushed(ctx context.Context, e repo.Pushed) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}, job.At(s.now().Add(trialsAfter))); err != nil {
+		if err := s.jobs.Enqueue(ctx, trials{e.ProjectID, name}, job.At(s.trialsAt(trials{e.ProjectID, name}))); err != nil {
 			return err
 		}
 	}
@@ -208,6 +234,15 @@ func (s *Service) eachOpen(ctx context.Context, fn func(rows []*MergeRequest, pr
 	}
 }
 
+// withHeads is the condition on requests of a project with commits whose last one is among some, and
+// which go into a branch. The index of heads finds them, not that of branches, which may have
+// thousands of open requests.
+func withHeads(id project.ID, branch string, heads []string) (cond string, args []any) {
+	marks, args := db.Marks(heads)
+	return "m.id IN (SELECT h.id FROM merge_requests h WHERE h.target_project_id = ? AND h.head_sha IN (" + marks + ")) AND m.commits_count > 0 AND m.target_branch = ?",
+		slices.Concat([]any{id}, args, []any{branch})
+}
+
 // maxPushed bounds the pushed commits that are searched for heads of requests.
 const maxPushed = 20_000
 
@@ -230,8 +265,8 @@ func (s *Service) followTarget(ctx context.Context, by authz.Actor, id project.I
 	}
 	const of = "m.target_project_id = ? AND m.target_branch = ? AND m.commits_count > 0"
 	for chunk := range slices.Chunk(pushed, db.MaxArgs/2) {
-		marks, args := db.Marks(chunk)
-		rows, _, err := s.open(ctx, of+" AND m.head_sha IN ("+marks+")", append([]any{id, c.Ref.Short()}, args...)...)
+		cond, args := withHeads(id, c.Ref.Short(), chunk)
+		rows, _, err := s.open(ctx, cond, args...)
 		if err != nil {
 			return err
 		}

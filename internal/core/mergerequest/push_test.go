@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/db"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/repo"
 )
@@ -37,6 +38,33 @@ func TestService_Requested(t *testing.T) {
 		check(t, w.repos.DeleteMerged(ctx, w.owner, w.as(w.owner)))
 		if got := left(); got != "main" {
 			t.Errorf("left in the end: %s", got)
+		}
+	})
+}
+
+// After a push, the requests that it merged by hand are found by their heads, whether the branch has
+// ten open requests or thousands.
+func TestService_followTarget_plan(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		if !strings.HasSuffix(t.Name(), "sqlite") {
+			t.Skip("PostgreSQL plans by the number of rows")
+		}
+		type step struct {
+			ID     int    `db:"id"`
+			Parent int    `db:"parent"`
+			Unused int    `db:"notused"`
+			Detail string `db:"detail"`
+		}
+		cond, args := mergerequest.WithHeads(w.id, "main", []string{"a", "b"})
+		plan, err := db.Select[step](t.Context(), w.DB, "EXPLAIN QUERY PLAN SELECT m.* FROM merge_requests m WHERE "+cond+" AND m.state = 'opened' ORDER BY m.id", args...)
+		check(t, err)
+		var got []string
+		for _, p := range plan {
+			got = append(got, p.Detail)
+		}
+		if want := "SEARCH h USING COVERING INDEX merge_requests_head (target_project_id=? AND head_sha=?)"; len(got) != 3 || got[2] != want {
+			t.Errorf("plan: got %q, want %q for the last step", got, want)
 		}
 	})
 }

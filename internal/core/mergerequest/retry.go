@@ -15,6 +15,7 @@ import (
 // retry makes the trial merges of all open requests into a branch that are out of date,
 // those of a batch in two processes of git at most.
 func (s *Service) retry(ctx context.Context, work trials) error {
+	s.triedNow(work)
 	return s.eachOpen(ctx, func(rows []*MergeRequest, projects map[project.ID]*project.Project) error {
 		if p := projects[work.ProjectID]; p != nil {
 			return s.retryThese(ctx, p, work.Branch, rows)

@@ -75,6 +75,8 @@ type Service struct {
 	lanes   [64]chan struct{} // merges into one target branch follow one another
 	tracks  [16]chan struct{} // so do the jobs of the train of one branch
 
+	tried sync.Map // trials to the time when they were made last, of the last seconds
+
 	expiring sync.Mutex
 	expired  string // the day of the last OwnerExpiry, YYYY-MM-DD
 }

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/gitcmd"
+	"tenon/internal/base/gitstore"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -55,10 +56,18 @@ func (s *Service) Due(id project.ID) bool {
 
 // What a repository may hold before it is tidied.
 const (
-	looseObjects = 200     // files
+	looseObjects = 200     // files of a small repository
+	looseEvery   = 4 << 10 // bytes of packs for which a large one may hold one more
+	looseMost    = 1000
 	fewPacks     = 8       // packs
 	bitmapFrom   = 1 << 20 // bytes of packs that are worth a bitmap
 )
+
+// loose is how many loose objects a repository may hold before it is tidied: the more the larger it
+// is, for tidying takes longer then.
+func loose(s gitstore.Storage) int {
+	return int(min(looseMost, looseObjects+s.PackBytes/looseEvery))
+}
 
 // RequestEvery is the least time between two requests for housekeeping.
 const RequestEvery = time.Hour
@@ -102,7 +111,7 @@ func (s *Service) Housekeep(ctx context.Context, args Housekeeping) error {
 		return fmt.Errorf("housekeeping: %w", err)
 	}
 	full := state.PackBytes >= bitmapFrom && !state.Bitmap && !state.Borrows // what borrows has no bitmap
-	if !full && state.Loose < looseObjects && state.Packs < fewPacks {
+	if !full && state.Loose < loose(state) && state.Packs < fewPacks {
 		return nil
 	}
 	if err := r.Maintain(ctx, gitcmd.Maintenance{Full: full}); err != nil {
