@@ -70,7 +70,8 @@ func TestLabels(t *testing.T) {
 			t.Errorf("a group's label = %s", got)
 		}
 		p.want("owner", "DELETE", labels+"?name=bug", "", 204, "")
-		p.want("owner", "DELETE", labels+"/shared", "", 404, noLabel)
+		p.want("owner", "DELETE", labels+"/shared", "", 404, noLabel) // a label of a group changes there alone
+		p.want("owner", "PUT", labels+"/shared", `{"priority":1}`, 404, noLabel)
 		p.want("owner", "DELETE", "/groups/team/labels/shared", "", 204, "")
 		if got := fmt.Sprint(p.do("owner", "GET", appIssues+"/1", "")["labels"]); got != "[]" {
 			t.Errorf("labels of the issue = %s", got)
