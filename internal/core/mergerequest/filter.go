@@ -117,6 +117,12 @@ func (f Filter) branches(w *db.Where) {
 	if f.TargetBranch != "" {
 		w.And("m.target_branch = ?", f.TargetBranch)
 	}
+	if f.SourceBranches != nil {
+		w.In("m.source_branch", f.SourceBranches)
+	}
+	if f.TargetBranches != nil {
+		w.In("m.target_branch", f.TargetBranches)
+	}
 	if f.SourceProject != 0 {
 		w.And("m.source_project_id = ?", f.SourceProject)
 	}

@@ -16,25 +16,28 @@ import (
 
 // Filter selects merge requests of a list; the zero value selects all.
 type Filter struct {
-	State         State // "" for all
-	IIDs          []IID
-	CreatedByMe   bool
-	AssignedToMe  bool
-	ReviewsForMe  bool
-	Author        filter.Person
-	Assignee      filter.Person
-	Reviewer      filter.Person
-	MergeUser     filter.Person
-	Deployed      bool            // only what was deployed, which nothing is yet
-	ApprovedBy    []filter.Person // all of them, the first five
-	Approvers     []filter.Person // whom rules name: all of them, the first five
-	Issue         int64           // only those that name the issue with this id; 0 for all
-	Closing       bool            // of these, only those that close it
-	Labels        []string        // all of them; AnyLabel and NoLabel are words of their own
-	Milestone     filter.Milestone
-	Reaction      string // name of an award, "None", "Any" or ""
-	SourceBranch  string
-	TargetBranch  string
+	State        State // "" for all
+	IIDs         []IID
+	CreatedByMe  bool
+	AssignedToMe bool
+	ReviewsForMe bool
+	Author       filter.Person
+	Assignee     filter.Person
+	Reviewer     filter.Person
+	MergeUser    filter.Person
+	Deployed     bool            // only what was deployed, which nothing is yet
+	ApprovedBy   []filter.Person // all of them, the first five
+	Approvers    []filter.Person // whom rules name: all of them, the first five
+	Issue        int64           // only those that name the issue with this id; 0 for all
+	Closing      bool            // of these, only those that close it
+	Labels       []string        // all of them; AnyLabel and NoLabel are words of their own
+	Milestone    filter.Milestone
+	Reaction     string // name of an award, "None", "Any" or ""
+	SourceBranch string
+	TargetBranch string
+
+	SourceBranches, TargetBranches []string // one of these; nil for all
+
 	SourceProject project.ID
 	Search        string   // words that all stand in one of the fields of In
 	In            []string // title, description; empty means both

@@ -77,6 +77,7 @@ func (b *binder) all() {
 	b.issues()
 	b.iterations()
 	b.epics()
+	b.requests()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

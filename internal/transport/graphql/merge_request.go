@@ -1,0 +1,186 @@
+package graphql
+
+import (
+	"context"
+	"time"
+
+	"tenon/internal/base/errs"
+	"tenon/internal/base/page"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/filter"
+	"tenon/internal/core/label"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/project"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// requestFilter is the arguments of lists of merge requests, but for the page.
+type requestFilter struct {
+	AssigneeUsername, AuthorUsername, ReviewerUsername *string
+	CreatedAfter, CreatedBefore                        *time.Time
+	UpdatedAfter, UpdatedBefore                        *time.Time
+	MergedAfter, MergedBefore                          *time.Time
+	Draft                                              *bool
+	IIDs, In, Labels, SourceBranches, TargetBranches   []string
+	LabelName                                          []*string
+	MilestoneTitle, MilestoneWildcardID                *string
+	Not                                                *struct {
+		Labels         []string
+		MilestoneTitle *string
+	}
+	Search, Sort, State *string
+}
+
+// requests binds merge requests. Callers who are not signed in see none.
+func (b *binder) requests() {
+	exec.Root(b.Schema, "mergeRequest", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*mergerequest.View, error) {
+		id := mergerequest.ID(c.Args.ID.ID)
+		found, err := b.Requests.ByIDs(ctx, c.As, []mergerequest.ID{id})
+		if err != nil || found[id] == nil {
+			return nil, hidden(err)
+		}
+		views, err := b.requestViews(c.As)(ctx, []*mergerequest.MergeRequest{found[id]})
+		return views[0], err
+	})
+	type numbered struct{ IID string }
+	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
+		f := mergerequest.Filter{IIDs: iids[mergerequest.IID]([]string{c.Args.IID}), Range: page.Range{Limit: 1, Uncounted: true}}
+		found := make([]page.Page[*mergerequest.MergeRequest], len(of))
+		err := b.Together(ctx, len(of), func(ctx context.Context, i int) (err error) {
+			found[i], err = b.Requests.List(ctx, c.As, mergerequest.Place{Project: of[i]}, f)
+			return hidden(err)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return firsts(ctx, found, b.requestViews(c.As))
+	}, exec.Costly)
+	exec.Batch(b.Schema, "Project.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
+		paging
+		requestFilter
+	}], of []*project.Project) ([]*exec.Page[*mergerequest.View], error) {
+		f, err := c.Args.filter()
+		if err != nil {
+			return nil, err
+		}
+		return lists(ctx, b, c, c.Args.paging, maxPage, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
+			f := f
+			f.Range = r
+			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
+		}, b.requestViews(c.As))
+	})
+	b.requestFields()
+	b.requestPeople()
+	exec.Connection[*mergerequest.View](b.Schema, "MergeRequest")
+	exec.Struct[*mergerequest.View](b.Schema, "MergeRequest")
+}
+
+// requestViews gives merge requests as the caller may see them, one for each row: nil where the
+// project is gone by now.
+func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {
+	return func(ctx context.Context, rows []*mergerequest.MergeRequest) ([]*mergerequest.View, error) {
+		views, err := b.Requests.Views(ctx, as, rows, mergerequest.ViewOptions{})
+		if err != nil {
+			return nil, err
+		}
+		byID := make(map[mergerequest.ID]*mergerequest.View, len(views))
+		for i := range views {
+			byID[views[i].ID] = &views[i]
+		}
+		out := make([]*mergerequest.View, len(rows))
+		for i, m := range rows {
+			out[i] = byID[m.ID]
+		}
+		return out, nil
+	}
+}
+
+// filter makes the filter of core.
+func (f *requestFilter) filter() (mergerequest.Filter, error) {
+	out := mergerequest.Filter{
+		IIDs: iids[mergerequest.IID](f.IIDs), Author: named(f.AuthorUsername), Assignee: named(f.AssigneeUsername), Reviewer: named(f.ReviewerUsername),
+		Labels: append(present(f.LabelName), f.Labels...), Search: zeroOr(f.Search), In: lower[string](f.In), Draft: f.Draft,
+		Times:       filter.Times{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedAfter, UpdatedBefore: f.UpdatedBefore},
+		MergedAfter: f.MergedAfter, MergedBefore: f.MergedBefore, SourceBranches: f.SourceBranches, TargetBranches: f.TargetBranches,
+	}
+	if err := oneOf(map[string]bool{"milestoneTitle": f.MilestoneTitle != nil, "milestoneWildcardId": f.MilestoneWildcardID != nil}); err != nil {
+		return out, err
+	}
+	if len(f.In) > 0 && out.Search == "" {
+		return out, errs.Plain("`search` should be present when including the `in` argument")
+	}
+	out.Milestone = milestoneOf(nil, f.MilestoneWildcardID)
+	out.Milestone.Title = zeroOr(f.MilestoneTitle)
+	if f.Not != nil {
+		out.Not.Labels, out.Not.Milestone.Title = f.Not.Labels, zeroOr(f.Not.MilestoneTitle)
+	}
+	if state := zeroOr(f.State); state != "all" {
+		out.State = mergerequest.State(state)
+	}
+	out.OrderBy, out.Asc = sorting(zeroOr(f.Sort))
+	return out, nil
+}
+
+// named selects by a username, all where there is none.
+func named(username *string) filter.Person { return filter.Person{Username: zeroOr(username)} }
+
+func (b *binder) requestFields() {
+	value(b, "MergeRequest.id", func(m *mergerequest.View) string { return gid("MergeRequest", m.ID) })
+	value(b, "MergeRequest.webUrl", func(m *mergerequest.View) string { return m.URL })
+	value(b, "MergeRequest.webPath", func(m *mergerequest.View) string { return b.URLs.Path(m.URL) })
+	exec.ValueWith(b.Schema, "MergeRequest.reference", func(m *mergerequest.View, a full) string { return a.of(m.Project, m.IID.Reference()) })
+	value(b, "MergeRequest.project", func(m *mergerequest.View) *project.Project { return m.Project })
+	value(b, "MergeRequest.targetProject", func(m *mergerequest.View) *project.Project { return m.Project })
+	value(b, "MergeRequest.targetProjectId", func(m *mergerequest.View) int64 { return int64(m.ProjectID) })
+	one(b, "MergeRequest.sourceProject", "projects", func(m *mergerequest.View) project.ID { return zeroOr(m.SourceProjectID) }, func(ctx context.Context, c *exec.Call[exec.None], ids []project.ID) (map[project.ID]*project.Project, error) {
+		return b.Projects.ByIDs(ctx, c.As, ids)
+	})
+	value(b, "MergeRequest.discussionLocked", func(m *mergerequest.View) bool { return zeroOr(m.DiscussionLocked) })
+	value(b, "MergeRequest.mergeStatus", func(m *mergerequest.View) string { return string(m.Status) })
+	value(b, "MergeRequest.mergeStatusEnum", func(m *mergerequest.View) string { return string(m.Status) })
+	value(b, "MergeRequest.detailedMergeStatus", func(m *mergerequest.View) string { return m.Detailed })
+	value(b, "MergeRequest.mergeable", func(m *mergerequest.View) bool { return m.Detailed == "mergeable" })
+	value(b, "MergeRequest.conflicts", func(m *mergerequest.View) bool { return m.Status == mergerequest.CannotBeMerged })
+	value(b, "MergeRequest.autoMergeEnabled", func(m *mergerequest.View) bool { return m.MergeWhenPipelineSucceeds })
+	value(b, "MergeRequest.preparedAt", func(m *mergerequest.View) time.Time { return m.CreatedAt.Time })
+	value(b, "MergeRequest.forceRemoveSourceBranch", func(m *mergerequest.View) *bool { return m.ForceRemoveSource })
+	value(b, "MergeRequest.shouldRemoveSourceBranch", func(m *mergerequest.View) *bool { return m.ShouldRemoveSource })
+	value(b, "MergeRequest.squashReadOnly", func(m *mergerequest.View) bool {
+		return m.Project.SquashOption == "always" || m.Project.SquashOption == "never"
+	})
+	value(b, "MergeRequest.diffHeadSha", func(m *mergerequest.View) *string { return text(m.HeadSHA) })
+	value(b, "MergeRequest.diffRefs", func(m *mergerequest.View) *diffRefs {
+		if m.HeadSHA == "" {
+			return nil
+		}
+		return &diffRefs{m.BaseSHA, m.HeadSHA, m.StartSHA}
+	})
+	exec.Struct[*diffRefs](b.Schema, "DiffRefs")
+	value(b, "MergeRequest.commitCount", func(m *mergerequest.View) int64 { return m.CommitsCount })
+	value(b, "MergeRequest.userNotesCount", func(m *mergerequest.View) int64 { return m.VisibleNotes })
+	value(b, "MergeRequest.resolvableDiscussionsCount", func(m *mergerequest.View) int64 { return m.Threads })
+	value(b, "MergeRequest.resolvedDiscussionsCount", func(m *mergerequest.View) int64 { return m.Threads - m.UnresolvedThreads })
+	value(b, "MergeRequest.timeEstimate", func(m *mergerequest.View) int64 { return m.Totals.Estimate })
+	value(b, "MergeRequest.totalTimeSpent", func(m *mergerequest.View) int64 { return m.Totals.Spent })
+	value(b, "MergeRequest.humanTimeEstimate", func(m *mergerequest.View) *string { return spoken(m.Totals.Estimate) })
+	value(b, "MergeRequest.humanTotalTimeSpent", func(m *mergerequest.View) *string { return spoken(m.Totals.Spent) })
+	value(b, "MergeRequest.taskCompletionStatus", func(m *mergerequest.View) tasks { return tasksOf(m.Description) })
+	renderedIn(b, "MergeRequest.descriptionHtml", false, func(m *mergerequest.View) (*project.Project, *string) { return m.Project, m.Description })
+	renderedIn(b, "MergeRequest.titleHtml", true, func(m *mergerequest.View) (*project.Project, *string) { return m.Project, &m.Title })
+}
+
+// diffRefs are the three commits that a diff is made of.
+type diffRefs struct{ BaseSHA, HeadSHA, StartSHA string }
+
+func (b *binder) requestPeople() {
+	value(b, "MergeRequest.author", func(m *mergerequest.View) *user { return m.Author })
+	value(b, "MergeRequest.mergeUser", func(m *mergerequest.View) *user { return m.MergeUser })
+	kept(b, "MergeRequest.assignees", func(m *mergerequest.View) []*account.Summary { return m.Assignees })
+	kept(b, "MergeRequest.reviewers", func(m *mergerequest.View) []*account.Summary { return m.Reviewers })
+	kept(b, "MergeRequest.labels", func(m *mergerequest.View) []*label.Label { return pointers(m.Labels) })
+	value(b, "MergeRequest.milestone", func(m *mergerequest.View) *milestone.Milestone { return m.Milestone })
+	exec.Connection[*user](b.Schema, "MergeRequestAssignee")
+	exec.Connection[*user](b.Schema, "MergeRequestReviewer")
+}
