@@ -177,7 +177,7 @@ func (d *DB) readFor(ctx context.Context, parts []*part) (failure error) {
 			for i, p := range parts {
 				p.common, p.number = c, int64(i)
 				p.err = p.read(ctx, only{p}, query, args)
-				for p.Next() { //nolint:revive // what it left is not for the next one
+				for p.Next() { // what it left is not for the next one
 				}
 			}
 		}

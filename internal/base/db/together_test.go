@@ -60,7 +60,7 @@ func TestTogether(t *testing.T) {
 			}
 			_, err = db.Get[int64](ctx, d, "SELECT u.id FROM people u WHERE u.id = ?", i)
 			if !errors.Is(err, db.ErrNotFound) {
-				return "", fmt.Errorf("user %d: got %v, want none", i, err)
+				return "", fmt.Errorf("user %d, want none: %w", i, err)
 			}
 			return fmt.Sprint(strings.Join(out, "; "), n), nil
 		}

@@ -36,7 +36,8 @@ func (b *binder) issues() {
 		paging
 		issueFilter
 		IncludeArchived bool
-	}]) (*exec.Page[*issue.View], error) {
+	}],
+	) (*exec.Page[*issue.View], error) {
 		if c.Args.issueFilter.empty() {
 			return nil, errs.Plain("You must provide at least one filter argument for this query")
 		}
@@ -45,7 +46,7 @@ func (b *binder) issues() {
 			return nil, err
 		}
 		f.NonArchived = !c.Args.IncludeArchived
-		return list(ctx, b, c, c.Args.paging, maxPage, func(ctx context.Context, r page.Range) (page.Page[issue.Issue], error) {
+		return list(ctx, part(b, c, c.Args.paging, maxPage), func(ctx context.Context, r page.Range) (page.Page[issue.Issue], error) {
 			f.Range = r
 			return b.Issues.List(ctx, c.As, issue.Place{}, f)
 		}, b.issueViews(c.As))
@@ -53,12 +54,13 @@ func (b *binder) issues() {
 	exec.Batch(b.Schema, "Project.issues", func(ctx context.Context, c *exec.Call[struct {
 		paging
 		placeIssues
-	}], of []*project.Project) ([]*exec.Page[*issue.View], error) {
+	}], of []*project.Project,
+	) ([]*exec.Page[*issue.View], error) {
 		f, err := c.Args.filter()
 		if err != nil {
 			return nil, err
 		}
-		return lists(ctx, b, c, c.Args.paging, maxPage, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[issue.Issue], error) {
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[issue.Issue], error) {
 			f := f
 			f.Range = r
 			return b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)

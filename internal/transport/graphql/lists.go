@@ -7,16 +7,29 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
+// asked is the part of a list that a field asks for.
+type asked[A any] struct {
+	*binder
+	*exec.Call[A]
+
+	paging paging
+	most   int // items of a page
+}
+
+func part[A any](b *binder, c *exec.Call[A], p paging, most int) asked[A] {
+	return asked[A]{binder: b, Call: c, paging: p, most: most}
+}
+
 // lists answers a connection for all parents at once: list gives a page of core for one of them,
 // and views the values of all rows together, one for each row. The reads of all pages become as
 // many statements as those of one.
-func lists[A, P, R, V any](ctx context.Context, b *binder, c *exec.Call[A], p paging, most int, parents []P,
+func lists[A, P, R, V any](ctx context.Context, a asked[A], parents []P,
 	list func(ctx context.Context, parent P, r page.Range) (page.Page[R], error),
 	views func(ctx context.Context, rows []R) ([]V, error),
 ) ([]*exec.Page[V], error) {
 	pages := make([]*exec.Page[R], len(parents))
-	err := b.Together(ctx, len(parents), func(ctx context.Context, i int) error {
-		found, err := read(c, p, most, func(r page.Range) (page.Page[R], error) { return list(ctx, parents[i], r) })
+	err := a.Together(ctx, len(parents), func(ctx context.Context, i int) error {
+		found, err := read(a.Call, a.paging, a.most, func(r page.Range) (page.Page[R], error) { return list(ctx, parents[i], r) })
 		if err = hidden(err); err == nil && found == nil {
 			found = &exec.Page[R]{}
 		}
@@ -44,11 +57,11 @@ func lists[A, P, R, V any](ctx context.Context, b *binder, c *exec.Call[A], p pa
 }
 
 // list is lists for a root.
-func list[A, R, V any](ctx context.Context, b *binder, c *exec.Call[A], p paging, most int,
+func list[A, R, V any](ctx context.Context, a asked[A],
 	list func(ctx context.Context, r page.Range) (page.Page[R], error),
 	views func(ctx context.Context, rows []R) ([]V, error),
 ) (*exec.Page[V], error) {
-	out, err := lists(ctx, b, c, p, most, []exec.RootValue{{}}, func(ctx context.Context, _ exec.RootValue, r page.Range) (page.Page[R], error) {
+	out, err := lists(ctx, a, []exec.RootValue{{}}, func(ctx context.Context, _ exec.RootValue, r page.Range) (page.Page[R], error) {
 		return list(ctx, r)
 	}, views)
 	if err != nil {

@@ -60,12 +60,13 @@ func (b *binder) requests() {
 	exec.Batch(b.Schema, "Project.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
 		paging
 		requestFilter
-	}], of []*project.Project) ([]*exec.Page[*mergerequest.View], error) {
+	}], of []*project.Project,
+	) ([]*exec.Page[*mergerequest.View], error) {
 		f, err := c.Args.filter()
 		if err != nil {
 			return nil, err
 		}
-		return lists(ctx, b, c, c.Args.paging, maxPage, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
 			f := f
 			f.Range = r
 			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)

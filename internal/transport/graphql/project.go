@@ -29,7 +29,7 @@ func (b *binder) projects() {
 	})
 	exec.Root(b.Schema, "projects", func(ctx context.Context, c *exec.Call[projectFilter]) (*exec.Page[*project.Project], error) {
 		f := c.Args.filter(c.As)
-		return list(ctx, b, c, c.Args.paging, maxPage, func(ctx context.Context, r page.Range) (page.Page[*project.Project], error) {
+		return list(ctx, part(b, c, c.Args.paging, maxPage), func(ctx context.Context, r page.Range) (page.Page[*project.Project], error) {
 			f.Range = r
 			return b.Projects.List(ctx, c.As, f)
 		}, same)

@@ -197,7 +197,7 @@ func (h *Handler) body(r *http.Request, kind string, query url.Values) (*incomin
 }
 
 // json reads one request or a batch. What a body leaves out may stand in the query string.
-func (in *incoming) json(body io.Reader, query url.Values) error {
+func (i *incoming) json(body io.Reader, query url.Values) error {
 	raw, err := io.ReadAll(body)
 	if err != nil {
 		return fmt.Errorf("read the body: %w", err)
@@ -206,11 +206,11 @@ func (in *incoming) json(body io.Reader, query url.Values) error {
 		return err
 	}
 	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] == '[' {
-		in.batch = true
-		if err := json.Unmarshal(raw, &in.messages); err != nil {
+		i.batch = true
+		if err := json.Unmarshal(raw, &i.messages); err != nil {
 			return errSyntax
 		}
-		if len(in.messages) > maxBatch {
+		if len(i.messages) > maxBatch {
 			return unprocessable(fmt.Sprintf("A batch has at most %d requests", maxBatch))
 		}
 		return nil
@@ -225,7 +225,7 @@ func (in *incoming) json(body io.Reader, query url.Values) error {
 		}
 	}
 	if one.Deprecated == true || one.Deprecated == "true" {
-		in.current = false
+		i.current = false
 	}
 	if one.Query == "" {
 		one.Query = query.Get("query")
@@ -236,7 +236,7 @@ func (in *incoming) json(body io.Reader, query url.Values) error {
 	if v := query.Get("variables"); len(one.Variables) == 0 && v != "" {
 		one.Variables = json.RawMessage(v)
 	}
-	in.messages = []message{one.message}
+	i.messages = []message{one.message}
 	return nil
 }
 

@@ -32,13 +32,12 @@ type object struct {
 
 // binding answers one field.
 type binding struct {
-	name   string       // Type.field
-	args   reflect.Type // the struct of its arguments; nil for none
-	gives  reflect.Type
-	cost   costClass
-	value  func(parent any) any                                              // from the parent alone
-	batch  func(ctx context.Context, q *query, parents []any) ([]any, error) // for all parents
-	stream func(ctx context.Context, q *query) (<-chan any, error)           // of a subscription
+	name  string       // Type.field
+	args  reflect.Type // the struct of its arguments; nil for none
+	gives reflect.Type
+	cost  costClass
+	value func(parent any) any                                              // from the parent alone
+	batch func(ctx context.Context, q *query, parents []any) ([]any, error) // for all parents
 }
 
 // Scalar says how the values of a scalar type are read and written; a nil function leaves them as
