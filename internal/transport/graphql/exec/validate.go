@@ -25,8 +25,53 @@ func newRules() ruleSet {
 	)
 }
 
+// maxMentions is how often one key may stand in a document: those that stand side by side are
+// compared with each other.
+const maxMentions = 250
+
+// crowded gives a key that a document mentions too often, "" for none.
+func crowded(doc *ast.QueryDocument) string {
+	mentions := map[string]int{}
+	var walk func(set ast.SelectionSet) string
+	walk = func(set ast.SelectionSet) string {
+		for _, sel := range set {
+			var key string
+			var below ast.SelectionSet
+			switch sel := sel.(type) {
+			case *ast.Field:
+				key, below = sel.Alias, sel.SelectionSet
+			case *ast.InlineFragment:
+				below = sel.SelectionSet
+			case *ast.FragmentSpread:
+				key = "..." + sel.Name
+			}
+			if mentions[key]++; key != "" && mentions[key] > maxMentions {
+				return key
+			}
+			if key := walk(below); key != "" {
+				return key
+			}
+		}
+		return ""
+	}
+	for _, op := range doc.Operations {
+		if key := walk(op.SelectionSet); key != "" {
+			return key
+		}
+	}
+	for _, f := range doc.Fragments {
+		if key := walk(f.SelectionSet); key != "" {
+			return key
+		}
+	}
+	return ""
+}
+
 // validate gives what is wrong with a document.
 func (s *Schema) validate(doc *ast.QueryDocument) []Error {
+	if key := crowded(doc); key != "" {
+		return []Error{{Message: fmt.Sprintf("'%s' stands in the query more than %d times", key, maxMentions)}}
+	}
 	known := validator.ValidateWithRules(s.types, doc, s.rules)
 	c := checker{schema: s, doc: doc, spread: map[string]bool{}}
 	for _, op := range doc.Operations {
