@@ -409,7 +409,7 @@ func TestWeb_addresses(t *testing.T) {
 		seeOther  = http.StatusSeeOther
 	)
 	other := map[string]int{
-		"Host": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
+		"Host": elsewhere, "Path": elsewhere, "HasSSH": elsewhere, "SSHRepository": elsewhere, "Image": elsewhere, "Service": elsewhere, "Avatar": elsewhere,
 		"UploadOfProject": elsewhere, "UploadOfGroup": elsewhere, "Unsubscribe": elsewhere, "ProjectAPI": elsewhere, "Asset": elsewhere, // the pages name it themselves
 		"HTTPRepository": seeOther, "SignIn": seeOther, "SignOut": http.StatusNotFound, "Pipeline": http.StatusOK,
 		"EditEpic": seeOther,

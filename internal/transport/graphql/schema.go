@@ -78,6 +78,8 @@ func (b *binder) all() {
 	b.iterations()
 	b.epics()
 	b.requests()
+	b.notes()
+	b.noteMutations()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -1,0 +1,74 @@
+package graphql
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestNotes comments on an issue, replies, changes and deletes; internal notes are for those who may
+// read them, in lists and counts alike.
+func TestNotes(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(0)
+		s.rest("dev", "POST", "/projects/team%2Fapp/issues", `{"title":"an issue"}`)
+		issue := at(s.data("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { id } } }`, nil), "project", "issue", "id")
+		const create = `mutation($in: CreateNoteInput!) { createNote(input: $in) { note { id body internal system author { username } discussion: noteableType url } errors } }`
+		made := s.data("dev", create, variables{"in": variables{"noteableId": issue, "body": "first, @owner"}})
+		first, _ := at(made, "createNote", "note", "id").(string)
+		if !strings.HasPrefix(first, "gid://gitlab/Note/") || at(made, "createNote", "note", "author", "username") != "dev" || at(made, "createNote", "note", "internal") != false {
+			t.Errorf("created %v", made)
+		}
+		s.data("dev", create, variables{"in": variables{"noteableId": issue, "body": "secret", "internal": true}})
+		const list = `{ project(fullPath: "team/app") { issue(iid: "1") { userNotesCount notes(filter: ONLY_COMMENTS) { count nodes { body } } discussions { nodes { notes { nodes { body author { username } } } } } } } }`
+		s.want("dev", list, nil, `{"data":{"project":{"issue":{"userNotesCount":2,"notes":{"count":2,"nodes":[{"body":"first, @owner"},{"body":"secret"}]},"discussions":{"nodes":[{"notes":{"nodes":[{"body":"first, @owner","author":{"username":"dev"}}]}},{"notes":{"nodes":[{"body":"secret","author":{"username":"dev"}}]}}]}}}}}`)
+		s.want("guest", list, nil, `{"data":{"project":{"issue":{"userNotesCount":1,"notes":{"count":1,"nodes":[{"body":"first, @owner"}]},"discussions":{"nodes":[{"notes":{"nodes":[{"body":"first, @owner","author":{"username":"dev"}}]}}]}}}}}`)
+		if html := s.ask("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { notes(first: 1) { nodes { bodyHtml } } } } }`, nil); !strings.Contains(html, `data-reference-type=\"user\"`) {
+			t.Errorf("bodyHtml: got %s", html)
+		}
+
+		discussion := at(s.data("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { discussions { nodes { id replyId } } } } }`, nil), "project", "issue", "discussions", "nodes", 0, "replyId")
+		s.want("guest", `mutation($n: NoteableID!, $d: DiscussionID!) { createNote(input: {noteableId: $n, body: "a reply", discussionId: $d}) { note { body } errors } }`, variables{"n": issue, "d": discussion},
+			`{"data":{"createNote":{"note":{"body":"a reply"},"errors":[]}}}`)
+		s.want("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { discussions { nodes { notes { nodes { body } } } } } } }`, nil,
+			`{"data":{"project":{"issue":{"discussions":{"nodes":[{"notes":{"nodes":[{"body":"first, @owner"},{"body":"a reply"}]}},{"notes":{"nodes":[{"body":"secret"}]}}]}}}}}`)
+
+		const hidden = `"message":"The resource that you are attempting to access does not exist or you don't have permission to perform this action"`
+		update := fmt.Sprintf(`mutation { updateNote(input: {id: %q, body: "changed"}) { note { body } errors } }`, first)
+		destroy := fmt.Sprintf(`mutation { destroyNote(input: {id: %q}) { note { body } errors } }`, first)
+		for _, query := range []string{update, destroy} {
+			for _, as := range []string{"", "stranger", "guest"} {
+				if got := s.ask(as, query, nil); !strings.Contains(got, hidden) {
+					t.Errorf("%q: %s: got %s", as, query, got)
+				}
+			}
+		}
+		if got := s.ask("stranger", create, variables{"in": variables{"noteableId": issue, "body": "x"}}); !strings.Contains(got, hidden) {
+			t.Errorf("a stranger comments: got %s", got)
+		}
+		s.want("dev", update, nil, `{"data":{"updateNote":{"note":{"body":"changed"},"errors":[]}}}`)
+		s.want("dev", destroy, nil, `{"data":{"destroyNote":{"note":null,"errors":[]}}}`)
+		if got := s.ask("dev", create, variables{"in": variables{"noteableId": issue, "body": ""}}); !strings.Contains(got, `"errors":["Note can't be blank"]`) {
+			t.Errorf("an empty note: got %s", got)
+		}
+		s.want("dev", create, variables{"in": variables{"noteableId": issue, "body": "/close"}}, `{"data":{"createNote":{"note":null,"errors":[]}}}`)
+		s.want("dev", `{ project(fullPath: "team/app") { issue(iid: "1") { state } } }`, nil, `{"data":{"project":{"issue":{"state":"closed"}}}}`)
+	})
+}
+
+// Notes of many issues take the statements of those of one.
+func TestNotes_statements(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		s.team(4)
+		for i := range 4 {
+			for range 2 {
+				s.rest("dev", "POST", fmt.Sprintf("/projects/team%%2Fapp/issues/%d/notes", i+1), `{"body":"a comment"}`)
+			}
+		}
+		const query = `{ project(fullPath: "team/app") { issues(first: %d) { nodes { notes(first: 1) { nodes { body bodyHtml author { username } } } discussions { nodes { notes { nodes { body } } } } } } } }`
+		few, many := s.statements("dev", fmt.Sprintf(query, 1), nil), s.statements("dev", fmt.Sprintf(query, 3), nil)
+		if few != many {
+			t.Errorf("%d statements for one issue, %d for three", few, many)
+		}
+	})
+}
