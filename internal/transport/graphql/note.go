@@ -140,7 +140,8 @@ func notesOf[P any](b *binder, typ string, on about[P]) {
 	exec.Batch(b.Schema, typ+".notes", func(ctx context.Context, c *exec.Call[struct {
 		paging
 		Filter string
-	}], of []P) ([]*exec.Page[*comment], error) {
+	}], of []P,
+	) ([]*exec.Page[*comment], error) {
 		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, thing P, r page.Range) (page.Page[*comment], error) {
 			at, url := on(thing)
 			found, _, err := b.Notes.List(ctx, c.As, at, note.Filter{Activity: activities[c.Args.Filter], Asc: true, Range: r})

@@ -20,7 +20,8 @@ func (b *binder) noteMutations() {
 		Internal, Confidential  bool
 		DiscussionID            *globalID
 		MergeRequestDiffHeadSha string
-	}]) (noted, error) {
+	}],
+	) (noted, error) {
 		on, url, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
 		if err == nil {
 			err = b.Limits.Check(limit.NotesCreate, c.As)
@@ -44,7 +45,8 @@ func (b *binder) noteMutations() {
 		NoteableID globalID
 		Body       string
 		Internal   bool
-	}]) (noted, error) {
+	}],
+	) (noted, error) {
 		on, url, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
 		if err == nil {
 			err = b.Limits.Check(limit.NotesCreate, c.As)
@@ -62,7 +64,8 @@ func (b *binder) noteMutations() {
 		ID           globalID
 		Body         *string
 		Confidential *bool
-	}]) (noted, error) {
+	}],
+	) (noted, error) {
 		on, url, err := b.placeOf(ctx, c.As, c.Args.ID)
 		if err != nil {
 			return noted{}, err
