@@ -134,6 +134,9 @@ func (w *walk) call(t *testing.T, service, method string, fn reflect.Value) bool
 	if w.status == http.StatusNotFound && string(w.body) == `{"error":"404 Not Found"}` || w.status == http.StatusMethodNotAllowed {
 		return false
 	}
+	if w.path == "/api/graphql" && err != nil { // the document asks for what the schema does not have, or the answer is null
+		return false
+	}
 	if want := refused[service+"."+method]; want != 0 {
 		if w.status != want {
 			t.Errorf("%s.%s: GET %s: got %d, want %d", service, method, w.path, w.status, want)
