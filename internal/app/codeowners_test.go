@@ -68,7 +68,7 @@ func TestApprovals_clients(t *testing.T) {
 		want("dan", "POST", mr+"/approve", nil, http.StatusCreated, `"approved":true`)
 		want("ann", "GET", mr, nil, http.StatusOK, `"detailed_merge_status":"mergeable"`)
 
-		// Lists by who approved, and by whom rules name.
+		// Lists by approvals, and by the users of rules.
 		commit("ben", "other", obj{"README": "r"})
 		s.do("ben", "POST", p+"/merge_requests", obj{"source_branch": "other", "target_branch": "main", "title": "Other"})
 		id := func(names ...string) string {

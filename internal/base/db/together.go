@@ -191,7 +191,7 @@ func (d *DB) readFor(ctx context.Context, parts []*part) (failure error) {
 func combined(parts []*part) (string, []any) {
 	var b strings.Builder
 	var args []any
-	b.WriteString(combinedStart)
+	b.WriteString("SELECT * FROM (")
 	for i, p := range parts {
 		if i > 0 {
 			b.WriteString(" UNION ALL ")
@@ -202,8 +202,6 @@ func combined(parts []*part) (string, []any) {
 	b.WriteString(") together ORDER BY together_part, together_row")
 	return b.String(), args
 }
-
-const combinedStart = "SELECT * FROM ("
 
 // Columns gives those of the call.
 func (p *part) Columns() ([]string, error) { return p.columns, nil }

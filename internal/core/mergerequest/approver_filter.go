@@ -11,7 +11,7 @@ const maxApproverFilters = 5
 // approvedBy are the users whose approvals count for the head.
 var approvedBy = rows.Table("approvals", "merge_request_id").And("x.head_sha = m.head_sha")
 
-// The users whom rules name: rules of the merge request, and those of its project while it has
+// Whether rules name a user: rules of the merge request, and those of its project while it has
 // none of its own.
 const (
 	namedByOwn     = "EXISTS (SELECT 1 FROM approval_rules r JOIN approval_rule_users x ON x.rule_id = r.id WHERE r.merge_request_id = m.id"

@@ -27,7 +27,7 @@ type Filter struct {
 	MergeUser    filter.Person
 	Deployed     bool            // only what was deployed, which nothing is yet
 	ApprovedBy   []filter.Person // all of them, the first five
-	Approvers    []filter.Person // whom rules name: all of them, the first five
+	Approvers    []filter.Person // named by rules: all of them, the first five
 	Issue        int64           // only those that name the issue with this id; 0 for all
 	Closing      bool            // of these, only those that close it
 	Labels       []string        // all of them; AnyLabel and NoLabel are words of their own

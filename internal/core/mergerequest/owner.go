@@ -59,8 +59,8 @@ func (noApprovals) Approvers(context.Context, authz.Actor, *project.Project, *Me
 	return Approvers{}, nil
 }
 
-// subscribeOwners registers what makes other users the owners of files. An address that a user
-// adds or leaves makes nobody an owner.
+// subscribeOwners registers what makes other users the owners of files. Email
+// addresses of users change no owners.
 func (s *Service) subscribeOwners(b *event.Bus) {
 	const name = "code owners"
 	event.On(b, name, func(ctx context.Context, e namespace.MemberAdded) error {
@@ -111,7 +111,7 @@ func (s *Service) ownersOutdatedIn(ctx context.Context, places string, args ...a
 }
 
 // OwnerExpiry is the periodic job that has the rules of code owners made again where memberships or
-// invitations of groups have ended, of which there is no event.
+// invitations of groups have ended: no event says so.
 type OwnerExpiry struct{}
 
 // Kind names the job.

@@ -23,7 +23,7 @@ type ResolutionView struct {
 
 // ViewOptions is what the caller of Views has read before; nil reads it.
 type ViewOptions struct {
-	People map[authz.UserID]*account.Summary // also those whom the notes do not name
+	People map[authz.UserID]*account.Summary // others than those of the notes as well
 }
 
 // Views shows notes that were read for the caller, of any things, in one statement at most, and one more where some are on diffs.

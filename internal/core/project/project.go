@@ -104,6 +104,11 @@ type MergeSettings struct {
 	ApprovalsBeforeMerge            int64   `db:"approvals_before_merge"`
 }
 
+// SquashFixed reports whether the project decides about squashing, and merge requests do not.
+func (m *MergeSettings) SquashFixed() bool {
+	return m.SquashOption == SquashAlways || m.SquashOption == SquashNever
+}
+
 // OtherSettings are what else is set for a project.
 type OtherSettings struct {
 	IssueBranchTemplate       *string `db:"issue_branch_template"`

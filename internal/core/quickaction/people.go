@@ -97,7 +97,7 @@ func (s *Service) unassign(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// reassign makes those whom the argument names the only assignees.
+// reassign makes the users that the argument names the only assignees.
 func (s *Service) reassign(ctx context.Context, c *Call) error {
 	ids, _, err := s.users(ctx, c)
 	if err != nil || len(ids) == 0 {

@@ -1,12 +1,12 @@
 package graphql
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
@@ -23,7 +23,7 @@ func oneOf(group map[string]bool) error {
 	if given <= 1 {
 		return nil
 	}
-	return errs.Plain("Only one of [" + strings.Join(slices.Sorted(maps.Keys(group)), ", ") + "] arguments is allowed at the same time.")
+	return argumentError("Only one of [" + strings.Join(slices.Sorted(maps.Keys(group)), ", ") + "] arguments is allowed at the same time.")
 }
 
 // present gives the texts of a list without its nulls.
@@ -37,29 +37,34 @@ func present(list []*string) []string {
 	return out
 }
 
-// iids reads numbers within a project; what is none finds nothing.
+// iids reads numbers within a place: see number.
 func iids[T ~int64](list []string) []T {
 	var out []T
 	for _, text := range list {
-		n := number(text)
-		if n == 0 {
-			n = -1
-		}
-		out = append(out, T(n))
+		out = append(out, T(number(text)))
 	}
 	return out
 }
 
-// number reads a number, or that of a global id: 0 is none.
+// number reads a number within a place, or that of a global id: what is none is -1, which finds
+// nothing.
 func number(text string) int64 {
 	if id, err := readGID(text); err == nil {
-		return id.ID
+		return cmp.Or(id.ID, -1)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0
+	if err != nil || n <= 0 {
+		return -1
 	}
 	return n
+}
+
+// numberOr is number for what may be left out, which is 0.
+func numberOr(text *string) int64 {
+	if zeroOr(text) == "" {
+		return 0
+	}
+	return number(*text)
 }
 
 // weight reads a weight, nil for none.

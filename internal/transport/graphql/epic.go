@@ -24,12 +24,7 @@ func (b *binder) epics() {
 	value(b, "Epic.webPath", func(e *epic.Epic) string { return b.URLs.Path(b.URLs.Epic(e.Path, int64(e.IID))) })
 	value(b, "Epic.hasParent", func(e *epic.Epic) bool { return e.Parent != nil })
 	value(b, "Epic.relativePosition", func(e *epic.Epic) int64 { return e.Position })
-	exec.ValueWith(b.Schema, "Epic.reference", func(e *epic.Epic, in struct{ Full bool }) string {
-		if in.Full {
-			return e.Path + e.IID.Reference()
-		}
-		return e.IID.Reference()
-	})
+	exec.ValueWith(b.Schema, "Epic.reference", func(e *epic.Epic, a full) string { return a.of(e.Path, e.IID.Reference()) })
 	b.epicDates()
 	b.epicTexts()
 	b.epicRelations()
@@ -57,76 +52,22 @@ func (b *binder) epicDates() {
 
 // epicTexts binds what is rendered.
 func (b *binder) epicTexts() {
-	type render func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error)
-	bind := func(field string, with render, of func(e *epic.Epic) *string) {
-		exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], list []*epic.Epic) ([]*string, error) {
-			out := make([]*string, len(list))
-			groups := map[string][]int{}
-			for i, e := range list {
-				if of(e) != nil {
-					groups[e.Path] = append(groups[e.Path], i)
-				}
-			}
-			for path, numbers := range groups {
-				texts := make([]string, len(numbers))
-				for k, i := range numbers {
-					texts[k] = *of(list[i])
-				}
-				html, err := with(ctx, c.As, reference.Place{Group: list[numbers[0]].GroupID, GroupPath: path}, texts...)
-				if err != nil {
-					return nil, err
-				}
-				for k, i := range numbers {
-					out[i] = &html[k]
-				}
-			}
-			return out, nil
-		})
-	}
-	bind("Epic.titleHtml", func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error) {
-		return b.References.Titles(ctx, as, in, texts...)
-	}, func(e *epic.Epic) *string { return &e.Title })
-	bind("Epic.descriptionHtml", func(ctx context.Context, as authz.Actor, in reference.Place, texts ...string) ([]string, error) {
-		return b.References.HTML(ctx, as, in, texts...)
-	}, func(e *epic.Epic) *string { return e.Description })
+	in := func(e *epic.Epic) reference.Place { return reference.Place{Group: e.GroupID, GroupPath: e.Path} }
+	renderedTitle(b, "Epic.titleHtml", func(e *epic.Epic) (reference.Place, *string) { return in(e), &e.Title })
+	rendered(b, "Epic.descriptionHtml", func(e *epic.Epic) (reference.Place, *string) { return in(e), e.Description })
 }
 
 // epicRelations binds what stands elsewhere, each for all epics of a level in one look.
 func (b *binder) epicRelations() {
-	exec.Batch(b.Schema, "Epic.author", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*user, error) {
-		return exec.LoadEach(ctx, c, "users", of, func(e *epic.Epic) authz.UserID { return e.AuthorID }, b.Accounts.ByIDs)
-	})
-	exec.Batch(b.Schema, "Epic.group", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*namespace.Group, error) {
-		ids := make([]namespace.ID, len(of))
-		for i, e := range of {
-			ids[i] = e.GroupID
+	one(b, "Epic.author", "users", func(e *epic.Epic) authz.UserID { return e.AuthorID }, b.usersByIDs)
+	one(b, "Epic.group", "groups", func(e *epic.Epic) namespace.ID { return e.GroupID }, b.Namespaces.ByIDs)
+	one(b, "Epic.parent", "epics", func(e *epic.Epic) epic.ID {
+		if e.Parent == nil {
+			return 0
 		}
-		found, err := groups(ctx, b, c, ids)
-		out := make([]*namespace.Group, len(of))
-		for i, id := range ids {
-			out[i] = found[id]
-		}
-		return out, err
-	})
-	exec.Batch(b.Schema, "Epic.parent", func(ctx context.Context, c *exec.Call[exec.None], of []*epic.Epic) ([]*epic.Epic, error) {
-		return exec.LoadEach(ctx, c, "epics", of, func(e *epic.Epic) epic.ID {
-			if e.Parent == nil {
-				return 0
-			}
-			return e.Parent.ID
-		}, func(ctx context.Context, ids []epic.ID) (map[epic.ID]*epic.Epic, error) {
-			return b.Epics.ByIDs(ctx, c.As, ids)
-		})
-	})
-	exec.Batch(b.Schema, "Epic.labels", func(ctx context.Context, c *exec.Call[paging], of []*epic.Epic) ([]*exec.Page[*label.Label], error) {
-		return forEach(ctx, b, c, of, func(_ context.Context, e *epic.Epic) (*exec.Page[*label.Label], error) {
-			all := make([]*label.Label, len(e.Labels))
-			for i := range e.Labels {
-				all[i] = &e.Labels[i]
-			}
-			return listOf(c.Args, maxPage, all)
-		})
-	})
+		return e.Parent.ID
+	}, b.Epics.ByIDs)
+	kept(b, "Epic.labels", func(e *epic.Epic) []*label.Label { return pointers(e.Labels) })
 	kin := func(field string, of func(k epic.Kin) bool) {
 		exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], list []*epic.Epic) ([]bool, error) {
 			found, err := exec.LoadEach(ctx, c, "kin of epics", list, func(e *epic.Epic) epic.ID { return e.ID }, func(ctx context.Context, ids []epic.ID) (map[epic.ID]epic.Kin, error) {
@@ -199,16 +140,9 @@ func (a *epicFilter) filter() epic.Filter {
 	if in.IID != nil {
 		in.IIDs = append(in.IIDs, *in.IID)
 	}
-	for _, iid := range in.IIDs {
-		f.IIDs = append(f.IIDs, epic.IID(digits(iid)))
-	}
+	f.IIDs = iids[epic.IID](in.IIDs)
 	if in.Not != nil {
-		f.Not = filter.Not{Author: filter.Person{Username: in.Not.AuthorUsername}, Reaction: in.Not.MyReactionEmoji}
-		for _, title := range in.Not.LabelName {
-			if title != nil {
-				f.Not.Labels = append(f.Not.Labels, *title)
-			}
-		}
+		f.Not = filter.Not{Author: filter.Person{Username: in.Not.AuthorUsername}, Reaction: in.Not.MyReactionEmoji, Labels: present(in.Not.LabelName)}
 	}
 	f.OrderBy, f.Asc = sorting(in.Sort)
 	return f
@@ -224,7 +158,7 @@ func (b *binder) epicLists() {
 		return read(c, c.Args.paging, maxPage, func(r page.Range) (page.Page[*epic.Epic], error) {
 			f.Range = r
 			found, err := from(f)
-			return page.Map(found, func(e *epic.Epic) *epic.Epic { return e }), err
+			return page.Pointers(found), err
 		})
 	}
 	exec.Batch(b.Schema, "Group.epics", func(ctx context.Context, c *exec.Call[many], of []*namespace.Group) ([]*exec.Page[*epic.Epic], error) {
@@ -238,14 +172,11 @@ func (b *binder) epicLists() {
 		})
 	})
 	exec.Batch(b.Schema, "Group.epic", func(ctx context.Context, c *exec.Call[epicFilter], of []*namespace.Group) ([]*epic.Epic, error) {
-		return forEach(ctx, b, c, of, func(ctx context.Context, g *namespace.Group) (*epic.Epic, error) {
-			f := c.Args.filter()
-			f.Range = page.Range{Limit: 1, Uncounted: true}
-			found, err := b.Epics.List(ctx, c.As, g, f)
-			if err != nil || len(found.Items) == 0 {
-				return nil, err
-			}
-			return &found.Items[0], nil
-		})
+		f := c.Args.filter()
+		return firsts(ctx, b, of, func(ctx context.Context, g *namespace.Group, r page.Range) (page.Page[epic.Epic], error) {
+			f := f
+			f.Range = r
+			return b.Epics.List(ctx, c.As, g, f)
+		}, func(_ context.Context, rows []epic.Epic) ([]*epic.Epic, error) { return pointers(rows), nil })
 	})
 }

@@ -71,7 +71,7 @@ func (b *binder) epicMutations() {
 		if err != nil {
 			return epicPayload{}, err
 		}
-		e, err := b.Epics.Update(ctx, c.As, g, epic.IID(digits(in.IID)), change)
+		e, err := b.Epics.Update(ctx, c.As, g, epic.IID(number(in.IID)), change)
 		return epicPayload{e}, err
 	})
 	b.epicLinks()
@@ -87,11 +87,11 @@ func (b *binder) epicLinks() {
 		if err != nil {
 			return epicPayload{}, err
 		}
-		i, err := b.Issues.Find(ctx, c.As, p, issue.IID(digits(c.Args.IssueIID)))
+		i, err := b.Issues.Find(ctx, c.As, p, issue.IID(number(c.Args.IssueIID)))
 		if err != nil {
 			return epicPayload{}, err
 		}
-		m, err := b.Epics.AddIssue(ctx, c.As, g, epic.IID(digits(c.Args.IID)), i.ID)
+		m, err := b.Epics.AddIssue(ctx, c.As, g, epic.IID(number(c.Args.IID)), i.ID)
 		if err != nil {
 			return epicPayload{}, err
 		}
@@ -106,7 +106,7 @@ func (b *binder) epicLinks() {
 		if err != nil {
 			return epicPayload{}, err
 		}
-		return b.subscribeEpic(ctx, c.As, g, epic.IID(digits(c.Args.IID)), c.Args.SubscribedState)
+		return b.subscribeEpic(ctx, c.As, g, epic.IID(number(c.Args.IID)), c.Args.SubscribedState)
 	})
 }
 
@@ -135,7 +135,7 @@ func (b *binder) labelTitles(ctx context.Context, as authz.Actor, titles, ids []
 	}
 	numbers := make([]label.ID, len(refs))
 	for i, ref := range refs {
-		numbers[i] = label.ID(digits(ref))
+		numbers[i] = label.ID(number(ref))
 	}
 	found, err := b.Labels.ByIDs(ctx, as, numbers)
 	for _, id := range numbers {

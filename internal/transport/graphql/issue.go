@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
@@ -29,8 +28,7 @@ type placeIssues struct {
 // issues binds issues.
 func (b *binder) issues() {
 	exec.Root(b.Schema, "issue", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*issue.View, error) {
-		found, err := b.issuesByIDs(ctx, c.As, []issue.ID{issue.ID(c.Args.ID.ID)})
-		return found[issue.ID(c.Args.ID.ID)], err
+		return byID(ctx, c.As, c.Args.ID, b.issuesByIDs)
 	})
 	exec.Root(b.Schema, "issues", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -39,7 +37,7 @@ func (b *binder) issues() {
 	}],
 	) (*exec.Page[*issue.View], error) {
 		if c.Args.issueFilter.empty() {
-			return nil, errs.Plain("You must provide at least one filter argument for this query")
+			return nil, argumentError("You must provide at least one filter argument for this query")
 		}
 		f, err := c.Args.filter()
 		if err != nil {
@@ -71,41 +69,17 @@ func (b *binder) issues() {
 		if err != nil {
 			return nil, err
 		}
-		f.Range = page.Range{Limit: 1, Uncounted: true}
-		found := make([]page.Page[issue.Issue], len(of))
-		err = b.Together(ctx, len(of), func(ctx context.Context, i int) (err error) {
-			found[i], err = b.Issues.List(ctx, c.As, issue.Place{Project: of[i]}, f)
-			return hidden(err)
-		})
-		if err != nil {
-			return nil, err
-		}
-		return firsts(ctx, found, b.issueViews(c.As))
+		return firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[issue.Issue], error) {
+			f := f
+			f.Range = r
+			return b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)
+		}, b.issueViews(c.As))
 	}, exec.Costly)
 	b.issueFields()
 	b.issueTexts()
 	b.issueRelations()
 	exec.Connection[*issue.View](b.Schema, "Issue")
 	exec.Struct[*issue.View](b.Schema, "Issue")
-}
-
-// firsts gives the first row of each page, with the values of all of them at once.
-func firsts[R, V any](ctx context.Context, pages []page.Page[R], views func(ctx context.Context, rows []R) ([]*V, error)) ([]*V, error) {
-	var rows []R
-	for _, p := range pages {
-		rows = append(rows, p.Items...)
-	}
-	all, err := views(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*V, len(pages))
-	for i, p := range pages {
-		if len(p.Items) > 0 {
-			out[i], all = all[0], all[len(p.Items):]
-		}
-	}
-	return out, nil
 }
 
 // issueViews gives issues as the caller may see them, one for each row: nil where the project is
@@ -116,15 +90,11 @@ func (b *binder) issueViews(as authz.Actor) func(ctx context.Context, rows []iss
 		if err != nil {
 			return nil, err
 		}
-		byID := make(map[issue.ID]*issue.View, len(views))
-		for i := range views {
-			byID[views[i].ID] = &views[i]
-		}
-		out := make([]*issue.View, len(rows))
+		ids := make([]issue.ID, len(rows))
 		for i := range rows {
-			out[i] = byID[rows[i].ID]
+			ids[i] = rows[i].ID
 		}
-		return out, nil
+		return aligned(ids, views, func(v *issue.View) issue.ID { return v.ID }), nil
 	}
 }
 
@@ -159,7 +129,7 @@ func (b *binder) issueFields() {
 	value(b, "Issue.healthStatus", func(i *issue.View) *string { return health(i.Health) })
 	value(b, "Issue.hidden", func(*issue.View) bool { return false }) // what banned users made is left out of answers
 	value(b, "Issue.moved", func(i *issue.View) bool { return i.Related.MovedTo != nil })
-	exec.ValueWith(b.Schema, "Issue.reference", func(i *issue.View, a full) string { return a.of(i.Project, i.IID.Reference()) })
+	exec.ValueWith(b.Schema, "Issue.reference", func(i *issue.View, a full) string { return a.of(i.Project.FullPath, i.IID.Reference()) })
 	value(b, "Issue.relativePosition", func(i *issue.View) int64 { return i.Position })
 	value(b, "Issue.severity", func(i *issue.View) issue.Severity { return i.ShownSeverity() })
 	value(b, "Issue.subscribed", func(i *issue.View) bool { return zeroOr(i.Subscribed) })
@@ -178,12 +148,12 @@ func (b *binder) issueFields() {
 	exec.Struct[tasks](b.Schema, "TaskCompletionStatus")
 }
 
-// full asks for a reference that names the project too.
+// full asks for a reference that names the project or group too.
 type full struct{ Full bool }
 
-func (a full) of(p *project.Project, short string) string {
+func (a full) of(path, short string) string {
 	if a.Full {
-		return p.FullPath + short
+		return path + short
 	}
 	return short
 }
@@ -222,47 +192,9 @@ func health(h *issue.Health) *string {
 	return text(name)
 }
 
-// renderedIn renders texts of things, each in its project, with the statements of one.
-func renderedIn[P any](b *binder, field string, titles bool, of func(p P) (*project.Project, *string)) {
-	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], things []P) ([]*string, error) {
-		type group struct {
-			in    *project.Project
-			at    []int
-			texts []string
-		}
-		groups := map[project.ID]*group{}
-		var order []*group
-		for i, thing := range things {
-			in, source := of(thing)
-			if source == nil {
-				continue
-			}
-			g := groups[in.ID]
-			if g == nil {
-				g = &group{in: in}
-				groups[in.ID], order = g, append(order, g)
-			}
-			g.at, g.texts = append(g.at, i), append(g.texts, *source)
-		}
-		out := make([]*string, len(things))
-		err := b.Together(ctx, len(order), func(ctx context.Context, k int) error {
-			g, render := order[k], b.References.HTML
-			if titles {
-				render = b.References.Titles
-			}
-			done, err := render(ctx, c.As, reference.Place{Project: g.in}, g.texts...)
-			for i := range done {
-				out[g.at[i]] = &done[i]
-			}
-			return err
-		})
-		return out, err
-	})
-}
-
 func (b *binder) issueTexts() {
-	renderedIn(b, "Issue.descriptionHtml", false, func(i *issue.View) (*project.Project, *string) { return i.Project, i.Description })
-	renderedIn(b, "Issue.titleHtml", true, func(i *issue.View) (*project.Project, *string) { return i.Project, &i.Title })
+	rendered(b, "Issue.descriptionHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), i.Description })
+	renderedTitle(b, "Issue.titleHtml", func(i *issue.View) (reference.Place, *string) { return reference.Of(i.Project), &i.Title })
 }
 
 func (b *binder) issueRelations() {
@@ -270,25 +202,19 @@ func (b *binder) issueRelations() {
 	kept(b, "Issue.labels", func(i *issue.View) []*label.Label { return pointers(i.Labels) })
 	value(b, "Issue.milestone", func(i *issue.View) *milestone.Milestone { return i.Milestone })
 	value(b, "Issue.iteration", func(i *issue.View) *iteration.Iteration { return i.Iteration })
-	one(b, "Issue.movedTo", "issues", func(i *issue.View) issue.ID { return zeroOr(i.Related.MovedTo) }, func(ctx context.Context, c *exec.Call[exec.None], ids []issue.ID) (map[issue.ID]*issue.View, error) {
-		return b.issuesByIDs(ctx, c.As, ids)
-	})
+	one(b, "Issue.movedTo", "issues", func(i *issue.View) issue.ID { return zeroOr(i.Related.MovedTo) }, b.issuesByIDs)
 	one(b, "Issue.closedAsDuplicateOf", "issues", func(i *issue.View) issue.ID {
 		if i.Related.DuplicateOf == nil {
 			return 0
 		}
 		return i.Related.DuplicateOf.ID
-	}, func(ctx context.Context, c *exec.Call[exec.None], ids []issue.ID) (map[issue.ID]*issue.View, error) {
-		return b.issuesByIDs(ctx, c.As, ids)
-	})
+	}, b.issuesByIDs)
 	one(b, "Issue.epic", "epics", func(i *issue.View) epic.ID {
 		if i.Epic == nil {
 			return 0
 		}
 		return epic.ID(i.Epic.ID)
-	}, func(ctx context.Context, c *exec.Call[exec.None], ids []epic.ID) (map[epic.ID]*epic.Epic, error) {
-		return b.Epics.ByIDs(ctx, c.As, ids)
-	})
+	}, b.Epics.ByIDs)
 }
 
 // spoken writes seconds as people do, nil for none.

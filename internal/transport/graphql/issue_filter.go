@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/iteration"
@@ -60,7 +59,7 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 		Assignee:  personOr(zeroOr(f.AssigneeID), zeroOr(f.AssigneeWildcardID)),
 		Milestone: milestoneOf(present(f.MilestoneTitle), f.MilestoneWildcardID),
 		Iteration: filter.Iteration{Title: zeroOr(f.IterationTitle), Which: filter.Wildcard(strings.ToLower(zeroOr(f.IterationWildcardID)))},
-		Epic:      issue.EpicFilter{ID: number(zeroOr(f.EpicID)), Which: filter.Word(zeroOr(f.EpicWildcardID))},
+		Epic:      issue.EpicFilter{ID: numberOr(f.EpicID), Which: filter.Word(zeroOr(f.EpicWildcardID))},
 		Weight:    weight(f.Weight), WeightWildcard: filter.Word(zeroOr(f.WeightWildcardID)),
 	}
 	if err := f.conflict(); err != nil {
@@ -98,9 +97,9 @@ func (f *issueFilter) filter() (issue.Filter, error) {
 func (f *issueFilter) conflict() error {
 	switch {
 	case zeroOr(f.State) == "locked":
-		return errs.Plain("locked is not a valid state filter for issues.")
+		return argumentError("locked is not a valid state filter for issues.")
 	case len(f.In) > 0 && zeroOr(f.Search) == "":
-		return errs.Plain("`search` should be present when including the `in` argument")
+		return argumentError("`search` should be present when including the `in` argument")
 	}
 	for _, group := range []map[string]bool{
 		{"assigneeUsernames": f.AssigneeUsernames != nil, "assigneeUsername": f.AssigneeUsername != nil, "assigneeWildcardId": f.AssigneeWildcardID != nil},
@@ -121,7 +120,7 @@ func (n *issueNot) exclusion() issue.Exclusion {
 			Milestone: milestoneOf(n.MilestoneTitle, n.MilestoneWildcardID),
 			Reaction:  zeroOr(n.MyReactionEmoji),
 		},
-		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Weight: weight(n.Weight), Epic: number(zeroOr(n.EpicID)),
+		IIDs: iids[issue.IID](n.IIDs), AssigneeUsernames: n.AssigneeUsernames, Weight: weight(n.Weight), Epic: numberOr(n.EpicID),
 		Types: lower[issue.Type](n.Types), Health: healths[zeroOr(n.HealthStatusFilter)],
 	}
 	for _, id := range n.IterationID {

@@ -16,19 +16,13 @@ import (
 // iterations binds iterations, their cadences and the lists of projects and groups.
 func (b *binder) iterations() {
 	exec.Root(b.Schema, "iteration", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*iteration.Iteration, error) {
-		found, err := b.Iterations.ByIDs(ctx, c.As, []iteration.ID{iteration.ID(c.Args.ID.ID)})
-		return found[iteration.ID(c.Args.ID.ID)], err
+		return byID(ctx, c.As, c.Args.ID, b.Iterations.ByIDs)
 	})
 	value(b, "Iteration.id", func(i *iteration.Iteration) string { return gid("Iteration", i.ID) })
 	value(b, "Iteration.state", func(i *iteration.Iteration) iteration.State { return i.StateAt(b.Now()) })
 	value(b, "Iteration.webUrl", func(i *iteration.Iteration) string { return b.URLs.Iteration(i.Path, int64(i.ID)) })
 	value(b, "Iteration.webPath", func(i *iteration.Iteration) string { return b.URLs.Path(b.URLs.Iteration(i.Path, int64(i.ID))) })
-	exec.Batch(b.Schema, "Iteration.iterationCadence", func(ctx context.Context, c *exec.Call[exec.None], of []*iteration.Iteration) ([]*iteration.Cadence, error) {
-		return exec.LoadEach(ctx, c, "cadences", of, func(i *iteration.Iteration) iteration.CadenceID { return i.CadenceID },
-			func(ctx context.Context, ids []iteration.CadenceID) (map[iteration.CadenceID]*iteration.Cadence, error) {
-				return b.Iterations.CadencesByIDs(ctx, c.As, ids)
-			})
-	})
+	one(b, "Iteration.iterationCadence", "cadences", func(i *iteration.Iteration) iteration.CadenceID { return i.CadenceID }, b.Iterations.CadencesByIDs)
 	exec.Struct[*iteration.Iteration](b.Schema, "Iteration")
 	exec.Connection[*iteration.Iteration](b.Schema, "Iteration")
 
@@ -86,7 +80,7 @@ func (a *iterationFilter) filter() (iteration.Filter, error) {
 		f.IDs = ids
 	}
 	if in.IID != nil {
-		f.IIDs = []iteration.IID{iteration.IID(digits(*in.IID))}
+		f.IIDs = []iteration.IID{iteration.IID(number(*in.IID))}
 	}
 	if in.Timeframe != nil {
 		if in.Timeframe.Start > in.Timeframe.End {
@@ -118,7 +112,7 @@ func (b *binder) iterationPage(ctx context.Context, c *exec.Call[iterationFilter
 	return read(c, c.Args.paging, maxPage, func(r page.Range) (page.Page[*iteration.Iteration], error) {
 		f.Range = r
 		list, err := b.Iterations.List(ctx, c.As, at, f)
-		return page.Map(list, func(i *iteration.Iteration) *iteration.Iteration { return i }), err
+		return page.Pointers(list), err
 	})
 }
 
@@ -155,7 +149,7 @@ func (b *binder) cadencePage(ctx context.Context, c *exec.Call[cadenceFilter], a
 	return read(c, c.Args.paging, maxPage, func(r page.Range) (page.Page[*iteration.Cadence], error) {
 		f.Range = r
 		list, err := b.Iterations.Cadences(ctx, c.As, at, f)
-		return page.Map(list, func(i *iteration.Cadence) *iteration.Cadence { return i }), err
+		return page.Pointers(list), err
 	})
 }
 
@@ -202,11 +196,7 @@ func (b *binder) iterationMutations() {
 	})
 	type deleted struct{ Group *namespace.Group }
 	exec.Mutation(b.Schema, "iterationDelete", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (deleted, error) {
-		found, err := b.Iterations.ByIDs(ctx, c.As, []iteration.ID{iteration.ID(c.Args.ID.ID)})
-		i := found[iteration.ID(c.Args.ID.ID)]
-		if err == nil && i == nil {
-			err = errNoPlace
-		}
+		i, err := needed(ctx, c.As, c.Args.ID, b.Iterations.ByIDs)
 		if err != nil {
 			return deleted{}, err
 		}
@@ -277,13 +267,9 @@ func (b *binder) cadenceMutations() {
 
 // groupOfCadence finds the group of a cadence that the caller may read.
 func (b *binder) groupOfCadence(ctx context.Context, as authz.Actor, id globalID) (*namespace.Group, error) {
-	found, err := b.Iterations.CadencesByIDs(ctx, as, []iteration.CadenceID{iteration.CadenceID(id.ID)})
+	c, err := needed(ctx, as, id, b.Iterations.CadencesByIDs)
 	if err != nil {
 		return nil, err
-	}
-	c := found[iteration.CadenceID(id.ID)]
-	if c == nil {
-		return nil, errNoPlace
 	}
 	return b.Namespaces.FindByID(ctx, as, c.NamespaceID)
 }

@@ -87,7 +87,7 @@ func labelPage[A any](ctx context.Context, b *binder, c *exec.Call[A], p paging,
 	return read(c, p, maxPage, func(r page.Range) (page.Page[*label.Label], error) {
 		f.Range = r
 		list, err := b.Labels.List(ctx, c.As, at, f)
-		return page.Map(list, func(l *label.Label) *label.Label { return l }), err
+		return page.Pointers(list), err
 	})
 }
 

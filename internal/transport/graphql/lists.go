@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -87,11 +88,75 @@ func kept[P, V any](b *binder, field string, of func(parent P) []V) {
 	})
 }
 
-// one answers a field whose parents name what it gives by an id; zero names nothing.
-func one[P any, K comparable, V any](b *binder, field, name string, id func(parent P) K, read func(ctx context.Context, c *exec.Call[exec.None], ids []K) (map[K]V, error)) {
+// reader reads things by their ids for a caller: what is gone, or hidden from the caller, is not among
+// what it gives.
+type reader[K comparable, V any] func(ctx context.Context, as authz.Actor, ids []K) (map[K]V, error)
+
+// one answers a field whose parents name what it gives by an id; zero names nothing. What is read is
+// remembered under name.
+func one[P any, K comparable, V any](b *binder, field, name string, id func(parent P) K, read reader[K, V]) {
 	exec.Batch(b.Schema, field, func(ctx context.Context, c *exec.Call[exec.None], parents []P) ([]V, error) {
-		return exec.LoadEach(ctx, c, name, parents, id, func(ctx context.Context, ids []K) (map[K]V, error) { return read(ctx, c, ids) })
+		return exec.LoadEach(ctx, c, name, parents, id, func(ctx context.Context, ids []K) (map[K]V, error) { return read(ctx, c.As, ids) })
 	})
+}
+
+// byID reads one thing by its global id: nil where the caller sees none.
+func byID[K ~int64, V any](ctx context.Context, as authz.Actor, id globalID, read reader[K, *V]) (*V, error) {
+	found, err := read(ctx, as, []K{K(id.ID)})
+	return found[K(id.ID)], hidden(err)
+}
+
+// needed is byID for what has to be there.
+func needed[K ~int64, V any](ctx context.Context, as authz.Actor, id globalID, read reader[K, *V]) (*V, error) {
+	v, err := byID(ctx, as, id, read)
+	if err == nil && v == nil {
+		err = errNoPlace
+	}
+	return v, err
+}
+
+// firsts answers a field with the first row of a list of each parent: list is asked for a part of
+// one row.
+func firsts[P, R, V any](ctx context.Context, b *binder, of []P,
+	list func(ctx context.Context, parent P, r page.Range) (page.Page[R], error),
+	views func(ctx context.Context, rows []R) ([]*V, error),
+) ([]*V, error) {
+	pages := make([]page.Page[R], len(of))
+	err := b.Together(ctx, len(of), func(ctx context.Context, i int) (err error) {
+		pages[i], err = list(ctx, of[i], page.Range{Limit: 1, Uncounted: true})
+		return hidden(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows []R
+	for _, p := range pages {
+		rows = append(rows, p.Items...)
+	}
+	all, err := views(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*V, len(pages))
+	for i, p := range pages {
+		if len(p.Items) > 0 {
+			out[i], all = all[0], all[len(p.Items):]
+		}
+	}
+	return out, nil
+}
+
+// aligned gives views in the order of the ids that they were read for: nil where there is none.
+func aligned[K comparable, V any](ids []K, views []V, id func(view *V) K) []*V {
+	found := make(map[K]*V, len(views))
+	for i := range views {
+		found[id(&views[i])] = &views[i]
+	}
+	out := make([]*V, len(ids))
+	for i, k := range ids {
+		out[i] = found[k]
+	}
+	return out
 }
 
 // pointers gives pointers to the elements of a list.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
@@ -13,6 +12,7 @@ import (
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -36,26 +36,22 @@ type requestFilter struct {
 // requests binds merge requests. Callers who are not signed in see none.
 func (b *binder) requests() {
 	exec.Root(b.Schema, "mergeRequest", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*mergerequest.View, error) {
-		id := mergerequest.ID(c.Args.ID.ID)
-		found, err := b.Requests.ByIDs(ctx, c.As, []mergerequest.ID{id})
-		if err != nil || found[id] == nil {
-			return nil, hidden(err)
+		found, err := byID(ctx, c.As, c.Args.ID, b.Requests.ByIDs)
+		if err != nil || found == nil {
+			return nil, err
 		}
-		views, err := b.requestViews(c.As)(ctx, []*mergerequest.MergeRequest{found[id]})
-		return views[0], err
-	})
-	type numbered struct{ IID string }
-	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
-		f := mergerequest.Filter{IIDs: iids[mergerequest.IID]([]string{c.Args.IID}), Range: page.Range{Limit: 1, Uncounted: true}}
-		found := make([]page.Page[*mergerequest.MergeRequest], len(of))
-		err := b.Together(ctx, len(of), func(ctx context.Context, i int) (err error) {
-			found[i], err = b.Requests.List(ctx, c.As, mergerequest.Place{Project: of[i]}, f)
-			return hidden(err)
-		})
+		views, err := b.requestViews(c.As)(ctx, []*mergerequest.MergeRequest{found})
 		if err != nil {
 			return nil, err
 		}
-		return firsts(ctx, found, b.requestViews(c.As))
+		return views[0], nil
+	})
+	type numbered struct{ IID string }
+	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
+		return firsts(ctx, b, of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[*mergerequest.MergeRequest], error) {
+			f := mergerequest.Filter{IIDs: iids[mergerequest.IID]([]string{c.Args.IID}), Range: r}
+			return b.Requests.List(ctx, c.As, mergerequest.Place{Project: p}, f)
+		}, b.requestViews(c.As))
 	}, exec.Costly)
 	exec.Batch(b.Schema, "Project.mergeRequests", func(ctx context.Context, c *exec.Call[struct {
 		paging
@@ -86,15 +82,11 @@ func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*
 		if err != nil {
 			return nil, err
 		}
-		byID := make(map[mergerequest.ID]*mergerequest.View, len(views))
-		for i := range views {
-			byID[views[i].ID] = &views[i]
-		}
-		out := make([]*mergerequest.View, len(rows))
+		ids := make([]mergerequest.ID, len(rows))
 		for i, m := range rows {
-			out[i] = byID[m.ID]
+			ids[i] = m.ID
 		}
-		return out, nil
+		return aligned(ids, views, func(v *mergerequest.View) mergerequest.ID { return v.ID }), nil
 	}
 }
 
@@ -110,7 +102,7 @@ func (f *requestFilter) filter() (mergerequest.Filter, error) {
 		return out, err
 	}
 	if len(f.In) > 0 && out.Search == "" {
-		return out, errs.Plain("`search` should be present when including the `in` argument")
+		return out, argumentError("`search` should be present when including the `in` argument")
 	}
 	out.Milestone = milestoneOf(nil, f.MilestoneWildcardID)
 	out.Milestone.Title = zeroOr(f.MilestoneTitle)
@@ -131,13 +123,11 @@ func (b *binder) requestFields() {
 	value(b, "MergeRequest.id", func(m *mergerequest.View) string { return gid("MergeRequest", m.ID) })
 	value(b, "MergeRequest.webUrl", func(m *mergerequest.View) string { return m.URL })
 	value(b, "MergeRequest.webPath", func(m *mergerequest.View) string { return b.URLs.Path(m.URL) })
-	exec.ValueWith(b.Schema, "MergeRequest.reference", func(m *mergerequest.View, a full) string { return a.of(m.Project, m.IID.Reference()) })
+	exec.ValueWith(b.Schema, "MergeRequest.reference", func(m *mergerequest.View, a full) string { return a.of(m.Project.FullPath, m.IID.Reference()) })
 	value(b, "MergeRequest.project", func(m *mergerequest.View) *project.Project { return m.Project })
 	value(b, "MergeRequest.targetProject", func(m *mergerequest.View) *project.Project { return m.Project })
 	value(b, "MergeRequest.targetProjectId", func(m *mergerequest.View) int64 { return int64(m.ProjectID) })
-	one(b, "MergeRequest.sourceProject", "projects", func(m *mergerequest.View) project.ID { return zeroOr(m.SourceProjectID) }, func(ctx context.Context, c *exec.Call[exec.None], ids []project.ID) (map[project.ID]*project.Project, error) {
-		return b.Projects.ByIDs(ctx, c.As, ids)
-	})
+	one(b, "MergeRequest.sourceProject", "projects", func(m *mergerequest.View) project.ID { return zeroOr(m.SourceProjectID) }, b.Projects.ByIDs)
 	value(b, "MergeRequest.discussionLocked", func(m *mergerequest.View) bool { return zeroOr(m.DiscussionLocked) })
 	value(b, "MergeRequest.mergeStatus", func(m *mergerequest.View) string { return string(m.Status) })
 	value(b, "MergeRequest.mergeStatusEnum", func(m *mergerequest.View) string { return string(m.Status) })
@@ -148,9 +138,7 @@ func (b *binder) requestFields() {
 	value(b, "MergeRequest.preparedAt", func(m *mergerequest.View) time.Time { return m.CreatedAt.Time })
 	value(b, "MergeRequest.forceRemoveSourceBranch", func(m *mergerequest.View) *bool { return m.ForceRemoveSource })
 	value(b, "MergeRequest.shouldRemoveSourceBranch", func(m *mergerequest.View) *bool { return m.ShouldRemoveSource })
-	value(b, "MergeRequest.squashReadOnly", func(m *mergerequest.View) bool {
-		return m.Project.SquashOption == "always" || m.Project.SquashOption == "never"
-	})
+	value(b, "MergeRequest.squashReadOnly", func(m *mergerequest.View) bool { return m.Project.SquashFixed() })
 	value(b, "MergeRequest.diffHeadSha", func(m *mergerequest.View) *string { return text(m.HeadSHA) })
 	value(b, "MergeRequest.diffRefs", func(m *mergerequest.View) *diffRefs {
 		if m.HeadSHA == "" {
@@ -168,8 +156,8 @@ func (b *binder) requestFields() {
 	value(b, "MergeRequest.humanTimeEstimate", func(m *mergerequest.View) *string { return spoken(m.Totals.Estimate) })
 	value(b, "MergeRequest.humanTotalTimeSpent", func(m *mergerequest.View) *string { return spoken(m.Totals.Spent) })
 	value(b, "MergeRequest.taskCompletionStatus", func(m *mergerequest.View) tasks { return tasksOf(m.Description) })
-	renderedIn(b, "MergeRequest.descriptionHtml", false, func(m *mergerequest.View) (*project.Project, *string) { return m.Project, m.Description })
-	renderedIn(b, "MergeRequest.titleHtml", true, func(m *mergerequest.View) (*project.Project, *string) { return m.Project, &m.Title })
+	rendered(b, "MergeRequest.descriptionHtml", func(m *mergerequest.View) (reference.Place, *string) { return reference.Of(m.Project), m.Description })
+	renderedTitle(b, "MergeRequest.titleHtml", func(m *mergerequest.View) (reference.Place, *string) { return reference.Of(m.Project), &m.Title })
 }
 
 // diffRefs are the three commits that a diff is made of.

@@ -16,8 +16,7 @@ import (
 // milestones binds milestones and the lists of projects and groups.
 func (b *binder) milestones() {
 	exec.Root(b.Schema, "milestone", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*milestone.Milestone, error) {
-		found, err := b.Milestones.ByIDs(ctx, c.As, []milestone.ID{milestone.ID(c.Args.ID.ID)})
-		return found[milestone.ID(c.Args.ID.ID)], err
+		return byID(ctx, c.As, c.Args.ID, b.Milestones.ByIDs)
 	})
 	value(b, "Milestone.id", func(m *milestone.Milestone) string { return gid("Milestone", m.ID) })
 	value(b, "Milestone.expired", func(m *milestone.Milestone) bool { return m.Expired(b.Now()) })
@@ -33,30 +32,13 @@ func (b *binder) milestones() {
 	value(b, "Milestone.projectMilestone", func(m *milestone.Milestone) bool { return m.ProjectID != nil })
 	value(b, "Milestone.groupMilestone", func(m *milestone.Milestone) bool { return m.ProjectID == nil })
 	value(b, "Milestone.subgroupMilestone", func(m *milestone.Milestone) bool { return m.ProjectID == nil && strings.Contains(m.Path, "/") })
-	exec.Batch(b.Schema, "Milestone.project", func(ctx context.Context, c *exec.Call[exec.None], of []*milestone.Milestone) ([]*project.Project, error) {
-		return exec.LoadEach(ctx, c, "projects", of, func(m *milestone.Milestone) project.ID {
-			if m.ProjectID == nil {
-				return 0
-			}
-			return *m.ProjectID
-		}, func(ctx context.Context, ids []project.ID) (map[project.ID]*project.Project, error) {
-			return b.Projects.ByIDs(ctx, c.As, ids)
-		})
-	})
-	exec.Batch(b.Schema, "Milestone.group", func(ctx context.Context, c *exec.Call[exec.None], of []*milestone.Milestone) ([]*namespace.Group, error) {
-		ids := make([]namespace.ID, len(of))
-		for i, m := range of {
-			if m.ProjectID == nil {
-				ids[i] = m.NamespaceID
-			}
+	one(b, "Milestone.project", "projects", func(m *milestone.Milestone) project.ID { return zeroOr(m.ProjectID) }, b.Projects.ByIDs)
+	one(b, "Milestone.group", "groups", func(m *milestone.Milestone) namespace.ID {
+		if m.ProjectID != nil {
+			return 0
 		}
-		found, err := groups(ctx, b, c, ids)
-		out := make([]*namespace.Group, len(of))
-		for i, id := range ids {
-			out[i] = found[id]
-		}
-		return out, err
-	})
+		return m.NamespaceID
+	}, b.Namespaces.ByIDs)
 	exec.Struct[*milestone.Milestone](b.Schema, "Milestone")
 	exec.Connection[*milestone.Milestone](b.Schema, "Milestone")
 	b.milestoneStats()
@@ -65,12 +47,7 @@ func (b *binder) milestones() {
 
 // milestoneStats binds how many issues milestones have that the caller may read.
 func (b *binder) milestoneStats() {
-	exec.Batch(b.Schema, "Milestone.stats", func(ctx context.Context, c *exec.Call[exec.None], of []*milestone.Milestone) ([]issue.MilestoneCount, error) {
-		return exec.LoadEach(ctx, c, "milestone stats", of, func(m *milestone.Milestone) milestone.ID { return m.ID },
-			func(ctx context.Context, ids []milestone.ID) (map[milestone.ID]issue.MilestoneCount, error) {
-				return b.Issues.CountByMilestone(ctx, c.As, ids)
-			})
-	})
+	one(b, "Milestone.stats", "milestone stats", func(m *milestone.Milestone) milestone.ID { return m.ID }, b.Issues.CountByMilestone)
 	value(b, "MilestoneStats.totalIssuesCount", func(n issue.MilestoneCount) int64 { return n.Total })
 	value(b, "MilestoneStats.closedIssuesCount", func(n issue.MilestoneCount) int64 { return n.Closed })
 }
@@ -129,6 +106,6 @@ func milestonePage[A any](ctx context.Context, b *binder, c *exec.Call[A], in mi
 	return read(c, in.paging, maxPage, func(r page.Range) (page.Page[*milestone.Milestone], error) {
 		f.Range = r
 		list, err := b.Milestones.List(ctx, c.As, at, f)
-		return page.Map(list, func(m *milestone.Milestone) *milestone.Milestone { return m }), err
+		return page.Pointers(list), err
 	})
 }

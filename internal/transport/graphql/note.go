@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
+	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -59,7 +60,7 @@ func (b *binder) notes() {
 		return n.Resolution.By
 	})
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
-	renderedIn(b, "Note.bodyHtml", false, func(n *comment) (*project.Project, *string) { return n.on.Project, &n.Body })
+	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) { return reference.Of(n.on.Project), &n.Body })
 	exec.Connection[*comment](b.Schema, "Note")
 	exec.Struct[*comment](b.Schema, "Note")
 

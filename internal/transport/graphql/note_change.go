@@ -87,10 +87,9 @@ func (b *binder) noteMutations() {
 
 // placeOf finds what a note is on.
 func (b *binder) placeOf(ctx context.Context, as authz.Actor, id globalID) (note.On, string, error) {
-	found, err := b.Notes.ByIDs(ctx, as, []note.ID{note.ID(id.ID)})
-	n := found[note.ID(id.ID)]
-	if err != nil || n == nil {
-		return note.On{}, "", missingOr(err)
+	n, err := needed(ctx, as, id, b.Notes.ByIDs)
+	if err != nil {
+		return note.On{}, "", err
 	}
 	return b.noteableOf(ctx, as, globalID{Model: string(n.Kind), ID: n.TargetID})
 }

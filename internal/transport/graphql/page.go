@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/base/page"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -21,9 +20,9 @@ type paging struct {
 	After, Before *string
 }
 
-var (
-	errBothEnds = errs.Plain("Can only provide either `first` or `last`, not both")
-	errCursor   = errs.Plain("Please provide a valid cursor")
+const (
+	errBothEnds argumentError = "Can only provide either `first` or `last`, not both"
+	errCursor   argumentError = "Please provide a valid cursor"
 )
 
 // rangeOf gives the part of a list that the arguments ask for, of at most so many items, by cursor.

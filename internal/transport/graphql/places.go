@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"tenon/internal/base/errs"
@@ -84,18 +83,6 @@ func forEach[A, P, R any](ctx context.Context, b *binder, c *exec.Call[A], of []
 	return out, err
 }
 
-// groups reads the groups with these ids that the caller may see.
-func groups[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
-	return exec.Load(ctx, c, "groups", ids, func(ctx context.Context, ids []namespace.ID) (map[namespace.ID]*namespace.Group, error) {
-		out := make(map[namespace.ID]*namespace.Group, len(ids))
-		list, err := b.Namespaces.List(ctx, c.As, namespace.GroupFilter{WithinBatch: ids, Levels: true})
-		for i := range list.Items {
-			out[list.Items[i].ID] = &list.Items[i]
-		}
-		return out, hidden(err)
-	})
-}
-
 // spaces reads namespaces, of projects as well, for what stands in them and the caller has read.
 func spaces[A any](ctx context.Context, b *binder, c *exec.Call[A], ids []namespace.ID) (map[namespace.ID]*namespace.Namespace, error) {
 	return exec.Load(ctx, c, "namespaces", ids, b.Namespaces.Load)
@@ -130,13 +117,4 @@ func idsOf[T ~int64](model string, texts []string) ([]T, error) {
 		out = append(out, T(id.ID))
 	}
 	return out, nil
-}
-
-// digits reads a number within a place; what is none finds nothing.
-func digits(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 {
-		return -1
-	}
-	return n
 }

@@ -103,7 +103,7 @@ func (b *binder) projectSwitches() {
 	value(b, "Project.onlyAllowMergeIfAllDiscussionsAreResolved", func(p *project.Project) bool { return p.OnlyMergeIfDiscussionsResolved })
 	value(b, "Project.onlyAllowMergeIfAllStatusChecksPassed", func(p *project.Project) bool { return p.Settings().OnlyMergeIfAllStatusChecksPassed })
 	value(b, "Project.mergeRequestsFfOnlyEnabled", func(p *project.Project) bool { return p.MergeMethod == "ff" })
-	value(b, "Project.squashReadOnly", func(p *project.Project) bool { return p.SquashOption == "always" || p.SquashOption == "never" })
+	value(b, "Project.squashReadOnly", func(p *project.Project) bool { return p.SquashFixed() })
 }
 
 // projectView binds a field of what callers may see of projects beside their row.

@@ -73,11 +73,9 @@ var models = map[string][]string{
 	"IssuableID":          {"Issue", "MergeRequest", "Epic"},
 	"IssueID":             {"Issue", "WorkItem"},
 	"WorkItemID":          {"WorkItem", "Issue"},
-	"BoardID":             {"Board"},
 	"NamespaceID":         {"Namespace", "Group", "Namespaces::UserNamespace"},
 	"IterationsCadenceID": {"Iterations::Cadence"},
 	"WorkItemsTypeID":     {"WorkItems::Type"},
-	"AwardEmojiID":        {"AwardEmoji"},
 }
 
 // scalars says how values of scalar types are read and written. A scalar whose name ends in ID
@@ -88,6 +86,8 @@ func (b *binder) scalars() {
 			continue
 		}
 		switch model, isID := strings.CutSuffix(name, "ID"); {
+		case name == "GlobalID":
+			b.Scalar(name, exec.Scalar{Read: readAnyID})
 		case isID && model != "":
 			b.Scalar(name, exec.Scalar{Read: readerOfIDs(model, models[name])})
 		case name == "Time":
@@ -100,24 +100,32 @@ func (b *binder) scalars() {
 	}
 }
 
+// readAnyID reads a global id of any model.
+func readAnyID(v any) (any, error) {
+	text, _, err := textOfID(v)
+	return text, err
+}
+
 func readerOfIDs(model string, allowed []string) func(v any) (any, error) {
 	if allowed == nil {
 		allowed = []string{model}
 	}
 	return func(v any) (any, error) {
-		text, ok := v.(string)
-		if !ok {
-			return nil, fmt.Errorf("%q is not a valid Global ID", fmt.Sprint(v))
+		text, id, err := textOfID(v)
+		if err == nil && !slices.Contains(allowed, id.Model) {
+			err = fmt.Errorf("%q does not represent an instance of %s", text, model)
 		}
-		id, err := readGID(text)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(allowed, id.Model) {
-			return nil, fmt.Errorf("%q does not represent an instance of %s", text, model)
-		}
-		return text, nil
+		return text, err
 	}
+}
+
+func textOfID(v any) (string, globalID, error) {
+	text, ok := v.(string)
+	if !ok {
+		return "", globalID{}, fmt.Errorf("%q is not a valid Global ID", fmt.Sprint(v))
+	}
+	id, err := readGID(text)
+	return text, id, err
 }
 
 // forms of a time, the most exact first.

@@ -96,13 +96,13 @@ func (h *Handler) schema(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusMethodNotAllowed, "Method not allowed")
 		return
 	}
-	s, err := h.current()
+	text, err := h.sdl()
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(SDL(s)))
+	_, _ = w.Write([]byte(text))
 }
 
 // SDL writes the types of a schema in the language of GraphQL.

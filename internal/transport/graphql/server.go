@@ -51,6 +51,7 @@ type Handler struct {
 
 	// The schema is built when it is first asked for, and once more without what is deprecated.
 	current, pruned func() (*exec.Schema, error)
+	sdl             func() (string, error) // of the current one
 }
 
 // New builds the handler.
@@ -59,6 +60,13 @@ func New(d Deps) *Handler {
 	h.config = exec.Config{Present: h.present, Broken: broken}
 	h.current = sync.OnceValues(func() (*exec.Schema, error) { return newSchema(h.Deps, false) })
 	h.pruned = sync.OnceValues(func() (*exec.Schema, error) { return newSchema(h.Deps, true) })
+	h.sdl = sync.OnceValues(func() (string, error) {
+		s, err := h.current()
+		if err != nil {
+			return "", err
+		}
+		return SDL(s), nil
+	})
 	return h
 }
 
@@ -169,7 +177,7 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// refuse answers a request of which nothing is run.
+// refuse answers a request without running any part of it.
 func (h *Handler) refuse(w http.ResponseWriter, status int, message string) {
 	body, err := json.Marshal(map[string]any{"errors": []map[string]string{{"message": message}}})
 	if err != nil {

@@ -27,7 +27,7 @@ func (b *binder) users() {
 	}],
 	) (*user, error) {
 		if (c.Args.ID == nil) == (c.Args.Username == nil) {
-			return nil, errs.Plain("One and only one of [id, username] arguments is required.")
+			return nil, argumentError("One and only one of [id, username] arguments is required.")
 		}
 		var found *account.User
 		var err error
@@ -79,6 +79,11 @@ func (b *binder) statuses() {
 		return s.ClearAt.Time
 	})
 	exec.Struct[*account.Status](b.Schema, "UserStatus")
+}
+
+// usersByIDs reads what all callers see of users.
+func (b *binder) usersByIDs(ctx context.Context, _ authz.Actor, ids []authz.UserID) (map[authz.UserID]*user, error) {
+	return b.Accounts.ByIDs(ctx, ids)
 }
 
 // user gives one user.

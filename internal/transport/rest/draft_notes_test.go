@@ -17,7 +17,7 @@ import (
 
 const draftsPath = requestsPath + "/1/draft_notes"
 
-// TestDraftNotes_together writes a review: drafts of all forms, which nobody but their author sees, and
+// TestDraftNotes_together writes a review: drafts of all forms, which only their author sees, and
 // publishes them one by one and together.
 func TestDraftNotes_together(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// maxTokens is how many tokens a document has at most; its length is bounded by whoever reads it.
+// maxTokens is how many tokens a document has at most; the transport bounds its length.
 const maxTokens = 6000
 
 // maxRules is how many errors validation tells.
