@@ -198,3 +198,13 @@ func (s *server) statements(as, query string, v variables) uint64 {
 	s.ask(as, query, v)
 	return s.Statements() - before
 }
+
+// list gives a list of REST.
+func (s *server) list(as, path string) (out []map[string]any) {
+	s.t.Helper()
+	w := s.send(as, "GET", "/api/v4"+path, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != http.StatusOK {
+		s.t.Fatalf("%s: GET %s: got %d %s, %v", as, path, w.Code, w.Body, err)
+	}
+	return out
+}

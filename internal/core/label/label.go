@@ -90,8 +90,8 @@ type Filter struct {
 // Assignment says which labels a thing shall have; the zero value changes nothing.
 type Assignment struct {
 	Set    *[]string // titles of all labels it shall have
-	Add    []string  // titles, or ids in digits
-	Remove []string
+	Add    []string  // titles
+	Remove []string  // titles, or ids in digits
 }
 
 // Empty reports that nothing is asked for.

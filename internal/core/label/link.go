@@ -56,6 +56,26 @@ func (s *Service) EnsureByNames(ctx context.Context, as authz.Actor, at Place, t
 	return out, nil
 }
 
+// TitlesByIDs gives the titles of those of the labels with these ids that the actor may see and the
+// place may use, in the order of the ids.
+func (s *Service) TitlesByIDs(ctx context.Context, as authz.Actor, at Place, ids []ID) ([]string, error) {
+	found, err := s.ByIDs(ctx, as, ids)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var titles []string
+	for _, id := range ids {
+		if l := found[id]; l != nil {
+			titles = append(titles, l.Title)
+		}
+	}
+	known, err := s.named(ctx, at.Namespace, titles)
+	if err != nil {
+		return nil, fmt.Errorf("labels by id: %w", err)
+	}
+	return slices.DeleteFunc(titles, func(title string) bool { return found[known[title].ID] == nil }), nil
+}
+
 // make creates a label by title alone; ok is false where no label can have the title.
 func (s *Service) make(ctx context.Context, as authz.Actor, at Place, title string) (made Label, ok bool, err error) {
 	now := db.At(s.now())

@@ -11,6 +11,17 @@ func IsDraft(title string) bool { return cutDraft(title) != title }
 // WithoutDraft gives the title without its draft marks.
 func WithoutDraft(title string) string { return strings.TrimSpace(cutDraft(title)) }
 
+// Drafted gives the title of a draft, or that of a request that is ready.
+func Drafted(title string, draft bool) string {
+	switch {
+	case !draft:
+		return WithoutDraft(title)
+	case IsDraft(title):
+		return title
+	}
+	return "Draft: " + title
+}
+
 // cutDraft takes the whole run of draft marks off a title; a title without one comes
 // back as it is.
 func cutDraft(title string) string {

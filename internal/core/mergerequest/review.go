@@ -50,6 +50,45 @@ func (s *Service) Review(ctx context.Context, as authz.Actor, p *project.Project
 	return Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}, nil
 }
 
+// RequestReview asks a reviewer of a request for another review, and returns the request. It requires
+// SetMergeRequestMetadata; a user who is no reviewer of it is Unprocessable.
+func (s *Service) RequestReview(ctx context.Context, as authz.Actor, p *project.Project, iid IID, user authz.UserID) (*MergeRequest, error) {
+	m, err := s.Find(ctx, as, p, iid)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.requireOn(ctx, as, authz.SetMergeRequestMetadata, p, m); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(m.ReviewerIDs(), user) {
+		return nil, errs.Sentences(errs.Unprocessable, "Reviewer not found")
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context) error {
+		out, err := db.Update(ctx, s.db, s.row(m.ID), func(ctx context.Context, m *MergeRequest) error {
+			m.UpdatedAt = s.stamp()
+			return s.setReviewerState(ctx, m.ID, user, unreviewed, "")
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return errs.Missing("")
+		}
+		if err != nil {
+			return err
+		}
+		now, before := out.After, out.Before
+		for _, m := range []*MergeRequest{&now, &before} {
+			if err := s.attach(ctx, []*MergeRequest{m}); err != nil {
+				return err
+			}
+		}
+		f := Fact{MergeRequest: now, Before: &before, Project: p, Stamp: as.Stamp(s.now())}
+		return s.bus.Publish(ctx, Updated{Fact: f, Fields: []string{"reviewers"}, Diff: Diff{Asked: []authz.UserID{user}}})
+	})
+	if err != nil {
+		return nil, errs.Wrap(err, "request another review")
+	}
+	return s.Find(ctx, as, p, iid)
+}
+
 // Unreview takes back in the caller's transaction that users approved a request.
 func (s *Service) Unreview(ctx context.Context, id ID, users []authz.UserID) error {
 	var w db.Where

@@ -31,6 +31,14 @@ type Changes struct {
 	AllowCollaboration *bool
 	Time               timelog.Change
 	Event              Event // "" for none
+
+	// Strict refuses what the actor may not change, in place of leaving it alone.
+	Strict bool
+}
+
+// metadata reports whether something is asked for that needs SetMergeRequestMetadata.
+func (c *Changes) metadata() bool {
+	return c.Assignees != nil || c.Reviewers != nil || c.DiscussionLocked != nil || !c.Labels.Empty() || c.MilestoneID != nil || c.Time != (timelog.Change{})
 }
 
 // Event asks for a change of state.
@@ -44,7 +52,7 @@ const (
 
 // Update changes a request. It requires UpdateMergeRequest; labels, milestone, people and the lock
 // on discussions change only for those with SetMergeRequestMetadata and are left alone
-// for others. A change of state that is impossible is left out as well.
+// for others, unless c.Strict says otherwise. A change of state that is impossible is left out as well.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, iid IID, c Changes) (*MergeRequest, error) {
 	m, err := s.Find(ctx, as, p, iid)
 	if err != nil {
@@ -52,6 +60,11 @@ func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project
 	}
 	if err := s.requireOn(ctx, as, authz.UpdateMergeRequest, p, m); err != nil {
 		return nil, err
+	}
+	if c.Strict && c.metadata() {
+		if err := s.policy.Require(ctx, as, authz.SetMergeRequestMetadata, p.Subject()); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.checkUpdate(ctx, p, m, &c); err != nil {
 		return nil, err

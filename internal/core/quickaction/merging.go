@@ -22,7 +22,7 @@ func drafts(ctx context.Context, c *Call) error {
 	if c.title() != mergerequest.WithoutDraft(c.title()) {
 		return readies(ctx, c)
 	}
-	title := "Draft: " + c.title()
+	title := mergerequest.Drafted(c.title(), true)
 	c.Request.Title = &title
 	c.Set("wip_event", "draft")
 	c.Say("Marked this merge request as a draft.")

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -63,7 +62,7 @@ func (b *binder) epicMutations() {
 			Title: in.Title, Description: in.Description, Color: in.Color, Confidential: in.Confidential, StateEvent: strings.ToLower(in.StateEvent),
 			StartIsFixed: in.StartDateIsFixed, DueIsFixed: in.DueDateIsFixed, StartFixed: in.StartDateFixed, DueFixed: in.DueDateFixed,
 		}
-		add, err := labelRefs(in.AddLabels, in.AddLabelIDs)
+		add, err := b.labelTitles(ctx, c.As, in.AddLabels, in.AddLabelIDs)
 		if err == nil {
 			change.Labels.Add = add
 			change.Labels.Remove, err = labelRefs(in.RemoveLabels, in.RemoveLabelIDs)
@@ -116,15 +115,7 @@ func (b *binder) subscribeEpic(ctx context.Context, as authz.Actor, g *namespace
 		return epicPayload{}, err
 	}
 	on := subscription.On{Place: noteable.Place{Group: g}, Kind: noteable.Epic, Key: noteable.Key{IID: int64(iid)}}
-	if want {
-		err = b.Subscriptions.Add(ctx, as, on)
-	} else {
-		err = b.Subscriptions.Remove(ctx, as, on)
-	}
-	if errs.Is(err, errs.NotModified) {
-		err = nil
-	}
-	return epicPayload{e}, err
+	return epicPayload{e}, b.subscribe(ctx, as, on, want)
 }
 
 // labelTitles gives the titles of labels that are named by title or by id.

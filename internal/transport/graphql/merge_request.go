@@ -11,6 +11,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/milestone"
+	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/reference"
 	"tenon/internal/transport/graphql/exec"
@@ -163,7 +164,15 @@ func (b *binder) requestFields() {
 // diffRefs are the three commits that a diff is made of.
 type diffRefs struct{ BaseSHA, HeadSHA, StartSHA string }
 
+// requestRef names a merge request as something that has notes, awards and subscribers.
+func requestRef(m *mergerequest.View) noteable.Ref {
+	return noteable.Ref{Kind: noteable.MergeRequest, ID: int64(m.ID)}
+}
+
 func (b *binder) requestPeople() {
+	one(b, "MergeRequest.subscribed", "subscriptions of merge requests", requestRef, func(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
+		return b.Subscriptions.Of(ctx, as, refs...)
+	})
 	value(b, "MergeRequest.author", func(m *mergerequest.View) *user { return m.Author })
 	value(b, "MergeRequest.mergeUser", func(m *mergerequest.View) *user { return m.MergeUser })
 	kept(b, "MergeRequest.assignees", func(m *mergerequest.View) []*account.Summary { return m.Assignees })

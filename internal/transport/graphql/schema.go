@@ -78,6 +78,7 @@ func (b *binder) all() {
 	b.iterations()
 	b.epics()
 	b.requests()
+	b.requestMutations()
 	b.notes()
 	b.noteMutations()
 }
