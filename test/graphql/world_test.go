@@ -43,7 +43,7 @@ func each(t *testing.T, fn func(t *testing.T, s *server)) {
 	})
 }
 
-func newServer(t testing.TB, database string) *server {
+func newServer(t testing.TB, database string, options ...func(c *config.Config)) *server {
 	t.Helper()
 	data := t.TempDir()
 	if database == "" {
@@ -51,6 +51,9 @@ func newServer(t testing.TB, database string) *server {
 	}
 	ctx := context.WithoutCancel(t.Context()) // closing comes after its end
 	c := &config.Config{Data: data, HTTP: "127.0.0.1:0", Database: database, Root: config.Root{Token: rootToken}}
+	for _, o := range options {
+		o(c)
+	}
 	a, err := app.New(ctx, c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})), app.Build{Version: "test", Revision: "unknown"})
 	if err != nil {
 		t.Fatal(err)

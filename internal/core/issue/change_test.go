@@ -106,6 +106,8 @@ func TestService_Update_permissions(t *testing.T) {
 		if got.Title != "Changed" || got.Confidential || len(got.Labels) != 0 || len(got.Assignees) != 1 || got.UpdatedAt.Year() == 2001 {
 			t.Errorf("an author below planner changed more than the text: %+v", got)
 		}
+		_, err = f.issues.Update(ctx, f.stranger, f.Find(f.stranger, f.id), mine.IID, issue.Changes{Confidential: ptr(true), Strict: true})
+		wantKind(t, err, errs.Forbidden)
 		if _, err := f.issues.Update(ctx, f.guest, f.Find(f.guest, f.id), mine.IID, issue.Changes{StateEvent: "close"}); err != nil {
 			t.Errorf("the assignee closes: %v", err)
 		}

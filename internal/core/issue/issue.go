@@ -143,6 +143,7 @@ type Input struct {
 	DueDate          *string // YYYY-MM-DD
 	Weight           *int64
 	MilestoneID      *milestone.ID // 0 is none; one that the project cannot use is left out
+	IterationID      *iteration.ID // as MilestoneID
 	Epic             EpicChoice
 	Severity         Severity // SeverityUnknown where empty
 	Health           *Health
@@ -179,6 +180,9 @@ type Changes struct {
 	AssigneeIDs      *[]authz.UserID // empty clears
 
 	UpdatedAt *time.Time // taken from owners only
+
+	// Strict returns Forbidden where the actor may not change one of these, which is left alone otherwise.
+	Strict bool
 
 	cause noteable.Cause // what closes the issue
 }

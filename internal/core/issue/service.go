@@ -192,6 +192,12 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 	if i.MilestoneID != nil && *i.MilestoneID == 0 {
 		i.MilestoneID = nil
 	}
+	if i.IterationID, err = s.iterations.Chosen(ctx, p, in.IterationID); err != nil {
+		return nil, err
+	}
+	if i.IterationID != nil && *i.IterationID == 0 {
+		i.IterationID = nil
+	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		i.Epic = nil
 		if err := s.number(ctx, p, i, in.IID); err != nil {

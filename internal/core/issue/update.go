@@ -83,7 +83,10 @@ func (s *Service) permitted(ctx context.Context, as authz.Actor, subject authz.S
 	if err != nil {
 		return c, err
 	}
-	if !planner {
+	switch {
+	case !planner && c.Strict:
+		return c, s.policy.Require(ctx, as, authz.SetIssueMetadata, subject)
+	case !planner:
 		c = Changes{Title: c.Title, Description: c.Description, StateEvent: c.StateEvent, cause: c.cause}
 	}
 	owner, err := s.policy.Can(ctx, as, authz.SetIssueNumber, subject)

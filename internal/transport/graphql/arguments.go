@@ -10,6 +10,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/issue"
+	"tenon/internal/transport/graphql/exec"
 )
 
 // oneOf refuses more than one argument of a group: those that were given are true.
@@ -117,4 +118,21 @@ func milestoneOf(titles []string, word *string) filter.Milestone {
 		m.Titles = titles
 	}
 	return m
+}
+
+// numbers gives the numbers of global ids.
+func numbers[T ~int64](ids []globalID) []T {
+	out := make([]T, len(ids))
+	for i, id := range ids {
+		out[i] = T(id.ID)
+	}
+	return out
+}
+
+// orZero gives what an argument sets: nil where it was not given, and zero for null.
+func orZero[T any](o exec.Opt[T]) *T {
+	if !o.Set {
+		return nil
+	}
+	return new(zeroOr(o.Value))
 }

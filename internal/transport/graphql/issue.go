@@ -78,6 +78,7 @@ func (b *binder) issues() {
 	b.issueFields()
 	b.issueTexts()
 	b.issueRelations()
+	b.issueMutations()
 	exec.Connection[*issue.View](b.Schema, "Issue")
 	exec.Struct[*issue.View](b.Schema, "Issue")
 }

@@ -1,0 +1,247 @@
+package graphql
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/iteration"
+	"tenon/internal/core/limit"
+	"tenon/internal/core/milestone"
+	"tenon/internal/core/project"
+	"tenon/internal/core/timelog"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// issueRef names an issue by its project and its number: the input of a mutation embeds it.
+type issueRef struct{ ProjectPath, IID string }
+
+func (r issueRef) ref() issueRef { return r }
+
+// issued is the payload of a mutation of an issue.
+type issued struct{ Issue *issue.View }
+
+// issueOf finds the issue that an input names.
+func (b *binder) issueOf(ctx context.Context, as authz.Actor, in issueRef) (*project.Project, *issue.Issue, error) {
+	p, err := b.project(ctx, as, in.ProjectPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	i, err := b.Issues.Find(ctx, as, p, issue.IID(number(in.IID)))
+	return p, i, err
+}
+
+// issued gives the payload of a mutation that wrote an issue, or its error.
+func (b *binder) issued(ctx context.Context, as authz.Actor, i *issue.Issue, err error) (issued, error) {
+	if err != nil || i == nil {
+		return issued{}, err
+	}
+	views, err := b.issueViews(as)(ctx, []issue.Issue{*i})
+	if err != nil {
+		return issued{}, err
+	}
+	return issued{views[0]}, nil
+}
+
+// issueFields are what inputs of issues have in common; null takes away.
+type issueFields struct {
+	Description          *string
+	Confidential, Locked *bool
+	DueDate              exec.Opt[string]
+	EpicID, MilestoneID  exec.Opt[globalID]
+	HealthStatus         exec.Opt[string]
+	Type                 *string
+	Weight               exec.Opt[int64]
+}
+
+// issueMutations binds what is done with issues.
+func (b *binder) issueMutations() {
+	exec.Mutation(b.Schema, "createIssue", b.createIssue)
+	exec.Mutation(b.Schema, "updateIssue", b.updateIssue)
+	exec.Mutation(b.Schema, "issueMove", func(ctx context.Context, c *exec.Call[struct {
+		issueRef
+		TargetProjectPath string
+	}],
+	) (issued, error) {
+		p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+		if err != nil {
+			return issued{}, err
+		}
+		to, err := b.project(ctx, c.As, c.Args.TargetProjectPath)
+		if err != nil {
+			return issued{}, err
+		}
+		i, _, err := b.Issues.Move(ctx, c.As, p, issue.IID(number(c.Args.IID)), to.ID)
+		return b.issued(ctx, c.As, i, err)
+	})
+	type promoted struct {
+		Epic  *epic.Epic
+		Issue *issue.View
+	}
+	exec.Mutation(b.Schema, "promoteToEpic", func(ctx context.Context, c *exec.Call[struct {
+		issueRef
+		GroupPath *string
+	}],
+	) (promoted, error) {
+		p, i, err := b.issueOf(ctx, c.As, c.Args.issueRef)
+		if err != nil {
+			return promoted{}, err
+		}
+		if group := zeroOr(c.Args.GroupPath); group != "" && !strings.EqualFold(group, path.Dir(p.FullPath)) {
+			return promoted{}, errOtherGroup
+		}
+		e, err := b.Epics.Promote(ctx, c.As, p, i.IID)
+		if err != nil {
+			return promoted{}, err
+		}
+		i, err = b.Issues.Find(ctx, c.As, p, i.IID)
+		out, err := b.issued(ctx, c.As, i, err)
+		return promoted{e, out.Issue}, err
+	})
+	b.issueSetters()
+}
+
+const errOtherGroup argumentError = "an issue becomes an epic of the group of its project"
+
+// createIssueInput is what a new issue is made of.
+type createIssueInput struct {
+	ProjectPath, Title                 string
+	AssigneeIDs                        []globalID
+	Labels, LabelIDs                   []string
+	CreatedAt                          *time.Time
+	DiscussionToResolve                string
+	IID                                int64
+	IterationID                        *globalID
+	MergeRequestToResolveDiscussionsOf *globalID
+	MoveAfterID, MoveBeforeID          *globalID
+	issueFields
+}
+
+func (b *binder) createIssue(ctx context.Context, c *exec.Call[createIssueInput]) (issued, error) {
+	p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+	if err != nil {
+		return issued{}, err
+	}
+	if err := b.Limits.Check(limit.IssuesCreate, c.As); err != nil {
+		return issued{}, err
+	}
+	in, err := b.newIssue(ctx, c.As, c.Args)
+	if err != nil {
+		return issued{}, err
+	}
+	move := issue.Move{After: issue.ID(zeroOr(c.Args.MoveAfterID).ID), Before: issue.ID(zeroOr(c.Args.MoveBeforeID).ID)}
+	if err := b.neighbours(ctx, c.As, move); err != nil {
+		return issued{}, err
+	}
+	i, err := b.Commands.CreateIssue(ctx, c.As, p, in)
+	if err == nil && move != (issue.Move{}) {
+		i, err = b.Issues.Reorder(ctx, c.As, p, i.IID, move)
+	}
+	return b.issued(ctx, c.As, i, err)
+}
+
+// neighbours returns an error where the caller may not read the issues that another one shall stand beside.
+func (b *binder) neighbours(ctx context.Context, as authz.Actor, m issue.Move) error {
+	var ids []issue.ID
+	for _, id := range []issue.ID{m.After, m.Before} {
+		if id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	found, err := b.Issues.ByIDs(ctx, as, ids)
+	if err == nil && len(found) < len(ids) {
+		err = errNoPlace
+	}
+	return err
+}
+
+func (b *binder) newIssue(ctx context.Context, as authz.Actor, in createIssueInput) (issue.Input, error) {
+	out := issue.Input{
+		Title: in.Title, Description: in.Description, Confidential: zeroOr(in.Confidential), DiscussionLocked: in.Locked, DueDate: in.DueDate.Value,
+		Weight: in.Weight.Value, Type: issue.Type(strings.ToLower(zeroOr(in.Type))), AssigneeIDs: numbers[authz.UserID](in.AssigneeIDs),
+		IID: issue.IID(in.IID), CreatedAt: in.CreatedAt, Resolves: issue.Threads{Discussion: in.DiscussionToResolve},
+		Epic: issue.EpicChoice{ID: zeroOr(in.EpicID.Value).ID},
+	}
+	if err := oneOf(map[string]bool{"labels": in.Labels != nil, "labelIds": in.LabelIDs != nil}); err != nil {
+		return out, err
+	}
+	var err error
+	if out.Labels, err = b.labelTitles(ctx, as, in.Labels, in.LabelIDs); err != nil {
+		return out, err
+	}
+	if in.MilestoneID.Value != nil {
+		out.MilestoneID = new(milestone.ID(in.MilestoneID.Value.ID))
+	}
+	if in.IterationID != nil {
+		out.IterationID = new(iteration.ID(in.IterationID.ID))
+	}
+	if in.HealthStatus.Value != nil {
+		out.Health = new(healths[*in.HealthStatus.Value])
+	}
+	if in.MergeRequestToResolveDiscussionsOf != nil {
+		m, err := needed(ctx, as, *in.MergeRequestToResolveDiscussionsOf, b.Requests.ByIDs)
+		if err != nil {
+			return out, err
+		}
+		out.Resolves.Request = int64(m.IID)
+	}
+	return out, nil
+}
+
+// updateIssueInput is what changes of an issue; nil leaves alone.
+type updateIssueInput struct {
+	issueRef
+	Title, TimeEstimate                   *string
+	AddLabelIDs, LabelIDs, RemoveLabelIDs []string
+	StateEvent                            string
+	issueFields
+}
+
+// changes makes those of core, without labels.
+func (u *updateIssueInput) changes() issue.Changes {
+	c := issue.Changes{
+		Title: u.Title, Description: u.Description, StateEvent: strings.ToLower(u.StateEvent), Confidential: u.Confidential, DiscussionLocked: u.Locked,
+		Weight: u.Weight.Value, ClearWeight: u.Weight.Set && u.Weight.Value == nil, Time: timelog.Change{Estimate: u.TimeEstimate},
+		DueDate: orZero(u.DueDate),
+	}
+	if u.MilestoneID.Set {
+		c.MilestoneID = new(milestone.ID(zeroOr(u.MilestoneID.Value).ID))
+	}
+	if u.EpicID.Set {
+		c.Epic = &issue.EpicChoice{ID: zeroOr(u.EpicID.Value).ID}
+	}
+	if u.HealthStatus.Set {
+		c.Health = new(healths[zeroOr(u.HealthStatus.Value)])
+	}
+	if u.Type != nil {
+		c.Type = new(issue.Type(strings.ToLower(*u.Type)))
+	}
+	return c
+}
+
+func (b *binder) updateIssue(ctx context.Context, c *exec.Call[updateIssueInput]) (issued, error) {
+	p, err := b.project(ctx, c.As, c.Args.ProjectPath)
+	if err != nil {
+		return issued{}, err
+	}
+	change := c.Args.changes()
+	if change.Labels.Add, err = labelRefs(nil, c.Args.AddLabelIDs); err != nil {
+		return issued{}, err
+	}
+	if change.Labels.Remove, err = labelRefs(nil, c.Args.RemoveLabelIDs); err != nil {
+		return issued{}, err
+	}
+	if c.Args.LabelIDs != nil {
+		titles, err := b.labelTitles(ctx, c.As, []string{}, c.Args.LabelIDs)
+		if err != nil {
+			return issued{}, err
+		}
+		change.Labels.Set = &titles
+	}
+	i, err := b.Commands.UpdateIssue(ctx, c.As, p, issue.IID(number(c.Args.IID)), change)
+	return b.issued(ctx, c.As, i, err)
+}
