@@ -81,12 +81,14 @@ func (t *Todo) Target() noteable.Ref {
 
 // Filter selects to-do items; the zero value selects all.
 type Filter struct {
-	State     State // "" for all
-	Action    Action
-	AuthorID  authz.UserID
-	ProjectID project.ID
-	GroupID   authz.NamespaceID // and all below it
-	Kind      noteable.Kind
+	State    State    // "" for all
+	Actions  []Action // any of them, as for the next; nil for all
+	Authors  []authz.UserID
+	Projects []project.ID
+	Groups   []authz.NamespaceID // and all below them
+	Kinds    []noteable.Kind
+	UserID   authz.UserID // whose they are: those of others are not shown; 0 for the actor
+	On       noteable.Ref // that they are about, other than commits; the zero value is everything
 	page.Range
 }
 
@@ -176,21 +178,29 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f Filter) (page.Page
 	if f.State != "" {
 		w.And("t.state = ?", f.State)
 	}
-	if f.Action != "" {
-		w.And("t.action = ?", f.Action)
+	if f.Actions != nil {
+		w.In("t.action", f.Actions)
 	}
-	if f.AuthorID != 0 {
-		w.And("t.author_id = ?", f.AuthorID)
+	if f.Authors != nil {
+		w.In("t.author_id", f.Authors)
 	}
-	if f.ProjectID != 0 {
-		w.And("t.project_id = ?", f.ProjectID)
+	if f.Projects != nil {
+		w.In("t.project_id", f.Projects)
 	}
-	if f.GroupID != 0 {
-		w.And(`(t.group_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?) OR t.project_id IN (SELECT gp.id
-			FROM projects gp JOIN namespace_ancestors a ON a.namespace_id = gp.namespace_id WHERE a.ancestor_id = ?))`, f.GroupID, f.GroupID)
+	if f.Groups != nil {
+		var below db.Where
+		below.In("a.ancestor_id", f.Groups)
+		w.And(`(t.group_id IN (SELECT a.namespace_id FROM namespace_ancestors a`+below.SQL()+`) OR t.project_id IN (SELECT gp.id
+			FROM projects gp JOIN namespace_ancestors a ON a.namespace_id = gp.namespace_id`+below.SQL()+`))`, slices.Concat(below.Args(), below.Args())...)
 	}
-	if f.Kind != "" {
-		w.And("t.target_type = ?", f.Kind)
+	if f.Kinds != nil {
+		w.In("t.target_type", f.Kinds)
+	}
+	if f.UserID != 0 {
+		w.And("t.user_id = ?", f.UserID)
+	}
+	if f.On != (noteable.Ref{}) {
+		w.And("t.target_type = ? AND t.target_id = ?", f.On.Kind, f.On.ID)
 	}
 	q := page.Query{Columns: columns, From: tables, Where: w, Order: page.Order{page.ID("t.id").Desc()}}
 	if !f.Keyset && !f.Uncounted { // read and counted at once
@@ -284,18 +294,6 @@ type row struct {
 	ID        ID      `db:"id"`
 	State     State   `db:"state"`
 	UpdatedAt db.Time `db:"updated_at"`
-}
-
-// MarkAllDone marks all of the actor's to-do items as done.
-func (s *Service) MarkAllDone(ctx context.Context, as authz.Actor) error {
-	if err := s.policy.Require(ctx, as, authz.UpdateOwnTodos, authz.Subject{}); err != nil {
-		return err
-	}
-	_, err := s.db.Exec(ctx, "UPDATE todos SET state = 'done', updated_at = ? WHERE user_id = ? AND state = 'pending'", db.At(s.now()), as.UserID)
-	if err != nil {
-		return fmt.Errorf("mark to-do items: %w", err)
-	}
-	return nil
 }
 
 // Add creates a to-do item of the actor's own for a thing. It gives NotModified where one

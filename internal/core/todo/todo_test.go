@@ -145,7 +145,7 @@ func (f *fixture) check(what, want string, users ...authz.Actor) {
 func (f *fixture) clear() {
 	f.T.Helper()
 	for _, as := range []authz.Actor{f.owner, f.planner, f.guest, f.other, f.stranger} {
-		if err := f.todos.MarkAllDone(ctx, as); err != nil {
+		if _, err := f.todos.MarkDoneOn(ctx, as, noteable.Ref{}); err != nil {
 			f.T.Fatal(err)
 		}
 	}
@@ -191,6 +191,24 @@ func TestService(t *testing.T) {
 				t.Errorf("marked %+v, %v", got, err)
 			}
 		}
+		// What is done waits again, unless another one about the same thing does.
+		if _, err := f.todos.Restore(ctx, f.owner, []todo.ID{made.ID}); !errs.Is(err, errs.NotFound) {
+			t.Errorf("restored another user's: %v, want not found", err)
+		}
+		again, err := f.todos.Restore(ctx, f.guest, []todo.ID{made.ID})
+		if err != nil || len(again) != 1 || again[0].State != todo.Pending {
+			t.Errorf("restored %+v, %v", again, err)
+		}
+		first, err := f.todos.MarkDoneOn(ctx, f.guest, noteable.Ref{Kind: noteable.Issue, ID: int64(i.ID)})
+		if err != nil || !slices.Equal(first, []todo.ID{made.ID}) {
+			t.Errorf("marked %v, %v", first, err)
+		}
+		if _, err := f.todos.Add(ctx, f.guest, on); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := f.todos.Restore(ctx, f.guest, first); err != nil || again[0].State != todo.Done {
+			t.Errorf("restored beside another: %+v, %v", again, err)
+		}
 		f.clear()
 
 		n := f.write(f.owner, i, note.Input{Body: "@team: look at this, @planner"})
@@ -200,7 +218,9 @@ func TestService(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.check("a changed note", "guest mentioned")
-		list, err := f.todos.List(ctx, f.guest, todo.Filter{Kind: noteable.Issue, AuthorID: f.owner.UserID, ProjectID: f.id, Action: todo.Mentioned, State: todo.Pending})
+		list, err := f.todos.List(ctx, f.guest, todo.Filter{
+			Kinds: []noteable.Kind{noteable.Issue}, Authors: []authz.UserID{f.owner.UserID}, Projects: []project.ID{f.id}, Actions: []todo.Action{todo.Mentioned}, State: todo.Pending,
+		})
 		if err != nil || len(list.Items) != 1 || list.Items[0].Body != "hello @planner and @guest" || list.Items[0].NoteID == nil {
 			t.Errorf("filtered %+v, %v", list.Items, err)
 		}

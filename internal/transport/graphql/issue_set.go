@@ -2,11 +2,9 @@ package graphql
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
-	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
@@ -134,31 +132,4 @@ func setIssue[I interface{ ref() issueRef }](b *binder, field string, changes fu
 		i, err = b.Issues.Update(ctx, c.As, p, i.IID, change)
 		return b.issued(ctx, c.As, i, err)
 	})
-}
-
-// usersNamed gives the ids of users by their names, without those that there are none of.
-func (b *binder) usersNamed(ctx context.Context, as authz.Actor, names []string) ([]authz.UserID, error) {
-	ids := make([]authz.UserID, len(names))
-	err := b.Together(ctx, len(names), func(ctx context.Context, i int) error {
-		u, err := b.Accounts.ByUsername(ctx, as, names[i])
-		if err == nil {
-			ids[i] = u.ID
-		}
-		if errs.Is(err, errs.NotFound) {
-			err = nil
-		}
-		return err
-	})
-	return slices.DeleteFunc(ids, func(id authz.UserID) bool { return id == 0 }), err
-}
-
-// combined does to a list what a mode of operation says.
-func combined[T comparable](mode string, present, named []T) []T {
-	switch mode {
-	case "APPEND":
-		return append(slices.Clone(present), named...)
-	case "REMOVE":
-		return slices.DeleteFunc(slices.Clone(present), func(v T) bool { return slices.Contains(named, v) })
-	}
-	return named
 }

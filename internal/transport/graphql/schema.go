@@ -77,6 +77,7 @@ func (b *binder) all() {
 	b.issues()
 	b.iterations()
 	b.epics()
+	b.todos()
 	b.requests()
 	b.requestMutations()
 	b.notes()

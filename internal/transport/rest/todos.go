@@ -79,8 +79,8 @@ type listTodosParams struct {
 func (s *Server) listTodos(ctx context.Context, as authz.Actor, in listTodosParams) (api.List[todoEntity], error) {
 	var none api.List[todoEntity]
 	list, err := s.Todos.List(ctx, as, todo.Filter{
-		State: todo.State(in.State), Action: todo.Action(in.Action), AuthorID: authz.UserID(in.AuthorID), ProjectID: project.ID(in.ProjectID),
-		GroupID: authz.NamespaceID(in.GroupID), Kind: noteable.Kind(in.Type), Range: in.Range(),
+		State: todo.State(in.State), Actions: anyOf(todo.Action(in.Action)), Authors: anyOf(authz.UserID(in.AuthorID)), Projects: anyOf(project.ID(in.ProjectID)),
+		Groups: anyOf(authz.NamespaceID(in.GroupID)), Kinds: anyOf(noteable.Kind(in.Type)), Range: in.Range(),
 	})
 	if err != nil {
 		return none, err
@@ -90,6 +90,15 @@ func (s *Server) listTodos(ctx context.Context, as authz.Actor, in listTodosPara
 		return none, err
 	}
 	return api.Listed(list, out), nil
+}
+
+// anyOf is a filter for one value: zero selects all.
+func anyOf[T comparable](v T) []T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return []T{v}
 }
 
 type todoPath struct {
@@ -105,7 +114,8 @@ func (s *Server) markTodo(ctx context.Context, as authz.Actor, in todoPath) (tod
 }
 
 func (s *Server) markTodos(ctx context.Context, as authz.Actor, _ struct{}) (api.None, error) {
-	return api.None{}, s.Todos.MarkAllDone(ctx, as)
+	_, err := s.Todos.MarkDoneOn(ctx, as, noteable.Ref{})
+	return api.None{}, err
 }
 
 // todoTargets are what to-do items are about, and where that is.

@@ -44,7 +44,7 @@ func (s *Schema) answered(def *ast.Definition, f *ast.FieldDefinition) bool {
 	if o := s.objects[def.Name]; o != nil {
 		return o.fields[f.Name] != nil
 	}
-	of := s.of(def.Name)
+	of := slices.DeleteFunc(slices.Clone(s.of(def.Name)), func(o *object) bool { return len(o.def.Fields) == 0 }) // is left out
 	return len(of) > 0 && !slices.ContainsFunc(of, func(o *object) bool { return o.def.Fields.ForName(f.Name) == nil })
 }
 
