@@ -43,7 +43,9 @@ func (a *App) transports() error {
 	if err := a.overSSH(); err != nil {
 		return err
 	}
-	graph := graphql.New(graphql.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, Version: rest.Level, Revision: a.build.Revision})
+	graph := graphql.New(graphql.Deps{
+		Services: a.core, Gate: gate, SignOn: signOn, Log: a.log, Now: a.now, Together: a.db.Together, LimitReads: graphReads, Version: rest.Level, Revision: a.build.Revision,
+	})
 	pages := web.New(web.Deps{Services: a.core, Gate: gate, SignOn: signOn, Log: a.log})
 	a.http = &http.Server{
 		Handler: &router{api: kit, graph: graph, git: git, pages: pages, service: a.service(), started: a.metrics.RequestStarted, tracer: a.tracer, idle: &a.idle, proxies: a.config.TrustedProxies, reads: readTime},
@@ -53,6 +55,7 @@ func (a *App) transports() error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
+	a.http.RegisterOnShutdown(a.core.Live.EndAll)
 	return nil
 }
 
@@ -94,7 +97,7 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	httpkit.Forwarded(r, h.proxies)
 	if graphql.Match(r.URL.Path) {
-		r = r.WithContext(db.LimitReads(r.Context(), exec.Deadline, exec.Deadline))
+		r = r.WithContext(graphReads(r.Context()))
 		h.graph.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 		return
 	}
@@ -111,6 +114,11 @@ func (h *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.pages.ServeHTTP(httpkit.Patiently(w, r, httpkit.Patience), r)
 	}
+}
+
+// graphReads bounds what the database may read for one answer of GraphQL.
+func graphReads(ctx context.Context) context.Context {
+	return db.LimitReads(ctx, exec.Deadline, exec.Deadline)
 }
 
 // readTime is how long one statement that reads may take for a caller who waits, and all

@@ -41,6 +41,7 @@ import (
 	"tenon/internal/core/label"
 	"tenon/internal/core/lfs"
 	"tenon/internal/core/limit"
+	"tenon/internal/core/live"
 	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/metricimage"
 	"tenon/internal/core/milestone"
@@ -163,6 +164,7 @@ type Services struct {
 	Events      *resourceevent.Service
 	Activity    *activity.Recorder
 	Audit       *audit.Recorder
+	Live        *live.Service
 }
 
 // New builds all services from what depends on nothing upwards. A dependency that is
@@ -362,6 +364,7 @@ func (s *Services) reactions(c *check, d Deps) {
 		},
 	}))
 	s.Audit = audit.New(need(c, audit.Deps{DB: d.DB, Now: d.Now}))
+	s.Live = live.New(need(c, live.Deps{DB: d.DB, Log: d.Log}))
 }
 
 // connect gives services what they need of those that stand above them.
@@ -394,9 +397,10 @@ func (s *Services) Start() {
 	s.Sessions.Start()
 	s.Keys.Start()
 	s.Repos.Start()
+	s.Live.Start()
 }
 
 // Stop ends what Start began.
 func (s *Services) Stop(ctx context.Context) error {
-	return errors.Join(s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
+	return errors.Join(s.Live.Stop(ctx), s.Keys.Stop(ctx), s.Sessions.Stop(ctx), s.Repos.Stop(ctx), s.Tokens.Stop(ctx), s.Accounts.Stop(ctx))
 }

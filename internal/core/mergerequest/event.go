@@ -99,6 +99,12 @@ type NewVersion struct {
 	TargetSHA                 string // the last of these
 }
 
+// Tried is published when the result of a trial merge was stored.
+type Tried struct {
+	authz.Stamp
+	ID ID
+}
+
 // Unmergeable is published when an open merge request that could be merged has conflicts. No
 // user did it.
 type Unmergeable struct{ Fact }

@@ -125,7 +125,7 @@ func (s *Service) storeTrials(ctx context.Context, result MergeStatus, target gi
 		WHERE state = 'opened' AND (id, head_sha) IN (VALUES `+tried+")", args...); err != nil {
 		return fmt.Errorf("store trial merges: %w", err)
 	}
-	return nil
+	return s.tellTried(ctx, rows...)
 }
 
 // retryAlone refreshes requests one by one.

@@ -77,7 +77,7 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 		if _, err := store(ctx, ""); err != nil {
 			return fmt.Errorf("store trial merge: %w", err)
 		}
-		return nil
+		return s.tellTried(ctx, m)
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context) error {
 		lost := int64(0) // requests that have conflicts now
@@ -108,6 +108,17 @@ func (s *Service) storeTrial(ctx context.Context, p *project.Project, m *MergeRe
 	})
 	if err != nil {
 		return fmt.Errorf("store trial merge: %w", err)
+	}
+	return s.tellTried(ctx, m)
+}
+
+// tellTried publishes that the results of trial merges were stored.
+func (s *Service) tellTried(ctx context.Context, list ...*MergeRequest) error {
+	stamp := authz.Actor{}.Stamp(s.now())
+	for _, m := range list {
+		if err := s.bus.Publish(ctx, Tried{stamp, m.ID}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

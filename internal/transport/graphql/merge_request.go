@@ -37,15 +37,7 @@ type requestFilter struct {
 // requests binds merge requests. Callers who are not signed in see none.
 func (b *binder) requests() {
 	exec.Root(b.Schema, "mergeRequest", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*mergerequest.View, error) {
-		found, err := byID(ctx, c.As, c.Args.ID, b.Requests.ByIDs)
-		if err != nil || found == nil {
-			return nil, err
-		}
-		views, err := b.requestViews(c.As)(ctx, []*mergerequest.MergeRequest{found})
-		if err != nil {
-			return nil, err
-		}
-		return views[0], nil
+		return byID(ctx, c.As, c.Args.ID, b.requestsByIDs)
 	})
 	type numbered struct{ IID string }
 	exec.Batch(b.Schema, "Project.mergeRequest", func(ctx context.Context, c *exec.Call[numbered], of []*project.Project) ([]*mergerequest.View, error) {
@@ -89,6 +81,28 @@ func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*
 		}
 		return aligned(ids, views, func(v *mergerequest.View) mergerequest.ID { return v.ID }), nil
 	}
+}
+
+// requestsByIDs gives the merge requests that the caller may read.
+func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
+	found, err := b.Requests.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*mergerequest.MergeRequest, 0, len(found))
+	for _, id := range ids {
+		if m := found[id]; m != nil {
+			rows = append(rows, m)
+		}
+	}
+	views, err := b.requestViews(as)(ctx, rows)
+	out := make(map[mergerequest.ID]*mergerequest.View, len(views))
+	for _, v := range views {
+		if v != nil {
+			out[v.ID] = v
+		}
+	}
+	return out, err
 }
 
 // filter makes the filter of core.

@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,11 +55,16 @@ type incoming struct {
 	messages []message
 	batch    bool
 	current  bool // false leaves out what is deprecated
+	stream   bool // the answer is a stream of events
+
+	// again signs the caller on once more: whether it is still who it was, and may do what.
+	again func(ctx context.Context) (authz.Actor, error)
 }
 
 // read finds out who asks for what. It gives nothing where a throttle has answered.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz.Actor, error) {
 	query := r.URL.Query()
+	values := query
 	as, known, err := h.signOn(r, query.Get)
 	if err == nil && known {
 		if h.SignOn.Throttled(w, limit.API, as) {
@@ -82,6 +88,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz
 		return nil, as, bodyError(err)
 	}
 	if !known {
+		values = form
 		if as, known, err = h.signOn(r, form.Get); err != nil {
 			return h.refusedSignOn(w, r, err)
 		}
@@ -90,6 +97,21 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*incoming, authz
 		if as, err = h.session(r, kind); err != nil {
 			return nil, as, err
 		}
+	}
+	by := as.UserID
+	in.again = func(ctx context.Context) (authz.Actor, error) {
+		r := r.WithContext(ctx)
+		as, err := authz.Actor{}, error(nil)
+		if known {
+			as, _, err = h.signOn(r, values.Get)
+		} else {
+			as, err = h.session(r, kind)
+		}
+		if err == nil && as.UserID != by {
+			err = &refusal{http.StatusUnauthorized, messageToken} // a session that has ended
+		}
+		as.Address, as.Agent = httpkit.Address(r), session.CutAgent(r.UserAgent())
+		return as, err
 	}
 	if h.SignOn.Throttled(w, limit.API, as) {
 		return nil, as, nil
@@ -385,8 +407,8 @@ func (h *Handler) prepare(schema *exec.Schema, in *incoming, as authz.Actor, lim
 		if problems == nil {
 			ops[i], problems = schema.Prepare(doc, m.Name, m.variables)
 		}
-		if problems == nil && ops[i].Subscribes() {
-			problems = []exec.Error{{Message: "Subscriptions are answered as a stream of events only"}}
+		if problems == nil && ops[i].Subscribes() && !in.stream {
+			problems = []exec.Error{{Message: "Subscriptions are answered as a stream of events: send Accept: text/event-stream"}}
 		}
 		if problems != nil {
 			ops[i], results[i] = nil, exec.Refused(problems...)

@@ -82,6 +82,7 @@ func (b *binder) all() {
 	b.requestMutations()
 	b.notes()
 	b.noteMutations()
+	b.subscriptions()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {

@@ -40,12 +40,17 @@ type Deps struct {
 	// Together answers the reads of many calls with the statements of one: see Together of package db.
 	Together func(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error
 	Revision string // of the program
+
+	// LimitReads bounds what the database may read for one answer; those of a stream count each for
+	// itself.
+	LimitReads func(ctx context.Context) context.Context
 }
 
 // Handler answers requests.
 type Handler struct {
 	Deps
 	config    exec.Config
+	watch     watch
 	documents *lru.Cache // document by its key
 	persisted *lru.Cache // text by its digest
 
@@ -118,6 +123,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, in *incoming, a
 		h.fail(w, r, err)
 		return
 	}
+	if in.stream = wantsStream(r); in.stream && in.batch {
+		h.refuse(w, http.StatusUnprocessableEntity, "A stream of events answers one request")
+		return
+	}
 	limits := h.Limits.Documents(as)
 	ops, results := h.prepare(schema, in, as, limits)
 	if r.Method == http.MethodGet {
@@ -127,6 +136,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, in *incoming, a
 				return
 			}
 		}
+	}
+	if in.stream {
+		h.stream(w, r, in, as, ops[0], results[0])
+		return
 	}
 	var away awayNote
 	ctx := context.WithValue(r.Context(), awayKey{}, &away)

@@ -37,6 +37,8 @@ type run struct {
 	errors []Error
 	words  func(err error) string // for an error that a client may read
 	memory memory
+
+	skipped bool // the event of a subscription is not for its reader
 }
 
 // place is where a value stands in the answer, below the place of its parent.
@@ -70,8 +72,16 @@ var (
 func (s *Schema) Run(ctx context.Context, config *Config, op *Operation, as authz.Actor) *Result {
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
-	r := &run{schema: s, op: op, config: config, as: as, memory: memory{}, words: func(err error) string { return config.Present(ctx, err) }}
-	out := r.objects(ctx, op.root, []ast.SelectionSet{op.def.SelectionSet}, []any{RootValue{}}, []place{{index: -1}})
+	return s.newRun(ctx, config, op, as).answer(ctx, RootValue{})
+}
+
+func (s *Schema) newRun(ctx context.Context, config *Config, op *Operation, as authz.Actor) *run {
+	return &run{schema: s, op: op, config: config, as: as, memory: memory{}, words: func(err error) string { return config.Present(ctx, err) }}
+}
+
+// answer answers the fields of the root, whose parent is given.
+func (r *run) answer(ctx context.Context, parent any) *Result {
+	out := r.objects(ctx, r.op.root, []ast.SelectionSet{r.op.def.SelectionSet}, []any{parent}, []place{{index: -1}})
 	result := &Result{Errors: r.errors, executed: true}
 	if o, ok := out[0].(*row); ok {
 		result.data = o

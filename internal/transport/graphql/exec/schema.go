@@ -38,6 +38,7 @@ type binding struct {
 	cost  costClass
 	value func(parent any) any                                              // from the parent alone
 	batch func(ctx context.Context, q *query, parents []any) ([]any, error) // for all parents
+	open  func(ctx context.Context, q *query) (any, error)                  // of a subscription
 }
 
 // Scalar says how the values of a scalar type are read and written; a nil function leaves them as

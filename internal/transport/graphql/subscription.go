@@ -1,0 +1,135 @@
+package graphql
+
+import (
+	"context"
+
+	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
+	"tenon/internal/core/issue"
+	"tenon/internal/core/live"
+	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/note"
+	"tenon/internal/core/noteable"
+	"tenon/internal/transport/graphql/exec"
+)
+
+// subscriptions binds what can be followed.
+func (b *binder) subscriptions() {
+	for field, part := range map[string]live.Part{
+		"issuableAssigneesUpdated": live.Assignees, "issuableDatesUpdated": live.Dates, "issuableEpicUpdated": live.Epic,
+		"issuableHealthStatusUpdated": live.Health, "issuableIterationUpdated": live.Iteration, "issuableLabelsUpdated": live.Labels,
+		"issuableMilestoneUpdated": live.Milestone, "issuableTitleUpdated": live.Title, "issuableWeightUpdated": live.Weight,
+		"mergeRequestApprovalStateUpdated": live.Approvals, "mergeRequestMergeStatusUpdated": live.MergeStatus, "mergeRequestReviewersUpdated": live.Reviewers,
+	} {
+		b.issuableUpdated(field, part)
+	}
+	b.issuableUpdated("issuableDescriptionUpdated", live.Title, live.Description)
+	b.noteSubscriptions()
+}
+
+// issuableUpdated binds a subscription to parts of an issue, a merge request or an epic.
+func (b *binder) issuableUpdated(field string, parts ...live.Part) {
+	type args struct{ IssuableID globalID }
+	exec.Subscription(b.Schema, field, func(ctx context.Context, c *exec.Call[args]) (any, error) {
+		return b.follow(ctx, c.As, c.Args.IssuableID, parts...)
+	}, func(ctx context.Context, c *exec.Call[args], _ live.Change) (any, error) {
+		return b.issuable(ctx, c.As, c.Args.IssuableID)
+	})
+}
+
+// kinds are the models of what can be followed.
+var kinds = map[string]noteable.Kind{"Issue": noteable.Issue, "WorkItem": noteable.Issue, "MergeRequest": noteable.MergeRequest, "Epic": noteable.Epic}
+
+// follow opens a stream of changes of a thing that the caller may read.
+func (b *binder) follow(ctx context.Context, as authz.Actor, id globalID, parts ...live.Part) (any, error) {
+	thing, err := b.issuable(ctx, as, id)
+	if err == nil && thing == nil {
+		err = errNoPlace
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.Live.Open(ctx, as, kinds[id.Model], id.ID, parts...)
+}
+
+// issuable reads an issue, a merge request or an epic: nil where the caller sees none.
+func (b *binder) issuable(ctx context.Context, as authz.Actor, id globalID) (any, error) {
+	switch kinds[id.Model] {
+	case noteable.Issue:
+		return orNil(byID[issue.ID](ctx, as, id, b.issuesByIDs))
+	case noteable.MergeRequest:
+		return orNil(byID[mergerequest.ID](ctx, as, id, b.requestsByIDs))
+	case noteable.Epic:
+		return orNil(byID[epic.ID](ctx, as, id, b.Epics.ByIDs))
+	}
+	return nil, nil
+}
+
+// orNil makes a nil pointer nil.
+func orNil[V any](v *V, err error) (any, error) {
+	if v == nil {
+		return nil, err
+	}
+	return v, err
+}
+
+// noteSubscriptions binds subscriptions to notes of a thing.
+func (b *binder) noteSubscriptions() {
+	type args struct{ NoteableID *globalID }
+	open := func(part live.Part) func(ctx context.Context, c *exec.Call[args]) (any, error) {
+		return func(ctx context.Context, c *exec.Call[args]) (any, error) {
+			return b.follow(ctx, c.As, zeroOr(c.Args.NoteableID), part)
+		}
+	}
+	read := func(ctx context.Context, c *exec.Call[args], e live.Change) (*comment, error) {
+		if e.Note == nil {
+			return nil, nil
+		}
+		found, err := b.Notes.ByIDs(ctx, c.As, []note.ID{e.Note.ID})
+		n := found[e.Note.ID]
+		if err != nil || n == nil {
+			return nil, b.skipWhileReadable(ctx, c.As, zeroOr(c.Args.NoteableID), err)
+		}
+		on, url, err := b.noteableOf(ctx, c.As, zeroOr(c.Args.NoteableID))
+		if err != nil {
+			return nil, err
+		}
+		made, err := b.noted(ctx, n, on, url)
+		return made.Note, err
+	}
+	exec.Subscription(b.Schema, "workItemNoteCreated", open(live.NoteCreated), read)
+	exec.Subscription(b.Schema, "workItemNoteUpdated", open(live.NoteUpdated), read)
+
+	exec.Subscription(b.Schema, "workItemNoteDeleted", open(live.NoteDeleted), func(ctx context.Context, c *exec.Call[args], e live.Change) (*deletedNote, error) {
+		if e.Note == nil {
+			return nil, nil
+		}
+		seen, last, err := b.Notes.Gone(ctx, c.As, noteable.Ref{Kind: e.Kind, ID: e.ID}, e.Note.Discussion, e.Note.Internal)
+		if err != nil || !seen {
+			return nil, b.skipWhileReadable(ctx, c.As, zeroOr(c.Args.NoteableID), err)
+		}
+		return &deletedNote{*e.Note, last}, nil
+	})
+	value(b, "DeletedNote.id", func(n *deletedNote) string { return gid(noteModel(&note.Note{Type: n.Type}), n.ID) })
+	value(b, "DeletedNote.discussionId", func(n *deletedNote) string { return gid("Discussion", n.Discussion) })
+	value(b, "DeletedNote.lastDiscussionNote", func(n *deletedNote) bool { return n.last })
+}
+
+// deletedNote is a note that is gone.
+type deletedNote struct {
+	live.Note
+	last bool // of its discussion
+}
+
+// skipWhileReadable passes over a note that the caller may not read, and ends the subscription where
+// the caller may not read what the note is on either.
+func (b *binder) skipWhileReadable(ctx context.Context, as authz.Actor, id globalID, err error) error {
+	if err != nil {
+		return err
+	}
+	thing, err := b.issuable(ctx, as, id)
+	if err == nil && thing != nil {
+		err = exec.ErrSkip
+	}
+	return err
+}
