@@ -83,28 +83,6 @@ func (b *binder) requestViews(as authz.Actor) func(ctx context.Context, rows []*
 	}
 }
 
-// requestsByIDs gives the merge requests that the caller may read.
-func (b *binder) requestsByIDs(ctx context.Context, as authz.Actor, ids []mergerequest.ID) (map[mergerequest.ID]*mergerequest.View, error) {
-	found, err := b.Requests.ByIDs(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]*mergerequest.MergeRequest, 0, len(found))
-	for _, id := range ids {
-		if m := found[id]; m != nil {
-			rows = append(rows, m)
-		}
-	}
-	views, err := b.requestViews(as)(ctx, rows)
-	out := make(map[mergerequest.ID]*mergerequest.View, len(views))
-	for _, v := range views {
-		if v != nil {
-			out[v.ID] = v
-		}
-	}
-	return out, err
-}
-
 // filter makes the filter of core.
 func (f *requestFilter) filter() (mergerequest.Filter, error) {
 	out := mergerequest.Filter{

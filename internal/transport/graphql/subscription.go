@@ -4,10 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
 	"tenon/internal/core/live"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/transport/graphql/exec"
@@ -37,8 +34,8 @@ func (b *binder) issuableUpdated(field string, parts ...live.Part) {
 	})
 }
 
-// kinds are the models of what can be followed.
-var kinds = map[string]noteable.Kind{"Issue": noteable.Issue, "WorkItem": noteable.Issue, "MergeRequest": noteable.MergeRequest, "Epic": noteable.Epic}
+// followed are the models of what can be followed.
+var followed = map[string]noteable.Kind{"Issue": noteable.Issue, "WorkItem": noteable.Issue, "MergeRequest": noteable.MergeRequest, "Epic": noteable.Epic}
 
 // follow opens a stream of changes of a thing that the caller may read.
 func (b *binder) follow(ctx context.Context, as authz.Actor, id globalID, parts ...live.Part) (any, error) {
@@ -49,28 +46,17 @@ func (b *binder) follow(ctx context.Context, as authz.Actor, id globalID, parts 
 	if err != nil {
 		return nil, err
 	}
-	return b.Live.Open(ctx, as, kinds[id.Model], id.ID, parts...)
+	return b.Live.Open(ctx, as, followed[id.Model], id.ID, parts...)
 }
 
 // issuable reads an issue, a merge request or an epic: nil where the caller sees none.
 func (b *binder) issuable(ctx context.Context, as authz.Actor, id globalID) (any, error) {
-	switch kinds[id.Model] {
-	case noteable.Issue:
-		return orNil(byID[issue.ID](ctx, as, id, b.issuesByIDs))
-	case noteable.MergeRequest:
-		return orNil(byID[mergerequest.ID](ctx, as, id, b.requestsByIDs))
-	case noteable.Epic:
-		return orNil(byID[epic.ID](ctx, as, id, b.Epics.ByIDs))
+	ref := noteable.Ref{Kind: followed[id.Model], ID: id.ID}
+	found, err := b.targets(ctx, as, []noteable.Ref{ref})
+	if t := found[ref]; t != nil {
+		return t.value, err
 	}
-	return nil, nil
-}
-
-// orNil makes a nil pointer nil.
-func orNil[V any](v *V, err error) (any, error) {
-	if v == nil {
-		return nil, err
-	}
-	return v, err
+	return nil, hidden(err)
 }
 
 // noteSubscriptions binds subscriptions to notes of a thing.
