@@ -86,6 +86,9 @@ func (s *Site) ExpiredPassword() string { return s.base + "/users/password/expir
 // Explore lists projects.
 func (s *Site) Explore() string { return s.base + "/explore/projects" }
 
+// GraphQLExplorer is the page to try GraphQL.
+func (s *Site) GraphQLExplorer() string { return s.base + "/-/graphql-explorer" }
+
 // Profile is the page of the settings of the signed-in user.
 func (s *Site) Profile() string { return s.base + "/-/profile" }
 

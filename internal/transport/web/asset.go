@@ -2,9 +2,11 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed" // the stylesheet and the icon
 	"encoding/hex"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -19,12 +21,15 @@ var styleText []byte
 //go:embed icon.svg
 var iconText []byte
 
+const typeCSS = "text/css; charset=utf-8"
+
 // asset is a file that pages refer to. Its name changes with its content, so that browsers
 // may keep it for ever.
 type asset struct {
 	name    string
 	kind    string
 	content []byte
+	packed  bool // content is compressed by gzip
 }
 
 func newAsset(name, kind string, content []byte) asset {
@@ -34,18 +39,23 @@ func newAsset(name, kind string, content []byte) asset {
 }
 
 // assets are all files that pages refer to.
-type assets struct{ style, icon asset }
+type assets struct {
+	style, icon asset
+	explorer    explorer
+}
 
 func newAssets() assets {
 	return assets{
-		style: newAsset("style.css", "text/css; charset=utf-8", styleText),
+		style: newAsset("style.css", typeCSS, styleText),
 		icon:  newAsset("icon.svg", "image/svg+xml", iconText),
+
+		explorer: newExplorer(),
 	}
 }
 
 // serve answers with an asset, and reports whether the path is that of one.
 func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
-	for _, one := range []asset{a.style, a.icon} {
+	for _, one := range append(a.explorer.all(), a.style, a.icon) {
 		if r.URL.Path != (&weburl.Site{}).Asset(one.name) {
 			continue
 		}
@@ -55,8 +65,34 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) bool {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(one.content))
+		content := one.content
+		if one.packed {
+			header.Set("Vary", "Accept-Encoding")
+			if acceptsGzip(r) {
+				header.Set("Content-Encoding", "gzip")
+			} else {
+				content = unpacked(content)
+			}
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 		return true
 	}
 	return false
+}
+
+func acceptsGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+}
+
+// unpacked gives what was compressed.
+func unpacked(content []byte) []byte {
+	from, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil
+	}
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return nil
+	}
+	return text
 }

@@ -49,6 +49,7 @@ func siteRoutes() []route {
 	return []route{
 		get(here.Home(), (*visit).getHome),
 		get(here.Explore(), (*visit).getExplore),
+		get(here.GraphQLExplorer(), (*visit).getExplorer),
 		get("/help", (*visit).getHelp),
 		get("/help/{page...}", (*visit).getHelpPage),
 
