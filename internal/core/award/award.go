@@ -183,3 +183,26 @@ func Canonical(name string) (canonical string, ok bool) {
 	_, ok = definition.Github().Get(name)
 	return name, ok
 }
+
+// Emoji is what there is to know of an emoji.
+type Emoji struct {
+	Description string
+	Text        string // the characters, "" for one that Unicode does not have
+	Version     string // of Unicode, the first that has them; "" as Text
+}
+
+// Emoji gives that of the award.
+func (a *Award) Emoji() Emoji {
+	known, ok := definition.Github().Get(a.Name)
+	if !ok {
+		known, ok = definition.Github().Get(map[string]string{"thumbsup": "+1", "thumbsdown": "-1"}[a.Name])
+	}
+	switch {
+	case !ok:
+		return Emoji{Description: a.Name}
+	case !known.IsUnicode():
+		return Emoji{Description: known.Name}
+	}
+	text := string(known.Unicode)
+	return Emoji{known.Name, text, version(text)}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -27,6 +28,27 @@ type Discussion struct {
 
 // Individual reports whether it is a note that stands alone and no thread.
 func (d *Discussion) Individual() bool { return d.Notes[0].Type == nil }
+
+// Resolvable reports whether it is a thread that can be resolved.
+func (d *Discussion) Resolvable() bool {
+	return slices.ContainsFunc(d.Notes, func(n Note) bool { return n.Resolvable() })
+}
+
+// Resolved gives the note that was resolved last, of a thread with no open ones; nil otherwise.
+func (d *Discussion) Resolved() *Note {
+	var last *Note
+	for i := range d.Notes {
+		n := &d.Notes[i]
+		switch {
+		case !n.Resolvable():
+		case n.ResolvedAt == nil:
+			return nil
+		case last == nil || n.ResolvedAt.After(last.ResolvedAt.Time):
+			last = n
+		}
+	}
+	return last
+}
 
 // repliable reports whether there can be replies to a discussion that begins with the note.
 // A note that stands alone on an issue, a merge request or an epic becomes a thread by that.

@@ -74,6 +74,26 @@ func (s *Service) requireResolve(ctx context.Context, as authz.Actor, t noteable
 	return nil
 }
 
+// Thread gives the first note of the thread of a merge request with an id, which the actor may read. It is
+// NotFound where there is none.
+func (s *Service) Thread(ctx context.Context, as authz.Actor, id string) (*Note, error) {
+	first, err := db.Get[ID](ctx, s.db, "SELECT id FROM notes WHERE discussion_id = ? AND type IS NOT NULL AND noteable_type = 'MergeRequest' ORDER BY id LIMIT 1", id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errs.Missing("Discussion")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find thread: %w", err)
+	}
+	found, err := s.ByIDs(ctx, as, []ID{first})
+	if err != nil {
+		return nil, err
+	}
+	if found[first] == nil {
+		return nil, errs.Missing("Discussion")
+	}
+	return found[first], nil
+}
+
 // Resolve resolves a thread of a merge request with all its notes, or opens it again. What
 // cannot be resolved is Forbidden.
 func (s *Service) Resolve(ctx context.Context, as authz.Actor, on On, id string, r Resolution) (*Discussion, noteable.Target, error) {

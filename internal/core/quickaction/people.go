@@ -204,7 +204,8 @@ func (s *Service) award(_ context.Context, c *Call) error {
 		return nil
 	}
 	c.After(func(ctx context.Context) error {
-		return s.awards.Toggle(ctx, c.As, c.Target, name)
+		_, err := s.awards.Toggle(ctx, c.As, c.Target, name)
+		return err
 	})
 	c.Set("emoji_award", name)
 	c.Say("Toggled :%s: emoji award.", name)

@@ -114,6 +114,8 @@ func (c *Call) thing() string {
 type Result struct {
 	Changes map[string]any // by the names of commands_changes
 	Summary []string       // sentences
+	Names   []string       // of the commands that the actor may use, in their order
+	Refused []string       // why the commands did nothing; empty where they ran
 }
 
 // Text is what the commands of a text leave of it.
@@ -250,7 +252,7 @@ func (s *Service) Done(ctx context.Context, as authz.Actor, on On, commands []Co
 	out, err := s.Run(ctx, as, on, commands)
 	var refused *errs.Error
 	if errors.As(err, &refused) && refused.Kind != errs.Internal {
-		return &Result{Changes: map[string]any{}, Summary: []string{}}, nil
+		return &Result{Changes: map[string]any{}, Summary: []string{}, Refused: []string{refused.Error()}}, nil
 	}
 	return out, err
 }
@@ -279,6 +281,7 @@ func (s *Service) Run(ctx context.Context, as authz.Actor, on On, commands []Com
 			}
 		}
 		c.Argument = command.Argument
+		out.Names = append(out.Names, command.Name)
 		if err := a.Run(ctx, c); err != nil {
 			return nil, err
 		}

@@ -3,11 +3,14 @@ package graphql
 import (
 	"context"
 	"strings"
+	"time"
 
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -15,35 +18,83 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
+// spot is what notes are on.
+type spot struct {
+	on    note.On
+	url   string // of its page
+	thing any    // itself, for NoteableType; nil for what that does not name
+}
+
 // comment is a note with what it is on.
 type comment struct {
 	note.View
-	on  note.On
-	url string // of the page of what it is on
+	spot
 }
 
 // thread is a discussion with what it is on.
 type thread struct {
 	note.Discussion
-	on  note.On
-	url string
+	spot
 }
 
-// about says what the notes of a thing are on, and where its page is.
-type about[P any] func(thing P) (on note.On, url string)
+// about says what the notes of things are on, for all of them at once: one for each thing.
+type about[P any] func(ctx context.Context, as authz.Actor, things []P) ([]spot, error)
 
-func onIssue(i *issue.View) (note.On, string) {
-	return note.On{Project: i.Project, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}, i.URL
+// each is about for things that say it of themselves.
+func each[P any](of func(thing P) spot) about[P] {
+	return func(_ context.Context, _ authz.Actor, things []P) ([]spot, error) {
+		out := make([]spot, len(things))
+		for i, thing := range things {
+			out[i] = of(thing)
+		}
+		return out, nil
+	}
 }
 
-func onRequest(m *mergerequest.View) (note.On, string) {
-	return note.On{Project: m.Project, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}, m.URL
+func onIssue(i *issue.View) spot {
+	on := note.On{Project: i.Project, Kind: noteable.Issue, Key: noteable.Key{Number: int64(i.IID)}}
+	return spot{on, i.URL, exec.As("Issue", i)}
+}
+
+func onRequest(m *mergerequest.View) spot {
+	on := note.On{Project: m.Project, Kind: noteable.MergeRequest, Key: noteable.Key{Number: int64(m.IID)}}
+	return spot{on, m.URL, exec.As("MergeRequest", m)}
+}
+
+// onEpics finds the groups of epics; an epic whose group is hidden has no notes.
+func (b *binder) onEpics(ctx context.Context, as authz.Actor, epics []*epic.Epic) ([]spot, error) {
+	ids := make([]namespace.ID, len(epics))
+	for i, e := range epics {
+		ids[i] = e.GroupID
+	}
+	groups, err := b.Namespaces.ByIDs(ctx, as, ids)
+	out := make([]spot, len(epics))
+	for i, e := range epics {
+		on := note.On{Group: groups[e.GroupID], Kind: noteable.Epic, Key: noteable.Key{IID: int64(e.IID)}}
+		out[i] = spot{on: on, url: b.URLs.Epic(e.Path, int64(e.IID))}
+	}
+	return out, err
 }
 
 // notes binds notes and discussions.
 func (b *binder) notes() {
-	notesOf(b, "Issue", onIssue)
-	notesOf(b, "MergeRequest", onRequest)
+	notesOf(b, "Issue", each(onIssue))
+	notesOf(b, "MergeRequest", each(onRequest))
+	notesOf(b, "Epic", b.onEpics)
+	exec.Root(b.Schema, "note", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (*comment, error) {
+		found, at, err := b.note(ctx, c.As, c.Args.ID)
+		if err != nil {
+			return nil, hidden(err)
+		}
+		return b.comment(ctx, found, at)
+	})
+	b.noteFields()
+	b.positions()
+	b.discussions()
+	b.notePermissions()
+}
+
+func (b *binder) noteFields() {
 	value(b, "Note.id", func(n *comment) string { return gid(noteModel(&n.Note), n.ID) })
 	value(b, "Note.confidential", func(n *comment) bool { return n.Internal })
 	value(b, "Note.author", func(n *comment) *user { return n.Author })
@@ -60,10 +111,26 @@ func (b *binder) notes() {
 		return n.Resolution.By
 	})
 	value(b, "Note.position", func(n *comment) *note.Position { return n.Position })
-	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) { return reference.Of(n.on.Project), &n.Body })
+	rendered(b, "Note.bodyHtml", func(n *comment) (reference.Place, *string) {
+		if g := n.on.Group; g != nil {
+			return reference.Place{Group: g.ID, GroupPath: g.FullPath}, &n.Body
+		}
+		return reference.Of(n.on.Project), &n.Body
+	})
+	exec.Batch(b.Schema, "Note.discussion", func(ctx context.Context, c *exec.Call[exec.None], of []*comment) ([]*thread, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, n *comment) (*thread, error) {
+			d, _, err := b.Notes.FindDiscussion(ctx, c.As, n.on, n.DiscussionID)
+			if err != nil {
+				return nil, err
+			}
+			return &thread{*d, n.spot}, nil
+		})
+	})
 	exec.Connection[*comment](b.Schema, "Note")
 	exec.Struct[*comment](b.Schema, "Note")
+}
 
+func (b *binder) positions() {
 	value(b, "DiffPosition.diffRefs", func(p *note.Position) *diffRefs { return &diffRefs{p.BaseSHA, p.HeadSHA, p.StartSHA} })
 	value(b, "DiffPosition.filePath", func(p *note.Position) string {
 		if p.NewPath != "" {
@@ -75,9 +142,26 @@ func (b *binder) notes() {
 	value(b, "DiffPosition.x", func(p *note.Position) *int64 { return whole(p.X) })
 	value(b, "DiffPosition.y", func(p *note.Position) *int64 { return whole(p.Y) })
 	exec.Struct[*note.Position](b.Schema, "DiffPosition")
+}
 
+func (b *binder) discussions() {
 	value(b, "Discussion.id", func(d *thread) string { return gid("Discussion", d.ID) })
 	value(b, "Discussion.replyId", func(d *thread) string { return gid("Discussion", d.ID) })
+	value(b, "Discussion.noteable", func(d *thread) any { return d.thing })
+	value(b, "Discussion.resolvable", func(d *thread) bool { return d.Resolvable() })
+	value(b, "Discussion.resolved", func(d *thread) bool { return d.Resolved() != nil })
+	value(b, "Discussion.resolvedAt", func(d *thread) *time.Time {
+		if last := d.Resolved(); last != nil {
+			return last.ResolvedAt.Ptr()
+		}
+		return nil
+	})
+	one(b, "Discussion.resolvedBy", "users", func(d *thread) authz.UserID {
+		if last := d.Resolved(); last != nil {
+			return zeroOr(last.ResolvedByID)
+		}
+		return 0
+	}, b.usersByIDs)
 	value(b, "Discussion.createdAt", func(d *thread) any { return d.Notes[0].CreatedAt })
 	exec.Batch(b.Schema, "Discussion.notes", func(ctx context.Context, c *exec.Call[paging], of []*thread) ([]*exec.Page[*comment], error) {
 		return lists(ctx, part(b, c, c.Args, 2*maxPage), of, func(_ context.Context, d *thread, r page.Range) (page.Page[*comment], error) {
@@ -90,7 +174,7 @@ func (b *binder) notes() {
 			}
 			rows := make([]*comment, len(all))
 			for i := range all {
-				rows[i] = &comment{View: note.View{Note: all[i]}, on: d.on, url: d.url}
+				rows[i] = &comment{note.View{Note: all[i]}, d.spot}
 			}
 			return page.Page[*comment]{Items: rows, Total: len(d.Notes)}, nil
 		}, b.comments)
@@ -143,50 +227,23 @@ func notesOf[P any](b *binder, typ string, on about[P]) {
 		Filter string
 	}], of []P,
 	) ([]*exec.Page[*comment], error) {
-		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, thing P, r page.Range) (page.Page[*comment], error) {
-			at, url := on(thing)
-			found, _, err := b.Notes.List(ctx, c.As, at, note.Filter{Activity: activities[c.Args.Filter], Asc: true, Range: r})
-			return page.Map(found, func(n *note.Note) *comment { return &comment{View: note.View{Note: *n}, on: at, url: url} }), err
+		spots, err := on(ctx, c.As, of)
+		if err != nil {
+			return nil, err
+		}
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), spots, func(ctx context.Context, at spot, r page.Range) (page.Page[*comment], error) {
+			found, _, err := b.Notes.List(ctx, c.As, at.on, note.Filter{Activity: activities[c.Args.Filter], Asc: true, Range: r})
+			return page.Map(found, func(n *note.Note) *comment { return &comment{note.View{Note: *n}, at} }), err
 		}, b.comments)
 	})
 	exec.Batch(b.Schema, typ+".discussions", func(ctx context.Context, c *exec.Call[paging], of []P) ([]*exec.Page[*thread], error) {
-		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, thing P, r page.Range) (page.Page[*thread], error) {
-			at, url := on(thing)
-			found, _, err := b.Notes.ListDiscussions(ctx, c.As, at, r)
-			return page.Map(found, func(d *note.Discussion) *thread { return &thread{*d, at, url} }), err
+		spots, err := on(ctx, c.As, of)
+		if err != nil {
+			return nil, err
+		}
+		return lists(ctx, part(b, c, c.Args, maxPage), spots, func(ctx context.Context, at spot, r page.Range) (page.Page[*thread], error) {
+			found, _, err := b.Notes.ListDiscussions(ctx, c.As, at.on, r)
+			return page.Map(found, func(d *note.Discussion) *thread { return &thread{*d, at} }), err
 		}, same)
 	})
-}
-
-// noteableOf finds what a global id names, as something to comment on.
-func (b *binder) noteableOf(ctx context.Context, as authz.Actor, id globalID) (note.On, string, error) {
-	switch id.Model {
-	case "Issue", "WorkItem":
-		found, err := b.issuesByIDs(ctx, as, []issue.ID{issue.ID(id.ID)})
-		if i := found[issue.ID(id.ID)]; i != nil {
-			on, url := onIssue(i)
-			return on, url, nil
-		}
-		return note.On{}, "", missingOr(err)
-	case "MergeRequest":
-		found, err := b.Requests.ByIDs(ctx, as, []mergerequest.ID{mergerequest.ID(id.ID)})
-		if m := found[mergerequest.ID(id.ID)]; err == nil && m != nil {
-			views, err := b.requestViews(as)(ctx, []*mergerequest.MergeRequest{m})
-			if err == nil && views[0] != nil {
-				on, url := onRequest(views[0])
-				return on, url, nil
-			}
-			return note.On{}, "", missingOr(err)
-		}
-		return note.On{}, "", missingOr(err)
-	}
-	return note.On{}, "", errNoPlace
-}
-
-// missingOr gives an error, or that nothing is there.
-func missingOr(err error) error {
-	if err != nil {
-		return err
-	}
-	return errNoPlace
 }

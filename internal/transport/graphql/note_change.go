@@ -6,14 +6,38 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/limit"
 	"tenon/internal/core/note"
+	"tenon/internal/core/quickaction"
 	"tenon/internal/transport/graphql/exec"
 )
 
 // noted is the payload of a mutation of notes.
 type noted struct{ Note *comment }
 
-// noteMutations binds what is done with notes of issues and merge requests.
+// commanded is that of one whose text may have quick actions.
+type commanded struct {
+	noted
+	QuickActionsStatus *quickActions
+}
+
+// quickActions is what the quick actions of a text did.
+type quickActions struct {
+	Messages, CommandNames, ErrorMessages []string
+	CommandsOnly                          bool
+}
+
+// noteMutations binds what is done with notes.
 func (b *binder) noteMutations() {
+	exec.Struct[*quickActions](b.Schema, "QuickActionsStatus")
+	b.diffNoteMutations()
+	type resolved struct{ Discussion *thread }
+	exec.Mutation(b.Schema, "discussionToggleResolve", func(ctx context.Context, c *exec.Call[struct {
+		ID      globalID
+		Resolve bool
+	}],
+	) (resolved, error) {
+		d, err := b.resolve(ctx, c.As, c.Args.ID, note.Resolution{Resolved: c.Args.Resolve})
+		return resolved{d}, err
+	})
 	exec.Mutation(b.Schema, "createNote", func(ctx context.Context, c *exec.Call[struct {
 		NoteableID              globalID
 		Body                    string
@@ -21,44 +45,36 @@ func (b *binder) noteMutations() {
 		DiscussionID            *globalID
 		MergeRequestDiffHeadSha string
 	}],
-	) (noted, error) {
-		on, url, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
-		if err == nil {
-			err = b.Limits.Check(limit.NotesCreate, c.As)
-		}
+	) (commanded, error) {
+		at, err := b.commentable(ctx, c.As, c.Args.NoteableID)
 		if err != nil {
-			return noted{}, err
+			return commanded{}, err
 		}
 		in := note.Input{Body: c.Args.Body, Internal: c.Args.Internal || c.Args.Confidential, HeadSHA: c.Args.MergeRequestDiffHeadSha}
 		var made note.Result
 		if c.Args.DiscussionID != nil {
-			made, _, err = b.Notes.ReplyWithCommands(ctx, c.As, on, c.Args.DiscussionID.Text, in)
+			made, _, err = b.Notes.ReplyWithCommands(ctx, c.As, at.on, c.Args.DiscussionID.Text, in)
 		} else {
-			made, _, err = b.Notes.CreateWithCommands(ctx, c.As, on, in)
+			made, _, err = b.Notes.CreateWithCommands(ctx, c.As, at.on, in)
 		}
-		if err != nil || made.Note == nil {
-			return noted{}, err
-		}
-		return b.noted(ctx, made.Note, on, url)
+		return b.commanded(ctx, made.Note, made.Commands, at, err)
 	})
 	exec.Mutation(b.Schema, "createDiscussion", func(ctx context.Context, c *exec.Call[struct {
 		NoteableID globalID
 		Body       string
 		Internal   bool
 	}],
-	) (noted, error) {
-		on, url, err := b.noteableOf(ctx, c.As, c.Args.NoteableID)
-		if err == nil {
-			err = b.Limits.Check(limit.NotesCreate, c.As)
-		}
+	) (commanded, error) {
+		at, err := b.commentable(ctx, c.As, c.Args.NoteableID)
 		if err != nil {
-			return noted{}, err
+			return commanded{}, err
 		}
-		begun, _, err := b.Notes.CreateDiscussionWithCommands(ctx, c.As, on, note.Input{Body: c.Args.Body, Internal: c.Args.Internal})
-		if err != nil || begun.Discussion == nil {
-			return noted{}, err
+		begun, _, err := b.Notes.CreateDiscussionWithCommands(ctx, c.As, at.on, note.Input{Body: c.Args.Body, Internal: c.Args.Internal})
+		var first *note.Note
+		if err == nil && begun.Discussion != nil {
+			first = &begun.Discussion.Notes[0]
 		}
-		return b.noted(ctx, &begun.Discussion.Notes[0], on, url)
+		return b.commanded(ctx, first, begun.Commands, at, err)
 	})
 	exec.Mutation(b.Schema, "updateNote", func(ctx context.Context, c *exec.Call[struct {
 		ID           globalID
@@ -66,38 +82,49 @@ func (b *binder) noteMutations() {
 		Confidential *bool
 	}],
 	) (noted, error) {
-		on, url, err := b.placeOf(ctx, c.As, c.Args.ID)
+		_, at, err := b.note(ctx, c.As, c.Args.ID)
 		if err != nil {
 			return noted{}, err
 		}
-		changed, _, err := b.Notes.UpdateWithCommands(ctx, c.As, on, note.ID(c.Args.ID.ID), note.Changes{Body: c.Args.Body, Internal: c.Args.Confidential})
+		changed, _, err := b.Notes.UpdateWithCommands(ctx, c.As, at.on, note.ID(c.Args.ID.ID), note.Changes{Body: c.Args.Body, Internal: c.Args.Confidential})
 		if err != nil || changed.Note == nil {
 			return noted{}, err
 		}
-		return b.noted(ctx, changed.Note, on, url)
+		return b.noted(ctx, changed.Note, at)
 	})
 	exec.Mutation(b.Schema, "destroyNote", func(ctx context.Context, c *exec.Call[struct{ ID globalID }]) (noted, error) {
-		on, _, err := b.placeOf(ctx, c.As, c.Args.ID)
+		_, at, err := b.note(ctx, c.As, c.Args.ID)
 		if err != nil {
 			return noted{}, err
 		}
-		return noted{}, b.Notes.Delete(ctx, c.As, on, note.ID(c.Args.ID.ID))
+		return noted{}, b.Notes.Delete(ctx, c.As, at.on, note.ID(c.Args.ID.ID))
 	})
 }
 
-// placeOf finds what a note is on.
-func (b *binder) placeOf(ctx context.Context, as authz.Actor, id globalID) (note.On, string, error) {
-	n, err := needed(ctx, as, id, b.Notes.ByIDs)
-	if err != nil {
-		return note.On{}, "", err
+// commentable finds what a note is to be made on, within the limit of how many a caller may make.
+func (b *binder) commentable(ctx context.Context, as authz.Actor, id globalID) (spot, error) {
+	at, err := b.noteableOf(ctx, as, id)
+	if err == nil {
+		err = b.Limits.Check(limit.NotesCreate, as)
 	}
-	return b.noteableOf(ctx, as, globalID{Model: string(n.Kind), ID: n.TargetID})
+	return at, err
 }
 
-func (b *binder) noted(ctx context.Context, n *note.Note, on note.On, url string) (noted, error) {
-	rows, err := b.comments(ctx, []*comment{{View: note.View{Note: *n}, on: on, url: url}})
+func (b *binder) noted(ctx context.Context, n *note.Note, at spot) (noted, error) {
+	shown, err := b.comment(ctx, n, at)
+	return noted{shown}, err
+}
+
+// commanded shows a note, nil where the text had quick actions alone, and what these did.
+func (b *binder) commanded(ctx context.Context, n *note.Note, done *quickaction.Result, at spot, err error) (out commanded, _ error) {
 	if err != nil {
-		return noted{}, err
+		return out, err
 	}
-	return noted{rows[0]}, nil
+	if done != nil {
+		out.QuickActionsStatus = &quickActions{done.Summary, done.Names, done.Refused, n == nil}
+	}
+	if n != nil {
+		out.noted, err = b.noted(ctx, n, at)
+	}
+	return out, err
 }

@@ -83,6 +83,7 @@ func (b *binder) all() {
 	b.notes()
 	b.noteMutations()
 	b.subscriptions()
+	b.awards()
 }
 
 func (h *Handler) schemaFor(in *incoming) (*exec.Schema, error) {
