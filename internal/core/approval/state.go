@@ -23,6 +23,16 @@ func (s *Service) State(ctx context.Context, as authz.Actor, p *project.Project,
 	return s.stateOf(ctx, p, m)
 }
 
+// States tells how the approvals of merge requests stand that were read for the actor, in four statements.
+// Projects are theirs; of a merge request whose project is missing it tells nothing.
+func (s *Service) States(ctx context.Context, page []*mergerequest.MergeRequest, projects map[project.ID]*project.Project) (map[mergerequest.ID]*State, error) {
+	page = slices.DeleteFunc(slices.Clone(page), func(m *mergerequest.MergeRequest) bool { return projects[m.ProjectID] == nil })
+	if len(page) == 0 {
+		return nil, nil
+	}
+	return s.states(ctx, page, projects, nil)
+}
+
 func (s *Service) stateOf(ctx context.Context, p *project.Project, m *mergerequest.MergeRequest) (*State, error) {
 	all, err := s.states(ctx, []*mergerequest.MergeRequest{m}, map[project.ID]*project.Project{p.ID: p}, nil)
 	if err != nil {

@@ -91,3 +91,44 @@ func (s *Service) storeContributors(ctx context.Context, id ID, c contributors) 
 	}
 	return nil
 }
+
+// Contributors gives the users who wrote commits of requests, by their ids. The requests have been read
+// for the actor.
+func (s *Service) Contributors(ctx context.Context, ids []ID) (map[ID][]authz.UserID, error) {
+	out := make(map[ID][]authz.UserID, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	type row struct {
+		ID     ID           `db:"merge_request_id"`
+		UserID authz.UserID `db:"user_id"`
+	}
+	var w db.Where
+	w.In("merge_request_id", ids)
+	rows, err := db.Select[row](ctx, s.db, "SELECT DISTINCT merge_request_id, user_id FROM merge_request_contributors"+w.SQL()+" ORDER BY merge_request_id, user_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("read contributors: %w", err)
+	}
+	for _, r := range rows {
+		out[r.ID] = append(out[r.ID], r.UserID)
+	}
+	return out, nil
+}
+
+// RebasingOf tells of which requests a rebase waits or runs.
+func (s *Service) RebasingOf(ctx context.Context, ids []ID) (map[ID]bool, error) {
+	out := make(map[ID]bool, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var w db.Where
+	w.In("merge_request_id", ids)
+	list, err := db.Select[ID](ctx, s.db, "SELECT merge_request_id FROM merge_request_rebases"+w.SQL()+" ORDER BY merge_request_id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("look for rebases: %w", err)
+	}
+	for _, id := range list {
+		out[id] = true
+	}
+	return out, nil
+}

@@ -100,6 +100,15 @@ func (s *Service) Participants(ctx context.Context, as authz.Actor, p *project.P
 	if err != nil {
 		return page.Page[authz.UserID]{}, err
 	}
+	return s.participants(ctx, as, p, m, r)
+}
+
+// ParticipantsOf is Participants for a request that was read for the actor.
+func (s *Service) ParticipantsOf(ctx context.Context, as authz.Actor, v *View, r page.Range) (page.Page[authz.UserID], error) {
+	return s.participants(ctx, as, v.Project, &v.MergeRequest, r)
+}
+
+func (s *Service) participants(ctx context.Context, as authz.Actor, p *project.Project, m *MergeRequest, r page.Range) (page.Page[authz.UserID], error) {
 	internal, err := s.policy.SeesInternalNotes(ctx, as, p.Subject())
 	if err != nil {
 		return page.Page[authz.UserID]{}, err

@@ -17,6 +17,11 @@ const (
 	ChangesRequested ReviewerState = "requested_changes"
 )
 
+// HasReviewed reports whether a reviewer with a state has given a review that stands.
+func HasReviewed(state string) bool {
+	return state == string(ReviewDone) || state == string(ChangesRequested) || state == ReviewApproved
+}
+
 // ReviewStarted records in the caller's transaction that a user has begun to write, where that
 // user is a reviewer who has not reviewed. It asks for no permission.
 func (s *Service) ReviewStarted(ctx context.Context, id ID, user authz.UserID) error {

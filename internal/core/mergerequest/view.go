@@ -15,14 +15,15 @@ import (
 // not there, and the merge request has no value that a part holds.
 type View struct {
 	MergeRequest
-	Project   *project.Project   // the target
-	URL       string             // of its page
-	Detailed  string             // detailed_merge_status
-	Author    *account.Summary   // nil where the account is gone
-	MergeUser *account.Summary   // who merged it, or set it to merge
-	ClosedBy  *account.Summary   // nil while it is open
-	Assignees []*account.Summary // in the order of their ids
-	Reviewers []*account.Summary // the same
+	Project   *project.Project        // the target
+	URL       string                  // of its page
+	Detailed  string                  // detailed_merge_status
+	Author    *account.Summary        // nil where the account is gone
+	MergeUser *account.Summary        // who merged it, or set it to merge
+	ClosedBy  *account.Summary        // nil while it is open
+	Assignees []*account.Summary      // in the order of their ids
+	Reviewers []*account.Summary      // the same
+	Reviews   map[authz.UserID]string // how far each of them is, such as ReviewApproved
 	Milestone *milestone.Milestone
 
 	Full *FullView // where wanted
@@ -167,6 +168,12 @@ func (s *Service) newView(m *MergeRequest, p *project.Project, r relations) View
 		if u := r.people[id]; u != nil {
 			v.Reviewers = append(v.Reviewers, u)
 		}
+	}
+	if len(m.Reviewers) > 0 {
+		v.Reviews = make(map[authz.UserID]string, len(m.Reviewers))
+	}
+	for _, by := range m.Reviewers {
+		v.Reviews[by.UserID] = by.State
 	}
 	if m.MilestoneID != nil {
 		v.Milestone = r.milestones[*m.MilestoneID]

@@ -102,6 +102,43 @@ func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.
 	return out, nil
 }
 
+// Commenters gives the users who commented on things of one kind that were read for the actor, as far as
+// it reads their comments, those who did first before the others.
+func (s *Service) Commenters(ctx context.Context, as authz.Actor, things []noteable.Ref) (map[noteable.Ref][]authz.UserID, error) {
+	out := make(map[noteable.Ref][]authz.UserID, len(things))
+	internal, err := s.readableOn(ctx, as, things)
+	if err != nil || len(internal) == 0 {
+		return out, err
+	}
+	all, some := []int64{-1}, []int64{-1}
+	for on, sees := range internal {
+		if sees {
+			all = append(all, on.ID)
+		} else {
+			some = append(some, on.ID)
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(some)
+	ofAll, args := db.Marks(all)
+	ofSome, more := db.Marks(some)
+	type row struct {
+		ID       int64        `db:"noteable_id"`
+		AuthorID authz.UserID `db:"author_id"`
+	}
+	rows, err := db.Select[row](ctx, s.db, `SELECT n.noteable_id, n.author_id FROM notes n WHERE n.noteable_type = ? AND NOT n.system
+		AND (n.noteable_id IN (`+ofAll+`) OR n.noteable_id IN (`+ofSome+`) AND NOT n.internal)
+		GROUP BY n.noteable_id, n.author_id ORDER BY MIN(n.id)`, slices.Concat([]any{things[0].Kind}, args, more)...)
+	if err != nil {
+		return nil, fmt.Errorf("read commenters: %w", err)
+	}
+	for _, r := range rows {
+		on := noteable.Ref{Kind: things[0].Kind, ID: r.ID}
+		out[on] = append(out[on], r.AuthorID)
+	}
+	return out, nil
+}
+
 // shown is the condition on notes of things whose internal notes the actor reads, or not.
 func shown(all bool) string {
 	if all {

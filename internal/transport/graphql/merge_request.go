@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tenon/internal/base/page"
-	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/filter"
 	"tenon/internal/core/label"
@@ -165,12 +164,7 @@ func (b *binder) requestPeople() {
 	one(b, "MergeRequest.subscribed", "subscriptions of merge requests", requestRef, func(ctx context.Context, as authz.Actor, refs []noteable.Ref) (map[noteable.Ref]bool, error) {
 		return b.Subscriptions.Of(ctx, as, refs...)
 	})
-	value(b, "MergeRequest.author", func(m *mergerequest.View) *user { return m.Author })
 	value(b, "MergeRequest.mergeUser", func(m *mergerequest.View) *user { return m.MergeUser })
-	kept(b, "MergeRequest.assignees", func(m *mergerequest.View) []*account.Summary { return m.Assignees })
-	kept(b, "MergeRequest.reviewers", func(m *mergerequest.View) []*account.Summary { return m.Reviewers })
 	kept(b, "MergeRequest.labels", func(m *mergerequest.View) []*label.Label { return pointers(m.Labels) })
 	value(b, "MergeRequest.milestone", func(m *mergerequest.View) *milestone.Milestone { return m.Milestone })
-	exec.Connection[*user](b.Schema, "MergeRequestAssignee")
-	exec.Connection[*user](b.Schema, "MergeRequestReviewer")
 }

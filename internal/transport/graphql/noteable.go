@@ -4,9 +4,6 @@ import (
 	"context"
 
 	"tenon/internal/core/authz"
-	"tenon/internal/core/epic"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/mergerequest"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
@@ -16,34 +13,14 @@ import (
 // noteableOf finds what a global id names, as something to comment on. A snippet without a project has
 // no notes.
 func (b *binder) noteableOf(ctx context.Context, as authz.Actor, id globalID) (spot, error) {
-	switch id.Model {
-	case "Issue", "WorkItem":
-		found, err := b.issuesByIDs(ctx, as, []issue.ID{issue.ID(id.ID)})
-		if i := found[issue.ID(id.ID)]; err == nil && i != nil {
-			return onIssue(i), nil
-		}
-		return spot{}, missingOr(err)
-	case "MergeRequest":
-		m, err := needed(ctx, as, id, b.Requests.ByIDs)
-		if err != nil {
-			return spot{}, err
-		}
-		views, err := b.requestViews(as)(ctx, []*mergerequest.MergeRequest{m})
-		if err == nil && views[0] != nil {
-			return onRequest(views[0]), nil
-		}
-		return spot{}, missingOr(err)
-	case "Epic":
-		e, err := needed(ctx, as, id, b.Epics.ByIDs)
-		if err != nil {
-			return spot{}, err
-		}
-		at, err := b.onEpics(ctx, as, []*epic.Epic{e})
-		return at[0], err
-	case "Snippet", "ProjectSnippet":
+	if id.Model == "Snippet" || id.Model == "ProjectSnippet" {
 		return b.onSnippet(ctx, as, id)
 	}
-	return spot{}, errNoPlace
+	t, _, err := b.targetOf(ctx, as, id)
+	if err != nil {
+		return spot{}, err
+	}
+	return t.spot, nil
 }
 
 func (b *binder) onSnippet(ctx context.Context, as authz.Actor, id globalID) (spot, error) {

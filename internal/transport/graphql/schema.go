@@ -69,6 +69,7 @@ func newSchema(d Deps, pruned bool) (*exec.Schema, error) {
 func (b *binder) all() {
 	b.scalars()
 	b.roots()
+	b.requestParties()
 	b.users()
 	b.places()
 	b.labels()
@@ -80,6 +81,7 @@ func (b *binder) all() {
 	b.todos()
 	b.requests()
 	b.requestMutations()
+	b.requestReview()
 	b.notes()
 	b.noteMutations()
 	b.subscriptions()

@@ -7,8 +7,6 @@ import (
 	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
 	"tenon/internal/core/mergerequest"
-	"tenon/internal/core/namespace"
-	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/subscription"
 	"tenon/internal/transport/graphql/exec"
@@ -17,9 +15,9 @@ import (
 // target is something that people comment on and have to-do items about: an issue, a merge request
 // or an epic.
 type target struct {
-	value any     // of the field that gives it
-	on    note.On // to comment on it
-	url   string  // of its page
+	spot
+
+	value any // of the field that gives it
 	title string
 }
 
@@ -71,16 +69,14 @@ func (b *binder) targets(ctx context.Context, as authz.Actor, refs []noteable.Re
 		return nil, err
 	}
 	for id, i := range foundIssues {
-		on, url := onIssue(i)
-		out[noteable.Ref{Kind: noteable.Issue, ID: int64(id)}] = &target{exec.As("Issue", i), on, url, i.Title}
+		out[noteable.Ref{Kind: noteable.Issue, ID: int64(id)}] = &target{onIssue(i), exec.As("Issue", i), i.Title}
 	}
 	foundRequests, err := b.requestsByIDs(ctx, as, requests)
 	if err != nil {
 		return nil, err
 	}
 	for id, m := range foundRequests {
-		on, url := onRequest(m)
-		out[noteable.Ref{Kind: noteable.MergeRequest, ID: int64(id)}] = &target{exec.As("MergeRequest", m), on, url, m.Title}
+		out[noteable.Ref{Kind: noteable.MergeRequest, ID: int64(id)}] = &target{onRequest(m), exec.As("MergeRequest", m), m.Title}
 	}
 	return out, b.epicTargets(ctx, as, epics, out)
 }
@@ -91,15 +87,14 @@ func (b *binder) epicTargets(ctx context.Context, as authz.Actor, ids []epic.ID,
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	var groups []namespace.ID
+	var list []*epic.Epic
 	for _, e := range found {
-		groups = append(groups, e.GroupID)
+		list = append(list, e)
 	}
-	places, err := b.Namespaces.ByIDs(ctx, as, groups)
-	for id, e := range found {
-		if g := places[e.GroupID]; g != nil {
-			on := note.On{Group: g, Kind: noteable.Epic, Key: noteable.Key{Number: int64(id)}}
-			out[noteable.Ref{Kind: noteable.Epic, ID: int64(id)}] = &target{exec.As("Epic", e), on, b.URLs.Epic(e.Path, int64(e.IID)), e.Title}
+	spots, err := b.onEpics(ctx, as, list)
+	for i, e := range list {
+		if err == nil && spots[i].on.Group != nil {
+			out[noteable.Ref{Kind: noteable.Epic, ID: int64(e.ID)}] = &target{spots[i], exec.As("Epic", e), e.Title}
 		}
 	}
 	return err

@@ -68,7 +68,7 @@ func (b *binder) todoTargets() {
 		var found []*comment
 		for i, n := range notes {
 			if t := targets[i]; n != nil && t != nil {
-				out[i] = &comment{View: note.View{Note: *n}, on: t.on, url: t.url}
+				out[i] = &comment{note.View{Note: *n}, t.spot}
 				found = append(found, out[i])
 			}
 		}

@@ -131,7 +131,8 @@ func Struct[P any](s *Schema, typ string) {
 		under = under.Elem()
 	}
 	for _, o := range s.of(typ) {
-		if !s.adopt(o, t) {
+		through := o.under.from(t)
+		if through == nil && !s.adopt(o, t) {
 			s.problem("%s is %s, not %s", typ, o.goType, t)
 			continue
 		}
@@ -144,10 +145,11 @@ func Struct[P any](s *Schema, typ string) {
 				continue
 			}
 			index := f.Index
-			o.fields[def.Name] = &binding{name: o.def.Name + "." + def.Name, gives: f.Type, value: func(parent any) any {
+			own := binding{name: o.def.Name + "." + def.Name, gives: f.Type, value: func(parent any) any {
 				v := reflect.Indirect(reflect.ValueOf(parent))
 				return v.FieldByIndex(index).Interface()
-			}}
+			}}.through(through)
+			o.fields[def.Name] = &own
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Schema struct {
 type object struct {
 	def    *ast.Definition
 	goType reflect.Type // of its parents; nil as long as nothing is bound
+	under  *under       // of a type that extends another one
 	fields map[string]*binding
 }
 
@@ -122,11 +123,12 @@ func (s *Schema) bind(field string, parent reflect.Type, b binding) {
 			s.problem("%s is bound twice", field)
 			continue
 		}
-		if !s.adopt(o, parent) {
+		through := o.under.from(parent)
+		if through == nil && !s.adopt(o, parent) {
 			s.problem("%s takes %s, other fields of the type take %s", field, parent, o.goType)
 			continue
 		}
-		own := b
+		own := b.through(through)
 		own.name = o.def.Name + "." + name
 		if abstract {
 			own.name = field

@@ -1,0 +1,149 @@
+package mergerequest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/project"
+)
+
+// Permissions is what an actor may do with a merge request that it reads.
+type Permissions struct {
+	Update       bool
+	Administer   bool // set labels, people, milestone and lock
+	Comment      bool
+	Merge        bool // into the target branch, once nothing else is missing
+	PushToSource bool
+	RemoveSource bool // the source branch is there, and none that stays
+	Pick         bool // commit the merge again, or revert it, in the target project: it has been merged
+}
+
+// unviewed gives the row of a view with the assignees that the view holds apart.
+func (v *View) unviewed() *MergeRequest {
+	m := v.MergeRequest
+	m.Assignees = make([]authz.UserID, len(v.Assignees))
+	for i, u := range v.Assignees {
+		m.Assignees[i] = u.ID
+	}
+	return &m
+}
+
+// Permissions tells what the actor may do with a merge request that was read for it.
+func (s *Service) Permissions(ctx context.Context, as authz.Actor, v *View) (Permissions, error) {
+	m, p := v.unviewed(), v.Project
+	var out Permissions
+	subject := m.Subject(as, p)
+	for ability, to := range map[authz.Ability]*bool{
+		authz.UpdateMergeRequest: &out.Update, authz.SetMergeRequestMetadata: &out.Administer, authz.CreateNote: &out.Comment, authz.PushCode: &out.Pick,
+	} {
+		var err error
+		if *to, err = s.policy.Can(ctx, as, ability, subject); err != nil {
+			return out, err
+		}
+	}
+	var err error
+	if out.Comment && m.DiscussionLocked != nil && *m.DiscussionLocked {
+		if out.Comment, err = s.policy.Can(ctx, as, authz.CreateNoteLocked, subject); err != nil {
+			return out, err
+		}
+	}
+	out.Pick = out.Pick && m.State == StateMerged
+	if out.Merge, err = s.CanMerge(ctx, as, p, m); err != nil {
+		return out, err
+	}
+	source, err := s.SourceFor(ctx, as, p, m)
+	if err != nil || source == nil {
+		return out, err
+	}
+	access, err := s.protections.BranchAccess(ctx, as, source, m.SourceBranch)
+	if err != nil {
+		return out, err
+	}
+	tip, err := s.tip(ctx, source, m.SourceBranch)
+	out.PushToSource = access.Push
+	out.RemoveSource = access.Push && !access.Protected && !tip.IsZero() && (source.DefaultBranch == nil || *source.DefaultBranch != m.SourceBranch)
+	return out, err
+}
+
+// Party is what one user may do with a merge request.
+type Party struct{ Merge, Update bool }
+
+// Party tells what a user may do with a merge request that was read for the caller. A user who is not
+// active may do nothing.
+func (s *Service) Party(ctx context.Context, v *View, user authz.UserID) (Party, error) {
+	type row struct {
+		Admin    bool `db:"admin"`
+		Auditor  bool `db:"auditor"`
+		External bool `db:"external"`
+	}
+	u, err := db.Get[row](ctx, s.db, "SELECT admin, auditor, external FROM users WHERE id = ? AND state = ?", user, account.Active)
+	if errors.Is(err, db.ErrNotFound) {
+		return Party{}, nil
+	}
+	if err != nil {
+		return Party{}, fmt.Errorf("read user: %w", err)
+	}
+	p := *v.Project
+	p.LevelKnown = false // that is the level of the caller
+	as := authz.Actor{UserID: user, Admin: u.Admin, Auditor: u.Auditor, External: u.External}
+	m := v.unviewed()
+	var out Party
+	if out.Merge, err = s.CanMerge(ctx, as, &p, m); err != nil {
+		return out, err
+	}
+	out.Update, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, &p))
+	return out, err
+}
+
+// Branches tells what is there of the branches of a merge request.
+type Branches struct {
+	Source, Target  bool
+	SourceProtected bool
+	Diverged        bool // the target branch has commits that the source branch lacks
+	Behind          bool // so, and the project merges without merge commits
+}
+
+// Branches looks at the branches of a merge request that was read for the actor. It reads the repository
+// and asks for a statement where the source branch stands in a fork.
+func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branches, error) {
+	var out Branches
+	m, p := &v.MergeRequest, v.Project
+	target, err := s.tip(ctx, p, m.TargetBranch)
+	if err != nil {
+		return out, err
+	}
+	out.Target = !target.IsZero()
+	source, err := s.SourceFor(ctx, as, p, m)
+	if err != nil {
+		return out, err
+	}
+	if source != nil {
+		tip, err := s.tip(ctx, source, m.SourceBranch)
+		if err != nil {
+			return out, err
+		}
+		out.Source = !tip.IsZero()
+		rules, err := s.protections.Rules(ctx, source.ID)
+		if err != nil {
+			return out, err
+		}
+		for _, r := range rules {
+			out.SourceProtected = out.SourceProtected || r.Matches(m.SourceBranch)
+		}
+	}
+	if m.HeadSHA == "" || !out.Target || m.State == StateMerged {
+		return out, nil
+	}
+	r, err := s.repos.Open(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	within, err := contains(ctx, r, idOf(m.HeadSHA), target)
+	out.Diverged = err == nil && !within
+	out.Behind = out.Diverged && p.MergeMethod != project.MergeCommit
+	return out, err
+}
