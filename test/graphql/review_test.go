@@ -77,23 +77,24 @@ func TestMergeRequests_document(t *testing.T) {
 			one := fmt.Sprintf("/projects/root%%2Fopen/merge_requests/%d", i+1)
 			s.rest("root", "PUT", one, fmt.Sprintf(`{"labels":"one,two","assignee_ids":[%d],"reviewer_ids":[1]}`, s.ids["dev"]))
 			s.rest("root", "POST", one+"/approve", "")
+			s.rest("dev", "POST", fmt.Sprintf("/projects/root%%2Fopen/statuses/%s", s.rest("dev", "GET", one, "")["sha"]), fmt.Sprintf(`{"state":"success","ref":"feature%d"}`, i+1))
 			for range 2 {
 				s.rest("dev", "POST", one+"/notes", `{"body":"a comment"}`)
 			}
 		}
-		const query = `{ project(fullPath: "root/open") { mergeRequests(first: 50) { nodes { iid title state author { username } assignees { nodes { username } } labels { nodes { title color } } approved approvalsLeft approvedBy { nodes { username } } notes(first: 10) { nodes { body system author { username } } } } } } }`
+		const query = `{ project(fullPath: "root/open") { mergeRequests(first: 50) { nodes { iid title state author { username } assignees { nodes { username } } labels { nodes { title color } } approved approvalsLeft approvedBy { nodes { username } } headPipeline { status } notes(first: 10) { nodes { body system author { username } } } } } } }`
 		nodes := at(s.data("dev", query, nil), "project", "mergeRequests", "nodes").([]any)
 		if len(nodes) != 50 {
 			t.Fatalf("got %d merge requests", len(nodes))
 		}
 		first := fmt.Sprint(nodes[0])
-		for _, want := range []string{"approved:true", "approvedBy:map[nodes:[map[username:root]]]", "assignees:map[nodes:[map[username:dev]]]", "body:a comment", "title:change 50"} {
+		for _, want := range []string{"approved:true", "approvedBy:map[nodes:[map[username:root]]]", "assignees:map[nodes:[map[username:dev]]]", "body:a comment", "headPipeline:map[status:SUCCESS]", "title:change 50"} {
 			if !strings.Contains(first, want) {
 				t.Errorf("got %s, want %s in it", first, want)
 			}
 		}
-		if n := s.statements("dev", query, nil); n != 10 {
-			t.Errorf("%d statements, want 10", n)
+		if n := s.statements("dev", query, nil); n != 12 {
+			t.Errorf("%d statements, want 12", n)
 		}
 	})
 }

@@ -26,6 +26,8 @@ var unasked = map[string]string{
 	"note.Service.Views":                "shows notes that were read for the caller",
 	"mergerequest.Service.Rebasing":     "looks at a request that was read for the caller",
 	"mergerequest.Service.Contributors": "gives users who wrote commits of requests that were read for the caller",
+	"mergerequest.Service.RebasingOf":   "looks at requests that were read for the caller",
+	"mergerequest.Service.Strategies":   "tells of requests that were read for the caller",
 	"approval.Service.States":           "tells of requests that were read for the caller",
 	"notify.Service.Address":            "gives the address of a setting that was read for the caller",
 	"repo.Service.CreatedNotice":        "words of a push that was let in",

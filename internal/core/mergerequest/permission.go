@@ -8,7 +8,6 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/project"
 )
 
 // Permissions is what an actor may do with a merge request that it reads.
@@ -22,12 +21,15 @@ type Permissions struct {
 	Pick         bool // commit the merge again, or revert it, in the target project: it has been merged
 }
 
-// unviewed gives the row of a view with the assignees that the view holds apart.
+// unviewed gives the row of a view with the people that the view holds apart.
 func (v *View) unviewed() *MergeRequest {
 	m := v.MergeRequest
 	m.Assignees = make([]authz.UserID, len(v.Assignees))
 	for i, u := range v.Assignees {
 		m.Assignees[i] = u.ID
+	}
+	for _, u := range v.Reviewers {
+		m.Reviewers = append(m.Reviewers, Reviewer{UserID: u.ID, State: v.Reviews[u.ID]})
 	}
 	return &m
 }
@@ -96,54 +98,5 @@ func (s *Service) Party(ctx context.Context, v *View, user authz.UserID) (Party,
 		return out, err
 	}
 	out.Update, err = s.policy.Can(ctx, as, authz.UpdateMergeRequest, m.Subject(as, &p))
-	return out, err
-}
-
-// Branches tells what is there of the branches of a merge request.
-type Branches struct {
-	Source, Target  bool
-	SourceProtected bool
-	Diverged        bool // the target branch has commits that the source branch lacks
-	Behind          bool // so, and the project merges without merge commits
-}
-
-// Branches looks at the branches of a merge request that was read for the actor. It reads the repository
-// and asks for a statement where the source branch stands in a fork.
-func (s *Service) Branches(ctx context.Context, as authz.Actor, v *View) (Branches, error) {
-	var out Branches
-	m, p := &v.MergeRequest, v.Project
-	target, err := s.tip(ctx, p, m.TargetBranch)
-	if err != nil {
-		return out, err
-	}
-	out.Target = !target.IsZero()
-	source, err := s.SourceFor(ctx, as, p, m)
-	if err != nil {
-		return out, err
-	}
-	if source != nil {
-		tip, err := s.tip(ctx, source, m.SourceBranch)
-		if err != nil {
-			return out, err
-		}
-		out.Source = !tip.IsZero()
-		rules, err := s.protections.Rules(ctx, source.ID)
-		if err != nil {
-			return out, err
-		}
-		for _, r := range rules {
-			out.SourceProtected = out.SourceProtected || r.Matches(m.SourceBranch)
-		}
-	}
-	if m.HeadSHA == "" || !out.Target || m.State == StateMerged {
-		return out, nil
-	}
-	r, err := s.repos.Open(ctx, p)
-	if err != nil {
-		return out, err
-	}
-	within, err := contains(ctx, r, idOf(m.HeadSHA), target)
-	out.Diverged = err == nil && !within
-	out.Behind = out.Diverged && p.MergeMethod != project.MergeCommit
 	return out, err
 }

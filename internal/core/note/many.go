@@ -106,9 +106,36 @@ func (s *Service) ListOn(ctx context.Context, as authz.Actor, things []noteable.
 // it reads their comments, those who did first before the others.
 func (s *Service) Commenters(ctx context.Context, as authz.Actor, things []noteable.Ref) (map[noteable.Ref][]authz.UserID, error) {
 	out := make(map[noteable.Ref][]authz.UserID, len(things))
+	rows, err := s.tally(ctx, as, things, "n.author_id AS value", "n.noteable_id, n.author_id ORDER BY MIN(n.id)")
+	for _, r := range rows {
+		on := noteable.Ref{Kind: things[0].Kind, ID: r.ID}
+		out[on] = append(out[on], authz.UserID(r.Value))
+	}
+	return out, err
+}
+
+// CountDiscussions counts the discussions on things of one kind that were read for the actor, those of
+// which it reads a comment.
+func (s *Service) CountDiscussions(ctx context.Context, as authz.Actor, things []noteable.Ref) (map[noteable.Ref]int64, error) {
+	out := make(map[noteable.Ref]int64, len(things))
+	rows, err := s.tally(ctx, as, things, "COUNT(DISTINCT n.discussion_id) AS value", "n.noteable_id ORDER BY n.noteable_id")
+	for _, r := range rows {
+		out[noteable.Ref{Kind: things[0].Kind, ID: r.ID}] = r.Value
+	}
+	return out, err
+}
+
+type tallied struct {
+	ID    int64 `db:"noteable_id"`
+	Value int64 `db:"value"`
+}
+
+// tally sums up the comments on things of one kind that the actor reads, in one statement and those that
+// say what it reads.
+func (s *Service) tally(ctx context.Context, as authz.Actor, things []noteable.Ref, value, group string) ([]tallied, error) {
 	internal, err := s.readableOn(ctx, as, things)
 	if err != nil || len(internal) == 0 {
-		return out, err
+		return nil, err
 	}
 	all, some := []int64{-1}, []int64{-1}
 	for on, sees := range internal {
@@ -122,21 +149,13 @@ func (s *Service) Commenters(ctx context.Context, as authz.Actor, things []notea
 	slices.Sort(some)
 	ofAll, args := db.Marks(all)
 	ofSome, more := db.Marks(some)
-	type row struct {
-		ID       int64        `db:"noteable_id"`
-		AuthorID authz.UserID `db:"author_id"`
-	}
-	rows, err := db.Select[row](ctx, s.db, `SELECT n.noteable_id, n.author_id FROM notes n WHERE n.noteable_type = ? AND NOT n.system
+	rows, err := db.Select[tallied](ctx, s.db, "SELECT n.noteable_id, "+value+` FROM notes n WHERE n.noteable_type = ? AND NOT n.system
 		AND (n.noteable_id IN (`+ofAll+`) OR n.noteable_id IN (`+ofSome+`) AND NOT n.internal)
-		GROUP BY n.noteable_id, n.author_id ORDER BY MIN(n.id)`, slices.Concat([]any{things[0].Kind}, args, more)...)
+		GROUP BY `+group, slices.Concat([]any{things[0].Kind}, args, more)...)
 	if err != nil {
-		return nil, fmt.Errorf("read commenters: %w", err)
+		return nil, fmt.Errorf("sum up comments: %w", err)
 	}
-	for _, r := range rows {
-		on := noteable.Ref{Kind: things[0].Kind, ID: r.ID}
-		out[on] = append(out[on], r.AuthorID)
-	}
-	return out, nil
+	return rows, nil
 }
 
 // shown is the condition on notes of things whose internal notes the actor reads, or not.

@@ -89,7 +89,7 @@ func (b *binder) interactions() {
 	value(b, "UserMergeRequestInteraction.reviewState", func(p *party) *string { return text(p.of.Reviews[p.ID]) })
 	value(b, "UserMergeRequestInteraction.reviewed", func(p *party) bool { return mergerequest.HasReviewed(p.of.Reviews[p.ID]) })
 	exec.Batch(b.Schema, "UserMergeRequestInteraction.approved", func(ctx context.Context, c *exec.Call[exec.None], list []*party) ([]bool, error) {
-		states, err := approvals(ctx, b, c, requestsOf(list))
+		states, err := approvals(ctx, b, c, ofParties(list))
 		out := make([]bool, len(list))
 		for i, st := range states {
 			out[i] = st.Approver(list[i].ID) != nil
@@ -97,7 +97,7 @@ func (b *binder) interactions() {
 		return out, err
 	})
 	exec.Batch(b.Schema, "UserMergeRequestInteraction.applicableApprovalRules", func(ctx context.Context, c *exec.Call[exec.None], list []*party) ([][]*ruling, error) {
-		states, err := approvals(ctx, b, c, requestsOf(list))
+		states, err := approvals(ctx, b, c, ofParties(list))
 		out := make([][]*ruling, len(list))
 		for i, st := range states {
 			out[i] = rulings(list[i].of, st, func(r *approval.RuleState) bool { return slices.Contains(r.Approvers, list[i].ID) })
@@ -106,7 +106,7 @@ func (b *binder) interactions() {
 	})
 }
 
-func requestsOf(list []*party) []*mergerequest.View {
+func ofParties(list []*party) []*mergerequest.View {
 	out := make([]*mergerequest.View, len(list))
 	for i, p := range list {
 		out[i] = p.of

@@ -82,6 +82,7 @@ func (b *binder) all() {
 	b.requests()
 	b.requestMutations()
 	b.requestReview()
+	b.requestState()
 	b.notes()
 	b.noteMutations()
 	b.subscriptions()
