@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -55,6 +56,19 @@ func TestAwardEmoji(t *testing.T) {
 		s.refused("stranger", add, variables{"id": epic, "name": "tea"})
 		s.data("dev", add, variables{"id": epic, "name": "tea"})
 		s.want("guest", `{ group(fullPath: "team") { epics { nodes { awardEmoji { nodes { name } } } } } }`, nil, `{"data":{"group":{"epics":{"nodes":[{"awardEmoji":{"nodes":[{"name":"tea"}]}}]}}}}`)
+
+		snippet := id(s.rest("dev", "POST", "/projects/team%2Fapp/snippets", `{"title":"a snippet","visibility":"private","files":[{"file_path":"a.txt","content":"x"}]}`))
+		named := variables{"id": fmt.Sprintf("gid://gitlab/ProjectSnippet/%d", snippet), "name": "tea"}
+		s.refused("stranger", add, named)
+		s.data("guest", add, named)
+		if got := s.list("dev", fmt.Sprintf("/projects/team%%2Fapp/snippets/%d/award_emoji", snippet)); len(got) != 1 || got[0]["name"] != "tea" {
+			t.Errorf("REST says %v", got)
+		}
+		const comment = `mutation($id: NoteableID!) { createNote(input: {noteableId: $id, body: "a comment"}) { note { body noteableType url } errors } }`
+		s.refused("stranger", comment, variables{"id": named["id"]})
+		if got := s.ask("dev", comment, variables{"id": named["id"]}); !strings.Contains(got, `"body":"a comment","noteableType":"Snippet"`) || !strings.Contains(got, fmt.Sprintf(`/team/app/-/snippets/%d#note_`, snippet)) {
+			t.Errorf("a comment on a snippet: got %s", got)
+		}
 
 		const many = `{ project(fullPath: "root/open") { mergeRequests(first: %d) { nodes { awardEmoji { nodes { name user { username } } } notes { nodes { awardEmoji { nodes { name } } } } } } } }`
 		if few, all := s.statements("dev", fmt.Sprintf(many, 1), nil), s.statements("dev", fmt.Sprintf(many, 3), nil); few != all {

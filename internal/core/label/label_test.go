@@ -279,6 +279,21 @@ func TestService_EnsureByNames(t *testing.T) {
 	})
 }
 
+// TestService_TitlesByIDs leaves out labels that the place cannot use, or that the actor does not see.
+func TestService_TitlesByIDs(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := setUp(t, d)
+		shared := f.create(f.above(), "shared")
+		elsewhere := f.Group("elsewhere", authz.Public, 0)
+		other := f.Insert("labels", coretest.Row{"namespace_id": elsewhere, "title": "elsewhere", "title_fold": "elsewhere", "color": "#fff"})
+		got, err := f.labels.TitlesByIDs(ctx, f.planner, f.in(f.planner), []label.ID{label.ID(other), shared.ID, 99999})
+		if err != nil || !slices.Equal(got, []string{"shared"}) {
+			t.Errorf("got %q, %v, want shared alone", got, err)
+		}
+	})
+}
+
 func TestService_Apply(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
