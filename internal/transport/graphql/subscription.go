@@ -76,12 +76,11 @@ func (b *binder) noteSubscriptions() {
 		if err != nil || n == nil {
 			return nil, b.skipWhileReadable(ctx, c.As, zeroOr(c.Args.NoteableID), err)
 		}
-		on, url, err := b.noteableOf(ctx, c.As, zeroOr(c.Args.NoteableID))
+		at, err := b.noteableOf(ctx, c.As, zeroOr(c.Args.NoteableID))
 		if err != nil {
 			return nil, err
 		}
-		made, err := b.noted(ctx, n, on, url)
-		return made.Note, err
+		return b.comment(ctx, n, at)
 	}
 	exec.Subscription(b.Schema, "workItemNoteCreated", open(live.NoteCreated), read)
 	exec.Subscription(b.Schema, "workItemNoteUpdated", open(live.NoteUpdated), read)
