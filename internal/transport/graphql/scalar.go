@@ -72,7 +72,7 @@ var models = map[string][]string{
 	"SnippetID":           {"Snippet", "PersonalSnippet", "ProjectSnippet"},
 	"IssuableID":          {"Issue", "MergeRequest", "Epic"},
 	"IssueID":             {"Issue", "WorkItem"},
-	"WorkItemID":          {"WorkItem", "Issue"},
+	"WorkItemID":          {"WorkItem", "Issue", "Epic"},
 	"NamespaceID":         {"Namespace", "Group", "Namespaces::UserNamespace"},
 	"IterationsCadenceID": {"Iterations::Cadence"},
 	"WorkItemsTypeID":     {"WorkItems::Type"},

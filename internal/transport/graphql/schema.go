@@ -78,6 +78,7 @@ func (b *binder) all() {
 	b.issues()
 	b.iterations()
 	b.epics()
+	b.workItems()
 	b.todos()
 	b.requests()
 	b.requestMutations()
