@@ -13,11 +13,14 @@ import (
 // Filter selects epics; the zero value selects those of the group itself that the actor may read.
 type Filter struct {
 	State         State // "" for both
+	IDs           []ID
 	IIDs          []IID
+	Parents       []ID // any of them, as far as the actor may read them
 	Author        filter.Person
 	Labels        []string // all of them
 	LabelWildcard filter.Wildcard
-	Search        string // words that all stand in the title or in the description
+	Search        string   // words that all stand in one of the fields of In
+	In            []string // title, description; empty means both
 	Confidential  *bool
 	Reaction      string // the actor's own; None or Any in any case. Ignored without an actor
 	Ancestors     bool   // those of the groups above as well
@@ -63,12 +66,15 @@ func (f Filter) where(w *db.Where, as authz.Actor, now time.Time) {
 	if f.TopLevel {
 		w.Raw("e.parent_id IS NULL")
 	}
+	if len(f.IDs) > 0 {
+		w.In("e.id", f.IDs)
+	}
 	if len(f.IIDs) > 0 {
 		w.In("e.iid", f.IIDs)
 	}
 	authors.Is(w, f.Author)
 	rows.Labels(w, f.Labels, f.LabelWildcard)
-	rows.Search(w, filter.Terms(f.Search), nil)
+	rows.Search(w, filter.Terms(f.Search), f.In)
 	if f.Confidential != nil {
 		w.And("e.confidential = ?", *f.Confidential)
 	}

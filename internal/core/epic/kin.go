@@ -7,8 +7,6 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/issue"
-	"tenon/internal/core/namespace"
 )
 
 // byHand is the order of children that users chose.
@@ -61,51 +59,6 @@ func (s *Service) KinOf(ctx context.Context, as authz.Actor, ids []ID) (map[ID]K
 	}
 	for _, k := range rows {
 		out[k.ID] = k
-	}
-	return out, nil
-}
-
-// Part is a child of an epic or an issue in it: one of the two is nil.
-type Part struct {
-	Epic  *Epic
-	Issue *issue.Issue
-}
-
-// Parts returns a page, by offset only, of the children and then the issues of an epic of a group
-// that the actor may read, both in the order that users chose. The epic must have been read for the
-// actor.
-func (s *Service) Parts(ctx context.Context, as authz.Actor, g *namespace.Group, of *Epic, r page.Range) (page.Page[Part], error) {
-	var none page.Page[Part]
-	if r.Keyset {
-		return none, page.ErrOrder
-	}
-	children, err := s.ChildrenOf(ctx, as, of, Filter{Range: page.Range{Limit: maxChildren, Uncounted: true}})
-	if err != nil {
-		return none, err
-	}
-	first := children.Items[min(r.Offset, len(children.Items)):]
-	rest := page.Range{Limit: r.Limit, Offset: max(r.Offset-len(children.Items), 0), Uncounted: r.Uncounted}
-	if r.Limit > 0 {
-		first = first[:min(r.Limit, len(first))]
-		rest.Limit = max(r.Limit-len(first), 1) // one for the count
-	}
-	issues, err := s.issues.InEpic(ctx, as, g.Subject(), int64(of.IID), rest)
-	if err != nil {
-		return none, err
-	}
-	out := page.Page[Part]{Total: issues.Total, HasNext: issues.HasNext}
-	if out.Total >= 0 {
-		out.Total += len(children.Items)
-	}
-	for i := range first {
-		out.Items = append(out.Items, Part{Epic: &first[i]})
-	}
-	for i := range issues.Items {
-		if r.Limit > 0 && len(out.Items) == r.Limit {
-			out.HasNext = true
-			break
-		}
-		out.Items = append(out.Items, Part{Issue: &issues.Items[i]})
 	}
 	return out, nil
 }

@@ -35,6 +35,11 @@ func (s *Service) ReadableSQL(as authz.Actor, column string) (cond string, args 
 
 // list reads a page of a group's epics.
 func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, f Filter) (page.Page[Epic], error) {
+	return s.selected(ctx, as, of(g, f), f)
+}
+
+// of makes the condition that an epic (e) stands in a group, or around it as a filter says.
+func of(g *namespace.Group, f Filter) db.Where {
 	const above = "SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?"
 	const below = "SELECT d.namespace_id FROM namespace_ancestors d WHERE d.ancestor_id = ?"
 	var w db.Where
@@ -48,13 +53,23 @@ func (s *Service) list(ctx context.Context, as authz.Actor, g *namespace.Group, 
 	default:
 		w.And("e.group_id = ?", g.ID)
 	}
-	return s.selected(ctx, as, w, f)
+	return w
+}
+
+// where adds the conditions of a filter, and that the actor may read the epic (e) of a group (n).
+func (s *Service) where(w *db.Where, as authz.Actor, f Filter) {
+	s.readable(w, as)
+	if len(f.Parents) > 0 {
+		w.In("e.parent_id", f.Parents)
+		parents, args := s.ReadableSQL(as, "e.parent_id")
+		w.And(parents, args...)
+	}
+	f.where(w, as, s.now())
 }
 
 // selected reads a page of the epics that conditions and a filter choose.
 func (s *Service) selected(ctx context.Context, as authz.Actor, w db.Where, f Filter) (page.Page[Epic], error) {
-	s.readable(&w, as)
-	f.where(&w, as, s.now())
+	s.where(&w, as, f)
 	list, err := page.Select[Epic](ctx, s.db, page.Query{Columns: columns, From: tables, Where: w, Order: f.order()}, f.Range)
 	if err != nil {
 		return list, err

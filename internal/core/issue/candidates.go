@@ -124,6 +124,10 @@ func (f Filter) indexed(as authz.Actor, in *project.Project, where func(rest Fil
 		rest.Labels = slices.DeleteFunc(slices.Clone(f.Labels), func(other string) bool { return other == title })
 		met(rest, true, query, args...)
 	}
+	if len(f.IDs) > 0 {
+		marks, args := db.Marks(f.IDs)
+		add("SELECT id FROM issues WHERE id IN ("+marks+")", args...)
+	}
 	if f.Iteration.ID != 0 {
 		add("SELECT id FROM issues WHERE iteration_id = ?", f.Iteration.ID)
 	}
@@ -212,7 +216,7 @@ func (f Filter) less(as authz.Actor, in *project.Project, sc scope) *page.Less {
 		without("SELECT issue_id AS id FROM issue_assignees WHERE user_id "+is, args...)
 		f.Not.Assignee = filter.Person{}
 	}
-	if len(out.Without) == 0 || f.Epic != (EpicFilter{}) || f.Not.Epic != 0 || !f.plain(as) {
+	if len(out.Without) == 0 || f.Epic != (EpicFilter{}) || len(f.Epics) > 0 || f.Not.Epic != 0 || !f.plain(as) {
 		return nil
 	}
 	return &out

@@ -54,7 +54,7 @@ func (o *other) epic() *Epic {
 
 // ofEpic adds the conditions on epics to a row of issues (i).
 func (s *Service) ofEpic(w *db.Where, as authz.Actor, f Filter) {
-	if f.Epic == (EpicFilter{}) && f.Not.Epic == 0 {
+	if f.Epic == (EpicFilter{}) && f.Not.Epic == 0 && len(f.Epics) == 0 {
 		return
 	}
 	readable, args := s.policy.ReadableEpicsSQL(as, "fe", "fn")
@@ -62,6 +62,10 @@ func (s *Service) ofEpic(w *db.Where, as authz.Actor, f Filter) {
 	with := func(more ...any) []any { return append(args[:len(args):len(args)], more...) }
 	if f.Epic.ID != 0 {
 		w.And(planned+" AND fe.id = ?)", with(f.Epic.ID)...)
+	}
+	if len(f.Epics) > 0 {
+		marks, ids := db.Marks(f.Epics)
+		w.And(planned+" AND fe.id IN ("+marks+"))", with(ids...)...)
 	}
 	if f.Epic.Group != 0 {
 		w.And(planned+" AND fe.group_id = ? AND fe.iid = ?)", with(f.Epic.Group, f.Epic.IID)...)

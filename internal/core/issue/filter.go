@@ -25,6 +25,7 @@ const (
 // Filter selects issues; the zero value selects all that the actor may read.
 type Filter struct {
 	State         State // "" for both
+	IDs           []ID
 	IIDs          []IID
 	Types         []Type
 	Labels        []string // all of them
@@ -32,6 +33,7 @@ type Filter struct {
 	Milestone     filter.Milestone
 	Iteration     filter.Iteration
 	Epic          EpicFilter
+	Epics         []int64 // ids; any of them
 
 	CreatedByMe, AssignedToMe bool
 	Author, Assignee          filter.Person
@@ -138,6 +140,9 @@ func (f Filter) notOfID(w *db.Where, as authz.Actor, rows filter.Rows) {
 func (f Filter) ofRow(w *db.Where, as authz.Actor, now time.Time) {
 	if f.State != "" {
 		w.And("i.state = ?", f.State)
+	}
+	if len(f.IDs) > 0 {
+		w.In("i.id", f.IDs)
 	}
 	if len(f.IIDs) > 0 {
 		w.In("i.iid", f.IIDs)

@@ -182,19 +182,13 @@ func (b *binder) workItemsByKeys(ctx context.Context, as authz.Actor, keys []wor
 	return out, err
 }
 
-// workItemRow is a work item that was read from a list, without what other tables have of it.
-type workItemRow struct {
-	issue *issue.Issue
-	epic  *epic.Epic
-}
-
 // workItemViews gives the rows of lists as work items, with the statements of one.
-func (b *binder) workItemViews(as authz.Actor) func(ctx context.Context, rows []workItemRow) ([]*workItem, error) {
-	return func(ctx context.Context, rows []workItemRow) ([]*workItem, error) {
+func (b *binder) workItemViews(as authz.Actor) func(ctx context.Context, rows []epic.Item) ([]*workItem, error) {
+	return func(ctx context.Context, rows []epic.Item) ([]*workItem, error) {
 		var issues []issue.Issue
 		for _, r := range rows {
-			if r.issue != nil {
-				issues = append(issues, *r.issue)
+			if r.Issue != nil {
+				issues = append(issues, *r.Issue)
 			}
 		}
 		views, err := b.issueViews(as)(ctx, issues)
@@ -203,8 +197,8 @@ func (b *binder) workItemViews(as authz.Actor) func(ctx context.Context, rows []
 		}
 		out := make([]*workItem, len(rows))
 		for i, r := range rows {
-			if r.epic != nil {
-				out[i] = ofEpic(r.epic)
+			if r.Epic != nil {
+				out[i] = ofEpic(r.Epic)
 				continue
 			}
 			out[i], views = ofIssue(views[0]), views[1:]

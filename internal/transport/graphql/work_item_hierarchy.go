@@ -46,12 +46,11 @@ func (b *binder) hierarchyWidget() {
 		if err != nil {
 			return nil, err
 		}
-		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, w *widget, r page.Range) (page.Page[workItemRow], error) {
+		return lists(ctx, part(b, c, c.Args, maxPage), of, func(ctx context.Context, w *widget, r page.Range) (page.Page[epic.Item], error) {
 			if w.epic == nil || places[w.epic.GroupID] == nil {
-				return page.None[workItemRow](r), nil
+				return page.None[epic.Item](r), nil
 			}
-			found, err := b.Epics.Parts(ctx, c.As, places[w.epic.GroupID], w.epic, r)
-			return page.Map(found, func(p *epic.Part) workItemRow { return workItemRow{p.Issue, p.Epic} }), err
+			return b.Epics.Parts(ctx, c.As, places[w.epic.GroupID], w.epic, r)
 		}, b.workItemViews(c.As))
 	})
 }

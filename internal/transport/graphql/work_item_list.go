@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"tenon/internal/base/page"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/epic"
 	"tenon/internal/core/issue"
+	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/transport/graphql/exec"
 )
@@ -20,16 +23,107 @@ func (b *binder) workItemLists() {
 	}], of []*project.Project,
 	) ([]*exec.Page[*workItem], error) {
 		in := c.Args
-		from := issueFilter{AuthorUsername: in.AuthorUsername, IID: in.IID, IIDs: in.IIDs, In: in.In, Search: in.Search, Sort: in.Sort, State: in.State, Types: in.Types}
-		f, err := from.filter()
-		if err != nil {
-			return nil, err
+		if in.IID != nil {
+			in.IIDs = append(in.IIDs, *in.IID)
 		}
-		return lists(ctx, part(b, c, in.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[workItemRow], error) {
-			f := f
-			f.Range = r
-			found, err := b.Issues.List(ctx, c.As, issue.Place{Project: p}, f)
-			return page.Map(found, func(i *issue.Issue) workItemRow { return workItemRow{issue: i} }), err
+		f := workItemFilter{AuthorUsername: in.AuthorUsername, IIDs: in.IIDs, In: in.In, Search: in.Search, Sort: in.Sort, State: in.State, Types: in.Types}
+		return lists(ctx, part(b, c, in.paging, maxPage), of, func(ctx context.Context, p *project.Project, r page.Range) (page.Page[epic.Item], error) {
+			return b.itemsIn(ctx, c.As, place{project: p}, &f, r)
 		}, b.workItemViews(c.As))
+	})
+	exec.Batch(b.Schema, "Namespace.workItems", func(ctx context.Context, c *exec.Call[struct {
+		paging
+		workItemFilter
+	}], of []*namespace.Namespace,
+	) ([]*exec.Page[*workItem], error) {
+		return lists(ctx, part(b, c, c.Args.paging, maxPage), of, func(ctx context.Context, n *namespace.Namespace, r page.Range) (page.Page[epic.Item], error) {
+			at, err := b.placeOfItems(ctx, c.As, n)
+			if err != nil {
+				return page.Page[epic.Item]{}, err
+			}
+			return b.itemsIn(ctx, c.As, at, &c.Args.workItemFilter, r)
+		}, b.workItemViews(c.As))
+	})
+	exec.Batch(b.Schema, "Namespace.workItem", func(ctx context.Context, c *exec.Call[struct{ IID string }], of []*namespace.Namespace) ([]*workItem, error) {
+		f := workItemFilter{IIDs: []string{c.Args.IID}}
+		return firsts(ctx, b, of, func(ctx context.Context, n *namespace.Namespace, r page.Range) (page.Page[epic.Item], error) {
+			at, err := b.placeOfItems(ctx, c.As, n)
+			if err != nil {
+				return page.Page[epic.Item]{}, err
+			}
+			return b.itemsIn(ctx, c.As, at, &f, r)
+		}, b.workItemViews(c.As))
+	}, exec.Costly)
+	b.namespaceTypes()
+}
+
+// place is where work items are: a project or a group; both are nil for users.
+type place struct {
+	project *project.Project
+	group   *namespace.Group
+}
+
+// placeOfItems finds the project or the group that a namespace is.
+func (b *binder) placeOfItems(ctx context.Context, as authz.Actor, n *namespace.Namespace) (at place, err error) {
+	switch n.Kind {
+	case namespace.ProjectKind:
+		at.project, err = b.Projects.Find(ctx, as, n.FullPath)
+	case namespace.GroupKind:
+		at.group, err = b.Namespaces.FindByID(ctx, as, n.ID)
+	}
+	return at, err
+}
+
+// itemsIn reads a page of the work items of a place: issues are in projects, epics in groups. The epics of
+// the groups above, and what is in the groups and projects below, come with them where that is asked for.
+func (b *binder) itemsIn(ctx context.Context, as authz.Actor, at place, f *workItemFilter, r page.Range) (page.Page[epic.Item], error) {
+	items, err := f.items(r)
+	if err != nil {
+		return page.Page[epic.Item]{}, err
+	}
+	in, g := issue.Place{Project: at.project}, at.group
+	switch {
+	case at.project != nil:
+		if f.IncludeAncestors && !at.project.Personal {
+			if g, err = b.Namespaces.FindByID(ctx, as, at.project.ParentID); hidden(err) != nil {
+				return page.Page[epic.Item]{}, err
+			}
+		}
+		if items.Epics != nil {
+			items.Epics.Descendants = false
+		}
+	case at.group != nil && f.IncludeDescendants:
+		in.Group = g.Subject()
+	default:
+		items.Issues = nil
+	}
+	if g == nil {
+		items.Epics = nil
+	}
+	return b.Epics.Items(ctx, as, in, g, items)
+}
+
+// isNamed reports whether a type has a name of IssueType, "" for any.
+func (t *workItemType) isNamed(name string) bool { return name == "" || t.enum == name }
+
+// namespaceTypes binds the types of the work items that stand in namespaces.
+func (b *binder) namespaceTypes() {
+	exec.Batch(b.Schema, "Namespace.workItemTypes", func(_ context.Context, c *exec.Call[struct {
+		paging
+		Name          string
+		OnlyAvailable bool
+	}], of []*namespace.Namespace,
+	) ([]*exec.Page[*workItemType], error) {
+		out := make([]*exec.Page[*workItemType], len(of))
+		for i, n := range of {
+			all := typesThat(func(t *workItemType) bool {
+				return t.isNamed(c.Args.Name) && (t.ofProjects() && n.Kind == namespace.ProjectKind || t.ofGroups() && n.Kind == namespace.GroupKind)
+			})
+			var err error
+			if out[i], err = listOf(c.Args.paging, maxPage, all); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	})
 }
