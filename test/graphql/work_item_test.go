@@ -112,3 +112,121 @@ func titles(nodes any) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// made gives the id of the work item that a mutation gave, which has to have no errors.
+func (s *server) made(as, mutation string, input variables) string {
+	s.t.Helper()
+	typ := strings.ToUpper(mutation[:1]) + mutation[1:] + "Input!"
+	data := s.data(as, "mutation($input: "+typ+") { "+mutation+"(input: $input) { errors workItem { id } } }", variables{"input": input})
+	if problems, _ := at(data, mutation, "errors").([]any); len(problems) > 0 {
+		s.t.Fatalf("%s %v: %v", mutation, input, problems)
+	}
+	made, _ := at(data, mutation, "workItem", "id").(string)
+	return made
+}
+
+func TestWorkItems_changes(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		group, project := s.plan()
+		s.rest("root", "POST", fmt.Sprintf("/groups/%d/members", group), fmt.Sprintf(`{"user_id":%d,"access_level":10}`, s.ids["other"]))
+		label := id(s.rest("owner", "POST", fmt.Sprintf("/groups/%d/labels", group), `{"name":"chosen","color":"#ff0000"}`))
+		milestone := id(s.rest("owner", "POST", fmt.Sprintf("/groups/%d/milestones", group), `{"title":"M"}`))
+		user, chosen := fmt.Sprintf("gid://gitlab/User/%d", s.ids["owner"]), fmt.Sprintf("gid://gitlab/GroupLabel/%d", label)
+
+		item := s.made("owner", "workItemCreate", variables{
+			"namespacePath": "team/sub/app", "workItemTypeId": "gid://gitlab/WorkItems::Type/5", "title": "Task", "descriptionWidget": variables{"description": "do *it*"}, "confidential": true,
+			"assigneesWidget": variables{"assigneeIds": []string{user}}, "labelsWidget": variables{"labelIds": []string{chosen}}, "weightWidget": variables{"weight": 5},
+			"milestoneWidget": variables{"milestoneId": fmt.Sprintf("gid://gitlab/Milestone/%d", milestone)}, "healthStatusWidget": variables{"healthStatus": "onTrack"},
+			"startAndDueDateWidget": variables{"dueDate": "2030-01-02"}, "hierarchyWidget": variables{"parentId": "gid://gitlab/Epic/2"},
+			"linkedItemsWidget": variables{"linkType": "BLOCKS", "workItemsIds": []string{"gid://gitlab/WorkItem/1"}},
+		})
+		row := func() map[string]any {
+			return s.rest("owner", "GET", fmt.Sprintf("/projects/%d/issues/3", project), "")
+		}
+		want := func(what string, got, want map[string]any) {
+			t.Helper()
+			for key, value := range want {
+				if g, w := fmt.Sprint(got[key]), fmt.Sprint(value); g != w {
+					t.Errorf("%s: %s is %s, want %s", what, key, g, w)
+				}
+			}
+		}
+		want("created", row(), map[string]any{
+			"title": "Task", "type": "TASK", "description": "do *it*", "confidential": true, "labels": "[chosen]", "weight": 5, "health_status": "on_track", "due_date": "2030-01-02", "epic_iid": 2,
+		})
+		const links = `{ workItem(id: "gid://gitlab/WorkItem/%d") { features { linkedItems { blocked blockedByCount blockingCount linkedItems { nodes { linkType workItem { title } } } related: linkedItems(filter: RELATED) { nodes { linkType } } } } } }`
+		s.want("owner", fmt.Sprintf(links, 1), nil, `{"data":{"workItem":{"features":{"linkedItems":{"blocked":true,"blockedByCount":1,"blockingCount":0,"linkedItems":{"nodes":[{"linkType":"is_blocked_by","workItem":{"title":"Task"}}]},"related":{"nodes":[]}}}}}}`)
+		s.want("other", fmt.Sprintf(links, 1), nil, `{"data":{"workItem":{"features":{"linkedItems":{"blocked":false,"blockedByCount":0,"blockingCount":0,"linkedItems":{"nodes":[]},"related":{"nodes":[]}}}}}}`)
+
+		refuse := func(field, mutation string) {
+			t.Helper()
+			if got := s.ask("other", mutation, nil); !strings.HasPrefix(got, refused(field)) {
+				t.Errorf("%s: got %s", mutation, got)
+			}
+		}
+
+		// Nothing happens for those who may not, and what breaks a rule is said.
+		refuse("workItemDelete", `mutation { workItemDelete(input: {id: "gid://gitlab/WorkItem/1"}) { errors } }`)
+		refuse("workItemUpdate", `mutation { workItemUpdate(input: {id: "gid://gitlab/WorkItem/1", title: "x"}) { errors } }`)
+		refuse("workItemUpdate", `mutation { workItemUpdate(input: {id: "`+item+`", title: "x"}) { errors } }`)
+		s.want("owner", `mutation { workItemUpdate(input: {id: "`+item+`", title: ""}) { errors } }`, nil, `{"data":{"workItemUpdate":{"errors":["Title can't be blank"]}}}`)
+		s.want("owner", `mutation { workItemUpdate(input: {id: "`+item+`", colorWidget: {color: "#ff0000"}, startAndDueDateWidget: {startDate: "2020-01-01"}}) { errors } }`, nil,
+			`{"data":{"workItemUpdate":{"errors":["Color cannot be set for the type Task","Start date cannot be set for the type Task"]}}}`)
+		s.want("owner", `mutation { workItemUpdate(input: {id: "`+item+`", hierarchyWidget: {parentId: "gid://gitlab/WorkItem/1"}}) { errors } }`, nil, `{"data":{"workItemUpdate":{"errors":["Parent must be an epic"]}}}`)
+		s.want("owner", `mutation { workItemConvert(input: {id: "`+item+`", workItemTypeId: "gid://gitlab/WorkItems::Type/8"}) { errors workItem { id } } }`, nil,
+			`{"data":{"workItemConvert":{"errors":["Work item type cannot be changed from Task to Epic"],"workItem":null}}}`)
+		s.want("owner", `mutation { workItemConvert(input: {id: "`+item+`", workItemTypeId: "gid://gitlab/WorkItems::Type/2"}) { errors workItem { workItemType { name } } } }`, nil,
+			`{"data":{"workItemConvert":{"errors":[],"workItem":{"workItemType":{"name":"Incident"}}}}}`)
+
+		s.made("owner", "workItemUpdate", variables{
+			"id": item, "title": "Done", "stateEvent": "CLOSE", "confidential": false, "assigneesWidget": variables{"assigneeIds": []string{}}, "labelsWidget": variables{"removeLabelIds": []string{chosen}},
+			"weightWidget": variables{"weight": nil}, "milestoneWidget": variables{"milestoneId": nil}, "healthStatusWidget": variables{"healthStatus": nil}, "startAndDueDateWidget": variables{"dueDate": nil},
+			"descriptionWidget": variables{"description": ""}, "hierarchyWidget": variables{"parentId": nil}, "notificationsWidget": variables{"subscribed": false}, "currentUserTodosWidget": variables{"action": "ADD"},
+		})
+		want("updated", row(), map[string]any{
+			"title": "Done", "state": "closed", "confidential": false, "assignees": "[]", "labels": "[]", "weight": nil, "milestone": nil, "health_status": nil, "due_date": nil, "epic_iid": nil, "subscribed": false,
+		})
+		const todos = `{ workItem(id: "%s") { features { currentUserTodos { currentUserTodos(state: pending) { nodes { targetType } } } } } }`
+		s.want("owner", fmt.Sprintf(todos, item), nil, `{"data":{"workItem":{"features":{"currentUserTodos":{"currentUserTodos":{"nodes":[{"targetType":"ISSUE"}]}}}}}}`)
+		s.made("owner", "workItemUpdate", variables{"id": item, "currentUserTodosWidget": variables{"action": "MARK_AS_DONE"}})
+		s.want("owner", fmt.Sprintf(todos, item), nil, `{"data":{"workItem":{"features":{"currentUserTodos":{"currentUserTodos":{"nodes":[]}}}}}}`)
+
+		// Epics of groups, with children in the order that is asked for.
+		epic := s.made("owner", "workItemCreate", variables{
+			"namespacePath": "team", "workItemTypeId": "gid://gitlab/WorkItems::Type/8", "title": "Whole", "description": "x", "colorWidget": variables{"color": "#00ff00"},
+			"startAndDueDateWidget": variables{"startDate": "2031-01-02"}, "labelsWidget": variables{"labelIds": []string{chosen}},
+		})
+		want("epic", s.rest("owner", "GET", "/groups/team/epics/3", ""), map[string]any{"title": "Whole", "description": "x", "color": "#00ff00", "start_date": "2031-01-02", "start_date_is_fixed": true, "labels": "[chosen]"})
+		s.want("owner", `mutation { workItemCreate(input: {namespacePath: "team", workItemTypeId: "gid://gitlab/WorkItems::Type/8", title: "x", weightWidget: {weight: 1}}) { errors workItem { id } } }`, nil,
+			`{"data":{"workItemCreate":{"errors":["Weight cannot be set for the type Epic"],"workItem":null}}}`)
+		refuse("workItemCreate", `mutation { workItemCreate(input: {namespacePath: "team", workItemTypeId: "gid://gitlab/WorkItems::Type/8", title: "x"}) { errors } }`)
+		children := func() string {
+			return titles(at(s.data("owner", `{ workItem(id: "`+epic+`") { features { hierarchy { children { nodes { title } } } } } }`, nil), "workItem", "features", "hierarchy", "children", "nodes"))
+		}
+		s.made("owner", "workItemUpdate", variables{"id": epic, "hierarchyWidget": variables{"childrenIds": []string{item, "gid://gitlab/WorkItem/1", "gid://gitlab/Epic/2"}}})
+		if got := children(); got != "Part Work :tea: Done" {
+			t.Errorf("children: got %q", got)
+		}
+		s.made("owner", "workItemUpdate", variables{"id": item, "hierarchyWidget": variables{"adjacentWorkItemId": "gid://gitlab/WorkItem/1", "relativePosition": "BEFORE"}})
+		if got := children(); got != "Part Done Work :tea:" {
+			t.Errorf("children in another order: got %q", got)
+		}
+		s.want("owner", `mutation { workItemUpdate(input: {id: "`+item+`", hierarchyWidget: {adjacentWorkItemId: "gid://gitlab/Epic/2"}}) { errors } }`, nil,
+			`{"data":{"workItemUpdate":{"errors":["The adjacent work item must be of the same kind and have the same parent"]}}}`)
+		s.made("owner", "workItemUpdate", variables{"id": "gid://gitlab/Epic/2", "stateEvent": "CLOSE", "colorWidget": variables{"color": "#0000ff"}, "hierarchyWidget": variables{"parentId": nil}})
+		want("epic that changed", s.rest("owner", "GET", "/groups/team/epics/2", ""), map[string]any{"state": "closed", "color": "#0000ff", "parent_iid": nil})
+		const page = `{ workItem(id: "%s") { features { hierarchy { children(first: 1%s) { nodes { title } pageInfo { hasNextPage endCursor } } } } } }`
+		first := at(s.data("owner", fmt.Sprintf(page, epic, ""), nil), "workItem", "features", "hierarchy", "children")
+		cursor, _ := at(first, "pageInfo", "endCursor").(string)
+		s.want("owner", fmt.Sprintf(page, epic, `, after: "`+cursor+`"`), nil, strings.ReplaceAll(`{"data":{"workItem":{"features":{"hierarchy":{"children":{"nodes":[{"title":"Work :tea:"}],"pageInfo":{"hasNextPage":false,"endCursor":"CURSOR"}}}}}}}`, "CURSOR", "Mg"))
+
+		const may = `{ workItem(id: "gid://gitlab/WorkItem/1") { userPermissions { adminParentLink adminWorkItem createNote deleteWorkItem readWorkItem setWorkItemMetadata updateWorkItem } } }`
+		s.want("owner", may, nil, `{"data":{"workItem":{"userPermissions":{"adminParentLink":true,"adminWorkItem":true,"createNote":true,"deleteWorkItem":true,"readWorkItem":true,"setWorkItemMetadata":true,"updateWorkItem":true}}}}`)
+		s.want("other", may, nil, `{"data":{"workItem":{"userPermissions":{"adminParentLink":true,"adminWorkItem":false,"createNote":true,"deleteWorkItem":false,"readWorkItem":true,"setWorkItemMetadata":false,"updateWorkItem":false}}}}`)
+		s.want("other", strings.Replace(may, "WorkItem/1", "Epic/1", 1), nil, `{"data":{"workItem":{"userPermissions":{"adminParentLink":true,"adminWorkItem":false,"createNote":true,"deleteWorkItem":false,"readWorkItem":true,"setWorkItemMetadata":false,"updateWorkItem":false}}}}`)
+
+		s.want("owner", `mutation { workItemDelete(input: {id: "`+item+`"}) { errors project { fullPath } } }`, nil, `{"data":{"workItemDelete":{"errors":[],"project":{"fullPath":"team/sub/app"}}}}`)
+		s.want("owner", `mutation { workItemDelete(input: {id: "`+epic+`"}) { errors project { fullPath } } }`, nil, `{"data":{"workItemDelete":{"errors":[],"project":null}}}`)
+		s.want("owner", `{ i: workItem(id: "`+item+`") { id } e: workItem(id: "`+epic+`") { id } }`, nil, `{"data":{"i":null,"e":null}}`)
+	})
+}

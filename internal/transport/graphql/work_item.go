@@ -71,13 +71,29 @@ func (b *binder) workItems() {
 		}
 		return a.of(w.issue.Project.FullPath, w.issue.IID.Reference())
 	})
-	one(b, "WorkItem.namespace", "namespaces", func(w *workItem) namespace.ID {
-		if w.epic != nil {
-			return w.epic.GroupID
+	b.workItemRelations()
+	b.workItemTypes()
+	b.workItemWidgets()
+	b.workItemLists()
+	b.workItemMutations()
+	exec.Connection[*workItem](b.Schema, "WorkItem")
+}
+
+// workItemRelations binds where work items stand, their authors and what is rendered.
+func (b *binder) workItemRelations() {
+	exec.Batch(b.Schema, "WorkItem.namespace", func(ctx context.Context, c *exec.Call[exec.None], of []*workItem) ([]*namespace.Namespace, error) {
+		ids := make([]namespace.ID, len(of))
+		for i, w := range of {
+			if ids[i] = w.groupID(); w.issue != nil {
+				ids[i] = w.issue.Project.NamespaceID
+			}
 		}
-		return w.issue.Project.NamespaceID
-	}, func(ctx context.Context, _ authz.Actor, ids []namespace.ID) (map[namespace.ID]*namespace.Namespace, error) {
-		return b.Namespaces.Load(ctx, ids)
+		found, err := spaces(ctx, b, c, ids)
+		out := make([]*namespace.Namespace, len(of))
+		for i, id := range ids {
+			out[i] = found[id]
+		}
+		return out, err
 	})
 	exec.Batch(b.Schema, "WorkItem.author", func(ctx context.Context, c *exec.Call[exec.None], of []*workItem) ([]*user, error) {
 		out, err := exec.LoadEach(ctx, c, "users", of, func(w *workItem) authz.UserID {
@@ -95,10 +111,6 @@ func (b *binder) workItems() {
 	})
 	renderedTitle(b, "WorkItem.titleHtml", func(w *workItem) (reference.Place, *string) { return w.place(), new(w.title()) })
 	rendered(b, "WorkItem.descriptionHtml", func(w *workItem) (reference.Place, *string) { return w.place(), w.description() })
-	b.workItemTypes()
-	b.workItemWidgets()
-	b.workItemLists()
-	exec.Connection[*workItem](b.Schema, "WorkItem")
 }
 
 // title is that of the work item.
@@ -131,6 +143,14 @@ func (w *workItem) open() bool {
 		return w.epic.State == epic.StateOpened
 	}
 	return w.issue.State == issue.StateOpened
+}
+
+// groupID is the group of an epic; 0 of an issue.
+func (w *workItem) groupID() namespace.ID {
+	if w.epic == nil {
+		return 0
+	}
+	return w.epic.GroupID
 }
 
 // labels are those of the work item, by title.

@@ -76,8 +76,11 @@ func (b *binder) workItemWidgets() {
 		})
 	}
 	b.plainWidgets()
+	todosOn(b, "WorkItemWidgetCurrentUserTodos", func(w *widget) noteable.Ref { return w.ref() })
 	b.widgetVotes()
+	b.workItemPermissions()
 	b.hierarchyWidget()
+	b.linkedItemsWidget()
 }
 
 // plainWidgets binds what work items hold themselves.
