@@ -333,6 +333,7 @@ func TestPrepare_weight(t *testing.T) {
 	}{
 		{`{ me { name } }`, nil, 2, 2},
 		{`{ me { name ...f } } fragment f on Person { name }`, nil, 2, 2},
+		{`fragment f on Person { name } fragment g on Person { ...f } { me { ...g } }`, nil, 2, 2},
 		{`{ me { a: name b: name } x: me { name } }`, nil, 5, 2},
 		// (nodes 1 + id 1, looked up 1, sorted 1) x 2
 		{`{ people { nodes { id } } }`, nil, 8, 3},

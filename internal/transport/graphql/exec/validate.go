@@ -80,6 +80,9 @@ func (s *Schema) validate(doc *ast.QueryDocument) []Error {
 	for _, f := range doc.Fragments {
 		c.fragment(f)
 	}
+	for _, f := range doc.Fragments {
+		c.unused(f)
+	}
 	out := c.errors
 	for _, e := range known {
 		own := Error{Message: e.Message}
@@ -149,9 +152,17 @@ func (c *checker) fragment(f *ast.FragmentDefinition) {
 			return
 		}
 		c.selections(def, f.SelectionSet)
-		if !c.spread[f.Name] {
-			c.add("useAndDefineFragment", f.Position, map[string]any{"fragmentName": f.Name}, "Fragment %s was defined, but not used", f.Name)
-		}
+	})
+}
+
+// unused finds fragments that nothing uses, when all of the document was walked: a fragment may be used
+// by one that stands after it.
+func (c *checker) unused(f *ast.FragmentDefinition) {
+	if c.spread[f.Name] || c.schema.types.Types[f.TypeCondition] == nil {
+		return
+	}
+	c.within("fragment "+f.Name, func() {
+		c.add("useAndDefineFragment", f.Position, map[string]any{"fragmentName": f.Name}, "Fragment %s was defined, but not used", f.Name)
 	})
 }
 
