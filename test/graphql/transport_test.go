@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"tenon/internal/base/config"
 )
 
 // TestTransport sends requests in all forms, and such as are refused.
@@ -115,4 +117,27 @@ func TestLimits(t *testing.T) {
 		deep := "{ __schema { types" + strings.Repeat(" { ofType", 20) + " { name }" + strings.Repeat(" }", 20) + " } }"
 		s.want("ann", deep, nil, `{"errors":[{"message":"Query has depth of 23, which exceeds max depth of 20"}]}`)
 	})
+}
+
+// The types may be kept from callers who are not signed in; what they may read stays.
+func TestTransport_introspection(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "", func(c *config.Config) { c.NoAnonymousIntrospection = true })
+	const refused = `{"errors":[{"message":"Sign in to ask about the schema"}]}`
+	for _, query := range []string{
+		`{ __schema { queryType { name } } }`, `{ __type(name: "Project") { name } }`,
+		`{ ...on Query { currentUser { username } s: __schema { queryType { name } } } }`,
+	} {
+		s.want("", query, nil, refused)
+		if got := s.ask("root", query, nil); !strings.Contains(got, `"name":`) {
+			t.Errorf("%s: signed in: got %s", query, got)
+		}
+	}
+	s.want("", `{ __typename currentUser { username } }`, nil, `{"data":{"__typename":"Query","currentUser":null}}`)
+	if w := s.send("", "GET", "/api/graphql/schema", ""); w.Code != http.StatusUnauthorized {
+		t.Errorf("the schema as a text: got %d", w.Code)
+	}
+	if w := s.send("root", "GET", "/api/graphql/schema", ""); w.Code != http.StatusOK {
+		t.Errorf("the schema as a text, signed in: got %d", w.Code)
+	}
 }

@@ -60,6 +60,9 @@ type Config struct {
 	Git        Git
 	Mail       Mail
 
+	// NoAnonymousIntrospection keeps the types of GraphQL from callers who are not signed in.
+	NoAnonymousIntrospection bool
+
 	MetricsFrom []netip.Prefix // addresses that may read /-/metrics; others learn nothing of it
 
 	// TrustedProxies may say by X-Forwarded-For where a request comes from; no other client may.
@@ -157,6 +160,20 @@ func ofTraffic() []setting {
 					return "on"
 				}
 				return "off"
+			},
+		}, {
+			key: "anonymous_introspection", env: "TENON_ANONYMOUS_INTROSPECTION", flag: "anonymous-introspection", fallback: "on",
+			set: func(c *Config, v string) string {
+				on := false
+				problem := setSwitch(&on, v)
+				c.NoAnonymousIntrospection = !on
+				return problem
+			},
+			get: func(c *Config) string {
+				if c.NoAnonymousIntrospection {
+					return "off"
+				}
+				return "on"
 			},
 		}, {
 			key: "metrics_from", env: "TENON_METRICS_FROM", flag: "metrics-from", fallback: "127.0.0.0/8,::1/128",

@@ -279,6 +279,7 @@ ssh_external = "" # default
 database_url = "postgres://tenon:[masked]@db/tenon?sslmode=require&sslpassword=[masked]" # TENON_DATABASE_URL
 external_url = "" # default
 rate_limits = "on" # default
+anonymous_introspection = "on" # default
 metrics_from = "127.0.0.0/8,::1/128" # default
 trusted_proxies = "" # default
 otlp_endpoint = "" # default

@@ -20,6 +20,7 @@ const (
 	messageHidden   = "The resource that you are attempting to access does not exist or you don't have permission to perform this action"
 	messageTooMany  = "This endpoint has been requested too many times. Try again later."
 	messageToken    = "Invalid token"
+	messageSchema   = "Sign in to ask about the schema"
 	messageBlocked  = "API not accessible for user"
 )
 

@@ -407,6 +407,9 @@ func (h *Handler) prepare(schema *exec.Schema, in *incoming, as authz.Actor, lim
 		if problems == nil {
 			ops[i], problems = schema.Prepare(doc, m.Name, m.variables)
 		}
+		if problems == nil && h.NoAnonymousIntrospection && !as.Known() && ops[i].ReadsSchema() {
+			problems = []exec.Error{{Message: messageSchema}}
+		}
 		if problems == nil && ops[i].Subscribes() && !in.stream {
 			problems = []exec.Error{{Message: "Subscriptions are answered as a stream of events: send Accept: text/event-stream"}}
 		}

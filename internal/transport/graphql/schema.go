@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
 
+	"tenon/internal/core/limit"
 	"tenon/internal/transport/graphql/exec"
 )
 
@@ -103,6 +104,22 @@ func (h *Handler) schema(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		h.refuse(w, http.StatusMethodNotAllowed, "Method not allowed")
 		return
+	}
+	if h.NoAnonymousIntrospection {
+		as, known, err := h.signOn(r, r.URL.Query().Get)
+		if h.SignOn.Throttled(w, limit.API, as) {
+			return
+		}
+		if err == nil && !known {
+			as, err = h.session(r, "")
+		}
+		if err == nil && !as.Known() {
+			err = &refusal{http.StatusUnauthorized, messageSchema}
+		}
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
 	}
 	text, err := h.sdl()
 	if err != nil {

@@ -41,6 +41,9 @@ type Deps struct {
 	Together func(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error
 	Revision string // of the program
 
+	// NoAnonymousIntrospection keeps the types from callers who are not signed in.
+	NoAnonymousIntrospection bool
+
 	// LimitReads bounds what the database may read for one answer; those of a stream count each for
 	// itself.
 	LimitReads func(ctx context.Context) context.Context

@@ -31,6 +31,7 @@ type weight struct {
 	complexity int
 	depth      int
 	recursive  string // the field that is nested too often, "" for none
+	schema     bool   // fields about the schema are among the first
 }
 
 type scale struct {
@@ -73,6 +74,7 @@ func (c *scale) field(typ *ast.Definition, n *node, depth int, above map[string]
 	if def == nil { // __typename
 		return 1
 	}
+	c.weight.schema = c.weight.schema || depth == 1 && (def.Name == "__schema" || def.Name == "__type")
 	children := 0
 	if sets := n.sets(); len(sets) > 0 {
 		below := above

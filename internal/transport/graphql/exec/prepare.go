@@ -48,6 +48,9 @@ func (o *Operation) Introspects() bool {
 	return true
 }
 
+// ReadsSchema reports whether the operation asks about the schema, among other things perhaps.
+func (o *Operation) ReadsSchema() bool { return o.weight.schema }
+
 // Mutates reports whether the operation changes something.
 func (o *Operation) Mutates() bool { return o.def.Operation == ast.Mutation }
 
