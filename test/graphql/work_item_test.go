@@ -191,6 +191,23 @@ func TestWorkItems_changes(t *testing.T) {
 		s.made("owner", "workItemUpdate", variables{"id": item, "currentUserTodosWidget": variables{"action": "MARK_AS_DONE"}})
 		s.want("owner", fmt.Sprintf(todos, item), nil, `{"data":{"workItem":{"features":{"currentUserTodos":{"currentUserTodos":{"nodes":[]}}}}}}`)
 
+		// What people say of a work item, and their awards.
+		s.rest("owner", "POST", fmt.Sprintf("/projects/%d/issues/1/notes", project), `{"body":"said"}`)
+		s.rest("owner", "POST", "/groups/team/epics/1/notes", `{"body":"of the epic"}`)
+		for typ, body := range map[string]string{"WorkItem": "said", "Epic": "of the epic"} {
+			s.made("owner", "workItemUpdate", variables{"id": "gid://gitlab/" + typ + "/1", "awardEmojiWidget": variables{"action": "ADD", "name": "tea"}})
+			query := `{ workItem(id: "gid://gitlab/` + typ + `/1") { features { notes { discussions(filter: ONLY_COMMENTS) { nodes { notes { nodes { body } } } } } awardEmoji { upvotes awardEmoji { nodes { name user { username } } } } } } }`
+			want := `{"data":{"workItem":{"features":{"notes":{"discussions":{"nodes":[{"notes":{"nodes":[{"body":"` + body + `"}]}}]}},"awardEmoji":{"upvotes":0,"awardEmoji":{"nodes":[{"name":"tea","user":{"username":"owner"}}]}}}}}}`
+			s.want("owner", query, nil, want)
+			s.want("other", query, nil, want)
+			s.made("owner", "workItemUpdate", variables{"id": "gid://gitlab/" + typ + "/1", "awardEmojiWidget": variables{"action": "REMOVE", "name": "tea"}})
+			s.want("owner", `mutation { workItemUpdate(input: {id: "gid://gitlab/`+typ+`/1", awardEmojiWidget: {action: REMOVE, name: "tea"}}) { errors } }`, nil,
+				`{"data":{"workItemUpdate":{"errors":["User has not awarded emoji of type tea on the awardable"]}}}`)
+		}
+		const invite = `{ workItem(id: "gid://gitlab/WorkItem/1") { features { assignees { canInviteMembers allowsMultipleAssignees } } } }`
+		s.want("owner", invite, nil, `{"data":{"workItem":{"features":{"assignees":{"canInviteMembers":true,"allowsMultipleAssignees":true}}}}}`)
+		s.want("other", invite, nil, `{"data":{"workItem":{"features":{"assignees":{"canInviteMembers":false,"allowsMultipleAssignees":true}}}}}`)
+
 		// Epics of groups, with children in the order that is asked for.
 		epic := s.made("owner", "workItemCreate", variables{
 			"namespacePath": "team", "workItemTypeId": "gid://gitlab/WorkItems::Type/8", "title": "Whole", "description": "x", "colorWidget": variables{"color": "#00ff00"},

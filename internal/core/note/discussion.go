@@ -66,12 +66,18 @@ func (n *Note) repliable() bool {
 // ListDiscussions returns a page of the discussions on a thing that the actor may read, in
 // the order in which they began, with all their notes, and what they are on.
 func (s *Service) ListDiscussions(ctx context.Context, as authz.Actor, on On, r page.Range) (page.Page[Discussion], noteable.Target, error) {
+	return s.ListDiscussionsOf(ctx, as, on, Everything, r)
+}
+
+// ListDiscussionsOf is ListDiscussions for those that began with a comment, or with a line of history.
+func (s *Service) ListDiscussionsOf(ctx context.Context, as authz.Actor, on On, of Activity, r page.Range) (page.Page[Discussion], noteable.Target, error) {
 	var none page.Page[Discussion]
 	t, seen, err := s.readable(ctx, as, on)
 	if err != nil {
 		return none, t, err
 	}
 	w := seen.where()
+	of.where(&w)
 	w.Raw(`NOT EXISTS (SELECT 1 FROM notes e WHERE e.noteable_type = n.noteable_type AND e.noteable_id = n.noteable_id
 		AND e.discussion_id = n.discussion_id AND e.id < n.id)`)
 	type first struct {

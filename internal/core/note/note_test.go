@@ -281,6 +281,12 @@ func TestService_List(t *testing.T) {
 				t.Errorf("%s: total = %d, want %d", tt.name, total, want)
 			}
 		}
+		for activity, want := range map[note.Activity]int{note.Everything: 5, note.Comments: 3, note.History: 2} {
+			found, _, err := f.notes.ListDiscussionsOf(ctx, f.planner, f.on(f.planner), activity, page.Range{Limit: 9})
+			if err != nil || len(found.Items) != want {
+				t.Errorf("discussions of %q: %d, %v, want %d", activity, len(found.Items), err, want)
+			}
+		}
 		if _, _, err := list(f, authz.Actor{}, note.Filter{}); !errs.Is(err, errs.Unauthorized) {
 			t.Errorf("nobody: %v, want Unauthorized", err)
 		}

@@ -60,15 +60,20 @@ func (v sight) where() db.Where {
 	return w
 }
 
-// list reads a page of the notes on a thing.
-func (s *Service) list(ctx context.Context, seen sight, f Filter) (page.Page[Note], error) {
-	w := seen.where()
-	switch f.Activity {
+// where selects comments or history.
+func (a Activity) where(w *db.Where) {
+	switch a {
 	case Comments:
 		w.Raw("NOT n.system")
 	case History:
 		w.Raw("n.system")
 	}
+}
+
+// list reads a page of the notes on a thing.
+func (s *Service) list(ctx context.Context, seen sight, f Filter) (page.Page[Note], error) {
+	w := seen.where()
+	f.Activity.where(&w)
 	found, err := page.Select[shortened](ctx, s.db, page.Query{Columns: shortColumns, From: "notes n", Where: w, Order: f.order()}, f.Range)
 	if err == nil {
 		err = s.lengthen(ctx, found.Items)

@@ -206,8 +206,13 @@ type todosInput struct {
 	TodoID *globalID // nil for all of the work item
 }
 
-// ownOf changes what the caller alone has of a work item: the subscription and to-do items.
+// ownOf changes what the caller alone has of a work item: awards, the subscription and to-do items.
 func (b *binder) ownOf(ctx context.Context, as authz.Actor, w *workItem, g *namespace.Group, in *updateWorkItemInput) error {
+	if a := in.AwardEmojiWidget; a != nil {
+		if err := b.award(ctx, as, w, a.Action, a.Name); err != nil {
+			return err
+		}
+	}
 	if n := in.NotificationsWidget; n != nil {
 		if err := b.subscribe(ctx, as, w.on(g), n.Subscribed); err != nil {
 			return err

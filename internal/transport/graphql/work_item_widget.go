@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/award"
 	"tenon/internal/core/epic"
 	"tenon/internal/core/iteration"
@@ -78,6 +79,7 @@ func (b *binder) workItemWidgets() {
 	b.plainWidgets()
 	todosOn(b, "WorkItemWidgetCurrentUserTodos", func(w *widget) noteable.Ref { return w.ref() })
 	b.widgetVotes()
+	b.workItemNotes()
 	b.workItemPermissions()
 	b.hierarchyWidget()
 	b.linkedItemsWidget()
@@ -85,6 +87,12 @@ func (b *binder) workItemWidgets() {
 
 // plainWidgets binds what work items hold themselves.
 func (b *binder) plainWidgets() {
+	value(b, "WorkItemWidgetAssignees.allowsMultipleAssignees", func(*widget) bool { return true }) // those of issues are a list
+	exec.Batch(b.Schema, "WorkItemWidgetAssignees.canInviteMembers", func(ctx context.Context, c *exec.Call[exec.None], of []*widget) ([]bool, error) {
+		return forEach(ctx, b, c, of, func(ctx context.Context, w *widget) (bool, error) {
+			return b.Projects.May(ctx, c.As, w.issue.Project, authz.AdminMembers)
+		})
+	})
 	kept(b, "WorkItemWidgetAssignees.assignees", func(w *widget) []*account.Summary { return w.issue.Assignees })
 	value(b, "WorkItemWidgetColor.color", func(w *widget) string { return w.epic.Color })
 	value(b, "WorkItemWidgetColor.textColor", func(w *widget) string { return w.epic.TextColor() })
