@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -29,7 +30,7 @@ func operations(w *world, o options) []operation {
 	warm := goal{rate: 2500, p99: 5 * time.Millisecond, noGit: true}
 	at := func(format string, args ...any) string { return w.project + fmt.Sprintf(format, args...) }
 	ref := func(name string) string { return url.PathEscape(name) }
-	return append([]operation{
+	return slices.Concat([]operation{
 		w.read("list 20 issues", list, rows(20), func(int) string { return at("/issues?per_page=20") }),
 		w.read("list 20 merge requests", requests, rows(20), func(int) string { return at("/merge_requests?per_page=20") }),
 		w.read("list 20 notes of an issue", list, rows(20), func(i int) string {
@@ -61,7 +62,7 @@ func operations(w *world, o options) []operation {
 		w.read("archive tar.gz, again", goal{rate: 100}, nil, func(i int) string {
 			return at("/repository/archive.tar.gz?sha=%s", w.archived[0])
 		}),
-	}, w.writes(at, note)...)
+	}, w.graphqlOperations(), w.writes(at, note))
 }
 
 func (w *world) writes(at func(format string, args ...any) string, note goal) []operation {
