@@ -50,7 +50,7 @@ func (s *server) hide() hidden {
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
 		"AwardableID": gid("Issue", issue), "NoteID": gid("Note", note), "MergeRequestID": gid("MergeRequest", request), "MilestoneID": gid("Milestone", milestone),
 		"EpicID": gid("Epic", epic), "LabelID": gid("ProjectLabel", label), "BoardID": gid("Board", board), "BoardsEpicBoardID": gid("Boards::EpicBoard", board), "ListID": gid("List", list),
-		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "EpicTreeSortingID": gid("Epic", epic),
+		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
 	}}
 	return h
 }
@@ -71,6 +71,8 @@ func (h *hidden) value(t *ast.Type, name string, depth int) any {
 	switch {
 	case strings.HasSuffix(lower, "iid"):
 		return "1"
+	case lower == "newpath":
+		return "README"
 	case lower == "grouppath":
 		return "team"
 	case strings.HasSuffix(lower, "path") && !strings.Contains(lower, "file"):
@@ -102,7 +104,7 @@ func (h *hidden) value(t *ast.Type, name string, depth int) any {
 func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 	out := map[string]any{}
 	for _, f := range def.Fields {
-		place := f.Name == "projectPath" && def.Fields.ForName("groupPath") != nil || slices.Contains([]string{"boardId"}, f.Name)
+		place := f.Name == "projectPath" && def.Fields.ForName("groupPath") != nil || slices.Contains([]string{"boardId", "newPath", "namespacePath"}, f.Name)
 		if f.Type.NonNull && f.DefaultValue == nil || place {
 			out[f.Name] = h.value(f.Type, f.Name, depth)
 		}
@@ -110,8 +112,11 @@ func (h *hidden) input(def *ast.Definition, depth int) map[string]any {
 	return out
 }
 
-// forms of the ids that some inputs take as ID.
+// form gives an input the things that its mutation is about.
 func (h *hidden) form(mutation string, in map[string]any) {
+	if strings.HasSuffix(mutation, "DiffNote") {
+		in["noteableId"] = h.ids["MergeRequestID"]
+	}
 	if in["id"] == "value" {
 		for typ, id := range h.ids {
 			model := strings.TrimSuffix(typ, "ID")
