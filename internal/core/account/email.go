@@ -18,6 +18,8 @@ type Address struct {
 	UserID      authz.UserID `db:"user_id"`
 	Email       string       `db:"email"`
 	ConfirmedAt *db.Time     `db:"confirmed_at"` // nil until the user has confirmed it
+	CreatedAt   db.Time      `db:"created_at"`
+	UpdatedAt   db.Time      `db:"updated_at"`
 }
 
 const fromAddresses = ` FROM emails e WHERE e.user_id = ? AND NOT e.is_primary AND NOT e.pending`

@@ -16,8 +16,10 @@ import (
 
 // Filter selects users; the zero value selects all that the actor may list.
 type Filter struct {
-	Search      *string // nil for no search; a blank one finds nothing
-	Username    *string // without regard to case
+	Search      *string        // nil for no search; a blank one finds nothing
+	Username    *string        // without regard to case
+	Usernames   []string       // any of them, without regard to case; nil for all
+	IDs         []authz.UserID // nil for all
 	PublicEmail *string
 
 	Active, Blocked, External      bool
@@ -119,6 +121,16 @@ func (f *Filter) where(as authz.Actor) *db.Where {
 	}
 	if f.Username != nil {
 		w.And("u.username_fold = ?", db.Fold(*f.Username))
+	}
+	if f.Usernames != nil {
+		folded := make([]string, len(f.Usernames))
+		for i, name := range f.Usernames {
+			folded[i] = db.Fold(name)
+		}
+		w.In("u.username_fold", folded)
+	}
+	if f.IDs != nil {
+		w.In("u.id", f.IDs)
 	}
 	if f.PublicEmail != nil {
 		w.And("u.public_email = ?", strings.ToLower(strings.TrimSpace(*f.PublicEmail)))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -141,36 +142,38 @@ func (s *Service) FindByID(ctx context.Context, as authz.Actor, id ID) (*Group, 
 
 // GroupFilter selects from a list of groups.
 type GroupFilter struct {
-	Parent      *ID         // direct subgroups of it
-	Ancestor    *ID         // everything below it
-	SharedWith  *ID         // those that this group is invited into
-	InvitedTo   *ID         // those invited into this place
-	Inherited   bool        // with those invited into what is above that place
-	NotDirect   bool        // and without those invited there itself
-	NotInvited  *ID         // those not invited into this place itself
-	Above       *ID         // those that this place stands in
-	NotAbove    *ID         // none that this place stands in
-	AndShared   bool        // and those invited into it
-	SharedLevel authz.Level // with at least this level there
-	Receiver    authz.Level // those where the actor has this level and may move something to
-	But         *ID         // not this one
-	ButBelow    *ID         // nor this one and those below it
-	Search      string
-	Visibility  *authz.Visibility
-	MemberOnly  bool // leave out what the actor sees without being a member of it or of something inside
-	Reachable   bool // MemberOnly, but for those who read everything
-	Owned       bool // those that the actor owns
-	MinLevel    authz.Level
-	TopLevel    bool
-	Skip        []ID
-	Archived    *bool
-	Active      *bool             // neither archived nor marked for deletion
-	Attributes  map[string]string // all of them, by key; administrators only
-	MarkedOn    string            // marked for deletion on this day, YYYY-MM-DD
-	OrderBy     string            // name, path, id, similarity; "" is name
-	Desc        bool
-	WithinBatch []ID // where not nil, only these
-	Levels      bool // read the actor's level in each
+	Parent        *ID         // direct subgroups of it
+	Ancestor      *ID         // everything below it
+	SharedWith    *ID         // those that this group is invited into
+	InvitedTo     *ID         // those invited into this place
+	Inherited     bool        // with those invited into what is above that place
+	NotDirect     bool        // and without those invited there itself
+	NotInvited    *ID         // those not invited into this place itself
+	Above         *ID         // those that this place stands in
+	NotAbove      *ID         // none that this place stands in
+	AndShared     bool        // and those invited into it
+	SharedLevel   authz.Level // with at least this level there
+	Receiver      authz.Level // those where the actor has this level and may move something to
+	TakesProjects bool        // those where the actor may create projects
+	But           *ID         // not this one
+	ButBelow      *ID         // nor this one and those below it
+	Search        string
+	Visibility    *authz.Visibility
+	MemberOnly    bool         // leave out what the actor sees without being a member of it or of something inside
+	Reachable     bool         // MemberOnly, but for those who read everything
+	Owned         bool         // those that the actor owns
+	DirectOf      authz.UserID // those that this user is a direct member of: the actor, or anyone for administrators
+	MinLevel      authz.Level
+	TopLevel      bool
+	Skip          []ID
+	Archived      *bool
+	Active        *bool             // neither archived nor marked for deletion
+	Attributes    map[string]string // all of them, by key; administrators only
+	MarkedOn      string            // marked for deletion on this day, YYYY-MM-DD
+	OrderBy       string            // name, path, id, similarity; "" is name
+	Desc          bool
+	WithinBatch   []ID // where not nil, only these
+	Levels        bool // read the actor's level in each
 	page.Range
 }
 
@@ -219,6 +222,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, f GroupFilter) (page
 	if err != nil {
 		return list, fmt.Errorf("list groups: %w", err)
 	}
+	for i := range list.Items {
+		list.Items[i].LevelKnown = f.Levels
+	}
 	return list, nil
 }
 
@@ -256,6 +262,12 @@ func (s *Service) groupConditions(as authz.Actor, f GroupFilter) db.Where {
 		}
 		w.And("("+cond+")", args...)
 	}
+	if f.DirectOf != 0 {
+		w.And("n.id IN (SELECT m.namespace_id FROM members m WHERE m.user_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?))", f.DirectOf, s.today())
+		if !as.Admin && f.DirectOf != as.UserID {
+			w.Raw("1 = 0")
+		}
+	}
 	s.groupsFor(&w, as, f)
 	f.groupState(&w)
 	attribute.Having(&w, as, attribute.Group, "n.id", f.Attributes)
@@ -270,6 +282,9 @@ func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
 			reach, args := s.policy.ReachSQL(as, f.Receiver)
 			w.And("n.id IN ("+reach+")", args...)
 		}
+	}
+	if f.TakesProjects {
+		s.takesProjects(w, as)
 	}
 	if f.But != nil {
 		w.And("n.id <> ?", *f.But)
@@ -295,6 +310,25 @@ func (s *Service) groupsFor(w *db.Where, as authz.Actor, f GroupFilter) {
 		w.And(`n.id IN (SELECT s.group_id FROM shares s JOIN namespace_ancestors a ON a.ancestor_id = s.namespace_id
 			WHERE a.namespace_id = ? AND `+depth+` AND (s.expires_on IS NULL OR s.expires_on > ?))`, *f.InvitedTo, s.today())
 	}
+}
+
+// takesProjects adds that the actor may create projects in a group, as its setting says.
+func (s *Service) takesProjects(w *db.Where, as authz.Actor) {
+	w.Raw("NOT " + InArchived("n.id") + " AND NOT " + InMarked("n.id"))
+	if as.Admin {
+		return
+	}
+	var conds []string
+	var all []any
+	for _, level := range []struct {
+		setting string
+		least   authz.Level
+	}{{"developer", authz.Developer}, {"maintainer", authz.Maintainer}, {"owner", authz.Owner}} {
+		reach, args := s.policy.ReachSQL(as, level.least)
+		conds = append(conds, "g.project_creation_level = ? AND n.id IN ("+reach+")")
+		all = append(append(all, level.setting), args...)
+	}
+	w.And("("+strings.Join(conds, " OR ")+")", all...)
 }
 
 // groupState adds the conditions on the group itself.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -40,12 +42,37 @@ type Member struct {
 
 // MemberFilter selects from a list of members.
 type MemberFilter struct {
-	Inherited bool // with those of ancestors and of invited groups, each user's highest
+	Inherited bool          // with those of ancestors and of invited groups, each user's highest
+	Ways      []Way         // in place of Inherited, where not nil: those who came one of these ways
+	Levels    []authz.Level // one of these levels; nil is any
+	OrderBy   string        // a key of memberOrders; "" is the user's id
+	Desc      bool
 	Awaiting  bool // those whose membership does not count yet: none
 	Query     string
 	UserIDs   []authz.UserID // nil is everybody
 	Skip      []authz.UserID
 	page.Range
+}
+
+// Way is how a user came to be a member of a place.
+type Way int
+
+// The ways.
+const (
+	DirectMember     Way = iota // of the place itself
+	InheritedMember             // of a group above
+	InvitedMember               // of a group that was invited to the place
+	InvitedAbove                // of a group that was invited to a group above
+	DescendantMember            // of a group below
+)
+
+// memberOrders are the orders of members.
+var memberOrders = page.Orders{
+	"":             {page.ID("z.user_id")},
+	"access_level": {page.Int("access_level", "z.access_level"), page.ID("z.user_id")},
+	"created_at":   {page.Time("created_at", "z.created_at"), page.ID("z.user_id")},
+	"updated_at":   {page.Time("updated_at", "z.updated_at"), page.ID("z.user_id")},
+	"name":         {page.Text("name", "u.name_fold"), page.ID("z.user_id")},
 }
 
 func readAbility(p Place) authz.Ability {
@@ -62,37 +89,73 @@ func adminAbility(p Place) authz.Ability {
 	return authz.AdminMembers
 }
 
+// memberColumns are what membersSQL selects of a membership m.
+const memberColumns = "m.id, m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, m.updated_at"
+
 // membersSQL selects the memberships that count at a place, one row for each user. Who
 // belongs to it through a hidden group that was invited shows to those who see the group
 // or belong to the place themselves.
-func (s *Service) membersSQL(as authz.Actor, p Place, inherited bool) (query string, args []any) {
+func (s *Service) membersSQL(as authz.Actor, p Place, f MemberFilter) (query string, args []any) {
 	today := s.today()
-	if !inherited {
+	if f.Ways == nil && !f.Inherited || len(f.Ways) == 1 && f.Ways[0] == DirectMember {
 		places, ids := "m.namespace_id = ?", []any{p.Namespace}
 		if p.Personal {
 			places, ids = "m.namespace_id IN (?, ?)", []any{p.Namespace, *p.Parent}
 		}
-		return `SELECT m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, 0 AS depth,
-			ROW_NUMBER() OVER (PARTITION BY m.user_id ORDER BY m.access_level DESC, m.id) AS rank
+		return "SELECT " + memberColumns + `, 0 AS depth, ROW_NUMBER() OVER (PARTITION BY m.user_id ORDER BY m.access_level DESC, m.id) AS rank
 			FROM members m WHERE ` + places + ` AND (m.expires_on IS NULL OR m.expires_on > ?)`, append(ids, today)
 	}
+	ways := f.Ways
+	if ways == nil {
+		ways = []Way{DirectMember, InheritedMember, InvitedMember, InvitedAbove}
+	}
 	seen, visible := s.policy.VisibleGroupsSQL(as, "n")
+	below, belowArgs := seen, visible
 	if p.Subject.Visibility == authz.Private || p.Subject.Known && p.Subject.Level > authz.NoAccess {
 		seen, visible = "true", nil
 	}
-	return `SELECT y.namespace_id, y.user_id, y.access_level, y.expires_on, y.created_by_id, y.created_at, y.depth,
+	var parts []string
+	if depth, ok := depths(ways, DirectMember, InheritedMember); ok {
+		parts = append(parts, "SELECT "+memberColumns+`, a.depth, a.depth AS near
+			FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
+			WHERE a.namespace_id = ? AND `+depth+` AND (m.expires_on IS NULL OR m.expires_on > ?)`)
+		args = append(args, p.Namespace, today)
+	}
+	if depth, ok := depths(ways, InvitedMember, InvitedAbove); ok {
+		parts = append(parts, `SELECT m.id, m.namespace_id, m.user_id, CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END AS access_level,
+				m.expires_on, m.created_by_id, m.created_at, m.updated_at, -1 AS depth, 1000 AS near
+			FROM namespace_ancestors a JOIN shares s ON s.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = s.group_id
+			JOIN namespace_ancestors g ON g.namespace_id = s.group_id
+			JOIN members m ON m.namespace_id = g.ancestor_id
+			WHERE a.namespace_id = ? AND `+depth+` AND (m.expires_on IS NULL OR m.expires_on > ?) AND (s.expires_on IS NULL OR s.expires_on > ?) AND `+seen)
+		args = append(append(args, p.Namespace, today, today), visible...)
+	}
+	if slices.Contains(ways, DescendantMember) {
+		parts = append(parts, "SELECT "+memberColumns+`, -1 AS depth, 2000 AS near
+			FROM namespace_ancestors a JOIN namespaces n ON n.id = a.namespace_id AND n.kind = 'group' JOIN members m ON m.namespace_id = n.id
+			WHERE a.ancestor_id = ? AND a.depth > 0 AND (m.expires_on IS NULL OR m.expires_on > ?) AND `+below)
+		args = append(append(args, p.Namespace, today), belowArgs...)
+	}
+	if parts == nil {
+		parts = []string{"SELECT " + memberColumns + ", 0 AS depth, 0 AS near FROM members m WHERE 1 = 0"}
+	}
+	return `SELECT y.id, y.namespace_id, y.user_id, y.access_level, y.expires_on, y.created_by_id, y.created_at, y.updated_at, y.depth,
 		ROW_NUMBER() OVER (PARTITION BY y.user_id ORDER BY y.access_level DESC, y.near, y.id) AS rank FROM (
-		SELECT m.id, m.namespace_id, m.user_id, m.access_level, m.expires_on, m.created_by_id, m.created_at, a.depth, a.depth AS near
-		FROM namespace_ancestors a JOIN members m ON m.namespace_id = a.ancestor_id
-		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)
-		UNION ALL
-		SELECT m.id, m.namespace_id, m.user_id, CASE WHEN s.access_level < m.access_level THEN s.access_level ELSE m.access_level END,
-			m.expires_on, m.created_by_id, m.created_at, -1, 1000
-		FROM namespace_ancestors a JOIN shares s ON s.namespace_id = a.ancestor_id JOIN namespaces n ON n.id = s.group_id
-		JOIN namespace_ancestors g ON g.namespace_id = s.group_id
-		JOIN members m ON m.namespace_id = g.ancestor_id
-		WHERE a.namespace_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?) AND (s.expires_on IS NULL OR s.expires_on > ?) AND ` + seen + `
-	) y`, append([]any{p.Namespace, today, p.Namespace, today, today}, visible...)
+		` + strings.Join(parts, "\n\t\tUNION ALL\n\t\t") + "\n\t) y", args
+}
+
+// depths is the condition on the depth of a place above, for what is at the place itself and
+// what is above it.
+func depths(ways []Way, here, above Way) (cond string, ok bool) {
+	switch at, up := slices.Contains(ways, here), slices.Contains(ways, above); {
+	case at && up:
+		return "a.depth >= 0", true
+	case at:
+		return "a.depth = 0", true
+	case up:
+		return "a.depth > 0", true
+	}
+	return "", false
 }
 
 // Members lists who belongs to a place, by user id.
@@ -100,11 +163,14 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 	if err := s.policy.Require(ctx, as, readAbility(p), p.Subject); err != nil {
 		return page.Page[Member]{}, err
 	}
-	inner, args := s.membersSQL(as, p, f.Inherited)
+	inner, args := s.membersSQL(as, p, f)
 	var w db.Where
 	w.Raw("z.rank = 1")
 	if f.Awaiting {
 		w.Raw("1 = 0")
+	}
+	if f.Levels != nil {
+		w.In("z.access_level", f.Levels)
 	}
 	if f.UserIDs != nil {
 		w.In("z.user_id", f.UserIDs)
@@ -116,10 +182,14 @@ func (s *Service) Members(ctx context.Context, as authz.Actor, p Place, f Member
 		pattern := "%" + db.LikePattern(db.Fold(f.Query)) + "%"
 		w.And(`(u.username_fold LIKE ? ESCAPE '\' OR u.name_fold LIKE ? ESCAPE '\')`, pattern, pattern)
 	}
+	order := memberOrders.By(f.OrderBy)
+	if f.Desc {
+		order = order.Desc()
+	}
 	list, err := page.Select[Member](ctx, s.db, page.Query{
-		Columns: `z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at, z.depth,
+		Columns: `z.id, z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at, z.updated_at, z.depth,
 			u.user_type = 'bot' AS bot`,
-		From: "(" + inner + ") z JOIN users u ON u.id = z.user_id", FromArgs: args, Where: w, Order: page.Order{page.ID("z.user_id")},
+		From: "(" + inner + ") z JOIN users u ON u.id = z.user_id", FromArgs: args, Where: w, Order: order,
 	}, f.Range)
 	if err != nil {
 		return list, fmt.Errorf("list members: %w", err)

@@ -295,7 +295,7 @@ func mayGive(as authz.Actor, own, role authz.Level) bool {
 }
 
 func (s *Service) direct(ctx context.Context, p Place, user authz.UserID) (*Member, error) {
-	inner, args := s.membersSQL(authz.Actor{}, p, false)
+	inner, args := s.membersSQL(authz.Actor{}, p, MemberFilter{})
 	m, err := db.Get[Member](ctx, s.db, `SELECT z.namespace_id, z.user_id, z.access_level, z.expires_on, z.created_by_id, z.created_at,
 		z.depth, u.user_type = 'bot' AS bot FROM (`+inner+`) z JOIN users u ON u.id = z.user_id WHERE z.rank = 1 AND z.user_id = ?`,
 		append(args, user)...)

@@ -225,8 +225,7 @@ func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, p
 		}
 		return err
 	}
-	least, known := creationLevels[g.ProjectCreationLevel]
-	if !as.Admin && (!known || g.Level < least) {
+	if !createsIn(as, g) {
 		return badNamespace()
 	}
 	if in.DefaultBranch == nil || *in.DefaultBranch == "" {
@@ -239,6 +238,19 @@ func (s *Service) requireGroup(ctx context.Context, as authz.Actor, in *Input, p
 // that are missing leave it to administrators.
 var creationLevels = map[string]authz.Level{
 	"developer": authz.Developer, "maintainer": authz.Maintainer, "owner": authz.Owner,
+}
+
+// createsIn reports whether the setting of a group lets the actor create projects there.
+func createsIn(as authz.Actor, g *namespace.Group) bool {
+	least, known := creationLevels[g.ProjectCreationLevel]
+	return as.Admin || known && g.Level >= least
+}
+
+// MayCreateIn reports whether the actor may create projects in a group that was read for it with
+// its level.
+func (s *Service) MayCreateIn(ctx context.Context, as authz.Actor, g *namespace.Group) (bool, error) {
+	may, err := s.policy.Can(ctx, as, authz.CreateProject, g.Subject())
+	return may && createsIn(as, g), err
 }
 
 func badNamespace() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -88,12 +89,32 @@ func (s *Service) missing(ctx context.Context, as authz.Actor, ref string, byID 
 // ByIDs returns those of the projects with these ids that the actor may read, with its
 // level there, in one statement. Projects that are being deleted are left out.
 func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*Project, error) {
+	list, err := s.readable(ctx, as, "p.id", ids)
+	out := make(map[ID]*Project, len(list))
+	for _, p := range list {
+		out[p.ID] = p
+	}
+	return out, err
+}
+
+// ByNamespaces is ByIDs for the namespaces of projects.
+func (s *Service) ByNamespaces(ctx context.Context, as authz.Actor, ids []authz.NamespaceID) (map[authz.NamespaceID]*Project, error) {
+	list, err := s.readable(ctx, as, "p.namespace_id", ids)
+	out := make(map[authz.NamespaceID]*Project, len(list))
+	for _, p := range list {
+		out[p.NamespaceID] = p
+	}
+	return out, err
+}
+
+// readable reads the projects with these values of a column that the actor may read.
+func (s *Service) readable(ctx context.Context, as authz.Actor, column string, values any) ([]*Project, error) {
 	level, args := s.policy.LevelSQL(as, "p.namespace_id")
-	rows, err := s.withIDs(ctx, ids, level, args)
+	rows, err := s.withValues(ctx, column, values, level, args)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[ID]*Project, len(rows))
+	var out []*Project
 	for i := range rows {
 		p := rows[i].project()
 		may, err := s.policy.Can(ctx, as, authz.ReadProject, p.Subject())
@@ -101,7 +122,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 			return nil, fmt.Errorf("projects by id: %w", err)
 		}
 		if may {
-			out[p.ID] = p
+			out = append(out, p)
 		}
 	}
 	return out, nil
@@ -110,7 +131,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*
 // Load returns the projects with these ids, those that are being deleted left out. It
 // asks for no permission: callers show only what they may.
 func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Project, error) {
-	rows, err := s.withIDs(ctx, ids, "0", nil)
+	rows, err := s.withValues(ctx, "p.id", ids, "0", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +143,14 @@ func (s *Service) Load(ctx context.Context, ids []ID) (map[ID]*Project, error) {
 	return out, nil
 }
 
-// withIDs reads projects with an expression for the actor's level.
-func (s *Service) withIDs(ctx context.Context, ids []ID, level string, args []any) ([]row, error) {
-	if len(ids) == 0 {
+// withValues reads the projects with these values of a column, and an expression for the
+// actor's level.
+func (s *Service) withValues(ctx context.Context, column string, values any, level string, args []any) ([]row, error) {
+	if reflect.ValueOf(values).Len() == 0 {
 		return nil, nil
 	}
 	var w db.Where
-	w.In("p.id", ids)
+	w.In(column, values)
 	w.Raw("NOT p.pending_delete")
 	rows, err := db.Select[row](ctx, s.db, "SELECT "+columns+", "+level+" AS actor_level"+from+w.SQL(), append(args, w.Args()...)...)
 	if err != nil {

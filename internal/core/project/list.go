@@ -27,6 +27,7 @@ type Filter struct {
 	Visibility       *authz.Visibility
 	Archived         *bool
 	Active           *bool // neither archived nor marked for deletion
+	Unmarked         bool  // not marked for deletion
 	Owned            bool
 	Membership       bool
 	Starred          bool
@@ -224,6 +225,9 @@ func (s *Service) conditions(as authz.Actor, f Filter) (db.Where, error) {
 		} else {
 			w.Raw("(" + archived + " OR " + marked + ")")
 		}
+	}
+	if f.Unmarked {
+		w.Raw("NOT " + marked)
 	}
 	if f.Nothing {
 		w.Raw("1 = 0")

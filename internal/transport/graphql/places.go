@@ -11,20 +11,6 @@ import (
 	"tenon/internal/transport/graphql/exec"
 )
 
-// places binds the groups that requests begin with.
-func (b *binder) places() {
-	type named struct{ FullPath string }
-	exec.Root(b.Schema, "group", func(ctx context.Context, c *exec.Call[named]) (*namespace.Group, error) {
-		g, err := b.group(ctx, c.As, c.Args.FullPath)
-		return g, hidden(err)
-	})
-	value(b, "Group.id", func(g *namespace.Group) string { return gid("Group", g.ID) })
-	value(b, "Group.name", func(g *namespace.Group) string { return g.Name })
-	value(b, "Group.path", func(g *namespace.Group) string { return g.Path })
-	value(b, "Group.fullPath", func(g *namespace.Group) string { return g.FullPath })
-	value(b, "Group.webUrl", func(g *namespace.Group) string { return b.URLs.Group(g.FullPath) })
-}
-
 var errNoPlace = errs.Missing("")
 
 // project finds a project by its path: digits are no id here.

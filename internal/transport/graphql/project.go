@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"tenon/internal/base/markdown"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -38,13 +37,7 @@ func (b *binder) projects() {
 
 	value(b, "Project.id", func(p *project.Project) string { return gid("Project", p.ID) })
 	value(b, "Project.nameWithNamespace", func(p *project.Project) string { return p.FullName })
-	value(b, "Project.descriptionHtml", func(p *project.Project) *string {
-		if p.Description == nil {
-			return nil
-		}
-		html := markdown.Description(*p.Description)
-		return &html
-	})
+	value(b, "Project.descriptionHtml", func(p *project.Project) *string { return described(p.Description) })
 	value(b, "Project.visibility", func(p *project.Project) string { return p.Visibility.String() })
 	value(b, "Project.webUrl", func(p *project.Project) string { return b.URLs.Project(p.FullPath) })
 	value(b, "Project.avatarUrl", func(p *project.Project) *string { return b.avatar("project", int64(p.ID), p.Avatar) })
@@ -176,25 +169,27 @@ type permitted map[authz.Ability]bool
 
 func (b *binder) projectPermissions() {
 	exec.Batch(b.Schema, "Project.userPermissions", func(ctx context.Context, c *exec.Call[exec.None], list []*project.Project) ([]permitted, error) {
-		out := make([]permitted, len(list))
-		for i, p := range list {
-			out[i] = permitted{}
-			for _, a := range projectAbilities {
-				if _, known := out[i][a]; known {
-					continue
-				}
-				may, err := b.Projects.May(ctx, c.As, p, a)
-				if err != nil {
-					return nil, err
-				}
-				out[i][a] = may
-			}
-		}
-		return out, nil
+		return forEach(ctx, b, c, list, func(ctx context.Context, p *project.Project) (permitted, error) { return b.permitted(ctx, c.As, p) })
 	})
 	for field, ability := range projectAbilities {
 		value(b, "ProjectPermissions."+field, func(p permitted) bool { return p[ability] })
 	}
+}
+
+// permitted says what the caller may do in a project: nothing in one that is hidden.
+func (b *binder) permitted(ctx context.Context, as authz.Actor, p *project.Project) (permitted, error) {
+	out := permitted{}
+	for _, a := range projectAbilities {
+		if _, known := out[a]; known || p == nil {
+			continue
+		}
+		may, err := b.Projects.May(ctx, as, p, a)
+		if err != nil {
+			return nil, err
+		}
+		out[a] = may
+	}
+	return out, nil
 }
 
 // filter makes the filter of core.

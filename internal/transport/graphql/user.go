@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+	"html"
 
 	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
@@ -72,6 +73,7 @@ func (b *binder) statuses() {
 	})
 	value(b, "UserStatus.emoji", func(s *account.Status) *string { return text(s.Emoji) })
 	value(b, "UserStatus.message", func(s *account.Status) *string { return text(s.Message) })
+	value(b, "UserStatus.messageHtml", func(s *account.Status) *string { return text(html.EscapeString(s.Message)) })
 	value(b, "UserStatus.clearStatusAt", func(s *account.Status) any {
 		if s.ClearAt == nil {
 			return nil
